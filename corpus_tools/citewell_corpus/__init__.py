@@ -1,0 +1,1 @@
+"""Builds libraries of papers, and trains the models that Citewell ships."""

@@ -1,0 +1,62 @@
+"""What a library and the indexes beside it promise to each other.
+
+A library is a stack of immutable segments. A segment is a folder with a catalogue of works
+(rows 0..count-1) and one sub-folder per index. An index is built from the works in row order and
+knows rows only; everything else is asked of the catalogue.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any, Protocol
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from citewell.model import Work
+
+
+class SegmentView(msgspec.Struct, frozen=True):
+    """One segment, as a retriever sees it."""
+
+    path: Path
+    base: int
+    """Library-wide number of the segment's row 0."""
+    count: int
+    dead: NDArray[np.bool_] | None = None
+    """Shape (count,): rows superseded by a later segment or removed. None: all live."""
+
+    def index(self, name: str) -> Path:
+        """Folder of the index `name` in this segment."""
+        return self.path / name
+
+
+class IndexBuilder(Protocol):
+    """Builds one kind of index for one segment. One per retriever.
+
+    `build` may be killed at any time and be called again with the same arguments: it then goes on
+    or starts anew, and never leaves a folder that looks finished but is not (the caller marks a
+    finished index in the segment's own record, after `build` returned).
+    """
+
+    name: str
+    """Folder name, also the retriever's name: "bm25", "dense"."""
+
+    def fingerprint(self) -> Mapping[str, Any]:
+        """JSON-ready facts that identify the index: format version, model, settings."""
+        ...
+
+    def build(
+        self,
+        works: Callable[[], Iterable[Work]],
+        count: int,
+        into: Path,
+        progress: Callable[[int], None],
+    ) -> None:
+        """Write the index of `count` works into the folder `into` (exists, maybe not empty).
+
+        `works()` starts a fresh pass over the works in row order; `progress(n)` reports n more.
+        """
+        ...

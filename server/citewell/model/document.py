@@ -1,0 +1,125 @@
+"""A manuscript as Citewell sees it: citations, placeholders and declarations with exact ranges.
+
+All offsets are indices into the document's text as a Python string (code points), with line ends
+as they stand in the file. Front ends convert to their own units.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+import msgspec
+
+
+class Span(msgspec.Struct, frozen=True, array_like=True, order=True):
+    """Half-open range [start, end) of code points."""
+
+    start: int
+    end: int
+
+    def __contains__(self, offset: int) -> bool:
+        """True inside the range and at both of its ends (where a cursor may stand)."""
+        return self.start <= offset <= self.end
+
+
+class Format(StrEnum):
+    LATEX = "latex"
+    MARKDOWN = "markdown"
+    BIBTEX = "bibtex"
+
+
+class KeyUse(msgspec.Struct, frozen=True):
+    """One key inside a citation."""
+
+    key: str
+    span: Span
+
+
+class Citation(msgspec.Struct, frozen=True):
+    """A citation with at least one key: `\\citep[see][p.~5]{a,b}`, `[@a; @b]` or `@a`."""
+
+    command: str
+    """The cite command without backslash ("citep"); "[@]" or "@" in Markdown; "nocite"."""
+    keys: tuple[KeyUse, ...]
+    span: Span
+
+
+class PlaceholderKind(StrEnum):
+    QUERY = "query"
+    """`\\cite<words>` or Markdown `[@query words]`, `[@?words]`."""
+    EMPTY = "empty"
+    """A cite command without a key: `\\cite{}`, `[@]`, `\\citep{?}`, `[@?]`, `\\cite{TODO}`."""
+    FREE_TEXT = "free-text"
+    """Words instead of a key: `\\cite{neural machine translation}`."""
+    MARKER = "marker"
+    """Prose stand-ins: `[CITATION]`, `[CITE]`, `[REF]`, `[?]`, `(CITE)`."""
+
+
+class Placeholder(msgspec.Struct, frozen=True):
+    """A place where a citation is wanted and not yet there."""
+
+    kind: PlaceholderKind
+    span: Span
+    """All that a citation replaces, `\\cite<...>` as a whole."""
+    query: str
+    """The author's words for it; empty when there are none."""
+    query_span: Span
+    """Where those words stand (empty range at the place for them when there are none)."""
+    command: str
+    """The cite command to write in its place ("citep"); "" for a marker: the default is used."""
+    closed: bool = True
+    """False while its end (`>`, `}`, `]`) has not been typed yet."""
+    prefix: str = ""
+    """Text of the citation before the keys that must stay: optional arguments `[see][p. 5]`."""
+    other_keys: tuple[str, ...] = ()
+    """Keys that stand beside it in the same braces and must stay: `\\cite{a,,b}`."""
+
+
+class Heading(msgspec.Struct, frozen=True):
+    level: int
+    """1 for the highest (chapter or section) downward."""
+    title: str
+    span: Span
+
+
+class BibDeclaration(msgspec.Struct, frozen=True):
+    """One bibliography file named by the document."""
+
+    target: str
+    """As written: "refs", "bib/refs.bib"."""
+    span: Span
+    command: str
+    """ "bibliography", "addbibresource" or "yaml"."""
+
+
+class Include(msgspec.Struct, frozen=True):
+    """One source file pulled in by the document."""
+
+    target: str
+    span: Span
+    command: str
+
+
+class Document(msgspec.Struct, frozen=True):
+    """All that was read from one source file, once; features never scan the text again."""
+
+    path: str
+    format: Format
+    text: str
+    citations: tuple[Citation, ...] = ()
+    placeholders: tuple[Placeholder, ...] = ()
+    headings: tuple[Heading, ...] = ()
+    title: str = ""
+    abstract: str = ""
+    bibliographies: tuple[BibDeclaration, ...] = ()
+    includes: tuple[Include, ...] = ()
+    root: str = ""
+    """Target of `% !TEX root = ...`, as written."""
+    packages: tuple[str, ...] = ()
+    cite_macros: tuple[str, ...] = ()
+    """The author's own cite commands, found by their definition."""
+    nocite_all: bool = False
+    blanked: tuple[Span, ...] = ()
+    """Comments, verbatim, math, code and `\\iffalse`: where nothing counts."""
+    bibitems: tuple[KeyUse, ...] = ()
+    """Keys that a `thebibliography` in the document defines."""

@@ -1,0 +1,47 @@
+"""What a search gives back: works, each with the evidence that found it."""
+
+from __future__ import annotations
+
+import msgspec
+
+from citewell.model.problem import Problem
+from citewell.model.work import Work
+
+
+class Evidence(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Why one retriever or ranker proposes a work."""
+
+    retriever: str
+    """Its name: "bm25", "dense", "bib"."""
+    rank: int
+    """1-based rank in that retriever's own list."""
+    score: float
+    """That retriever's own score; comparable only within one list."""
+    fields: tuple[str, ...] = ()
+    """Fields of the work that matched: "title", "abstract", "authors", "year", "key"."""
+    terms: tuple[str, ...] = ()
+    """The query's words that matched, strongest first."""
+
+
+class Hit(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One proposed work. `score` orders the list it stands in and means nothing outside it."""
+
+    work: Work
+    score: float
+    evidence: tuple[Evidence, ...] = ()
+    key: str = ""
+    """The key under which the project's .bib already holds this work; empty when it does not."""
+    confidence: float | None = None
+    """Calibrated probability in [0, 1] that an author would cite this work here, if known."""
+
+
+class SearchResult(msgspec.Struct, frozen=True, omit_defaults=True):
+    """The ranked hits, what was left out, and what it cost."""
+
+    hits: tuple[Hit, ...] = ()
+    dropped: tuple[Problem, ...] = ()
+    """Retrievers that failed or were late; the rest of the result stands without them."""
+    problems: tuple[Problem, ...] = ()
+    """Why there is nothing, or less than there could be, with the cure."""
+    timings: dict[str, float] = msgspec.field(default_factory=dict)
+    """Milliseconds per stage."""

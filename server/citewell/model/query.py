@@ -1,0 +1,70 @@
+"""What an author's passage asks for: the input of every retriever."""
+
+from __future__ import annotations
+
+import msgspec
+
+MARK = "[CITATION]"
+"""Stands in `Query.sentence` where the citation will stand."""
+OTHER = "[OTHER]"
+"""Stands in `Query.sentence` where the author already cites something else."""
+
+
+class Reference(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A work that the citing paper already cites, as its own .bib gives it."""
+
+    title: str
+    authors: tuple[str, ...] = ()
+    """Family names, in order."""
+    year: int | None = None
+    doi: str = ""
+    arxiv: str = ""
+    key: str = ""
+
+
+class CitingPaper(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What is known of the paper being written."""
+
+    title: str = ""
+    abstract: str = ""
+    year: int | None = None
+    references: tuple[Reference, ...] = ()
+    """Empty in the cold setting."""
+
+
+class Query(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A request for papers. Empty and rich queries are both valid.
+
+    A typed search has only `text`; a placeholder such as `\\cite{}` has only context; most have
+    both. Every text is plain prose, markup stripped.
+    """
+
+    text: str = ""
+    """The words inside the placeholder."""
+    sentence: str = ""
+    """The sentence around the placeholder, which is written as `[CITATION]`."""
+    before: tuple[str, ...] = ()
+    """Sentences before it in the same section, in reading order (the nearest is the last)."""
+    after: tuple[str, ...] = ()
+    section: str = ""
+    paper: CitingPaper = CitingPaper()
+    year_from: int | None = None
+    year_to: int | None = None
+    author: str = ""
+    venue: str = ""
+    exclude: tuple[str, ...] = ()
+    """Work ids that must not be returned (already cited at this place)."""
+
+
+class Question(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One evaluation item: a query and the works that answer it (none: abstain)."""
+
+    id: str
+    query: Query
+    gold: tuple[str, ...] = ()
+    """Ids of right answers that count as the same work or as equally right, in the library."""
+    gold_titles: tuple[str, ...] = ()
+    """Titles of right answers, for a library whose ids the data set does not know."""
+    paper: str = ""
+    """Unit of averaging and resampling: the citing paper or repository."""
+    tags: tuple[str, ...] = ()

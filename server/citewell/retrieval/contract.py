@@ -1,0 +1,38 @@
+"""The contract that every retriever over a library keeps."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from citewell.model import Evidence, Query
+from citewell.model.cancel import Cancel
+
+
+class Ranking(msgspec.Struct, frozen=True):
+    """A retriever's answer: library-wide row numbers, best first, no row twice, no dead row."""
+
+    rows: NDArray[np.int64]
+    """Shape (n,), n <= k."""
+    scores: NDArray[np.float32]
+    """Shape (n,), falling."""
+
+
+class Retriever(Protocol):
+    name: str
+
+    def search(self, query: Query, k: int, cancel: Cancel) -> Ranking:
+        """The best `k` rows. Empty for an empty query. Raises `Cancelled`; checks it often."""
+        ...
+
+    def search_batch(self, queries: Sequence[Query], k: int) -> list[Ranking]:
+        """The same for many queries, for evaluation."""
+        ...
+
+    def explain(self, query: Query, row: int, rank: int, score: float) -> Evidence:
+        """Why this row was found: matched fields and words. Called for shown hits only."""
+        ...

@@ -1,0 +1,59 @@
+"""What every front end and feature may ask of the engine."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal, Protocol
+
+import msgspec
+
+from citewell.model import Problem, Query, SearchResult, Work
+from citewell.model.cancel import Cancel
+
+Tier = Literal["fast", "full"]
+"""`fast`: within a completion's budget (100 ms). `full`: a second or two, for an explicit act."""
+
+
+class EngineStatus(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What answers, and what does not."""
+
+    library: str = ""
+    """Folder of the open library; empty when there is none."""
+    snapshot: str = ""
+    works: int = 0
+    retrievers: tuple[str, ...] = ()
+    encoder: str = ""
+    ranker: str = ""
+    rss_mb: float = 0.0
+    pid: int = 0
+    problems: tuple[Problem, ...] = ()
+
+
+class Engine(Protocol):
+    """Safe to call from any thread. A missing library is a problem in the result, no exception."""
+
+    def find(
+        self, query: Query, k: int = 20, *, tier: Tier = "fast", cancel: Cancel | None = None
+    ) -> SearchResult:
+        """The best `k` works for the query. Raises only `Cancelled`."""
+        ...
+
+    def find_batch(
+        self, queries: Sequence[Query], k: int = 20, *, tier: Tier = "fast"
+    ) -> list[SearchResult]:
+        """The same for many queries."""
+        ...
+
+    def works(self, ids: Sequence[str]) -> list[Work | None]:
+        """Records by id, in order; None where the library has no such id."""
+        ...
+
+    def lookup(
+        self, *, doi: str = "", arxiv: str = "", title: str = "", bibkey: str = ""
+    ) -> list[Work]:
+        """Works with this DOI, arXiv id, normalised title or source key: exact, a few at most."""
+        ...
+
+    def status(self) -> EngineStatus: ...
+
+    def close(self) -> None: ...

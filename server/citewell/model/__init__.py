@@ -2,7 +2,7 @@
 
 from citewell.model.hit import Evidence, Hit, SearchResult
 from citewell.model.problem import CitewellError, Problem
-from citewell.model.query import CitingPaper, Query, Question, Reference
+from citewell.model.query import CitingPaper, Query, Question, Reference, Target
 from citewell.model.work import Author, Provenance, Work
 
 __all__ = [
@@ -17,5 +17,6 @@ __all__ = [
     "Question",
     "Reference",
     "SearchResult",
+    "Target",
     "Work",
 ]

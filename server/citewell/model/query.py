@@ -56,6 +56,17 @@ class Query(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Work ids that must not be returned (already cited at this place)."""
 
 
+class Target(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One right answer. Any of its ids names it; else its DOI, arXiv id, or a title and year."""
+
+    ids: tuple[str, ...] = ()
+    """Ids in the data set's own corpus; editions of the same work count alike."""
+    titles: tuple[str, ...] = ()
+    year: int | None = None
+    doi: str = ""
+    arxiv: str = ""
+
+
 class Question(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One evaluation item: a query and the works that answer it (none: abstain)."""
 
@@ -68,3 +79,7 @@ class Question(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     paper: str = ""
     """Unit of averaging and resampling: the citing paper or repository."""
     tags: tuple[str, ...] = ()
+    targets: tuple[Target, ...] = ()
+    """The right answers one by one, where there may be several; `gold` is their ids in one row."""
+    year: int | None = None
+    """Year of the citing paper: what is newer could not have been cited. Not told to the engine."""

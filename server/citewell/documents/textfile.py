@@ -1,0 +1,214 @@
+"""Reading and writing the author's files without losing a byte that was not edited."""
+
+from __future__ import annotations
+
+import codecs
+import errno
+import os
+import stat
+import tempfile
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+
+import msgspec
+
+from citewell.model.bib import FileEdit, TextEdit
+from citewell.model.problem import CitewellError, Problem
+
+MAX_BYTES = 128 * 1024 * 1024
+"""A larger file is refused: no manuscript and no bibliography is that large."""
+
+_BOMS = (
+    (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF32_LE, "utf-32-le"),  # before UTF-16: its mark begins with that of UTF-16
+    (codecs.BOM_UTF16_LE, "utf-16-le"),
+    (codecs.BOM_UTF16_BE, "utf-16-be"),
+)
+
+
+class FileError(CitewellError):
+    """A file that cannot be read or written; nothing on disk has changed."""
+
+
+class TextFile(msgspec.Struct, frozen=True):
+    """A file's text and all that is needed to write it back byte for byte."""
+
+    path: Path
+    text: str
+    """Line ends exactly as in the file."""
+    encoding: str = "utf-8"
+    bom: bytes = b""
+    newline: str = "\n"
+    """The most frequent line end, for text that is added."""
+
+    def encode(self, text: str) -> bytes:
+        """The bytes of `text` in this file's encoding; FileError names what it cannot hold."""
+        try:
+            return self.bom + text.encode(self.encoding)
+        except UnicodeEncodeError as error:
+            bad = error.object[error.start]
+            raise FileError(
+                Problem(
+                    code="encoding-too-small",
+                    message=f"{self.path.name} is encoded in {self.encoding}, which cannot hold "
+                    f"{bad!r} (U+{ord(bad):04X}).",
+                    cure="Save the file as UTF-8, then try again.",
+                    path=str(self.path),
+                    line=error.object.count("\n", 0, error.start) + 1,
+                )
+            ) from error
+
+
+def decode(data: bytes) -> tuple[str, str, bytes]:
+    """Text, encoding and byte order mark of a file's bytes; encoding them again gives `data`.
+
+    Bytes that are not UTF-8 are read as Windows-1252, or as Latin-1, which takes every byte.
+    """
+    for bom, encoding in _BOMS:
+        if data.startswith(bom):
+            try:
+                text = data[len(bom) :].decode(encoding)
+            except UnicodeDecodeError:
+                break
+            return text, encoding, bom
+    for encoding in ("utf-8", "cp1252"):
+        try:
+            return data.decode(encoding), encoding, b""
+        except UnicodeDecodeError:
+            continue
+    return data.decode("latin-1"), "latin-1", b""
+
+
+def newline_of(text: str) -> str:
+    """The line end that `text` uses most; a line feed when it has none."""
+    crlf = text.count("\r\n")
+    counts = {"\n": text.count("\n") - crlf, "\r\n": crlf, "\r": text.count("\r") - crlf}
+    return max(counts, key=lambda end: counts[end])
+
+
+def read_text(path: Path | str) -> TextFile:
+    """Read a text file in whatever encoding it has; FileError if it cannot be read."""
+    path = Path(path)
+    try:
+        if not path.is_file() and path.exists():
+            raise FileError(
+                Problem("file-not-regular", f"{path.name} is not a file.", path=str(path))
+            )
+        if path.stat().st_size > MAX_BYTES:
+            raise FileError(
+                Problem(
+                    "file-too-large",
+                    f"{path.name} is larger than {MAX_BYTES // 1024**2} MB.",
+                    "Split the file, or leave it out of the project.",
+                    str(path),
+                )
+            )
+        data = path.read_bytes()
+    except OSError as error:
+        raise _as_file_error(error, path, "read") from error
+    text, encoding, bom = decode(data)
+    return TextFile(path, text, encoding, bom, newline_of(text))
+
+
+def write_text(file: TextFile, new_text: str) -> TextFile:
+    """Replace the file's text in one step and return the new state; FileError, and the file as it
+    was, when that fails.
+
+    The text goes to a temporary file in the same folder, is flushed to the disk and then renamed
+    over the old one, so that a crash or a full disk never leaves half a file. A symbolic link
+    stays a link. A file that has changed since `file` was read is left alone.
+    """
+    data = file.encode(new_text)
+    try:
+        target = file.path.resolve()
+        mode = _mode_of(target)
+        if mode is not None and target.read_bytes() != file.encode(file.text):
+            raise FileError(
+                Problem(
+                    "file-changed",
+                    f"{file.path.name} has changed on disk since it was read.",
+                    "Try again: the new text will be read first.",
+                    str(file.path),
+                )
+            )
+        _replace(target, data, mode)
+    except OSError as error:
+        raise _as_file_error(error, file.path, "written") from error
+    return msgspec.structs.replace(file, text=new_text)
+
+
+def new_file(path: Path | str, newline: str = "\n") -> TextFile:
+    """An empty UTF-8 file that does not exist yet, for `write_text`."""
+    return TextFile(Path(path), "", newline=newline)
+
+
+def apply_edits(text: str, edits: Sequence[TextEdit]) -> str:
+    """`text` with all edits made; ValueError if they overlap or leave the text."""
+    parts: list[str] = []
+    position = 0
+    for edit in sorted(edits, key=lambda e: e.span):
+        start, end = edit.span.start, edit.span.end
+        if not position <= start <= end <= len(text):
+            raise ValueError(f"edit {start}-{end} overlaps another one or leaves the text")
+        parts += (text[position:start], edit.text)
+        position = end
+    parts.append(text[position:])
+    return "".join(parts)
+
+
+def apply_file_edit(edit: FileEdit) -> TextFile:
+    """Make the edits of one file on disk, creating it if the edit says so."""
+    path = Path(edit.path)
+    file = new_file(path) if edit.create and not path.exists() else read_text(path)
+    return write_text(file, apply_edits(file.text, edit.edits))
+
+
+def _mode_of(target: Path) -> int | None:
+    """Permission bits of an existing file; PermissionError if nobody may write to it."""
+    try:
+        mode = stat.S_IMODE(target.stat().st_mode)
+    except FileNotFoundError:
+        return None
+    # Renaming over a file needs no right to the file itself, so the right is asked for here.
+    if not mode & 0o222 or not os.access(target, os.W_OK):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(target))
+    return mode
+
+
+def _replace(target: Path, data: bytes, mode: int | None) -> None:
+    handle, name = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".tmp", dir=target.parent)
+    temporary = Path(name)
+    try:
+        with os.fdopen(handle, "wb") as stream:
+            stream.write(data)
+            stream.flush()
+            os.fsync(stream.fileno())
+        if mode is None:
+            mask = os.umask(0)
+            os.umask(mask)
+            mode = 0o666 & ~mask
+        temporary.chmod(mode)
+        temporary.replace(target)
+    except BaseException:
+        with suppress(OSError):
+            temporary.unlink()
+        raise
+
+
+def _as_file_error(error: OSError, path: Path, verb: str) -> FileError:
+    full = {errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC)}
+    if error.errno in full:
+        code, message = "disk-full", f"{path.name} cannot be {verb}: the disk is full."
+        cure = "Free some space, then try again; the file is as it was."
+    elif error.errno in {errno.EACCES, errno.EPERM, errno.EROFS}:
+        code, message = "file-no-permission", f"{path.name} cannot be {verb}: no permission."
+        cure = f"Give yourself the right to the file and to its folder {path.parent}."
+    elif isinstance(error, FileNotFoundError):
+        code, message = "file-missing", f"{path.name} does not exist in {path.parent}."
+        cure = "Check the name, or create the folder."
+    else:
+        reason = error.strerror or str(error)
+        code, message = "file-io", f"{path.name} cannot be {verb}: {reason}."
+        cure = "Check the disk; the file is as it was."
+    return FileError(Problem(code, message, cure, str(path)))

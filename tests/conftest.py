@@ -1,0 +1,111 @@
+"""The fixture language that all tests share.
+
+One string holds several files. `%! main.tex` on a line of its own starts a file. A line that is
+made only of spaces and marks stands under the text it speaks of; it is removed and recorded:
+
+    %! main.tex
+    We use \\cite{a}.
+                 ^
+                  |
+
+`|` is the cursor (before the character above it), `^^^` a range, `!` an empty range.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from citewell.model.document import Span
+
+_HEADER = re.compile(r"%! (?P<name>\S+)\s*$")
+_MARKS = re.compile(r"[ \t]*[|^!][ |^!]*$")
+_RANGE = re.compile(r"\^+|!")
+
+
+@dataclass(frozen=True)
+class Fixture:
+    """Files by name, with the marks taken out of the text."""
+
+    files: dict[str, str]
+    cursors: tuple[tuple[str, int], ...] = ()
+    marked: tuple[tuple[str, Span], ...] = ()
+    names: tuple[str, ...] = field(default=())
+
+    @property
+    def text(self) -> str:
+        """The text of the first file."""
+        return self.files[self.names[0]]
+
+    @property
+    def cursor(self) -> int:
+        """Offset of the first cursor in its file."""
+        return self.cursors[0][1]
+
+    @property
+    def cursor_file(self) -> str:
+        return self.cursors[0][0]
+
+    @property
+    def ranges(self) -> tuple[Span, ...]:
+        """All ranges, in the order in which they stand."""
+        return tuple(span for _, span in self.marked)
+
+    @property
+    def marked_text(self) -> tuple[str, ...]:
+        return tuple(self.files[name][span.start : span.end] for name, span in self.marked)
+
+    def write(self, folder: Path) -> Path:
+        """Write every file under `folder`, line ends as in the string, and return the folder."""
+        for name, text in self.files.items():
+            path = folder / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(text.encode("utf-8"))
+        return folder
+
+
+def parse_fixture(text: str, first: str = "main.tex") -> Fixture:
+    files: dict[str, list[str]] = {}
+    cursors: list[tuple[str, int]] = []
+    marked: list[tuple[str, Span]] = []
+    name = first
+    start = 0  # offset in the current file of the last text line
+    length = 0  # length of the current file so far
+    for line in text.removeprefix("\n").splitlines(keepends=True):
+        bare = line.rstrip("\r\n")
+        if header := _HEADER.fullmatch(bare):
+            name, start, length = header["name"], 0, 0
+            files[name] = []
+        elif _MARKS.fullmatch(bare) and files.get(name):
+            cursors += [(name, start + column) for column, c in enumerate(bare) if c == "|"]
+            for mark in _RANGE.finditer(bare):
+                end = mark.start() if mark[0] == "!" else mark.end()
+                marked.append((name, Span(start + mark.start(), start + end)))
+        else:
+            files.setdefault(name, []).append(line)
+            start, length = length, length + len(line)
+    return Fixture(
+        files={key: "".join(lines) for key, lines in files.items()},
+        cursors=tuple(cursors),
+        marked=tuple(marked),
+        names=tuple(files),
+    )
+
+
+@pytest.fixture
+def fixture_files() -> Callable[..., Fixture]:
+    """`fixture_files(text, first="main.tex")` reads the fixture language."""
+    return parse_fixture
+
+
+@pytest.fixture(scope="session")
+def shared_data() -> Path:
+    """The folder of public papers and citations that developers keep beside the repository."""
+    path = Path(__file__).resolve().parents[2] / "shared" / "data"
+    if not path.is_dir():
+        pytest.skip("the optional data folder ../shared/data is not there")
+    return path

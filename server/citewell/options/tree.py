@@ -1,6 +1,9 @@
 """The settings tree. Snake case here, camelCase only at the wire (editor settings).
 
-Every leaf has a default and a metadata "help" that the docs and the editors' schemas repeat.
+Every leaf has a default and a metadata "help" that the docs and the editors' schemas repeat, and
+may have bounds (`at_least`, `at_most`), a `pattern`, and `trusted_only`: a setting that sends data,
+runs a program or opens files outside the project is not taken from a workspace file, because such
+a file travels with other people's manuscripts.
 """
 
 from __future__ import annotations
@@ -11,8 +14,23 @@ from typing import Any, Literal
 from attrs import field, frozen
 
 
-def _leaf(default: Any, text: str) -> Any:
-    return field(default=default, metadata={"help": text})
+def _leaf(
+    default: Any,
+    text: str,
+    *,
+    at_least: float | None = None,
+    at_most: float | None = None,
+    pattern: str = "",
+    trusted_only: bool = False,
+) -> Any:
+    metadata = {
+        "help": text,
+        "at_least": at_least,
+        "at_most": at_most,
+        "pattern": pattern,
+        "trusted_only": trusted_only,
+    }
+    return field(default=default, metadata=metadata)
 
 
 def _list(text: str) -> Any:
@@ -23,8 +41,12 @@ def _list(text: str) -> Any:
 class LibraryOptions:
     """Which library of papers answers."""
 
-    path: Path | None = _leaf(None, "Folder that holds the libraries; default: user data folder.")
-    name: str = _leaf("default", "Name of the library to search.")
+    path: Path | None = _leaf(  # noqa: RUF009 - attrs reads the field, it is no default
+        None, "Folder that holds the libraries; default: user data folder.", trusted_only=True
+    )
+    name: str = _leaf(
+        "default", "Name of the library to search.", pattern=r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}"
+    )
 
 
 @frozen(kw_only=True)
@@ -37,19 +59,32 @@ class RetrievalOptions:
         "static",
         'Encoder of the dense vectors: "static", "onnx", or a Hugging Face model such as '
         '"intfloat/e5-small-v2" (needs the `neural` extra).',
+        trusted_only=True,
     )
     fusion: Literal["rrf", "max"] = _leaf("rrf", "How the lists are fused.")
-    rrf_k: int = _leaf(60, "The constant k of reciprocal rank fusion.")
-    depth: int = _leaf(200, "How many candidates each retriever gives to the fusion.")
-    timeout_ms: int = _leaf(2000, "A retriever that is later than this is left out of the answer.")
+    rrf_k: int = _leaf(60, "The constant k of reciprocal rank fusion.", at_least=0, at_most=100_000)
+    depth: int = _leaf(
+        200,
+        "How many candidates each retriever gives to the fusion.",
+        at_least=1,
+        at_most=10_000,
+    )
+    timeout_ms: int = _leaf(
+        2000,
+        "A retriever that is later than this is left out of the answer.",
+        at_least=1,
+        at_most=600_000,
+    )
 
 
 @frozen(kw_only=True)
 class CompletionOptions:
     """What the completion list holds."""
 
-    limit: int = _leaf(20, "Number of papers offered for a placeholder.")
-    key_limit: int = _leaf(50, "Number of keys offered inside a citation.")
+    limit: int = _leaf(20, "Number of papers offered for a placeholder.", at_least=1, at_most=200)
+    key_limit: int = _leaf(
+        50, "Number of keys offered inside a citation.", at_least=1, at_most=1000
+    )
 
 
 @frozen(kw_only=True)
@@ -58,7 +93,9 @@ class DocumentOptions:
 
     cite_commands: tuple[str, ...] = _list("Further LaTeX cite commands, without backslash.")
     placeholders: tuple[str, ...] = _list("Further literal stand-ins for a citation.")
-    default_command: str = _leaf("", "Cite command for a marker; default: the document's own most used.")
+    default_command: str = _leaf(
+        "", "Cite command for a marker; default: the document's own most used."
+    )
 
 
 @frozen(kw_only=True)

@@ -1,0 +1,98 @@
+"""Writes the reference page of the settings: `python -m citewell.options.docs > docs/settings.md`.
+
+`--json` writes the JSON Schema that the editors' manifests repeat. A test keeps both in step.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import Any
+
+from citewell.options.schema import Setting, describe, json_schema, sections, settings
+
+HEAD = """\
+# Settings
+
+<!-- Written by `make docs`; edit server/citewell/options/tree.py instead. -->
+
+Every setting has one name. It may stand in five places; a later one wins over an earlier one:
+
+1. the user file, `citewell/config.toml` in the configuration folder of your system
+   (`~/.config` on Linux, `~/Library/Application Support` on macOS, `%LOCALAPPDATA%` on Windows),
+   or the file that `--config` or the variable `CITEWELL_CONFIG` names;
+2. the workspace file, the nearest `citewell.toml` from the manuscript's folder upward to the
+   root of the workspace or repository;
+3. the environment, as `CITEWELL_RETRIEVAL_RRF_K=30`; lists are separated by commas;
+4. the editor, in camelCase below `citewell`, as `"citewell.retrieval.rrfK": 30`;
+5. the flag `--set retrieval.rrf_k=30` of the command line.
+
+```toml
+[retrieval]
+rrf_k = 30
+```
+
+A name or value that is wrong is reported with its place and the nearest right one, and the setting
+keeps the value that the other sources give it. `citewell doctor` shows which source set what.
+
+Settings marked "not in workspaces" are not taken from a `citewell.toml`, since that file travels
+with other people's manuscripts.
+"""
+
+
+def page() -> str:
+    """The reference page as Markdown."""
+    titles = dict(sections())
+    parts = [HEAD]
+    section = ""
+    for setting in settings():
+        above = setting.name.rpartition(".")[0]
+        if above != section:
+            section = above
+            parts.append(f"\n## {section}\n\n{titles.get(section, '')}\n")
+            parts.append("\n| setting | in the editor | value | default | meaning |")
+            parts.append("\n|---|---|---|---|---|\n")
+        parts.append(_row(setting))
+    return "".join(parts)
+
+
+def _row(setting: Setting) -> str:
+    value = describe(setting.type)
+    if setting.at_least is not None and setting.at_most is not None:
+        value += f", {setting.at_least:g} to {setting.at_most:g}"
+    elif setting.at_least is not None:
+        value += f", at least {setting.at_least:g}"
+    elif setting.at_most is not None:
+        value += f", at most {setting.at_most:g}"
+    note = " Not in workspaces." if setting.trusted_only else ""
+    cells = (
+        f"`{setting.name}`",
+        f"`{setting.wire}`",
+        value,
+        _default(setting.default),
+        setting.help + note,
+    )
+    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |\n"
+
+
+def _default(value: Any) -> str:
+    if value is None or value in ("", ()):
+        return "none"
+    if isinstance(value, bool):
+        return "`true`" if value else "`false`"
+    if isinstance(value, tuple):
+        return ", ".join(_default(item) for item in value)
+    return f'`"{value}"`' if isinstance(value, str) else f"`{value}`"
+
+
+def main(arguments: list[str]) -> None:
+    """Write the page, or with `--json` the schema, to standard output as UTF-8."""
+    if "--json" in arguments:
+        text = json.dumps(json_schema(), indent=2, ensure_ascii=False) + "\n"
+    else:
+        text = page()
+    sys.stdout.buffer.write(text.encode("utf-8"))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

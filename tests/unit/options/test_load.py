@@ -1,0 +1,247 @@
+"""The sources of the settings, and what happens when one of them is wrong."""
+
+from pathlib import Path
+
+import pytest
+
+from citewell.options.load import (
+    MAX_PROBLEMS_PER_SOURCE,
+    find_workspace_file,
+    from_wire,
+    load,
+)
+from citewell.options.tree import Options
+
+
+@pytest.fixture
+def user_file(tmp_path: Path) -> Path:
+    path = tmp_path / "config" / "config.toml"
+    path.parent.mkdir()
+    path.write_text("", encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Path:
+    folder = tmp_path / "paper"
+    folder.mkdir()
+    return folder
+
+
+def test_nothing_set_gives_the_defaults(user_file: Path, workspace: Path) -> None:
+    loaded = load(workspace, {}, user_file=user_file)
+    assert loaded.options == Options()
+    assert loaded.problems == ()
+    assert {str(origin) for origin in loaded.origins.values()} == {"default"}
+
+
+def test_each_source_wins_over_the_one_before_it(user_file: Path, workspace: Path) -> None:
+    workspace_file = workspace / "citewell.toml"
+    environ: dict[str, str] = {}
+    wire: dict[str, object] = {}
+    overrides: dict[str, object] = {}
+
+    def now() -> tuple[int, str]:
+        loaded = load(workspace, environ, wire, overrides, user_file=user_file)
+        assert loaded.problems == ()
+        return loaded.options.retrieval.rrf_k, loaded.origins["retrieval.rrf_k"].layer
+
+    assert now() == (60, "default")
+    user_file.write_text("[retrieval]\nrrf_k = 1\n", encoding="utf-8")
+    assert now() == (1, "user file")
+    workspace_file.write_text("retrieval.rrf_k = 2\n", encoding="utf-8")
+    assert now() == (2, "workspace file")
+    environ["CITEWELL_RETRIEVAL_RRF_K"] = "3"
+    assert now() == (3, "environment")
+    wire["retrieval"] = {"rrfK": 4}
+    assert now() == (4, "editor")
+    overrides["retrieval.rrf_k"] = "5"
+    assert now() == (5, "flag")
+
+
+def test_leaves_are_merged_one_by_one(user_file: Path, workspace: Path) -> None:
+    user_file.write_text("[retrieval]\nrrf_k = 1\ndepth = 50\n", encoding="utf-8")
+    (workspace / "citewell.toml").write_text("[retrieval]\nrrf_k = 2\n", encoding="utf-8")
+    retrieval = load(workspace, {}, user_file=user_file).options.retrieval
+    assert (retrieval.rrf_k, retrieval.depth, retrieval.bm25) == (2, 50, True)
+
+
+def test_a_wrong_value_leaves_the_layer_below_in_force_and_is_named(
+    user_file: Path, workspace: Path
+) -> None:
+    user_file.write_text("[retrieval]\nrrf_k = 7\n", encoding="utf-8")
+    file = workspace / "citewell.toml"
+    file.write_text('# mine\n[retrieval]\ndense = false\nrrf_k = "30"\n', encoding="utf-8")
+    loaded = load(workspace, {}, user_file=user_file)
+    assert loaded.options.retrieval.rrf_k == 7
+    assert loaded.options.retrieval.dense is False
+    (problem,) = loaded.problems
+    assert problem.code == "settings-wrong-value"
+    assert (problem.path, problem.line) == (str(file), 4)
+    assert '`retrieval.rrf_k` is "30", but must be a whole number' in problem.message
+    assert problem.cure == f"Until then it is 7 (user file {user_file}:2)."
+
+
+def test_an_unknown_setting_is_named_with_its_line_and_the_nearest_one(
+    user_file: Path, workspace: Path
+) -> None:
+    file = workspace / "citewell.toml"
+    file.write_text("\n[retreival]\nrrf_k = 30\n\n[bib]\nabstracts = true\n", encoding="utf-8")
+    first, second = load(workspace, {}, user_file=user_file).problems
+    assert (first.code, first.line) == ("settings-unknown", 3)
+    assert "`retreival.rrf_k`" in first.message
+    assert first.cure == "Perhaps `retrieval.rrf_k` is meant."
+    assert second.line == 6
+    assert second.cure == "Perhaps `bib.abstract` is meant."
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("retrieval.dense = 1", "true or false"),
+        ("retrieval.rrf_k = true", "a whole number of at least 0"),
+        ("retrieval.rrf_k = 1.5", "a whole number of at least 0"),
+        ("retrieval.depth = 0", "of at least 1 and at most 10000"),
+        ('retrieval.fusion = "rff"', '"rrf" or "max"; perhaps "rrf"'),
+        ("retrieval.fusion = []", '"rrf" or "max"'),
+        ("documents.placeholders = 'X'", "a list of texts"),
+        ("documents.placeholders = ['X', 1]", "a list of texts"),
+        ("bib.key_pattern = 2024-01-01", "a text"),
+        ("library.name = '../elsewhere'", "a text that matches"),
+        ("retrieval = true", "is a section of settings"),
+    ],
+)
+def test_a_value_of_the_wrong_type_is_reported_with_what_is_expected(
+    user_file: Path, line: str, expected: str
+) -> None:
+    user_file.write_text(line + "\n", encoding="utf-8")
+    loaded = load(None, {}, user_file=user_file)
+    assert loaded.options == Options()
+    (problem,) = loaded.problems
+    assert problem.code == "settings-wrong-value"
+    assert expected in problem.message
+    assert problem.line == 1
+
+
+def test_broken_toml_is_reported_with_its_line_and_leaves_the_rest(
+    user_file: Path, workspace: Path
+) -> None:
+    user_file.write_text("[retrieval]\nrrf_k = 7\n", encoding="utf-8")
+    (workspace / "citewell.toml").write_text("[bib]\nabstract = yes\n", encoding="utf-8")
+    loaded = load(workspace, {}, user_file=user_file)
+    (problem,) = loaded.problems
+    assert (problem.code, problem.line) == ("settings-syntax", 2)
+    assert loaded.options.retrieval.rrf_k == 7
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"\xff\xfe\x00", b"a" * 1_000_001, b"x = " + b"[" * 50_000, b"\x00"],
+    ids=["not-utf-8", "too-large", "too-deep", "nul"],
+)
+def test_a_hostile_file_is_a_problem_and_never_an_exception(
+    user_file: Path, content: bytes
+) -> None:
+    user_file.write_bytes(content)
+    loaded = load(None, {}, user_file=user_file)
+    assert loaded.options == Options()
+    assert [p.code for p in loaded.problems] in (["settings-unreadable"], ["settings-syntax"])
+
+
+def test_a_folder_in_place_of_the_file_is_a_problem(tmp_path: Path) -> None:
+    (problem,) = load(None, {}, user_file=tmp_path).problems
+    assert problem.code == "settings-unreadable"
+
+
+def test_a_file_full_of_unknown_settings_costs_little(user_file: Path) -> None:
+    user_file.write_text("".join(f"x{n} = 1\n" for n in range(20_000)), encoding="utf-8")
+    problems = load(None, {}, user_file=user_file).problems
+    assert len(problems) == MAX_PROBLEMS_PER_SOURCE + 1
+    assert problems[-1].message == "19980 more settings were not looked at."
+
+
+def test_a_named_user_file_that_is_absent_is_a_problem(tmp_path: Path) -> None:
+    environ = {"CITEWELL_CONFIG": str(tmp_path / "no.toml")}
+    (problem,) = load(None, environ).problems
+    assert problem.code == "settings-unreadable"
+    assert problem.path == str(tmp_path / "no.toml")
+
+
+def test_a_byte_order_mark_and_windows_line_ends_are_accepted(user_file: Path) -> None:
+    user_file.write_bytes(b"\xef\xbb\xbf[retrieval]\r\nrrf_k = 9\r\n")
+    loaded = load(None, {}, user_file=user_file)
+    assert loaded.problems == ()
+    assert loaded.options.retrieval.rrf_k == 9
+
+
+def test_settings_that_need_trust_are_refused_from_a_workspace_and_taken_from_the_user(
+    user_file: Path, workspace: Path
+) -> None:
+    line = 'retrieval.encoder = "somebody/model"\n'
+    (workspace / "citewell.toml").write_text(line, encoding="utf-8")
+    loaded = load(workspace, {}, user_file=user_file)
+    assert loaded.options.retrieval.encoder == "static"
+    (problem,) = loaded.problems
+    assert problem.code == "settings-untrusted"
+    assert "CITEWELL_RETRIEVAL_ENCODER" in problem.cure
+    user_file.write_text(line, encoding="utf-8")
+    assert load(None, {}, user_file=user_file).options.retrieval.encoder == "somebody/model"
+
+
+def test_the_environment_is_read_as_the_type_of_each_setting(user_file: Path) -> None:
+    environ = {
+        "CITEWELL_RETRIEVAL_DENSE": "off",
+        "CITEWELL_RETRIEVAL_DEPTH": "17",
+        "CITEWELL_DOCUMENTS_PLACEHOLDERS": "XXX, [ref?]",
+        "CITEWELL_LIBRARY_PATH": "~/papers",
+        "CITEWELL_RETRIEVAL_FUSION": "max",
+    }
+    loaded = load(None, environ, user_file=user_file)
+    assert loaded.problems == ()
+    assert loaded.options.retrieval.dense is False
+    assert loaded.options.retrieval.depth == 17
+    assert loaded.options.retrieval.fusion == "max"
+    assert loaded.options.documents.placeholders == ("XXX", "[ref?]")
+    assert loaded.options.library.path == Path.home() / "papers"
+
+
+def test_an_environment_variable_that_looks_like_a_setting_is_reported(user_file: Path) -> None:
+    environ = {"CITEWELL_RETRIEVAL_DENSITY": "1", "CITEWELL": "x", "OTHER": "y"}
+    (problem,) = load(None, environ, user_file=user_file).problems
+    assert problem.code == "settings-unknown"
+    assert "CITEWELL_RETRIEVAL_DENSE" in problem.cure
+
+
+def test_editor_settings_are_camel_case_and_null_means_not_set() -> None:
+    loaded = from_wire({"retrieval": {"rrfK": 5, "depth": None}, "completion.keyLimit": 9})
+    assert loaded.problems == ()
+    assert loaded.options.retrieval.rrf_k == 5
+    assert loaded.options.retrieval.depth == 200
+    assert loaded.options.completion.key_limit == 9
+
+
+def test_snake_case_from_an_editor_is_reported_with_its_camel_case() -> None:
+    (problem,) = from_wire({"completion": {"key_limit": 9}}).problems
+    assert problem.cure == "Perhaps `completion.keyLimit` is meant."
+
+
+def test_relative_paths_are_taken_from_the_file_that_names_them(user_file: Path) -> None:
+    user_file.write_text('library.path = "papers"\n', encoding="utf-8")
+    assert load(None, {}, user_file=user_file).options.library.path == user_file.parent / "papers"
+
+
+def test_the_nearest_workspace_file_is_taken_up_to_the_root(tmp_path: Path) -> None:
+    inner = tmp_path / "a" / "b"
+    inner.mkdir(parents=True)
+    (tmp_path / "citewell.toml").touch()
+    assert find_workspace_file(inner / "paper.tex", tmp_path / "a") is None
+    assert find_workspace_file(inner / "paper.tex", tmp_path) == tmp_path / "citewell.toml"
+    (tmp_path / "a" / "citewell.toml").touch()
+    assert find_workspace_file(inner, None) == tmp_path / "a" / "citewell.toml"
+
+
+def test_without_a_root_the_search_ends_at_the_repository(tmp_path: Path) -> None:
+    (tmp_path / "citewell.toml").touch()
+    repository = tmp_path / "paper"
+    (repository / ".git").mkdir(parents=True)
+    assert find_workspace_file(repository / "main.tex", None) is None

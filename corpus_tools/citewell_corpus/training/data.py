@@ -1,0 +1,117 @@
+"""Readers of the shared data folder, in the form that training needs."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import re
+import unicodedata
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import zstandard
+
+CORPORA = ("acl", "ml")
+
+
+class Paper(msgspec.Struct, frozen=True):
+    """One record of the corpora."""
+
+    id: str
+    title: str
+    abstract: str
+    authors: tuple[str, ...]
+    year: int | None
+    venue: str
+
+
+class Context(msgspec.Struct, frozen=True):
+    """One real citation of a paper."""
+
+    id: str
+    source: str
+    """The citing repository."""
+    paper: str
+    """The citing paper within it, as well as the data set tells."""
+    title: str
+    sentence: str
+    before: tuple[str, ...]
+    after: str
+    gold: tuple[str, ...]
+    """Ids that count as the cited paper; empty when the corpora do not hold it."""
+    siblings: tuple[str, ...]
+    """Ids of the other papers of the same cite command."""
+    year: int | None
+    clean: bool
+    origin: str
+
+
+def read_jsonl(path: Path) -> Iterator[dict[str, Any]]:
+    """Records of a .jsonl.gz or .jsonl.zst file."""
+    if path.suffix == ".zst":
+        with path.open("rb") as raw, zstandard.ZstdDecompressor().stream_reader(raw) as stream:
+            for line in io.TextIOWrapper(stream, encoding="utf-8"):
+                yield json.loads(line)
+    else:
+        with gzip.open(path, "rt", encoding="utf-8") as lines:
+            for line in lines:
+                yield json.loads(line)
+
+
+def read_papers(data: Path, names: tuple[str, ...] = CORPORA) -> list[Paper]:
+    """Every paper of the named corpora, in file order; extra abstracts filled in."""
+    extra: dict[str, str] = {}
+    more = data / "corpus" / "abstracts_extra.jsonl.gz"
+    if more.exists():
+        extra = {r["id"]: r["abstract"] for r in read_jsonl(more) if r.get("abstract")}
+    return [
+        Paper(
+            r["id"],
+            r["title"] or "",
+            r["abstract"] or extra.get(r["id"], ""),
+            tuple(r["authors"] or ()),
+            r["year"],
+            r["venue"] or "",
+        )
+        for name in names
+        for r in read_jsonl(data / "corpus" / f"{name}.jsonl.zst")
+    ]
+
+
+def read_contexts(path: Path) -> list[Context]:
+    """Every citation of a contexts file."""
+    return [
+        Context(
+            r["id"],
+            r["source_repo"],
+            _paper_of(r),
+            r["source_title"] or "",
+            r["sentence"],
+            tuple(r.get("context_before_list") or ()),
+            r.get("context_after") or "",
+            tuple(dict.fromkeys((r["gold_id"], *(r["gold_alt_ids"] or ())))) if r["gold_id"] else (),
+            tuple(g for g in r["group_gold_ids"] or () if g and g != r["gold_id"]),
+            r["gold_year"],
+            bool(r["clean"]),
+            r.get("source_dataset") or "dev",
+        )
+        for r in read_jsonl(path)
+    ]
+
+
+def _paper_of(record: dict[str, Any]) -> str:
+    if record.get("source_paper_id"):
+        return f"{record['source_repo']}|{record['source_paper_id']}"
+    # The folder tells the papers of a repository apart where the title is unknown.
+    folder = record["file"].rpartition("/")[0].split("/")
+    place = "/".join(folder[:2])
+    return f"{record['source_repo']}|{record['source_title'] or place}"
+
+
+def fold_title(title: str) -> str:
+    """A title's letters and digits alone, lower-case: how titles are compared."""
+    text = unicodedata.normalize("NFKD", title.lower())
+    return re.sub(r"[^a-z0-9]+", "", text)

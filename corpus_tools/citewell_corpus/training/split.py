@@ -1,0 +1,41 @@
+"""Which papers train, tune and test: the one statement of the split.
+
+The unit is the citing source (a repository), so that no paper, author or phrase of a test question
+is seen in training. `Pinafore/publications` holds 41% of the clean records of `contexts/dev`; it
+trains, because as a test it would measure one group's habits.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Literal
+
+Part = Literal["train", "valid", "test"]
+
+SALT = "citewell-split-1"
+TRAIN_REPOSITORIES = frozenset({"Pinafore/publications"})
+
+
+def fraction(name: str, salt: str = SALT) -> float:
+    """A number in [0, 1) that depends on the name alone."""
+    digest = hashlib.sha256(f"{salt}:{name}".encode()).digest()
+    return int.from_bytes(digest[:8], "big") / 2**64
+
+
+def dev_part(repository: str) -> Part:
+    """Part of a repository of `contexts/dev`: a quarter trains, a quarter tunes, half tests."""
+    if repository in TRAIN_REPOSITORIES:
+        return "train"
+    place = fraction(repository)
+    return "test" if place < 0.5 else "valid" if place < 0.75 else "train"
+
+
+def question_part(qid: str) -> Part:
+    """Part of a literature-search question (AutoScholar, SPARBench): a third each."""
+    place = fraction(qid)
+    return "test" if place < 1 / 3 else "valid" if place < 2 / 3 else "train"
+
+
+def fold(paper: str, folds: int = 2) -> int:
+    """Fold of a training paper: the retriever and the head never learn from the same fold."""
+    return int(fraction(paper, "citewell-fold-1") * folds)

@@ -1,0 +1,103 @@
+"""LitSearch: the `mteb/LitSearchRetrieval` folder, and the authors' own query records."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+
+from citewell.model import Provenance, Work
+from citewell.model.query import Query, Question, Target
+from citewell_corpus.datasets import source
+from citewell_corpus.datasets.beir import Beir
+from citewell_corpus.datasets.contract import DataSet, Kind, Peek, Reading
+
+PREFIX = "litsearch"
+_SETS = {"inline": "inline", "manual": "author"}
+
+
+class LitSearchMteb(Beir):
+    """The retrieval layout: a BEIR folder whose name says LitSearch."""
+
+    name = "litsearch-mteb"
+    description = "LitSearch in the layout of mteb/LitSearchRetrieval"
+    prefix = PREFIX
+
+    def fits(self, peek: Peek) -> bool:
+        return "litsearch" in peek.path.resolve().name.lower() and super().fits(peek)
+
+
+class _Record(msgspec.Struct):
+    query: str
+    corpusids: list[int | str]
+    query_set: str = ""
+    specificity: int | str | None = None
+    quality: int | str | None = None
+
+
+class _Paper(msgspec.Struct):
+    corpusid: int | str
+    title: str | None = None
+    abstract: str | None = None
+
+
+class LitSearch:
+    """The authors' records: query_set, query, specificity (0 broad, 1 specific), corpusids."""
+
+    name = "litsearch"
+    kind: Kind = "questions"
+    description = "LitSearch query records, with corpus_clean beside them"
+
+    def fits(self, peek: Peek) -> bool:
+        return peek.shape == "lines" and {"query", "corpusids"} <= peek.first.keys()
+
+    def read(self, path: Path) -> DataSet:
+        reading = Reading(path)
+        questions = []
+        for number, record in source.records(path, _Record, reading):
+            ids = tuple(f"{PREFIX}:{one}" for one in record.corpusids)
+            if not ids or not record.query.strip():
+                reading.bad("The record has no query or no answers.", number)
+                continue
+            name = f"litsearch-{number}"
+            questions.append(
+                Question(
+                    id=name,
+                    query=Query(text=record.query),
+                    gold=ids,
+                    paper=name,
+                    tags=_tags(record),
+                    targets=tuple(Target(ids=(one,)) for one in ids),
+                )
+            )
+        reading.count("questions", len(questions))
+        beside = sorted(path.parent.glob("corpus_clean*.jsonl*"))
+        corpus = beside[0] if beside else None
+        return DataSet(
+            name=path.name.split(".")[0],
+            schema=self.name,
+            path=str(path),
+            questions=tuple(questions),
+            counts=reading.counts,
+            notes=("That specificity 0 is broad and 1 specific is taken from secondary sources.",),
+            problems=tuple(reading.problems),
+            works=(lambda: _works(corpus)) if corpus else None,
+        )
+
+
+def _tags(record: _Record) -> tuple[str, ...]:
+    kind = next((name for cue, name in _SETS.items() if record.query_set.startswith(cue)), "")
+    specificity = {"0": "broad", "1": "specific"}.get(str(record.specificity), "")
+    return tuple(tag for tag in (kind, specificity) if tag)
+
+
+def _works(corpus: Path) -> Iterator[Work]:
+    for _, paper in source.records(corpus, _Paper, Reading(corpus)):
+        if paper.title:
+            yield Work(
+                id=f"{PREFIX}:{paper.corpusid}",
+                title=paper.title,
+                abstract=paper.abstract or "",
+                provenance=(Provenance(source=PREFIX, source_id=str(paper.corpusid)),),
+            )

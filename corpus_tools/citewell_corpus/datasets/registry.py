@@ -1,0 +1,79 @@
+"""Recognises the schema of a file by its first record, and reads it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from citewell_corpus.datasets import source
+from citewell_corpus.datasets.beir import Beir
+from citewell_corpus.datasets.citeme import CiteMe
+from citewell_corpus.datasets.contexts import Contexts
+from citewell_corpus.datasets.contract import DataSet, Schema, refuse
+from citewell_corpus.datasets.hatten import Hatten
+from citewell_corpus.datasets.literature import AutoScholar, SparBench
+from citewell_corpus.datasets.litsearch import LitSearch, LitSearchMteb
+from citewell_corpus.datasets.scholarcopilot import ScholarCopilot
+
+SCHEMAS: tuple[Schema, ...] = (
+    Contexts(),
+    AutoScholar(),
+    SparBench(),
+    ScholarCopilot(),
+    LitSearch(),
+    LitSearchMteb(),
+    CiteMe(),
+    Hatten(),
+    Beir(),
+)
+"""In the order in which they are tried: the first that fits wins."""
+
+
+def recognise(path: Path, schemas: Sequence[Schema] = SCHEMAS) -> Schema:
+    """The schema of the file or folder. Raises `DataSetError` when it is none of the known."""
+    look = source.peek(path)
+    for schema in schemas:
+        if schema.fits(look):
+            return schema
+    fields = ", ".join(sorted(look.first)[:12]) or ", ".join(look.names[:12]) or "nothing"
+    raise refuse(
+        "data-set-schema",
+        f"The schema of {path.name} is not known; its first record has: {fields}.",
+        "Give it with --schema: " + ", ".join(schema.name for schema in schemas) + ".",
+        path,
+    )
+
+
+def schema_named(name: str, path: Path) -> Schema:
+    """The schema of that name. Raises `DataSetError` with the names there are."""
+    for schema in SCHEMAS:
+        if schema.name == name:
+            return schema
+    raise refuse(
+        "data-set-schema",
+        f"There is no schema {name!r}.",
+        "Known: " + ", ".join(schema.name for schema in SCHEMAS) + ".",
+        path,
+    )
+
+
+def open_data(path: Path, schema: str = "") -> DataSet:
+    """The data set at `path`. Raises `DataSetError` when there is nothing to evaluate in it."""
+    if not path.exists():
+        source.peek(path)
+    chosen = schema_named(schema, path) if schema else recognise(path)
+    try:
+        data = chosen.read(path)
+    except (OSError, EOFError) as error:
+        raise refuse(
+            "data-set-unreadable", f"The data cannot be read: {error}.", "Check the file.", path
+        ) from error
+    if chosen.kind == "questions" and not data.questions:
+        first = f" The first: {data.problems[0].message}" if data.problems else ""
+        raise refuse(
+            "data-set-empty",
+            f"No question could be read as {chosen.name}.{first}",
+            "Check the schema.",
+            path,
+        )
+    return data

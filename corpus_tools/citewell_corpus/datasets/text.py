@@ -1,0 +1,99 @@
+"""Small readings of prose, names, years and BibTeX source that the data sets share."""
+
+from __future__ import annotations
+
+import re
+
+from citewell.model.query import MARK
+
+_END = re.compile(r"(?<=[.!?])[)\"'”’]*\s+(?=[\"'“‘(\[]*[A-Z0-9])")
+_ABBREVIATION = re.compile(
+    r"(?:\b(?:et al|e\.g|i\.e|cf|vs|Fig|Figs|Eq|Eqs|Sec|Tab|Dr|Prof|resp|approx|[A-Z])\.)[)\"']*$"
+)
+_YEAR = re.compile(r"\b(1[6-9]\d\d|20\d\d)\b")
+_PARTICLES = frozenset(
+    [
+        "van",
+        "von",
+        "der",
+        "den",
+        "de",
+        "del",
+        "della",
+        "di",
+        "da",
+        "du",
+        "la",
+        "le",
+        "ter",
+        "ten",
+        "zu",
+        "zum",
+        "zur",
+        "al",
+        "el",
+    ]
+)
+_SUFFIXES = frozenset(("jr", "jr.", "sr", "sr.", "ii", "iii", "iv"))
+_DOI = re.compile(r"\bdoi\s*=\s*[{\"]+\s*(?:https?://(?:dx\.)?doi\.org/)?(10\.[^\s}\"]+)", re.I)
+_ARXIV = re.compile(
+    r"(?:eprint\s*=\s*[{\"]+|arxiv[.:/ ]*(?:abs/|pdf/|preprint arxiv:)?|volume\s*=\s*[{\"]+abs/)"
+    r"\s*(?:arxiv:)?(\d{4}\.\d{4,5}|[a-z-]+(?:\.[A-Z]{2})?/\d{7})",
+    re.I,
+)
+
+
+def letters_only(title: str) -> str:
+    """Letters alone, in lower case: the way PaSa and SPAR compare titles."""
+    return "".join(char for char in title.lower() if char.isalpha())
+
+
+def year_in(text: object) -> int | None:
+    """The first year in the text ("2009 [Online]"), or None."""
+    match = _YEAR.search(str(text)) if text is not None else None
+    return int(match.group()) if match else None
+
+
+def family_name(name: str) -> str:
+    """The family name of "Jan van der Berg" or "van der Berg, Jan"; particles belong to it."""
+    if "," in name:
+        return name.partition(",")[0].strip()
+    words = name.split()
+    while len(words) > 1 and words[-1].lower() in _SUFFIXES:
+        words.pop()
+    start = len(words) - 1
+    while start > 1 and words[start - 1].lower() in _PARTICLES and words[start - 1].islower():
+        start -= 1
+    return " ".join(words[start:]) if words else ""
+
+
+def identifiers(entry: str) -> tuple[str, str]:
+    """DOI and arXiv identifier found in the source of a BibTeX entry; empty where there is none."""
+    doi, arxiv = _DOI.search(entry), _ARXIV.search(entry)
+    return (doi.group(1).lower().rstrip(".,;") if doi else "", arxiv.group(1) if arxiv else "")
+
+
+def sentences(text: str) -> list[str]:
+    """Sentences in reading order; a break after an abbreviation does not count."""
+    out: list[str] = []
+    start = 0
+    for match in _END.finditer(text):
+        piece = text[start : match.start()]
+        if _ABBREVIATION.search(piece):
+            continue
+        out.append(text[start : match.end()].strip())
+        start = match.end()
+    out.append(text[start:].strip())
+    return [sentence for sentence in out if sentence]
+
+
+def around_mark(text: str) -> tuple[tuple[str, ...], str, tuple[str, ...]]:
+    """Sentences before, the sentence with `[CITATION]`, and sentences after it."""
+    parts = sentences(" ".join(text.split()))
+    for i, part in enumerate(parts):
+        if MARK in part:
+            # A mark that opens its own sentence belongs to the one that it follows.
+            if part.startswith(MARK) and len(part.split()) == 1 and i:
+                return tuple(parts[: i - 1]), f"{parts[i - 1]} {part}", tuple(parts[i + 1 :])
+            return tuple(parts[:i]), part, tuple(parts[i + 1 :])
+    return (), " ".join(parts), ()

@@ -1,0 +1,215 @@
+"""One worker process as its parent holds it: pipes, threads, requests in flight."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import queue
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Sequence
+from concurrent.futures import Future
+from typing import BinaryIO
+
+from citewell.engine import protocol
+from citewell.model import CitewellError, Problem
+from citewell.options import Options
+
+logger = logging.getLogger(__name__)
+
+MAX_WAITING = 1000
+"""Frames that may wait for a child that does not read."""
+
+
+class ChildEndedError(Exception):
+    """The process ended before it answered."""
+
+
+def worker_command() -> tuple[str, ...]:
+    """How a worker is started.
+
+    `-P` keeps the working directory, which may be a stranger's project, off the import path.
+    """
+    return (sys.executable, "-P", "-m", "citewell.engine.worker")
+
+
+def worker_environment() -> dict[str, str]:
+    """The parent's environment with the native thread pools tamed.
+
+    A pool that spins while idle, or that takes every core, makes the editor stutter. What the
+    user has set stays.
+    """
+    environment = dict(os.environ)
+    threads = str(max(1, min(4, (os.cpu_count() or 2) // 2)))
+    defaults = {
+        "OMP_WAIT_POLICY": "PASSIVE",
+        "OMP_NUM_THREADS": threads,
+        "OPENBLAS_NUM_THREADS": threads,
+        "MKL_NUM_THREADS": threads,
+        "NUMBA_NUM_THREADS": threads,
+        "TOKENIZERS_PARALLELISM": "false",
+        "PYTHONUTF8": "1",
+    }
+    for name, value in defaults.items():
+        environment.setdefault(name, value)
+    return environment
+
+
+class Child:
+    """A running worker. Created started; never restarted. Safe across threads."""
+
+    def __init__(self, options: Options, command: Sequence[str] | None = None) -> None:
+        """Start the process. Raises `OSError` when that fails."""
+        self._process = subprocess.Popen(
+            tuple(command or worker_command()),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env=worker_environment(),
+            creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0),
+        )
+        self.pid = self._process.pid
+        self._last_words = ""
+        self.answered = False
+        self._lock = threading.Lock()
+        self._pending: dict[int, Future[protocol.Reply]] = {}
+        self._outbox: queue.Queue[bytes | None] = queue.Queue(MAX_WAITING)
+        self._gone = threading.Event()
+        self._heard = time.monotonic()
+        self._outbox.put_nowait(protocol.encode(protocol.Hello(protocol.VERSION, options)))
+        assert self._process.stdin and self._process.stdout and self._process.stderr
+        self._logger = threading.Thread(target=self._log, args=(self._process.stderr,), daemon=True)
+        self._logger.start()
+        for target, pipe in (
+            (self._write, self._process.stdin),
+            (self._read, self._process.stdout),
+        ):
+            threading.Thread(target=target, args=(pipe,), daemon=True).start()
+
+    @property
+    def alive(self) -> bool:
+        """False once the process ended or its pipe closed."""
+        return not self._gone.is_set() and self._process.poll() is None
+
+    @property
+    def silent_for(self) -> float:
+        """Seconds since the last frame arrived (or since the start)."""
+        return time.monotonic() - self._heard
+
+    @property
+    def last_words(self) -> str:
+        """The last line that the process wrote to stderr."""
+        if self._gone.is_set():
+            self._logger.join(0.2)
+        return self._last_words
+
+    def request(self, request: protocol.NumberedRequest) -> Future[protocol.Reply]:
+        """Send a request. The future holds its reply, or `ChildEndedError`. Never blocks."""
+        try:
+            frame = protocol.encode(request)
+        except protocol.BrokenFrameError as error:
+            raise CitewellError(
+                Problem("request-too-large", f"The search is too large: {error}.")
+            ) from error
+        future: Future[protocol.Reply] = Future()
+        with self._lock:
+            if self._gone.is_set():
+                raise ChildEndedError
+            self._pending[request.id] = future
+        try:
+            self._outbox.put_nowait(frame)
+        except queue.Full:
+            self.kill()
+            raise ChildEndedError from None
+        return future
+
+    def cancel(self, number: int) -> None:
+        """Tell the child that nobody waits for request `number`; its reply is dropped."""
+        with self._lock:
+            future = self._pending.pop(number, None)
+        if future is None:
+            return
+        future.cancel()
+        try:
+            self._outbox.put_nowait(protocol.encode(protocol.CancelRequest(number)))
+        except queue.Full:
+            self.kill()
+
+    def kill(self) -> None:
+        """End the process at once; what is in flight fails with `ChildEndedError`."""
+        self._process.kill()
+
+    def retire(self, seconds: float = 30.0) -> None:
+        """Let the requests in flight end, then close."""
+        limit = time.monotonic() + seconds
+        while self._pending and self.alive and time.monotonic() < limit:
+            time.sleep(0.05)
+        self.close()
+
+    def close(self) -> None:
+        """Close the child's input, which ends it; kill it if it stays."""
+        try:
+            self._outbox.put_nowait(None)
+        except queue.Full:
+            self.kill()
+        try:
+            self._process.wait(2.0)
+        except subprocess.TimeoutExpired:
+            self.kill()
+            self._process.wait()
+
+    def _write(self, pipe: BinaryIO) -> None:
+        try:
+            while (frame := self._outbox.get()) is not None:
+                pipe.write(frame)
+                pipe.flush()
+        except (OSError, ValueError):
+            pass
+        finally:
+            with contextlib.suppress(OSError):
+                pipe.close()
+
+    def _read(self, pipe: BinaryIO) -> None:
+        try:
+            while (body := protocol.read_frame(pipe)) is not None:
+                self._heard = time.monotonic()
+                self.answered = True
+                self._settle(protocol.decode_reply(body))
+        except (OSError, ValueError):
+            pass
+        except protocol.BrokenFrameError as error:
+            logger.error("The engine process sent a broken frame: %s", error)
+            self._process.kill()
+        finally:
+            self._end()
+
+    def _settle(self, reply: protocol.Reply) -> None:
+        with self._lock:
+            future = self._pending.pop(reply.id, None)
+        if future is not None and future.set_running_or_notify_cancel():
+            future.set_result(reply)
+
+    def _end(self) -> None:
+        with self._lock:
+            self._gone.set()
+            pending, self._pending = list(self._pending.values()), {}
+        self._process.poll()
+        for future in pending:
+            if future.set_running_or_notify_cancel():
+                future.set_exception(ChildEndedError())
+        try:
+            self._outbox.put_nowait(None)
+        except queue.Full:
+            # The writer is then stuck in a pipe that just broke, and leaves by its error.
+            self._process.kill()
+
+    def _log(self, pipe: BinaryIO) -> None:
+        with pipe:
+            for raw in pipe:
+                line = raw.decode("utf-8", "replace").rstrip()
+                if line:
+                    self._last_words = line[:500]
+                    logger.info("engine %d: %s", self.pid, line)

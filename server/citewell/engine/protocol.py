@@ -1,0 +1,176 @@
+"""What a front end and its worker process say to each other: typed frames over two pipes.
+
+A frame is a length (4 bytes, big-endian) and that many bytes of msgpack. Every request has a
+number; its one reply carries the same number. A frame that is too large, cut short or not of
+these types ends the connection: nothing is ever guessed, and nothing is ever executed.
+"""
+
+from __future__ import annotations
+
+import struct
+from pathlib import Path
+from typing import Any, BinaryIO, Literal
+
+import msgspec
+
+from citewell.engine.contract import EngineStatus, Tier
+from citewell.model import Problem, Query, SearchResult, Work
+from citewell.options import Options
+
+VERSION = 1
+MAX_FRAME = 64 * 1024 * 1024
+"""Bytes. Twenty hits with abstracts need 50 kB; a frame near this size is an error."""
+BATCH = 32
+"""Queries that travel in one frame; `find_batch` cuts longer batches."""
+
+_LENGTH = struct.Struct(">I")
+
+
+class Hello(msgspec.Struct, frozen=True, tag="hello"):
+    """The first frame to the worker: how to build its engine."""
+
+    version: int
+    options: Options
+
+
+class FindRequest(msgspec.Struct, frozen=True, tag="find", omit_defaults=True):
+    id: int
+    queries: tuple[Query, ...]
+    k: int
+    tier: Tier = "fast"
+    batch: bool = False
+    seconds: float | None = None
+    """What remains until the caller's deadline."""
+
+
+class WorksRequest(msgspec.Struct, frozen=True, tag="works"):
+    id: int
+    ids: tuple[str, ...]
+
+
+class LookupRequest(msgspec.Struct, frozen=True, tag="lookup", omit_defaults=True):
+    id: int
+    doi: str = ""
+    arxiv: str = ""
+    title: str = ""
+    bibkey: str = ""
+
+
+class StatusRequest(msgspec.Struct, frozen=True, tag="status"):
+    id: int
+
+
+class CancelRequest(msgspec.Struct, frozen=True, tag="cancel"):
+    """Stop request `id`; its reply is still sent, as `CancelledReply` or as what it came to."""
+
+    id: int
+
+
+NumberedRequest = FindRequest | WorksRequest | LookupRequest | StatusRequest
+Request = Hello | NumberedRequest | CancelRequest
+
+
+class ResultsReply(msgspec.Struct, frozen=True, tag="results"):
+    id: int
+    results: tuple[SearchResult, ...]
+
+
+class WorksReply(msgspec.Struct, frozen=True, tag="works"):
+    id: int
+    works: tuple[Work | None, ...]
+
+
+class StatusReply(msgspec.Struct, frozen=True, tag="status"):
+    id: int
+    status: EngineStatus
+
+
+class CancelledReply(msgspec.Struct, frozen=True, tag="cancelled"):
+    id: int
+
+
+class FailedReply(msgspec.Struct, frozen=True, tag="failed"):
+    id: int
+    problem: Problem
+
+
+Reply = ResultsReply | WorksReply | StatusReply | CancelledReply | FailedReply
+
+
+class BrokenFrameError(Exception):
+    """The other side sent something that is not a frame of this protocol."""
+
+
+def _encode_extra(value: Any) -> Any:
+    if isinstance(value, Path):
+        return str(value)
+    raise NotImplementedError(f"cannot send {type(value).__name__}")
+
+
+def _decode_extra(kind: type, value: Any) -> Any:
+    if issubclass(kind, Path):
+        return kind(value)
+    raise NotImplementedError(f"cannot receive {kind.__name__}")
+
+
+_ENCODER = msgspec.msgpack.Encoder(enc_hook=_encode_extra)
+_REQUESTS = msgspec.msgpack.Decoder(Request, dec_hook=_decode_extra)
+_REPLIES = msgspec.msgpack.Decoder(Reply)
+
+
+def encode(message: Request | Reply) -> bytes:
+    """The frame of a message. Raises `BrokenFrameError` when it is larger than `MAX_FRAME`."""
+    body = _ENCODER.encode(message)
+    if len(body) > MAX_FRAME:
+        raise BrokenFrameError(f"a message of {len(body)} bytes is larger than {MAX_FRAME}")
+    return _LENGTH.pack(len(body)) + body
+
+
+def decode_request(body: bytes) -> Request:
+    """The request in a frame's body."""
+    try:
+        request: Request = _REQUESTS.decode(body)
+    except msgspec.MsgspecError as error:
+        raise BrokenFrameError(str(error)) from error
+    return request
+
+
+def decode_reply(body: bytes) -> Reply:
+    """The reply in a frame's body."""
+    try:
+        reply: Reply = _REPLIES.decode(body)
+    except msgspec.MsgspecError as error:
+        raise BrokenFrameError(str(error)) from error
+    return reply
+
+
+def read_frame(stream: BinaryIO) -> bytes | None:
+    """The body of the next frame; None at the end of the stream, however it ended."""
+    head = _read_exactly(stream, _LENGTH.size)
+    if head is None:
+        return None
+    (size,) = _LENGTH.unpack(head)
+    if size > MAX_FRAME:
+        raise BrokenFrameError(f"a frame of {size} bytes is larger than {MAX_FRAME}")
+    return _read_exactly(stream, size)
+
+
+def _read_exactly(stream: BinaryIO, size: int) -> bytes | None:
+    parts: list[bytes] = []
+    while size > 0:
+        part = stream.read(size)
+        if not part:
+            return None
+        parts.append(part)
+        size -= len(part)
+    return b"".join(parts)
+
+
+Lane = Literal["quick", "fast", "full"]
+
+
+def lane_of(request: NumberedRequest) -> Lane:
+    """Which of the worker's queues a request waits in, so that none waits behind a slower kind."""
+    if isinstance(request, FindRequest):
+        return "full" if request.batch or request.tier == "full" else "fast"
+    return "quick"

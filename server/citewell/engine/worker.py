@@ -1,0 +1,226 @@
+"""The worker process: one `LocalEngine` behind two pipes, killable at any time.
+
+Started as `python -m citewell.engine.worker` by `WorkerEngine`. The process owns no state that
+matters: it may be killed in the middle of anything. It ends when its standard input closes, so
+no worker outlives the editor.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from typing import BinaryIO
+
+import msgspec
+
+from citewell.engine import protocol
+from citewell.engine.contract import Engine, EngineStatus
+from citewell.model import CitewellError, Problem, Query
+from citewell.model.cancel import Cancel, Cancelled
+from citewell.options import Options
+
+logger = logging.getLogger(__name__)
+
+THREADS: dict[protocol.Lane, int] = {"quick": 1, "fast": 3, "full": 2}
+"""Per lane. A completion waits neither behind a slow search nor behind a look-up."""
+
+RETRY_OPEN_SECONDS = 5.0
+"""An engine that could not start is tried again by a request, but not by each one."""
+
+OpenEngine = Callable[[Options], Engine]
+
+
+class Worker:
+    """Reads requests from `source`, answers them on threads into `sink`."""
+
+    def __init__(self, source: BinaryIO, sink: BinaryIO, open_engine: OpenEngine) -> None:
+        self._source = source
+        self._sink = sink
+        self._open_engine = open_engine
+        self._write_lock = threading.Lock()
+        self._cancels: dict[int, Cancel] = {}
+        self._cancels_lock = threading.Lock()
+        self._engine: Future[Engine] = Future()
+        self._hello: protocol.Hello | None = None
+        self._opened_at = 0.0
+        self._open_lock = threading.Lock()
+        self._lanes = {
+            lane: ThreadPoolExecutor(count, thread_name_prefix=f"citewell-{lane}")
+            for lane, count in THREADS.items()
+        }
+
+    def run(self) -> None:
+        """Serve until the source ends. The calling thread reads; it never does a request's work."""
+        while (body := protocol.read_frame(self._source)) is not None:
+            request = protocol.decode_request(body)
+            if isinstance(request, protocol.Hello):
+                self._hello = request
+                self._start_open()
+            elif isinstance(request, protocol.CancelRequest):
+                with self._cancels_lock:
+                    cancel = self._cancels.get(request.id)
+                if cancel is not None:
+                    cancel.set()
+            else:
+                self._submit(request)
+
+    def _start_open(self) -> None:
+        self._opened_at = time.monotonic()
+        threading.Thread(target=self._open, args=(self._engine,), daemon=True).start()
+
+    def _open(self, opened: Future[Engine]) -> None:
+        hello = self._hello
+        assert hello is not None
+        try:
+            if hello.version != protocol.VERSION:
+                raise CitewellError(
+                    Problem(
+                        "engine-version",
+                        "The editor's server and its engine are of different versions.",
+                        "Restart the editor.",
+                    )
+                )
+            engine = self._open_engine(hello.options)
+        except Exception as error:
+            logger.exception("The engine cannot start")
+            opened.set_exception(error)
+            return
+        opened.set_result(engine)
+        # The first search of a process maps the indexes and fills caches: done before a user waits.
+        with contextlib.suppress(Exception):
+            engine.find(Query(text="warm up the index"), 1, cancel=Cancel(30.0))
+
+    def _submit(self, request: protocol.NumberedRequest) -> None:
+        seconds = request.seconds if isinstance(request, protocol.FindRequest) else None
+        cancel = Cancel(seconds)
+        number = request.id
+        with self._cancels_lock:
+            self._cancels[number] = cancel
+        self._lanes[protocol.lane_of(request)].submit(self._answer, request, number, cancel)
+
+    def _answer(self, request: protocol.NumberedRequest, number: int, cancel: Cancel) -> None:
+        reply: protocol.Reply
+        try:
+            cancel.check()
+            reply = self._reply(request, cancel)
+        except Cancelled:
+            reply = protocol.CancelledReply(number)
+        except CitewellError as error:
+            reply = protocol.FailedReply(number, error.problem)
+        except Exception as error:
+            logger.exception("Request %d failed", number)
+            reply = protocol.FailedReply(number, _internal(error))
+        finally:
+            with self._cancels_lock:
+                self._cancels.pop(number, None)
+        self._send(reply, number)
+
+    def _reply(self, request: protocol.NumberedRequest, cancel: Cancel) -> protocol.Reply:
+        engine = self._engine_for(cancel)
+        match request:
+            case protocol.FindRequest(id=number, queries=queries, k=k, tier=tier, batch=False):
+                results = (engine.find(queries[0], k, tier=tier, cancel=cancel),)
+                return protocol.ResultsReply(number, results)
+            case protocol.FindRequest(id=number, queries=queries, k=k, tier=tier):
+                return protocol.ResultsReply(
+                    number, tuple(engine.find_batch(queries, k, tier=tier))
+                )
+            case protocol.WorksRequest(id=number, ids=ids):
+                return protocol.WorksReply(number, tuple(engine.works(ids)))
+            case protocol.LookupRequest(id=number):
+                found = engine.lookup(
+                    doi=request.doi,
+                    arxiv=request.arxiv,
+                    title=request.title,
+                    bibkey=request.bibkey,
+                )
+                return protocol.WorksReply(number, tuple(found))
+            case protocol.StatusRequest(id=number):
+                return protocol.StatusReply(number, _with_pid(engine.status()))
+
+    def _engine_for(self, cancel: Cancel) -> Engine:
+        with self._open_lock:
+            failed = self._engine.done() and self._engine.exception() is not None
+            if failed and time.monotonic() - self._opened_at > RETRY_OPEN_SECONDS:
+                self._engine = Future()
+                self._start_open()
+            opened = self._engine
+        while not opened.done():
+            wait([opened], timeout=0.05)
+            cancel.check()
+        return opened.result()
+
+    def _send(self, reply: protocol.Reply, number: int) -> None:
+        try:
+            frame = protocol.encode(reply)
+        except protocol.BrokenFrameError as error:
+            frame = protocol.encode(protocol.FailedReply(number, _internal(error)))
+        with self._write_lock, contextlib.suppress(BrokenPipeError, OSError, ValueError):
+            self._sink.write(frame)
+            self._sink.flush()
+
+
+def _internal(error: Exception) -> Problem:
+    return Problem(
+        "engine-error",
+        f"The search failed: {type(error).__name__}: {error}",
+        "Run `citewell doctor`; if it finds nothing, please report this.",
+    )
+
+
+def _with_pid(status: EngineStatus) -> EngineStatus:
+    return msgspec.structs.replace(status, pid=os.getpid())
+
+
+def _take_pipes() -> tuple[BinaryIO, BinaryIO]:
+    """Private copies of stdin and stdout.
+
+    Afterwards descriptor 0 is empty and 1 is stderr, so that a stray print of any library, or a
+    child that reads, cannot touch the protocol.
+    """
+    source, sink = os.dup(0), os.dup(1)
+    if sys.platform == "win32":
+        import msvcrt
+
+        msvcrt.setmode(source, os.O_BINARY)
+        msvcrt.setmode(sink, os.O_BINARY)
+    empty = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(empty, 0)
+    os.close(empty)
+    os.dup2(2, 1)
+    sys.stdout = sys.stderr
+    return os.fdopen(source, "rb", buffering=0), os.fdopen(sink, "wb")
+
+
+def _open_local(options: Options) -> Engine:
+    from citewell.engine.local import LocalEngine
+
+    return LocalEngine.open(options)
+
+
+def main() -> None:
+    """Run the worker on the process's own pipes; returns when the front end is gone."""
+    logging.basicConfig(stream=sys.stderr, format="%(levelname)s %(name)s: %(message)s")
+    # Ctrl+C in a terminal reaches the whole group; the front end decides when the worker ends.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    source, sink = _take_pipes()
+    code = 0
+    try:
+        Worker(source, sink, _open_local).run()
+    except protocol.BrokenFrameError as error:
+        logger.error("The front end sent a broken frame: %s", error)
+        code = 3
+    # Threads may be deep in native code; nothing here needs an orderly end.
+    sys.stderr.flush()
+    os._exit(code)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,313 @@
+"""The front end's side of the worker process: an `Engine` that survives the death of its engine.
+
+Every call is a numbered request; a reader thread settles futures as replies arrive, a writer
+thread keeps a full pipe from blocking the caller. When the child dies the requests in flight
+fail with `engine-restarted`, and the next request starts another child.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import logging
+import threading
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import CancelledError as FutureCancelled
+from concurrent.futures import Future
+from typing import TypeVar
+
+from citewell.engine import protocol
+from citewell.engine.child import Child, ChildEndedError
+from citewell.engine.contract import EngineStatus, Tier
+from citewell.model import CitewellError, Problem, Query, SearchResult, Work
+from citewell.model.cancel import Cancel, Cancelled
+from citewell.options import Options
+
+logger = logging.getLogger(__name__)
+
+SECONDS: dict[protocol.Lane, float] = {"quick": 30.0, "fast": 30.0, "full": 180.0}
+"""How long a request may take before it is given up. A cold start is inside of it."""
+SECONDS_PER_QUERY = 5.0
+FREE_DEATHS = 3
+"""So many children may die in a row before the next one is delayed."""
+MAX_DELAY = 60.0
+
+RESTARTED = Problem(
+    "engine-restarted",
+    "The search engine stopped during this request.",
+    "Ask again: it starts anew by itself.",
+)
+LATE = Problem(
+    "engine-late",
+    "The search engine did not answer in time.",
+    "Ask again; if it stays so, run `citewell doctor`.",
+)
+CLOSED = Problem("engine-closed", "The search engine is closed.", "Restart the language server.")
+
+R = TypeVar("R")
+
+
+class WorkerEngine:
+    """`Engine` over a child process; also `find_async` for an event loop. Safe across threads."""
+
+    def __init__(self, options: Options, *, command: Sequence[str] | None = None) -> None:
+        """Start nothing yet. `command` replaces the worker's command line (for tests)."""
+        self._options = options
+        self._command = tuple(command) if command else None
+        self._lock = threading.Lock()
+        self._child: Child | None = None
+        self._numbers = itertools.count(1)
+        self._deaths = 0
+        self._not_before = 0.0
+        self._closed = False
+        self._last_words = ""
+
+    # -- the contract ---------------------------------------------------------------------
+
+    def find(
+        self, query: Query, k: int = 20, *, tier: Tier = "fast", cancel: Cancel | None = None
+    ) -> SearchResult:
+        """The best `k` works; problems of the engine stand in the result."""
+        try:
+            reply = self._wait(self._find_request(query, k, tier, cancel), cancel)
+        except CitewellError as error:
+            return SearchResult(problems=(error.problem,))
+        return reply.results[0] if isinstance(reply, protocol.ResultsReply) else SearchResult()
+
+    async def find_async(
+        self, query: Query, k: int = 20, *, tier: Tier = "fast", seconds: float | None = None
+    ) -> SearchResult:
+        """`find` without blocking the loop; cancelling the task cancels the search in the child."""
+        cancel = Cancel(seconds)
+        request = self._find_request(query, k, tier, cancel)
+        limit = SECONDS[protocol.lane_of(request)]
+        try:
+            # Starting a process takes milliseconds, which a loop that answers hovers has not.
+            child = self._running()
+            if child is None:
+                child = await asyncio.to_thread(self._ensure)
+            future = child.request(request)
+            try:
+                reply = await asyncio.wait_for(
+                    asyncio.shield(asyncio.wrap_future(future)), min(limit, cancel.remaining)
+                )
+            except asyncio.CancelledError:
+                child.cancel(request.id)
+                raise
+            except TimeoutError:
+                self._give_up(child, request.id)
+                return SearchResult(problems=(LATE,))
+            return self._results(reply)[0]
+        except ChildEndedError:
+            return SearchResult(problems=(RESTARTED,))
+        except Cancelled:
+            raise asyncio.CancelledError from None
+        except CitewellError as error:
+            return SearchResult(problems=(error.problem,))
+
+    def find_batch(
+        self, queries: Sequence[Query], k: int = 20, *, tier: Tier = "fast"
+    ) -> list[SearchResult]:
+        """The same for many queries; a part that fails has the problem in each of its results."""
+        results: list[SearchResult] = []
+        for start in range(0, len(queries), protocol.BATCH):
+            part = tuple(queries[start : start + protocol.BATCH])
+            request = protocol.FindRequest(next(self._numbers), part, k, tier, batch=True)
+            try:
+                results += self._results(self._wait(request, None))
+            except CitewellError as error:
+                results += [SearchResult(problems=(error.problem,))] * len(part)
+        return results
+
+    def works(self, ids: Sequence[str]) -> list[Work | None]:
+        """Records by id, in order."""
+        return self._retried(
+            lambda: self._works(protocol.WorksRequest(next(self._numbers), tuple(ids)))
+        )
+
+    def lookup(
+        self, *, doi: str = "", arxiv: str = "", title: str = "", bibkey: str = ""
+    ) -> list[Work]:
+        """Works with this identifier, title or source key."""
+        found = self._retried(
+            lambda: self._works(
+                protocol.LookupRequest(next(self._numbers), doi, arxiv, title, bibkey)
+            )
+        )
+        return [work for work in found if work is not None]
+
+    def status(self) -> EngineStatus:
+        """What answers in the child; a child that cannot answer is a problem in the status."""
+
+        def ask() -> EngineStatus:
+            reply = self._wait(protocol.StatusRequest(next(self._numbers)), None)
+            assert isinstance(reply, protocol.StatusReply)
+            return reply.status
+
+        try:
+            return self._retried(ask)
+        except CitewellError as error:
+            return EngineStatus(problems=(error.problem,))
+
+    def close(self) -> None:
+        """End the child. Later requests fail with `engine-closed`."""
+        with self._lock:
+            self._closed = True
+            child, self._child = self._child, None
+        if child is not None:
+            child.close()
+
+    # -- beyond the contract --------------------------------------------------------------
+
+    def start(self) -> None:
+        """Start the child now, in the background, so that the first request finds it warm."""
+
+        def quietly() -> None:
+            try:
+                self._ensure()
+            except CitewellError as error:
+                logger.warning("%s", error)
+
+        threading.Thread(target=quietly, name="citewell-spawn", daemon=True).start()
+
+    def configure(self, options: Options) -> None:
+        """Answer with these options from now on: the next request starts a child with them."""
+        with self._lock:
+            if options == self._options:
+                return
+            self._options = options
+            self._deaths, self._not_before = 0, 0.0
+            child, self._child = self._child, None
+        if child is not None:
+            threading.Thread(target=child.retire, daemon=True).start()
+            self.start()
+
+    @property
+    def pid(self) -> int:
+        """Process id of the child; 0 when there is none."""
+        child = self._running()
+        return child.pid if child is not None else 0
+
+    # -- inside ---------------------------------------------------------------------------
+
+    def _running(self) -> Child | None:
+        child = self._child
+        return child if child is not None and child.alive else None
+
+    def _ensure(self) -> Child:
+        with self._lock:
+            if self._closed:
+                raise CitewellError(CLOSED)
+            if self._child is not None and self._child.alive:
+                return self._child
+            if self._child is not None:
+                self._mourn(self._child)
+                self._child = None
+            if (wait := self._not_before - time.monotonic()) > 0:
+                raise CitewellError(self._down(wait))
+            try:
+                self._child = Child(self._options, self._command)
+            except OSError as error:
+                self._deaths += 1
+                self._last_words = str(error)
+                self._delay()
+                raise CitewellError(self._down(self._not_before - time.monotonic())) from error
+            return self._child
+
+    def _mourn(self, child: Child) -> None:
+        """Count the death of a child that never answered; forgive the others."""
+        self._deaths = 1 if child.answered else self._deaths + 1
+        self._last_words = child.last_words
+        logger.warning("The engine process %d ended (%s)", child.pid, child.last_words or "no word")
+        self._delay()
+
+    def _delay(self) -> None:
+        if self._deaths >= FREE_DEATHS:
+            seconds = min(MAX_DELAY, 2.0 ** (self._deaths - FREE_DEATHS + 1))
+            self._not_before = time.monotonic() + seconds
+
+    def _down(self, wait: float) -> Problem:
+        words = f" Its last words: {self._last_words}" if self._last_words else ""
+        return Problem(
+            "engine-down",
+            f"The search engine stopped {self._deaths} times in a row.{words}",
+            f"Run `citewell doctor`. The next try is in {max(1, round(wait))} s.",
+        )
+
+    def _find_request(
+        self, query: Query, k: int, tier: Tier, cancel: Cancel | None
+    ) -> protocol.FindRequest:
+        seconds = cancel.remaining if cancel is not None and cancel.deadline is not None else None
+        return protocol.FindRequest(next(self._numbers), (query,), k, tier, seconds=seconds)
+
+    def _wait(self, request: protocol.NumberedRequest, cancel: Cancel | None) -> protocol.Reply:
+        """Send and wait in this thread. Raises `Cancelled`, or `CitewellError` with the reason."""
+        if cancel is not None:
+            cancel.check()
+        child = self._ensure()
+        many = len(request.queries) if isinstance(request, protocol.FindRequest) else 0
+        deadline = time.monotonic() + SECONDS[protocol.lane_of(request)] + many * SECONDS_PER_QUERY
+        try:
+            future = child.request(request)
+            return self._settle(child, request.id, future, deadline, cancel)
+        except ChildEndedError as error:
+            raise CitewellError(RESTARTED) from error
+
+    def _settle(
+        self,
+        child: Child,
+        number: int,
+        future: Future[protocol.Reply],
+        deadline: float,
+        cancel: Cancel | None,
+    ) -> protocol.Reply:
+        # Cancel has no call-back, so a caller that may cancel is asked every few milliseconds.
+        step = 3600.0 if cancel is None else 0.02
+        while True:
+            try:
+                reply = future.result(max(0.0, min(step, deadline - time.monotonic())))
+            except FutureCancelled as error:
+                raise Cancelled from error
+            except TimeoutError:
+                if cancel is not None and cancel.is_set:
+                    child.cancel(number)
+                    raise Cancelled from None
+                if time.monotonic() >= deadline:
+                    self._give_up(child, number)
+                    raise CitewellError(LATE) from None
+            else:
+                return _unwrap(reply)
+
+    def _give_up(self, child: Child, number: int) -> None:
+        """Forget a late request; a child that said nothing for as long is stuck and is ended."""
+        child.cancel(number)
+        if child.silent_for > SECONDS["fast"] / 2:
+            child.kill()
+
+    def _results(self, reply: protocol.Reply) -> list[SearchResult]:
+        reply = _unwrap(reply)
+        assert isinstance(reply, protocol.ResultsReply)
+        return list(reply.results)
+
+    def _works(self, request: protocol.WorksRequest | protocol.LookupRequest) -> list[Work | None]:
+        reply = self._wait(request, None)
+        assert isinstance(reply, protocol.WorksReply)
+        return list(reply.works)
+
+    def _retried(self, ask: Callable[[], R]) -> R:
+        """A look-up that the child's death cut off is asked once more of the next child."""
+        try:
+            return ask()
+        except CitewellError as error:
+            if error.problem.code != RESTARTED.code:
+                raise
+            return ask()
+
+
+def _unwrap(reply: protocol.Reply) -> protocol.Reply:
+    if isinstance(reply, protocol.CancelledReply):
+        raise Cancelled
+    if isinstance(reply, protocol.FailedReply):
+        raise CitewellError(reply.problem)
+    return reply

@@ -1,0 +1,219 @@
+"""Open documents, with positions as the protocol defines them.
+
+A line ends at LF, CRLF or CR and nowhere else, and a character counts 1 to 4 units in the
+negotiated encoding. The library's own documents split lines as `str.splitlines` does (form feeds,
+U+2028 ...), which shifts every line below such a character; so both are done here.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from itertools import accumulate
+
+from lsprotocol import types
+from pygls.protocol import LanguageServerProtocol
+from pygls.workspace import TextDocument, Workspace
+
+from citewell.model.document import Span
+
+_LINE_END = re.compile(r"\r\n|\n|\r")
+_UNIT = {"utf-8": ("utf-8", 1), "utf-16": ("utf-16-le", 2), "utf-32": ("utf-32-le", 4)}
+
+
+def split_lines(text: str) -> list[str]:
+    """The lines of a text with their ends; at least one, and the last has no end."""
+    lines: list[str] = []
+    start = 0
+    for match in _LINE_END.finditer(text):
+        lines.append(text[start : match.end()])
+        start = match.end()
+    lines.append(text[start:])
+    return lines
+
+
+def units(text: str, encoding: str) -> int:
+    """Length of `text` in the units of a position encoding ("utf-8", "utf-16", "utf-32")."""
+    if encoding == "utf-32" or text.isascii():
+        return len(text)
+    codec, size = _UNIT[encoding]
+    return len(text.encode(codec, "surrogatepass")) // size
+
+
+def code_points(text: str, count: int, encoding: str) -> int:
+    """How many characters of `text` its first `count` units hold; all when there are fewer."""
+    if count <= 0:
+        return 0
+    if encoding == "utf-32" or text.isascii():
+        return min(count, len(text))
+    codec, size = _UNIT[encoding]
+    data = text.encode(codec, "surrogatepass")
+    end = min(count * size, len(data))
+    while _inside_character(data, end, size):
+        end -= size
+    return len(data[:end].decode(codec, "surrogatepass"))
+
+
+def _inside_character(data: bytes, at: int, size: int) -> bool:
+    if not 0 < at < len(data):
+        return False
+    if size == 1:
+        return data[at] & 0xC0 == 0x80
+    if size == 2:
+        return data[at + 1] & 0xFC == 0xDC and data[at - 1] & 0xFC == 0xD8
+    return False
+
+
+class LineIndex:
+    """Offsets (code points) <-> positions (line, units) of one text. Never raises on a position."""
+
+    def __init__(self, lines: Sequence[str], encoding: str) -> None:
+        self._lines = lines
+        self._encoding = encoding
+        self._starts = [0, *accumulate(map(len, lines))]
+
+    @classmethod
+    def of(cls, text: str, encoding: str) -> LineIndex:
+        """The index of a text that is not open in the editor."""
+        return cls(split_lines(text), encoding)
+
+    def offset(self, position: types.Position) -> int:
+        """The offset of a position; past a line's end counts as its end, past the text as its."""
+        if position.line >= len(self._lines):
+            return self._starts[-1]
+        line = self._lines[position.line]
+        column = code_points(line.rstrip("\r\n"), position.character, self._encoding)
+        return self._starts[position.line] + column
+
+    def position(self, offset: int) -> types.Position:
+        """The position of an offset, which is held inside the text."""
+        offset = max(0, min(offset, self._starts[-1]))
+        line = self._line_at(offset)
+        head = self._lines[line][: offset - self._starts[line]]
+        return types.Position(line=line, character=units(head, self._encoding))
+
+    def range(self, span: Span) -> types.Range:
+        return types.Range(start=self.position(span.start), end=self.position(span.end))
+
+    def span(self, range_: types.Range) -> Span:
+        return Span(self.offset(range_.start), self.offset(range_.end))
+
+    def _line_at(self, offset: int) -> int:
+        from bisect import bisect_right
+
+        return min(bisect_right(self._starts, offset) - 1, len(self._lines) - 1)
+
+
+class OpenDocument(TextDocument):
+    """A document the editor has open. An edit costs what it touches, not what the file holds."""
+
+    def __init__(
+        self, uri: str, text: str, version: int | None, language: str | None, encoding: str
+    ) -> None:
+        super().__init__(uri, source="", version=version, language_id=language)
+        self.encoding = encoding
+        self._text_lines = split_lines(text)
+        self._joined: str | None = text
+        self._index: LineIndex | None = None
+
+    @property
+    def lines(self) -> Sequence[str]:
+        return self._text_lines
+
+    @property
+    def source(self) -> str:
+        if self._joined is None:
+            self._joined = "".join(self._text_lines)
+        return self._joined
+
+    @property
+    def index(self) -> LineIndex:
+        """Positions of the present version."""
+        if self._index is None:
+            self._index = LineIndex(self._text_lines, self.encoding)
+        return self._index
+
+    def before(self, position: types.Position, characters: int) -> str:
+        """Up to so many characters that stand before a position, without joining the text."""
+        if position.line >= len(self._text_lines):
+            return ""
+        line = self._text_lines[position.line]
+        parts = [line[: code_points(line.rstrip("\r\n"), position.character, self.encoding)]]
+        length, number = len(parts[0]), position.line - 1
+        while length < characters and number >= 0:
+            parts.append(self._text_lines[number])
+            length += len(parts[-1])
+            number -= 1
+        return "".join(reversed(parts))[-characters:]
+
+    def apply_change(self, change: types.TextDocumentContentChangeEvent) -> None:
+        """Apply a change notification; a range outside the text is held inside it."""
+        if isinstance(change, types.TextDocumentContentChangePartial):
+            self._replace(change.range, change.text)
+        else:
+            self._text_lines = split_lines(change.text)
+        self._joined = self._index = None
+
+    def _replace(self, range_: types.Range, text: str) -> None:
+        lines = self._text_lines
+        first, start = self._place(range_.start)
+        last, end = self._place(range_.end)
+        if (last, end) < (first, start):
+            first, start, last, end = last, end, first, start
+        joined = lines[first][:start] + text + lines[last][end:]
+        # A lone CR at a seam may have met its LF: the neighbours are split again with it.
+        if first > 0 and joined.startswith("\n"):
+            first -= 1
+            joined = lines[first] + joined
+        if joined.endswith("\r") and last + 1 < len(lines):
+            last += 1
+            joined += lines[last]
+        new = split_lines(joined)
+        if last + 1 < len(lines) and new[-1] == "":
+            new.pop()
+        self._text_lines[first : last + 1] = new
+
+    def _place(self, position: types.Position) -> tuple[int, int]:
+        lines = self._text_lines
+        if position.line >= len(lines):
+            return len(lines) - 1, len(lines[-1])
+        line = lines[position.line]
+        return position.line, code_points(line.rstrip("\r\n"), position.character, self.encoding)
+
+
+class DocumentStore(Workspace):
+    """The editor's open documents."""
+
+    def _create_text_document(
+        self,
+        doc_uri: str,
+        source: str | None = None,
+        version: int | None = None,
+        language_id: str | None = None,
+    ) -> OpenDocument:
+        encoding = getattr(self.position_encoding, "value", self.position_encoding) or "utf-16"
+        return OpenDocument(doc_uri, source or "", version, language_id, encoding)
+
+    def open_document(self, uri: str) -> OpenDocument | None:
+        """The document if the editor has it open, else None (never a read from disk)."""
+        from urllib.parse import unquote
+
+        found = self.text_documents.get(unquote(uri))
+        return found if isinstance(found, OpenDocument) else None
+
+
+class Protocol(LanguageServerProtocol):
+    """The protocol over `DocumentStore`."""
+
+    _store: DocumentStore | None = None
+
+    @property
+    def workspace(self) -> DocumentStore:
+        base = super().workspace
+        if self._store is None:
+            self._store = DocumentStore(
+                base.root_uri, base._sync_kind, None, base.position_encoding
+            )
+            for folder in base.folders.values():
+                self._store.add_folder(folder)
+        return self._store

@@ -1,0 +1,269 @@
+"""The worker process, with an engine in the child that does what the query's text says."""
+
+import asyncio
+import os
+import signal
+import sys
+import textwrap
+import threading
+import time
+
+import pytest
+
+from citewell.engine import protocol
+from citewell.engine.child import worker_command, worker_environment
+from citewell.engine.worker_client import WorkerEngine
+from citewell.model import CitewellError, Query
+from citewell.model.cancel import Cancel, Cancelled
+from citewell.options import Options
+
+OBEDIENT = textwrap.dedent(
+    """
+    import os, sys, time
+    from citewell.engine import worker
+    from citewell.engine.contract import EngineStatus
+    from citewell.model import CitewellError, Hit, Problem, SearchResult, Work
+
+    class Engine:
+        def __init__(self):
+            self.stopped = 0
+        def find(self, query, k=20, *, tier="fast", cancel=None):
+            word, _, rest = query.text.partition(" ")
+            if word == "sleep":
+                end = time.monotonic() + float(rest)
+                while time.monotonic() < end:
+                    if cancel.is_set:
+                        self.stopped += 1
+                    cancel.check()
+                    time.sleep(0.005)
+            if word == "die":
+                os._exit(9)
+            if word == "print":
+                print(rest, flush=True)
+                os.system("echo from a child process")
+            if word == "fail":
+                raise ValueError(rest)
+            if word == "problem":
+                raise CitewellError(Problem("some-code", rest))
+            if word == "huge":
+                return SearchResult(hits=(Hit(Work(id="x", title="y" * 70_000_000), 1.0),))
+            title = f"{query.text} {self.stopped}"
+            return SearchResult(hits=(Hit(Work(id=str(os.getpid()), title=title), 1.0),))
+        def find_batch(self, queries, k=20, *, tier="fast"):
+            return [self.find(query, k) for query in queries]
+        def works(self, ids):
+            return [None if i == "none" else Work(id=i, title=i.upper()) for i in ids]
+        def lookup(self, *, doi="", arxiv="", title="", bibkey=""):
+            if doi == "die":
+                os._exit(9)
+            return [Work(id="found", title=doi + arxiv + title + bibkey)]
+        def status(self):
+            return EngineStatus(works=7)
+
+    worker._open_local = lambda options: Engine()
+    worker.main()
+    """
+)
+
+
+@pytest.fixture
+def engine():
+    engine = WorkerEngine(Options(), command=(sys.executable, "-c", OBEDIENT))
+    yield engine
+    engine.close()
+
+
+def title_of(result):
+    assert result.problems == ()
+    return result.hits[0].work.title
+
+
+def test_each_call_of_the_contract_reaches_the_engine_in_the_child(engine):
+    assert title_of(engine.find(Query(text="hello"))) == "hello 0"
+    batch = engine.find_batch([Query(text=f"q{i}") for i in range(100)])
+    assert [title_of(result) for result in batch] == [f"q{i} 0" for i in range(100)]
+    assert [work and work.title for work in engine.works(["a", "none"])] == ["A", None]
+    assert engine.lookup(doi="10.1/x")[0].title == "10.1/x"
+    status = engine.status()
+    assert (status.works, status.pid) == (7, engine.pid)
+    assert engine.pid != os.getpid()
+
+
+def test_prints_in_the_child_cannot_touch_the_protocol(engine):
+    for _ in range(3):
+        assert title_of(engine.find(Query(text="print garbage"))) == "print garbage 0"
+
+
+def test_a_request_that_fails_says_why_and_the_next_one_is_answered_by_the_same_child(engine):
+    pid = engine.status().pid
+    failed = engine.find(Query(text="fail the reason"))
+    assert failed.hits == ()
+    assert failed.problems[0].code == "engine-error"
+    assert "ValueError: the reason" in failed.problems[0].message
+    assert engine.find(Query(text="problem x")).problems[0].code == "some-code"
+    huge = engine.find(Query(text="huge"))
+    assert "larger than" in huge.problems[0].message
+    assert engine.find(Query(text="a")).hits[0].work.id == str(pid)
+
+
+def test_the_death_of_the_child_costs_the_requests_in_flight_and_no_other(engine):
+    first = engine.status().pid
+    results = {}
+    slow = threading.Thread(target=lambda: results.update(slow=engine.find(Query(text="sleep 30"))))
+    slow.start()
+    time.sleep(0.3)
+    start = time.monotonic()
+    os.kill(first, getattr(signal, "SIGKILL", signal.SIGTERM))
+    slow.join(5)
+    assert time.monotonic() - start < 2
+    assert [p.code for p in results["slow"].problems] == ["engine-restarted"]
+    second = engine.find(Query(text="again"))
+    assert title_of(second) == "again 0"
+    assert second.hits[0].work.id not in ("", str(first))
+
+
+def test_a_lookup_cut_off_by_a_death_is_asked_once_more(engine):
+    pid = engine.status().pid
+    os.kill(pid, getattr(signal, "SIGKILL", signal.SIGTERM))
+    assert engine.works(["a"])[0].title == "A"
+    with pytest.raises(CitewellError, match="stopped during this request"):
+        engine.lookup(doi="die")
+
+
+def test_a_child_that_never_answers_is_started_more_and_more_rarely():
+    engine = WorkerEngine(Options(), command=(sys.executable, "-c", "raise SystemExit('no disk')"))
+    codes = [engine.find(Query(text="x")).problems[0] for _ in range(5)]
+    assert codes[0].code == "engine-restarted"
+    assert codes[-1].code == "engine-down"
+    assert "no disk" in codes[-1].message
+    assert "citewell doctor" in codes[-1].cure
+    start = time.monotonic()
+    engine.find(Query(text="x"))
+    assert time.monotonic() - start < 0.2
+    engine.close()
+
+
+def test_a_program_that_does_not_exist_is_a_problem_and_no_exception():
+    engine = WorkerEngine(Options(), command=("/no/such/program",))
+    assert engine.find(Query(text="x")).problems[0].code == "engine-down"
+    assert engine.status().problems[0].code == "engine-down"
+    engine.close()
+
+
+def test_a_cancelled_search_stops_in_the_child(engine):
+    assert title_of(engine.find(Query(text="warm"))) == "warm 0"
+    cancel = Cancel()
+    threading.Timer(0.1, cancel.set).start()
+    start = time.monotonic()
+    with pytest.raises(Cancelled):
+        engine.find(Query(text="sleep 30"), cancel=cancel)
+    assert time.monotonic() - start < 1
+    time.sleep(0.1)
+    assert title_of(engine.find(Query(text="count"))) == "count 1"
+
+
+async def test_cancelling_the_task_stops_the_search_in_the_child(engine):
+    await engine.find_async(Query(text="warm"))
+    task = asyncio.create_task(engine.find_async(Query(text="sleep 30")))
+    await asyncio.sleep(0.1)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    await asyncio.sleep(0.1)
+    assert title_of(await engine.find_async(Query(text="count"))) == "count 1"
+
+
+async def test_the_loop_keeps_turning_while_the_child_starts_and_works(engine):
+    gaps = []
+
+    async def tick():
+        while True:
+            start = time.monotonic()
+            await asyncio.sleep(0.001)
+            gaps.append(time.monotonic() - start)
+
+    ticking = asyncio.create_task(tick())
+    await asyncio.gather(*(engine.find_async(Query(text="sleep 0.3")) for _ in range(4)))
+    ticking.cancel()
+    assert sorted(gaps)[int(len(gaps) * 0.95)] < 0.05
+
+
+async def test_a_deadline_gives_up_and_says_so(engine):
+    await engine.find_async(Query(text="warm"))
+    start = time.monotonic()
+    result = await engine.find_async(Query(text="sleep 30"), seconds=0.2)
+    assert time.monotonic() - start < 1
+    assert result.problems[0].code == "engine-late"
+    await asyncio.sleep(0.1)
+    assert title_of(await engine.find_async(Query(text="after"))) == "after 1"
+
+
+def test_slow_explicit_searches_do_not_delay_a_completion(engine):
+    engine.status()
+    slow = [
+        threading.Thread(target=engine.find, args=(Query(text="sleep 2"),), kwargs={"tier": "full"})
+        for _ in range(4)
+    ]
+    for thread in slow:
+        thread.start()
+    time.sleep(0.1)
+    start = time.monotonic()
+    engine.find(Query(text="quick"))
+    assert time.monotonic() - start < 0.5
+    for thread in slow:
+        thread.join()
+
+
+def test_closing_ends_the_child_and_later_requests_say_so(engine):
+    pid = engine.status().pid
+    engine.close()
+    assert engine.find(Query(text="x")).problems[0].code == "engine-closed"
+    with pytest.raises(OSError):
+        os.kill(pid, 0)
+
+
+def test_new_options_start_another_child(engine):
+    first = engine.status().pid
+    engine.configure(Options())
+    assert engine.status().pid == first
+    import attrs
+
+    engine.configure(attrs.evolve(Options(), library=attrs.evolve(Options().library, name="b")))
+    assert engine.status().pid != first
+
+
+def test_the_worker_is_started_off_the_working_directory_and_with_tamed_threads(monkeypatch):
+    assert "-P" in worker_command()
+    monkeypatch.setenv("OMP_NUM_THREADS", "7")
+    monkeypatch.delenv("OMP_WAIT_POLICY", raising=False)
+    environment = worker_environment()
+    assert environment["OMP_WAIT_POLICY"] == "PASSIVE"
+    assert environment["OMP_NUM_THREADS"] == "7"
+
+
+@pytest.mark.parametrize("garbage", [b"\x00", b"{}", b"\x81\xa4type\xa4evil", b"\xc1" * 40])
+def test_a_frame_that_is_no_message_is_refused(garbage):
+    with pytest.raises(protocol.BrokenFrameError):
+        protocol.decode_request(garbage)
+    with pytest.raises(protocol.BrokenFrameError):
+        protocol.decode_reply(garbage)
+
+
+def test_a_frame_that_claims_to_be_huge_is_refused_before_it_is_read(tmp_path):
+    file = tmp_path / "frame"
+    file.write_bytes(b"\xff\xff\xff\xff" + b"x" * 10)
+    with file.open("rb") as stream, pytest.raises(protocol.BrokenFrameError):
+        protocol.read_frame(stream)
+    file.write_bytes(b"\x00\x00\x00\x09" + b"x" * 5)
+    with file.open("rb") as stream:
+        assert protocol.read_frame(stream) is None
+
+
+def test_options_with_a_path_survive_the_way_to_the_child(tmp_path):
+    import attrs
+
+    options = attrs.evolve(Options(), library=attrs.evolve(Options().library, path=tmp_path))
+    frame = protocol.encode(protocol.Hello(protocol.VERSION, options))
+    hello = protocol.decode_request(frame[4:])
+    assert isinstance(hello, protocol.Hello)
+    assert hello.options == options

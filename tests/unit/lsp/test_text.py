@@ -1,0 +1,82 @@
+import random
+
+import pytest
+from lsprotocol import types
+
+from citewell.lsp.text import LineIndex, OpenDocument, code_points, split_lines, units
+from citewell.model.document import Span
+
+ENCODINGS = ("utf-8", "utf-16", "utf-32")
+ALPHABET = ["a", "é", "漢", "😋", "\n", "\r\n", "\r", "\f", "\u2028", "\x85", "}", " "]
+
+
+def test_a_line_ends_at_lf_crlf_or_cr_and_nowhere_else():
+    assert split_lines("a\fb\u2028c\nd\r\ne\rf") == ["a\fb\u2028c\n", "d\r\n", "e\r", "f"]
+    assert split_lines("") == [""]
+    assert split_lines("a\n") == ["a\n", ""]
+
+
+@pytest.mark.parametrize(("encoding", "length"), [("utf-8", 10), ("utf-16", 5), ("utf-32", 4)])
+def test_a_character_counts_as_many_units_as_the_encoding_says(encoding, length):
+    text = "aé漢😋"
+    assert units(text, encoding) == length
+    assert code_points(text, length, encoding) == 4
+
+
+def test_a_position_inside_a_character_is_the_start_of_that_character():
+    assert code_points("a😋b", 2, "utf-16") == 1
+    assert code_points("a😋b", 3, "utf-8") == 1
+
+
+@pytest.mark.parametrize("encoding", ENCODINGS)
+def test_every_offset_survives_the_way_to_the_client_and_back(encoding):
+    text = "x = é 漢 😋 \\cite<a>\r\nüb\n\n😋"
+    index = LineIndex.of(text, encoding)
+    for offset in range(len(text) + 1):
+        if text[offset - 1 : offset + 1] == "\r\n":
+            continue  # between CR and LF no position exists
+        assert index.offset(index.position(offset)) == offset
+
+
+def test_positions_outside_of_the_text_are_held_inside():
+    index = LineIndex.of("ab\ncd", "utf-16")
+    assert index.offset(types.Position(line=0, character=99)) == 2
+    assert index.offset(types.Position(line=9, character=0)) == 5
+    assert index.position(99) == types.Position(line=1, character=2)
+    assert index.range(Span(1, 4)) == types.Range(
+        start=types.Position(line=0, character=1), end=types.Position(line=1, character=1)
+    )
+
+
+def test_a_lone_surrogate_from_a_careless_client_does_no_harm():
+    index = LineIndex.of("a\ud83db", "utf-8")
+    assert index.offset(index.position(3)) == 3
+
+
+@pytest.mark.parametrize("encoding", ENCODINGS)
+def test_ten_thousand_random_edits_leave_the_text_that_plain_replacement_gives(encoding):
+    rng = random.Random(encoding)
+    document = OpenDocument("file:///a.tex", "", 1, "latex", encoding)
+    text = ""
+    for step in range(10_000):
+        index = LineIndex.of(text, encoding)
+        start = rng.randint(0, len(text))
+        end = min(len(text), start + rng.choice([0, 0, 1, 2, 7]))
+        new = "".join(rng.choices(ALPHABET, k=rng.choice([0, 1, 1, 2, 5])))
+        start, end = (index.offset(index.position(offset)) for offset in (start, end))
+        document.apply_change(
+            types.TextDocumentContentChangePartial(range=index.range(Span(start, end)), text=new)
+        )
+        text = text[:start] + new + text[end:]
+        if len(text) > 200 and rng.random() < 0.02:
+            document.apply_change(types.TextDocumentContentChangeWholeDocument(text=text[:50]))
+            text = text[:50]
+        assert document.source == text, step
+        assert list(document.lines) == split_lines(text), step
+
+
+def test_text_before_a_position_crosses_lines_and_stops_at_the_asked_length():
+    document = OpenDocument("file:///a.tex", "one\ntwo\nthree", 1, "latex", "utf-16")
+    assert document.before(types.Position(line=2, character=2), 7) == "\ntwo\nth"
+    assert document.before(types.Position(line=0, character=2), 100) == "on"
+    assert document.before(types.Position(line=2, character=99), 3) == "ree"

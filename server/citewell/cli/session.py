@@ -1,0 +1,94 @@
+"""What the flags before the command say, and what every command makes of them."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import attrs
+import click
+
+from citewell.cli.report import show_problems
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from citewell.options.load import Loaded
+
+
+@attrs.define
+class Session:
+    """The global flags. `click.pass_obj` hands it to each command."""
+
+    library: str = ""
+    """A library's name, or the folder of one."""
+    config: Path | None = None
+    overrides: tuple[str, ...] = ()
+    """`NAME=VALUE`, as given to --set."""
+    verbosity: int = 0
+
+    def load(self, document: Path | None = None) -> Loaded:
+        """The settings for a document (or the current folder); what is wrong goes to stderr."""
+        from citewell.options.load import load
+
+        loaded = load(
+            None,
+            overrides=self.flags(),
+            document=document or Path.cwd(),
+            user_file=self.config,
+        )
+        if self.verbosity >= 0:
+            show_problems(loaded.problems)
+        return loaded
+
+    def flags(self) -> dict[str, Any]:
+        """The flags as settings by dotted name; a usage error for `--set` without `=`."""
+        found: dict[str, Any] = {}
+        for text in self.overrides:
+            name, equals, value = text.partition("=")
+            if not equals:
+                raise click.UsageError(f"--set takes NAME=VALUE, not `{text}`.")
+            found[name.strip()] = value.strip()
+        if self.library:
+            path = Path(self.library).expanduser()
+            if path.name != self.library:  # "./name" is a folder, "name" is not
+                path = path.absolute()
+                found |= {"library.path": str(path.parent), "library.name": path.name}
+            else:
+                found["library.name"] = self.library
+        return found
+
+
+def console(*, err: bool = False) -> Console:
+    """A rich console that keeps lines whole when its output goes to a file or a pipe."""
+    from rich.console import Console
+
+    made = Console(stderr=err, highlight=False)
+    if not made.is_terminal:
+        made = Console(stderr=err, highlight=False, width=120)
+    return made
+
+
+def set_up_logging(verbosity: int) -> None:
+    """Log to standard error: errors with -q, else warnings; -v informs, -vv debugs."""
+    level = {-1: logging.ERROR, 0: logging.WARNING, 1: logging.INFO}.get(verbosity, logging.DEBUG)
+    root = logging.getLogger()
+    root.setLevel(level)
+    for handler in list(root.handlers):
+        if isinstance(handler, _LateHandler):
+            root.removeHandler(handler)
+    root.addHandler(_LateHandler())
+
+
+class _LateHandler(logging.Handler):
+    """Imports rich at the first record: most runs log nothing."""
+
+    inner: logging.Handler | None = None
+
+    def emit(self, record: logging.LogRecord) -> None:
+        if self.inner is None:
+            from rich.logging import RichHandler
+
+            self.inner = RichHandler(console=console(err=True), show_path=False)
+        self.inner.emit(record)

@@ -1,4 +1,4 @@
-"""A .bib file as Citewell sees it: entries with exact ranges, and edits that leave the rest alone."""
+"""A .bib file as Citewell sees it: entries with exact ranges, and edits that keep the rest."""
 
 from __future__ import annotations
 

@@ -1,0 +1,105 @@
+"""Identifiers of papers, found in whatever a record or an author wrote, in one canonical form.
+
+Two records name the same paper when these forms are equal, so every layer must use them.
+"""
+
+from __future__ import annotations
+
+import re
+from urllib.parse import unquote
+
+_DOI = re.compile(r"10\.\d{4,9}(?:\.\d+)*/[^\s\"{}|\\^]+")
+_DOI_HOST = re.compile(r"^(?:https?://)?(?:dx\.|www\.)?doi\.org/", re.IGNORECASE)
+_URL = re.compile(r"^(?:https?://|www\.)", re.IGNORECASE)
+_URL_TAIL = re.compile(
+    r"(?:[?#].*|/(?:full|fulltext|abstract|summary|pdf|epdf|meta|html)/?|\.(?:full\.)?pdf)$"
+)
+_TEX_ESCAPE = re.compile(r"\\([_%&#$~])|[{}]|\\(?=[a-z]+\{)")
+_BRACKETS = {")": "(", "]": "[", ">": "<", "}": "{"}
+
+_NEW_ARXIV = r"\d{2}(?:0[1-9]|1[0-2])\.\d{4,5}"
+_OLD_ARXIV = r"[a-z]{2,}(?:-[a-z]{2,})?(?:\.[A-Za-z-]{2,})?/\d{2}(?:0[1-9]|1[0-2])\d{3}"
+_ARXIV_ID = rf"(?P<id>{_NEW_ARXIV}|{_OLD_ARXIV})(?:v\d+)?"
+_ARXIV_WHOLE = re.compile(rf"^{_ARXIV_ID}(?:\s*\[[\w.,\s-]+\])?$", re.IGNORECASE)
+_ARXIV_MARKED = re.compile(
+    r"(?:ar5?[xX]iv(?:\.labs)?(?:\.org)?(?:/(?:abs|pdf|html|e-print|format|ps|src))?"
+    r"|alphaxiv\.org/(?:abs|pdf)|abs|huggingface\.co/papers)"
+    rf"\s?[:/.\s]\s?{_ARXIV_ID}(?![\d])",
+    re.IGNORECASE,
+)
+
+_NEW_ACL = r"(?:19|20)\d{2}\.[a-z0-9_]+-[a-z0-9_]+\.\d+"
+_OLD_ACL = r"[A-Z]\d{2}-\d{4,5}"
+_ACL_WHOLE = re.compile(rf"^(?:acl:)?(?P<id>{_NEW_ACL}|{_OLD_ACL})$", re.IGNORECASE)
+_ACL_MARKED = re.compile(
+    r"(?:aclanthology\.(?:org|info)(?:/(?:papers|attachments|pdf))?"
+    r"|aclweb\.org/anthology(?:-new)?|10\.18653/v1|10\.3115/v1|anthology)"
+    rf"(?:/[A-Z](?:/[A-Z]\d\d)?)?/(?P<id>{_NEW_ACL}|{_OLD_ACL})(?![\w])",
+    re.IGNORECASE,
+)
+
+
+def normalise_doi(text: str) -> str:
+    """The DOI in `text`, bare and in lower case, or "".
+
+    Takes a DOI, a doi.org link, a publisher's link that holds a DOI, or prose around one, because
+    the `doi` field of real files holds all of these. LaTeX escapes and trailing punctuation go; a
+    closing bracket stays when the DOI itself opened it (`10.1016/0004-3702(89)90049-0`).
+    """
+    if "10." not in text:
+        return ""
+    text = text.strip()
+    if "\\" in text or "{" in text:
+        text = _TEX_ESCAPE.sub(r"\1", text)
+    if "%" in text:
+        text = unquote(text)
+    found = _DOI.search(text)
+    if found is None:
+        return ""
+    doi = found.group()
+    if _URL.match(text) and not _DOI_HOST.match(text):
+        previous = ""
+        while previous != doi:
+            previous, doi = doi, _URL_TAIL.sub("", doi)
+    while doi and not doi[-1].isalnum():
+        opening = _BRACKETS.get(doi[-1])
+        if opening is not None and doi.count(opening) >= doi.count(doi[-1]):
+            break
+        if doi[-1] in "-_" and len(doi) == len(found.group()):
+            break
+        doi = doi[:-1]
+    return "" if doi.endswith("/") or "/" not in doi else doi.lower()
+
+
+def arxiv_id(text: str) -> str:
+    """The arXiv identifier in `text`, without version, or "".
+
+    New style (`1706.03762`) and old (`cs/0102012`; the subject class of `math.GT/0309136` is not
+    part of the identifier). A bare identifier counts only when it is the whole text: elsewhere a
+    number needs `arXiv`, `abs/` or a link before it.
+    """
+    text = text.strip()
+    if "/" not in text and "." not in text:
+        return ""
+    found = _ARXIV_WHOLE.match(text) or _ARXIV_MARKED.search(text)
+    if found is None:
+        return ""
+    identifier = found["id"].lower()
+    archive, slash, number = identifier.partition("/")
+    return f"{archive.partition('.')[0]}/{number}" if slash else identifier
+
+
+def acl_id(text: str) -> str:
+    """The ACL Anthology identifier in `text`, or "".
+
+    From the identifier itself (`P19-1001`, `2020.acl-main.1`), a link to the Anthology, or a DOI
+    under 10.18653/v1, whose suffix is that identifier. Old style upper case, new style lower.
+    """
+    text = text.strip()
+    if "-" not in text:
+        return ""
+    found = _ACL_WHOLE.match(text) or _ACL_MARKED.search(text)
+    if found is None:
+        return ""
+    identifier = found["id"]
+    return identifier.lower() if identifier[0].isdigit() else identifier.upper()

@@ -1,0 +1,231 @@
+"""Names of people and organisations, from BibTeX fields and from display names.
+
+Follows BibTeX's rules (Patashnik, "BibTeXing", 1988, section 4) and adds what display names need:
+capitalised particles ("Benjamin Van Durme"), suffixes without comma, numbers of homonyms.
+"""
+
+from __future__ import annotations
+
+import re
+
+from citewell.model.tex import tex_to_unicode
+from citewell.model.titles import fold
+from citewell.model.work import Author
+
+_AND = re.compile(r"\s+and\s+", re.IGNORECASE)
+_TOKENS = re.compile(r"[{}]|\s+and(?=\s)", re.IGNORECASE)
+_SUFFIX = re.compile(r"^(?:jr|sr|junior|senior|ii|iii|iv|[2-4](?:nd|rd|th))\.?$", re.IGNORECASE)
+_HOMONYM = re.compile(r"\s+\d{4}$")
+_LETTER = re.compile(r"[^\W\d_]")
+_SPECIAL = re.compile(r"^\{\\")
+
+_PARTICLES = frozenset(
+    {
+        "van", "von", "der", "den", "de", "del", "della", "dela", "di", "da", "dos", "das", "do",
+        "du", "des", "la", "le", "ten", "ter", "te", "zu", "zum", "zur", "af", "av", "al", "el",
+        "bin", "ibn", "ben", "st", "van't", "vande", "vander", "'t"
+    }
+)  # fmt: skip
+_CAPITAL_PARTICLES = frozenset(
+    {
+        "Van", "Von", "De", "Del", "Della", "Di", "Da", "Dos", "Den", "Der", "Ter", "Du"
+    }
+)  # fmt: skip
+_VIETNAMESE = frozenset(
+    {
+        "nguyen", "tran", "le", "pham", "huynh", "hoang", "phan", "vu", "vo", "dang", "bui", "do",
+        "ho", "ngo", "duong", "ly", "dinh", "trinh", "luong", "thinh", "hung", "cuong", "dung",
+        "hieu"
+    }
+)  # fmt: skip
+_ORGANISATION = frozenset(
+    {
+        "collaboration", "consortium", "team", "group", "inc", "inc.", "ltd", "llc", "gmbh",
+        "corporation", "corp.", "university", "institute", "association", "committee",
+        "organization", "organisation", "foundation", "society", "project", "initiative",
+        "network", "laboratory", "laboratories", "labs", "center", "centre", "council", "agency",
+        "community", "developers", "contributors"
+    }
+)  # fmt: skip
+
+
+def ends_with_others(field: str) -> bool:
+    """True when a BibTeX name list ends with `and others`: there are more authors than named."""
+    return field.rstrip("} \t\r\n").lower().endswith(("and others", "et al.", "et al"))
+
+
+def split_authors(field: str) -> list[Author]:
+    """The authors of a BibTeX name list, in order; `others` is left out (`ends_with_others`).
+
+    Splits at `and` outside braces only, so that `{Barnes and Noble}` stays one organisation.
+    """
+    if not field.strip():
+        return []
+    names = _AND.split(field) if "{" not in field else _split_outside_braces(field)
+    authors = [
+        parse_author(name) for name in names if name.strip(" \t\r\n,;{}").lower() != "others"
+    ]
+    return [author for author in authors if author.family]
+
+
+def _split_outside_braces(field: str) -> list[str]:
+    names: list[str] = []
+    depth = begin = 0
+    for token in _TOKENS.finditer(field):
+        mark = token.group()
+        if mark == "{":
+            depth += 1
+        elif mark == "}":
+            depth = max(0, depth - 1)
+        elif depth == 0:
+            names.append(field[begin : token.start()])
+            begin = token.end()
+    names.append(field[begin:])
+    return names
+
+
+def parse_author(name: str) -> Author:
+    """One name, written as BibTeX writes it or as a reader sees it.
+
+    `Last, First`, `von Last, Jr, First`, `First von Last`, `{An Organisation}`; the particle is
+    part of `family`. LaTeX accents become Unicode. An empty name gives an empty `family`.
+    """
+    name = name.strip(" \t\r\n;")
+    marked = "{" in name or "\\" in name
+    if not marked and "," not in name:
+        return _reading_order(name, marked) if name else Author(family="")
+    if marked and _wholly_braced(name):
+        return Author(family=tex_to_unicode(name))
+    parts = _split_top(name, ",") if marked else name.split(",")
+    parts = [part for part in (part.strip(" \t\r\n") for part in parts) if part]
+    if not parts:
+        return Author(family="")
+    if len(parts) == 1:
+        return _reading_order(parts[0], marked)
+    return _sorting_order(parts, marked)
+
+
+def _sorting_order(parts: list[str], marked: bool) -> Author:
+    """`Last, First`, `Last, Jr, First` and the orders that people write instead."""
+    if len(parts) == 2 and _SUFFIX.match(parts[1]):
+        author = _reading_order(parts[0], marked)
+        return Author(author.family, author.given, _plain(parts[1], marked))
+    family, suffix, given = _plain(parts[0], marked), "", parts[1:]
+    if len(parts) > 2:
+        # "Last, First, Jr" is wrong and common.
+        at = -1 if _SUFFIX.match(given[-1]) and not _SUFFIX.match(given[0]) else 0
+        suffix = _plain(given.pop(at), marked)
+    else:
+        head, _, tail = family.rpartition(" ")
+        if head and _SUFFIX.match(tail):
+            family, suffix = head, tail
+    return Author(family, _plain(" ".join(given), marked), suffix)
+
+
+def _reading_order(name: str, marked: bool) -> Author:
+    if name[-1].isdigit():
+        name = _HOMONYM.sub("", name)
+    if marked:
+        words = [word for word in _split_top(name, None) if word]
+    else:
+        words = name.replace("~", " ").split()
+        if (
+            len(words) == 2
+            and words[0] != "The"
+            and words[0][0].isupper()
+            and words[1][0].isupper()
+        ):
+            # Most names: nothing to weigh.
+            if words[1].lower() not in _ORGANISATION:
+                return Author(words[1], words[0])
+            return Author(name)
+    if not words:
+        return Author(family="")
+    suffix = ""
+    if len(words) > 2 and _SUFFIX.match(words[-1]):
+        suffix = words.pop()
+    if len(words) == 1 or words[-1].lower() in _ORGANISATION:
+        return Author(_plain(" ".join(words), marked), "", suffix)
+    first_of_family = _first_particle(words)
+    given = _plain(" ".join(words[:first_of_family]), marked)
+    return Author(_plain(" ".join(words[first_of_family:]), marked), given, suffix)
+
+
+def _first_particle(words: list[str]) -> int:
+    """Index of the word at which the family name begins."""
+    last = len(words) - 1
+    for index, word in enumerate(words[:last]):
+        if _is_lower(word) and (index > 0 or word in _PARTICLES):
+            return index
+    begin = last
+    while begin > 1 and words[begin - 1] in _CAPITAL_PARTICLES:
+        begin -= 1
+    if words[begin] == "Van" and begin == last - 1 and fold(words[last]) in _VIETNAMESE:
+        return last
+    return begin
+
+
+def _is_lower(word: str) -> bool:
+    """BibTeX's case of a word: that of its first letter; braced text has none, and is a name."""
+    if word[0] == "{":
+        if not _SPECIAL.match(word):
+            return False
+        word = tex_to_unicode(word)
+    elif word[0] == "\\":
+        word = tex_to_unicode(word)
+    letter = _LETTER.search(word)
+    return letter is not None and letter.group().islower()
+
+
+def _plain(text: str, marked: bool) -> str:
+    return tex_to_unicode(text) if marked else " ".join(text.replace("~", " ").split())
+
+
+def _wholly_braced(name: str) -> bool:
+    """True when the first brace closes at the very end, and is not a lone accent."""
+    if not (name.startswith("{") and name.endswith("}")) or name.startswith("{\\"):
+        return False
+    depth = 0
+    for index, char in enumerate(name):
+        depth += (char == "{") - (char == "}")
+        if depth == 0:
+            return index == len(name) - 1
+    return False
+
+
+def _split_top(text: str, separator: str | None) -> list[str]:
+    """Split at `separator` (None: blanks and ties) outside braces."""
+    parts: list[str] = []
+    depth = begin = 0
+    escaped = False
+    for index, char in enumerate(text):
+        if char == "{":
+            depth += 1
+        elif char == "}":
+            depth = max(0, depth - 1)
+        elif depth == 0 and not escaped:
+            blank = char.isspace() or char == "~"
+            # `\c c` is one letter: the blank after a letter accent parts nothing.
+            if blank and index >= 2 and text[index - 2] == "\\" and text[index - 1].isalpha():
+                blank = False
+            if char == separator or (separator is None and blank):
+                parts.append(text[begin:index])
+                begin = index + 1
+        escaped = char == "\\" and not escaped
+    parts.append(text[begin:])
+    return parts
+
+
+def family_key(author: Author | str) -> str:
+    """The surname for comparison: folded, letters and digits only, leading particles dropped.
+
+    "van den Oord", "Van Den Oord" and "Oord" are equal, because sources disagree on particles; a
+    surname that is itself a particle ("Le", "Do") stays. Takes a family name or an `Author`.
+    """
+    family = fold(author.family if isinstance(author, Author) else author)
+    if family.isalnum():
+        return family
+    words = family.replace("-", " ").replace(".", " ").split()
+    while len(words) > 1 and words[0] in _PARTICLES:
+        words.pop(0)
+    return "".join(char for char in "".join(words) if char.isalnum())

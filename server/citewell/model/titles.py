@@ -1,0 +1,77 @@
+"""Titles in the one form under which two records of the same paper meet."""
+
+from __future__ import annotations
+
+import html
+import re
+import unicodedata
+
+from citewell.model.tex import tex_to_unicode
+
+_ASCII = str.maketrans(
+    {
+        code: (chr(code).lower() if chr(code).isalnum() else "" if chr(code) == "'" else " ")
+        for code in range(128)
+    }
+)
+_SPECIAL = str.maketrans(
+    {
+        "ł": "l", "ø": "o", "đ": "d", "ð": "d", "þ": "th", "æ": "ae", "œ": "oe", "ı": "i",
+        "ȷ": "j", "ħ": "h", "ŧ": "t", "ŋ": "n", "ĸ": "k", "’": "", "‘": "", "ʼ": "", "ʹ": "",
+        "´": "", "'": "",
+    }
+)  # fmt: skip
+_NOT_WORD = re.compile(r"[\W_]+")
+_MARKUP = re.compile(r"[\\{}$<&]")
+_TAG = re.compile(
+    r"</?(?:i|b|u|em|strong|sub|sup|scp|sc|tt|span|p|br|div|a|inf|title|italic|bold|"
+    r"(?:jats|mml|m|tex|xref)[:-][\w-]+)(?:\s[^<>]*)?/?>",
+    re.IGNORECASE,
+)
+
+
+def fold(text: str) -> str:
+    """`text` in lower case without accents ("Ångström" is "angstrom"); other scripts stay.
+
+    Search and comparison use it, so that an author may type a name on any keyboard.
+    """
+    if text.isascii():
+        return text.lower()
+    text = unicodedata.normalize("NFKD", text).casefold().translate(_SPECIAL)
+    if text.isascii():
+        return text
+    return "".join(char for char in text if not unicodedata.combining(char))
+
+
+def plain_title(title: str) -> str:
+    """The title as a reader sees it: HTML tags, entities and LaTeX markup resolved."""
+    if _MARKUP.search(title) is None:
+        return " ".join(title.split())
+    if "<" in title:
+        title = _TAG.sub("", title)
+    if "&" in title:
+        title = html.unescape(title).replace("\\&", "&")
+    if "\\" in title or "{" in title or "$" in title or "}" in title:
+        title = tex_to_unicode(title)
+    return " ".join(title.split())
+
+
+def normalise_title(title: str) -> str:
+    """Lower-case words of the title with single blanks between: no markup, accents, punctuation.
+
+    Apostrophes vanish ("what's" is "whats"), every other mark parts words, because sources
+    disagree on hyphens and dashes. Empty for a title without letters or digits.
+    """
+    if _MARKUP.search(title) is not None:
+        title = plain_title(title)
+    if title.isascii():
+        return " ".join(title.translate(_ASCII).split())
+    return _NOT_WORD.sub(" ", fold(title)).strip()
+
+
+def title_key(title: str) -> str:
+    """`normalise_title` without blanks: "pre-training", "pre training" and "pretraining" meet.
+
+    This is the key for blocking duplicates.
+    """
+    return normalise_title(title).replace(" ", "")

@@ -1,0 +1,69 @@
+"""Two records of one paper meet under the same title."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from citewell.model.tex import tex_to_unicode
+from citewell.model.titles import fold, normalise_title, plain_title, title_key
+
+
+@pytest.mark.parametrize(
+    ("title", "normal"),
+    [
+        ("{BERT}: Pre-training of Deep  Nets.", "bert pre training of deep nets"),
+        ("What’s new -- and <i>why</i> &amp; how", "whats new and why how"),
+        ("Schr{\\\"o}dinger's Ångström", "schrodingers angstrom"),
+        ("Über H$_2$O and CO<sub>2</sub>", "uber h2o and co2"),
+        ("Deep $\\alpha$-nets", "deep α nets"),
+        ("中文标题：测试", "中文标题 测试"),
+        ("p < q and r > s", "p q and r s"),
+        ("?!", ""),
+    ],
+)
+def test_a_title_is_reduced_to_its_words(title: str, normal: str) -> None:
+    assert normalise_title(title) == normal
+
+
+def test_hyphens_and_blanks_do_not_part_equal_titles() -> None:
+    titles = ["Pre-training", "Pre training", "Pretraining", "{P}re--training"]
+    assert {title_key(title) for title in titles} == {"pretraining"}
+
+
+def test_a_plain_title_keeps_its_case_and_marks() -> None:
+    assert plain_title("On <i>P</i>&nbsp;= {NP} in {\\LaTeX}") == "On P = NP in LaTeX"
+
+
+def test_folding_drops_accents_and_case() -> None:
+    assert fold("Ångström Łódź Straße Ærø") == "angstrom lodz strasse aero"
+
+
+@pytest.mark.parametrize(
+    ("tex", "text"),
+    [
+        ("\\'{\\i}", "í"),
+        ('{\\"{o}}', "ö"),
+        ("\\c{c}\\v{s}\\H{o}\\k a", "çšőą"),
+        ("\\o\\ \\ss{}", "ø ß"),
+        ("\\emph{foo} bar \\& 5\\%", "foo bar & 5%"),
+        ("a--b---c ``q''", "a–b—c “q”"),
+        ("\\href{http://x.org/a_b}{text}", "text"),
+        ("\\unheardof{kept}", "kept"),
+        ("x_y", "x_y"),
+        ("$x_1^2$", "x12"),
+        ("a~b", "a b"),
+        ("\\", "\\"),
+        ("\\'{}", "´"),
+    ],
+)
+def test_latex_becomes_unicode(tex: str, text: str) -> None:
+    assert tex_to_unicode(tex) == text
+
+
+@given(st.text(alphabet="\\{}$`'\"~^_-=cuvHi abcÅ<>&;\n%", max_size=80))
+def test_no_markup_makes_the_title_functions_fail(text: str) -> None:
+    tex_to_unicode(text)
+    normal = normalise_title(text)
+    assert normal == " ".join(normal.split())

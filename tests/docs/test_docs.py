@@ -1,0 +1,105 @@
+"""What the documents say is what the code does."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import click
+import pytest
+
+import citewell
+from citewell.cli.app import COMMANDS
+from citewell.cli.reference import commands
+from citewell.cli.reference import page as commands_page
+from citewell.options.docs import page as settings_page
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+PAGES = sorted(
+    path
+    for path in (*REPOSITORY.glob("*.md"), *(REPOSITORY / "docs").rglob("*.md"))
+    if "node_modules" not in path.parts
+)
+
+
+def read(name: str) -> str:
+    return (REPOSITORY / name).read_text(encoding="utf-8")
+
+
+EVERY_COMMAND = dict(commands())
+
+
+@pytest.mark.parametrize("name", EVERY_COMMAND)
+def test_each_command_and_option_has_help(name: str) -> None:
+    command = EVERY_COMMAND[name]
+    assert command.help, f"`{name}` has no help"
+    for option in command.params:
+        if isinstance(option, click.Option):
+            assert option.help, f"`{name} {option.opts[0]}` has no help"
+            assert option.help.rstrip().endswith((".", ")")), f"{name} {option.opts[0]}"
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_the_list_of_commands_says_of_each_what_its_own_help_says(name: str) -> None:
+    own = EVERY_COMMAND[f"citewell {name}"].get_short_help_str(limit=200)
+    assert COMMANDS[name][1] == own
+
+
+def test_the_page_of_commands_is_what_the_commands_say() -> None:
+    assert read("docs/commands.md") == commands_page(), "run `make docs`"
+
+
+def test_the_page_of_settings_is_what_the_tree_says() -> None:
+    assert read("docs/settings.md") == settings_page(), "run `make docs`"
+
+
+def test_the_settings_page_can_be_written_by_its_command() -> None:
+    run = subprocess.run(
+        [sys.executable, "-m", "citewell.options.docs"], capture_output=True, check=True
+    )
+    assert run.stdout.decode("utf-8") == settings_page()
+
+
+def test_the_readme_names_each_command_and_the_two_that_set_everything_up() -> None:
+    readme = read("README.md")
+    for name in COMMANDS:
+        assert f"citewell {name}" in readme, f"the README does not speak of `citewell {name}`"
+    targets = re.findall(r"^make (\w+)", readme, flags=re.MULTILINE)
+    assert {"demo", "test"} <= set(targets)
+    for target in targets:
+        assert re.search(rf"^{target}:", read("Makefile"), flags=re.MULTILINE), target
+
+
+def test_make_help_lists_every_target_that_is_for_people() -> None:
+    makefile = read("Makefile")
+    phony = re.search(r"^\.PHONY: (help .*)$", makefile, flags=re.MULTILINE)
+    assert phony
+    for target in phony.group(1).split():
+        assert re.search(rf"^{target}:.*## \w", makefile, flags=re.MULTILINE), target
+
+
+def test_the_changelog_follows_its_form_and_knows_this_version() -> None:
+    changelog = read("CHANGELOG.md")
+    assert changelog.startswith("# Changelog\n")
+    assert "keepachangelog.com" in changelog
+    assert "## [Unreleased]" in changelog or f"## [{citewell.__version__}]" in changelog
+    allowed = {"Added", "Changed", "Deprecated", "Removed", "Fixed", "Security"}
+    assert set(re.findall(r"^### (.*)$", changelog, flags=re.MULTILINE)) <= allowed
+
+
+def test_the_version_is_stated_once_in_each_place_and_is_the_same() -> None:
+    assert f'\nversion = "{citewell.__version__}"\n' in read("pyproject.toml")
+
+
+def test_the_architecture_page_knows_every_room() -> None:
+    page = read("ARCHITECTURE.md")
+    for folder in sorted((REPOSITORY / "server" / "citewell").iterdir()):
+        if (folder / "__init__.py").is_file():
+            assert re.search(rf"\b{folder.name}\b", page), folder.name
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: str(p.relative_to(REPOSITORY)))
+def test_links_between_pages_lead_somewhere(page: Path) -> None:
+    for target in re.findall(r"\]\(([^)\s]+)\)", page.read_text(encoding="utf-8")):
+        if not re.match(r"[a-z]+:|#", target):
+            assert (page.parent / target.partition("#")[0]).exists(), target

@@ -2,6 +2,5 @@
 
 from citewell_corpus.datasets.contract import DataSet, Schema
 from citewell_corpus.datasets.registry import SCHEMAS, open_data, recognise
-from citewell_corpus.datasets.splits import SPLITS, split_of
 
-__all__ = ["SCHEMAS", "SPLITS", "DataSet", "Schema", "open_data", "recognise", "split_of"]
+__all__ = ["SCHEMAS", "DataSet", "Schema", "open_data", "recognise"]

@@ -15,10 +15,11 @@ from pathlib import Path
 import msgspec
 
 from citewell.model import Problem
+from citewell.model.names import parse_author
 from citewell.model.query import CitingPaper, Query, Question, Reference, Target
 from citewell_corpus.datasets import source
 from citewell_corpus.datasets.contract import DataSet, DataSetError, Kind, Peek, Reading
-from citewell_corpus.datasets.text import family_name, identifiers, letters_only, year_in
+from citewell_corpus.datasets.text import identifiers, letters_only, year_in
 
 LISTS = "citation_lists.jsonl.gz"
 """The file beside the contexts that says what else each paper cites."""
@@ -190,7 +191,7 @@ def _reference(record: Record) -> Reference:
     doi, arxiv = identifiers(record.bib_entry_raw or "")
     return Reference(
         title=record.gold_title or "",
-        authors=tuple(family_name(name) for name in record.gold_authors or ()),
+        authors=tuple(parse_author(name).family for name in record.gold_authors or ()),
         year=year_in(record.gold_year),
         doi=doi,
         arxiv=arxiv,

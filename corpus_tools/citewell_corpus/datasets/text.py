@@ -11,30 +11,6 @@ _ABBREVIATION = re.compile(
     r"(?:\b(?:et al|e\.g|i\.e|cf|vs|Fig|Figs|Eq|Eqs|Sec|Tab|Dr|Prof|resp|approx|[A-Z])\.)[)\"']*$"
 )
 _YEAR = re.compile(r"\b(1[6-9]\d\d|20\d\d)\b")
-_PARTICLES = frozenset(
-    [
-        "van",
-        "von",
-        "der",
-        "den",
-        "de",
-        "del",
-        "della",
-        "di",
-        "da",
-        "du",
-        "la",
-        "le",
-        "ter",
-        "ten",
-        "zu",
-        "zum",
-        "zur",
-        "al",
-        "el",
-    ]
-)
-_SUFFIXES = frozenset(("jr", "jr.", "sr", "sr.", "ii", "iii", "iv"))
 _DOI = re.compile(r"\bdoi\s*=\s*[{\"]+\s*(?:https?://(?:dx\.)?doi\.org/)?(10\.[^\s}\"]+)", re.I)
 _ARXIV = re.compile(
     r"(?:eprint\s*=\s*[{\"]+|arxiv[.:/ ]*(?:abs/|pdf/|preprint arxiv:)?|volume\s*=\s*[{\"]+abs/)"
@@ -52,19 +28,6 @@ def year_in(text: object) -> int | None:
     """The first year in the text ("2009 [Online]"), or None."""
     match = _YEAR.search(str(text)) if text is not None else None
     return int(match.group()) if match else None
-
-
-def family_name(name: str) -> str:
-    """The family name of "Jan van der Berg" or "van der Berg, Jan"; particles belong to it."""
-    if "," in name:
-        return name.partition(",")[0].strip()
-    words = name.split()
-    while len(words) > 1 and words[-1].lower() in _SUFFIXES:
-        words.pop()
-    start = len(words) - 1
-    while start > 1 and words[start - 1].lower() in _PARTICLES and words[start - 1].islower():
-        start -= 1
-    return " ".join(words[start:]) if words else ""
 
 
 def identifiers(entry: str) -> tuple[str, str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 
 import msgspec
 import numpy as np
@@ -25,49 +26,62 @@ class Estimate(msgspec.Struct, frozen=True):
 class Groups:
     """Values arranged by paper: which paper each question belongs to, for fast resampling."""
 
-    def __init__(self, papers: Sequence[str]) -> None:
-        names, index = np.unique(np.asarray(papers, dtype=object).astype(str), return_inverse=True)
-        self.names = [str(name) for name in names]
-        self.index: NDArray[np.int64] = index.astype(np.int64)
-        self.counts: NDArray[np.float64] = np.bincount(index, minlength=len(names)).astype(float)
-
-    def __len__(self) -> int:
-        return len(self.names)
+    def __init__(self, papers: Sequence[str], *, seed: int = 0, resamples: int = RESAMPLES) -> None:
+        names: dict[str, int] = {}
+        index = [names.setdefault(paper, len(names)) for paper in papers]
+        self.index: NDArray[np.int64] = np.array(index, np.int64)
+        self.counts: NDArray[np.float64] = np.bincount(self.index, minlength=len(names)).astype(
+            np.float64
+        )
+        self.papers = len(names)
+        self._seed, self._resamples = seed, resamples
 
     def sums(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Sum of the values of each paper; `values` has the shape (questions,)."""
-        return np.bincount(self.index, weights=values, minlength=len(self)).astype(float)
+        """Sum over each paper; `values` has the shape (questions,) or (questions, metrics)."""
+        out = np.zeros((self.papers, *values.shape[1:]), np.float64)
+        np.add.at(out, self.index, values)
+        return out
+
+    @cached_property
+    def draws(self) -> NDArray[np.float32]:
+        """Shape (resamples, papers): how often each paper is in each resample. Drawn once."""
+        rng = np.random.default_rng(self._seed)
+        n = self.papers
+        out = np.empty((self._resamples, n), np.float32)
+        for row in out:
+            row[:] = np.bincount(rng.integers(0, n, n), minlength=n)
+        return out
 
 
-def bootstrap(
-    values: NDArray[np.float64], groups: Groups, *, seed: int = 0, resamples: int = RESAMPLES
-) -> tuple[Estimate, Estimate]:
-    """The mean per question and the mean per paper, each with its 95% percentile interval.
+def bootstrap(values: NDArray[np.float64], groups: Groups) -> list[tuple[Estimate, Estimate]]:
+    """Per metric the mean per question and the mean per paper, with 95% percentile intervals.
 
-    Whole papers are drawn with replacement (Efron 1979, clustered). The mean per question is a
-    ratio of sums, so a paper with many questions moves it as much as it should.
+    `values` has the shape (questions, metrics). Whole papers are drawn with replacement (Efron
+    1979, clustered). The mean per question is a ratio of sums, so a paper with many questions
+    moves it as much as it should.
     """
+    metrics = values.shape[1]
     if len(values) == 0:
-        return Estimate(0.0), Estimate(0.0)
+        return [(Estimate(0.0), Estimate(0.0))] * metrics
     sums = groups.sums(values)
-    means = sums / groups.counts
-    by_record, by_paper = float(values.mean()), float(means.mean())
-    n = len(groups)
-    if n < 2:
-        return Estimate(by_record), Estimate(by_paper)
-    rng = np.random.default_rng(seed)
-    record_draws, paper_draws = [], []
-    for start in range(0, resamples, _CHUNK):
-        rows = min(_CHUNK, resamples - start)
-        weights = rng.multinomial(n, np.full(n, 1.0 / n), size=rows).astype(np.float64)
-        record_draws.append((weights @ sums) / (weights @ groups.counts))
-        paper_draws.append((weights @ means) / n)
-    record_low, record_high = np.percentile(np.concatenate(record_draws), [2.5, 97.5])
-    paper_low, paper_high = np.percentile(np.concatenate(paper_draws), [2.5, 97.5])
-    return (
-        Estimate(by_record, float(record_low), float(record_high)),
-        Estimate(by_paper, float(paper_low), float(paper_high)),
-    )
+    means = sums / groups.counts[:, None]
+    records, papers = values.mean(axis=0), means.mean(axis=0)
+    if groups.papers < 2:
+        return [
+            (Estimate(float(r)), Estimate(float(p))) for r, p in zip(records, papers, strict=True)
+        ]
+    draws = groups.draws
+    by_record = (draws @ sums) / (draws @ groups.counts)[:, None]
+    by_paper = (draws @ means) / groups.papers
+    record_ends = np.percentile(by_record, [2.5, 97.5], axis=0)
+    paper_ends = np.percentile(by_paper, [2.5, 97.5], axis=0)
+    return [
+        (
+            Estimate(float(records[m]), float(record_ends[0, m]), float(record_ends[1, m])),
+            Estimate(float(papers[m]), float(paper_ends[0, m]), float(paper_ends[1, m])),
+        )
+        for m in range(metrics)
+    ]
 
 
 class Difference(msgspec.Struct, frozen=True):
@@ -104,7 +118,7 @@ def compare(
     units, unit = list(papers), "paper"
     if len(set(units)) < 2:
         units, unit = [str(n) for n in range(len(a))], "question"
-    groups = Groups(units)
+    groups = Groups(units, seed=seed)
     differences = a - b
     sums = groups.sums(differences)
     observed = abs(float(sums.sum()))
@@ -115,9 +129,11 @@ def compare(
         signs = rng.integers(0, 2, size=(rows, len(sums)), dtype=np.int8) * 2 - 1
         # The slack keeps rounding from turning a tie into a smaller value.
         extreme += int((np.abs(signs @ sums) >= observed - 1e-12).sum())
-    interval, _ = bootstrap(differences, groups, seed=seed)
+    interval, _ = bootstrap(differences[:, None], groups)[0]
     p = (1 + extreme) / (1 + flips)
-    return Difference(float(differences.mean()), interval.low, interval.high, p, unit, len(groups))
+    return Difference(
+        float(differences.mean()), interval.low, interval.high, p, unit, groups.papers
+    )
 
 
 def correct_p(values: Sequence[float]) -> list[float]:

@@ -1,0 +1,149 @@
+"""The methods that can be measured: the engine as it is set, and the same with parts changed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import attrs
+
+from citewell.engine.contract import Tier
+from citewell.evaluation.results import problem
+from citewell.options import Options
+
+RETRIEVERS = ("bm25", "dense")
+"""Switches of `retrieval` that each turn one retriever over the library on or off."""
+RANKERS = ("ranker",)
+
+
+@attrs.frozen
+class Method:
+    """A name and the settings that make it, as dotted names over the settings in force."""
+
+    name: str
+    description: str
+    changes: tuple[tuple[str, Any], ...] = ()
+    tier: Tier = "fast"
+
+    def options(self, base: Options) -> Options:
+        """The settings of this method."""
+        for name, value in self.changes:
+            base = change(base, name, value)
+        return base
+
+
+def change(options: Options, name: str, value: Any) -> Options:
+    """The tree with one leaf changed."""
+    section, _, leaf = name.partition(".")
+    return attrs.evolve(
+        options, **{section: attrs.evolve(getattr(options, section), **{leaf: value})}
+    )
+
+
+def has(options: Options, name: str) -> bool:
+    """True when the tree has this leaf."""
+    section, _, leaf = name.partition(".")
+    return hasattr(getattr(options, section, None), leaf)
+
+
+def ranker_off(options: Options) -> tuple[tuple[str, Any], ...]:
+    """The change that leaves the fused order as it is; nothing where there is no ranker."""
+    return (("ranking.ranker", "none"),) if has(options, "ranking.ranker") else ()
+
+
+def _only(options: Options, name: str) -> tuple[tuple[str, Any], ...]:
+    switches = tuple((f"retrieval.{one}", one == name) for one in _switches(options))
+    return (*switches, *ranker_off(options))
+
+
+def _switches(options: Options) -> list[str]:
+    """Every retriever that the settings can turn off."""
+    return [
+        field.name
+        for field in attrs.fields(type(options.retrieval))
+        if isinstance(getattr(options.retrieval, field.name), bool)
+    ]
+
+
+def known(options: Options) -> dict[str, Method]:
+    """Every method by name that these settings allow."""
+    off = ranker_off(options)
+    both = tuple((f"retrieval.{one}", True) for one in RETRIEVERS)
+    methods = [
+        Method("bm25", "BM25 alone", _only(options, "bm25")),
+        Method("dense", "Dense vectors alone", _only(options, "dense")),
+        Method(
+            "rrf",
+            "BM25 and dense, reciprocal rank fusion",
+            (*both, ("retrieval.fusion", "rrf"), *off),
+        ),
+        Method("max", "BM25 and dense, highest score", (*both, ("retrieval.fusion", "max"), *off)),
+        Method("pipeline", "Citewell as it is set"),
+        Method("full", "Citewell with the time of an explicit act", tier="full"),
+    ]
+    if off:
+        methods.insert(4, Method("ranker", "BM25, dense and the ranker", both))
+    for name in _switches(options):
+        if name not in RETRIEVERS:
+            methods.append(Method(name, f"{name} alone", _only(options, name)))
+    return {method.name: method for method in methods}
+
+
+def mode(name: str, options: Options) -> list[Method]:
+    """The methods of a mode: pipeline, baselines, single or all."""
+    methods = known(options)
+    names = {
+        "pipeline": ["pipeline"],
+        "single": [one for one in _switches(options) if one in methods],
+        "baselines": ["bm25", "dense", "rrf"],
+        "all": ["bm25", "dense", "rrf", "max", *(["pipeline"] if ranker_off(options) else [])],
+    }
+    if name not in names:
+        raise problem("mode-unknown", f"There is no mode {name!r}.", f"Known: {', '.join(names)}.")
+    return [methods[one] for one in names[name]]
+
+
+def named(names: Sequence[str], options: Options) -> list[Method]:
+    """The methods of these names. Raises `EvaluationError` that lists the known ones."""
+    methods = known(options)
+    out = []
+    for name in names:
+        if name.startswith("-") or name.startswith("without-"):
+            out.append(without(name.removeprefix("without-").removeprefix("-"), options))
+        elif name in methods:
+            out.append(methods[name])
+        else:
+            raise problem(
+                "method-unknown",
+                f"There is no method {name!r}.",
+                f"Known: {', '.join(methods)}, and without-NAME.",
+            )
+    return out
+
+
+def without(part: str, options: Options) -> Method:
+    """Citewell as it is set, one retriever or the ranker switched off."""
+    if part in RANKERS and ranker_off(options):
+        changes = ranker_off(options)
+    elif part in _switches(options):
+        changes = ((f"retrieval.{part}", False),)
+    else:
+        parts = [*_switches(options), *(RANKERS if ranker_off(options) else ())]
+        raise problem(
+            "part-unknown",
+            f"There is no part {part!r} to leave out.",
+            f"Known: {', '.join(parts)}.",
+        )
+    return Method(f"without-{part}", f"Citewell without {part}", changes)
+
+
+def distinct(methods: Sequence[Method], options: Options) -> list[Method]:
+    """The methods whose settings differ: the first name of each stays."""
+    seen: list[tuple[Options, Tier]] = []
+    out = []
+    for method in methods:
+        what = (method.options(options), method.tier)
+        if what not in seen:
+            seen.append(what)
+            out.append(method)
+    return out

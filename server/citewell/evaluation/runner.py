@@ -1,0 +1,164 @@
+"""Asks an engine every question and keeps what scoring needs."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
+
+import msgspec
+import numpy as np
+
+from citewell.engine.contract import Engine, Tier
+from citewell.evaluation.matching import Offered
+from citewell.evaluation.results import Latency, Setting
+from citewell.model import Query, Question, SearchResult
+from citewell.options import Options
+
+CHUNK = 64
+"""Queries that go to the engine together."""
+COMPLETION = 20
+"""Papers in a completion: the list length at which latency is measured."""
+WARM_UP = 5
+
+Progress = Callable[[int], None]
+
+
+class Answers(msgspec.Struct):
+    """The answers of one method to all questions, in order."""
+
+    offered: list[Offered] = []
+    emitted: int = 0
+    unbacked: int = 0
+    dropped: dict[str, int] = {}
+    seconds: float = 0.0
+
+
+class _Part(msgspec.Struct, array_like=True):
+    offered: list[Offered]
+    emitted: int
+    unbacked: int
+    dropped: dict[str, int]
+
+
+def query_for(question: Question, setting: Setting) -> Query:
+    """The question's query in one setting: cold forgets the paper's other references."""
+    query = question.query
+    if setting == "warm" or not query.paper.references:
+        return query
+    paper = msgspec.structs.replace(query.paper, references=())
+    return msgspec.structs.replace(query, paper=paper)
+
+
+def has_warm(questions: Iterable[Question]) -> bool:
+    """True when any question knows other references of its paper."""
+    return any(question.query.paper.references for question in questions)
+
+
+def ask(
+    engine: Engine, queries: Sequence[Query], k: int, tier: Tier, progress: Progress
+) -> Answers:
+    """Every answer, in this process."""
+    answers = Answers()
+    started = time.perf_counter()
+    for start in range(0, len(queries), CHUNK):
+        part = queries[start : start + CHUNK]
+        _add(answers, _reduce(engine, engine.find_batch(part, k, tier=tier)))
+        progress(len(part))
+    answers.seconds = time.perf_counter() - started
+    return answers
+
+
+def ask_in_processes(
+    options: Options, queries: Sequence[Query], k: int, tier: Tier, progress: Progress, *, jobs: int
+) -> Answers:
+    """The same in `jobs` processes, each with an engine of its own over the same files."""
+    answers = Answers()
+    started = time.perf_counter()
+    parts = [queries[start : start + CHUNK] for start in range(0, len(queries), CHUNK)]
+    encode = msgspec.msgpack.encode
+    with ProcessPoolExecutor(
+        jobs, mp_context=get_context("spawn"), initializer=_start, initargs=(options,)
+    ) as pool:
+        work = [(encode(part), k, tier) for part in parts]
+        for part, reply in zip(parts, pool.map(_answer, work), strict=True):
+            _add(answers, msgspec.msgpack.decode(reply, type=_Part))
+            progress(len(part))
+    answers.seconds = time.perf_counter() - started
+    return answers
+
+
+_engine: Engine | None = None
+"""The engine of a worker process; set once when the process starts."""
+
+
+def _start(options: Options) -> None:
+    from citewell.engine.local import LocalEngine
+
+    global _engine  # noqa: PLW0603 - a pool's initialiser has no other way to hand it on
+    _engine = LocalEngine.open(options)
+
+
+def _answer(work: tuple[bytes, int, Tier]) -> bytes:
+    data, k, tier = work
+    if _engine is None:
+        raise RuntimeError("the worker has no engine")
+    queries = msgspec.msgpack.decode(data, type=list[Query])
+    return msgspec.msgpack.encode(_reduce(_engine, _engine.find_batch(queries, k, tier=tier)))
+
+
+def _add(answers: Answers, part: _Part) -> None:
+    answers.offered.extend(part.offered)
+    answers.emitted += part.emitted
+    answers.unbacked += part.unbacked
+    for code, count in part.dropped.items():
+        answers.dropped[code] = answers.dropped.get(code, 0) + count
+
+
+def _reduce(engine: Engine, results: Sequence[SearchResult]) -> _Part:
+    """Ids, years and confidence; every paper is looked up again by its id.
+
+    An offered paper counts as unbacked when the library has no such id or another title under it.
+    """
+    titles = {hit.work.id: hit.work.title for result in results for hit in result.hits}
+    records = engine.works(list(titles))
+    false = {
+        one
+        for (one, title), record in zip(titles.items(), records, strict=True)
+        if record is None or record.id != one or record.title != title
+    }
+    dropped: dict[str, int] = {}
+    for result in results:
+        for code in {problem.code for problem in result.dropped}:
+            dropped[code] = dropped.get(code, 0) + 1
+    return _Part(
+        [
+            Offered(
+                tuple(hit.work.id for hit in result.hits),
+                tuple(hit.work.year for hit in result.hits),
+                result.hits[0].confidence if result.hits else None,
+            )
+            for result in results
+        ],
+        sum(len(result.hits) for result in results),
+        sum(hit.work.id in false for result in results for hit in result.hits),
+        dropped,
+    )
+
+
+def latency(engine: Engine, queries: Sequence[Query], tier: Tier, sample: int) -> Latency | None:
+    """Time of single calls on an evenly spaced sample, after a few that warm up."""
+    if not queries or sample < 1:
+        return None
+    step = max(1, len(queries) // sample)
+    chosen = queries[::step][:sample]
+    for query in chosen[:WARM_UP]:
+        engine.find(query, COMPLETION, tier=tier)
+    times = []
+    for query in chosen:
+        started = time.perf_counter()
+        engine.find(query, COMPLETION, tier=tier)
+        times.append(1000.0 * (time.perf_counter() - started))
+    p50, p95 = np.percentile(times, [50, 95])
+    return Latency(float(p50), float(p95), len(times), COMPLETION)

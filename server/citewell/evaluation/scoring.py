@@ -1,0 +1,173 @@
+"""Turns judged answers into figures with intervals, abstention and comparisons."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from citewell.evaluation import metrics
+from citewell.evaluation.results import (
+    Abstention,
+    Comparison,
+    Coverage,
+    Figure,
+    Item,
+    Judged,
+    MethodRun,
+    Scope,
+    problem,
+)
+from citewell.evaluation.statistics import Groups, bootstrap, compare, correct_p
+
+COVERAGES = (0.25, 0.5, 0.75)
+THRESHOLDS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
+COMPARED = ("recall@10", "mrr")
+"""Metrics of the randomisation tests."""
+
+
+class Scorer:
+    """Scores the answers to one set of questions; resamples of its papers are drawn once."""
+
+    def __init__(self, items: Sequence[Item], depth: int, seed: int = 0) -> None:
+        self.items = {item.id: item for item in items}
+        self.depth = depth
+        self.names = metrics.metric_names(depth)
+        self.held = [item for item in items if item.held]
+        dated = [item for item in self.held if item.year is not None]
+        self._of_scope: dict[Scope, list[Item]] = {
+            "library": self.held,
+            "all": list(items),
+            "past": dated,
+        }
+        self._groups = {
+            scope: Groups([item.paper for item in chosen], seed=seed)
+            for scope, chosen in self._of_scope.items()
+        }
+
+    def figures(self, judged: Mapping[str, Judged]) -> tuple[Figure, ...]:
+        """Every metric in every scope; a question without an answer list scores zero."""
+        out: list[Figure] = []
+        for scope, chosen in self._of_scope.items():
+            if not chosen:
+                continue
+            values = np.array(
+                [[self._score(name, scope, item, judged) for name in self.names] for item in chosen]
+            )
+            estimates = bootstrap(values, self._groups[scope])
+            out.extend(
+                Figure(name, scope, by_question, by_paper)
+                for name, (by_question, by_paper) in zip(self.names, estimates, strict=True)
+            )
+        return tuple(out)
+
+    def _score(self, name: str, scope: Scope, item: Item, judged: Mapping[str, Judged]) -> float:
+        one = judged.get(item.id)
+        if one is None:
+            return 0.0
+        ranks = one.past or () if scope == "past" else one.ranks
+        right = item.answers if scope == "all" else item.held
+        return metrics.score(name, ranks, right, self.depth)
+
+    def newer_in_ten(self, judged: Mapping[str, Judged]) -> float | None:
+        """Share of the first ten papers that are newer than the citing paper."""
+        pairs = [judged[item.id] for item in self._of_scope["past"] if item.id in judged]
+        shown = sum(min(10, one.length) for one in pairs)
+        return sum(one.newer for one in pairs) / shown if shown else None
+
+    def abstention(
+        self, judged: Mapping[str, Judged], thresholds: Sequence[float] = THRESHOLDS
+    ) -> tuple[Abstention, ...]:
+        """Abstention at each threshold; empty when the method states no confidence."""
+        confidence, right, held = self._confidence(judged)
+        if confidence is None:
+            return ()
+        out = []
+        for threshold in thresholds:
+            silent = confidence < threshold
+            out.append(
+                Abstention(
+                    threshold=float(threshold),
+                    abstained=int(silent.sum()),
+                    precision=_share(silent & ~held, silent),
+                    recall=_share(silent & ~held, ~held) or 0.0,
+                    wrong_instead=_share(~silent & ~held, ~held) or 0.0,
+                    answered_right=_share(right & ~silent, ~silent),
+                )
+            )
+        return tuple(out)
+
+    def coverage(self, judged: Mapping[str, Judged]) -> tuple[Coverage, ...]:
+        """Precision of the first paper on the most confident 25, 50 and 75%."""
+        confidence, right, held = self._confidence(judged)
+        if confidence is None or not held.any():
+            return ()
+        order = np.argsort(-confidence, kind="stable")
+        held_order = order[held[order]]
+        out = []
+        for part in COVERAGES:
+            n = max(1, round(part * len(order)))
+            m = max(1, round(part * len(held_order)))
+            out.append(
+                Coverage(
+                    coverage=part,
+                    precision=float(right[order[:n]].mean()),
+                    precision_answerable=float(right[held_order[:m]].mean()),
+                    threshold=float(confidence[order[n - 1]]),
+                )
+            )
+        return tuple(out)
+
+    def _confidence(
+        self, judged: Mapping[str, Judged]
+    ) -> tuple[NDArray[np.float64] | None, NDArray[np.bool_], NDArray[np.bool_]]:
+        """Confidence, whether the first paper is right, whether an answer is held; per question.
+
+        An empty list is the surest way to abstain: its confidence is below every threshold.
+        """
+        asked = [(item, judged[item.id]) for item in self.items.values() if item.id in judged]
+        right = np.array([one.ranks[:1] == (1,) for _, one in asked], np.bool_)
+        held = np.array([item.held > 0 for item, _ in asked], np.bool_)
+        if not any(one.confidence is not None for _, one in asked):
+            return None, right, held
+        values = [-1.0 if one.confidence is None else one.confidence for _, one in asked]
+        return np.array(values, np.float64), right, held
+
+
+def _share(part: NDArray[np.bool_], whole: NDArray[np.bool_]) -> float | None:
+    return float(part.sum() / whole.sum()) if whole.any() else None
+
+
+def compare_runs(
+    pairs: Sequence[tuple[MethodRun, MethodRun]],
+    items: Sequence[Item],
+    depth: int,
+    *,
+    seed: int = 0,
+    names: Sequence[str] = COMPARED,
+) -> tuple[Comparison, ...]:
+    """A paired randomisation test for each pair and metric, with Holm's correction over all."""
+    held = [item for item in items if item.held]
+    found = []
+    for a, b in pairs:
+        of_a, of_b = ({one.id: one for one in run.judged} for run in (a, b))
+        both = [item for item in held if item.id in of_a and item.id in of_b]
+        if not both:
+            raise problem(
+                "compare-disjoint",
+                f"{a.label} and {b.label} have no question in common.",
+                "Compare results over the same data set and library.",
+            )
+        papers = [item.paper for item in both]
+        for name in names:
+            values = [
+                np.array([metrics.score(name, of[i.id].ranks, i.held, depth) for i in both])
+                for of in (of_a, of_b)
+            ]
+            found.append((a, b, name, compare(values[0], values[1], papers, seed=seed)))
+    corrected = correct_p([result.p for *_, result in found])
+    return tuple(
+        Comparison(a.label, b.label, name, result, p)
+        for (a, b, name, result), p in zip(found, corrected, strict=True)
+    )

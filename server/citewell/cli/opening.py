@@ -1,0 +1,26 @@
+"""Opening the engine for one command, with a word about a library that is not there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from citewell.engine.contract import Engine
+    from citewell.options import Options
+
+
+@contextmanager
+def open_engine(options: Options) -> Iterator[Engine]:
+    """The engine of these settings, in this process; closed at the end.
+
+    A library that cannot be opened is no exception here: the engine answers with the problem.
+    """
+    from citewell.engine.local import LocalEngine
+
+    engine = LocalEngine.open(options)
+    try:
+        yield engine
+    finally:
+        engine.close()

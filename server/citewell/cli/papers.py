@@ -1,0 +1,39 @@
+"""How a found paper is written in a terminal."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from citewell.model import Hit, Work
+
+
+def authors_of(work: Work, most: int = 3) -> str:
+    """Family names, the first `most` of them."""
+    names = [author.family or author.given for author in work.authors]
+    if len(names) > most:
+        return ", ".join(names[:most]) + " et al."
+    return ", ".join(names)
+
+
+def venue_of(work: Work) -> str:
+    """The shortest name of the venue that the record has."""
+    return work.venue or work.booktitle or work.journal or work.publisher
+
+
+def why(hit: Hit) -> str:
+    """Which retrievers found the paper at which rank, and by which words."""
+    parts = []
+    for evidence in hit.evidence:
+        text = f"{evidence.retriever} #{evidence.rank}"
+        if evidence.terms:
+            text += f" ({', '.join(evidence.terms[:4])})"
+        parts.append(text)
+    return ", ".join(parts)
+
+
+def line_of(work: Work) -> str:
+    """One line: authors, year, title, venue."""
+    year = f" ({work.year})" if work.year else ""
+    venue = f" {venue_of(work)}." if venue_of(work) else ""
+    return f"{authors_of(work)}{year}. {work.title}.{venue}"

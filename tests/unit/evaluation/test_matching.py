@@ -1,0 +1,96 @@
+"""Which works count as right answers, against a real catalogue's answers held in memory."""
+
+import pytest
+
+from citewell.evaluation.matching import Gold, Offered, judge
+from citewell.model import Query, Question, Target, Work
+from citewell.model.titles import normalise_title
+
+WORKS = [
+    Work(id="a:1", title="Deep Sets, Revisited", year=2018, same_as=("a:1", "b:9")),
+    Work(id="a:2", title="Graph Attention for Everyone", year=2019, arxiv="1901.00001"),
+    Work(id="a:3", title="Graph Attention for Everyone", year=2012),
+    Work(id="a:4", title="A Title Without a Year", doi="10.1/x"),
+]
+
+
+class Records:
+    """Looks records up in a list, by the rules that a library keeps."""
+
+    def works(self, ids):
+        return [next((w for w in WORKS if one in (w.id, *w.same_as)), None) for one in ids]
+
+    def lookup(self, *, doi="", arxiv="", title="", bibkey=""):
+        if doi:
+            return [w for w in WORKS if w.doi == doi]
+        if arxiv:
+            return [w for w in WORKS if w.arxiv == arxiv]
+        return [w for w in WORKS if normalise_title(w.title) == normalise_title(title)]
+
+
+def gold_of(*targets, **fields):
+    question = Question(id="q", query=Query(), targets=targets, **fields)
+    return Gold(Records(), [question]).of(question)
+
+
+def test_the_data_sets_id_decides_where_the_library_knows_it():
+    target = Target(ids=("a:3",), titles=("Graph Attention for Everyone",), year=2019)
+    assert gold_of(target) == [frozenset({"a:3"})]
+
+
+def test_the_id_of_a_merged_record_leads_to_the_work_that_took_it_in():
+    assert gold_of(Target(ids=("b:9",))) == [frozenset({"a:1"})]
+
+
+def test_without_a_known_id_the_title_decides_with_a_year_within_one():
+    title = ("graph attention: for everyone",)
+    assert gold_of(Target(ids=("zz:1",), titles=title, year=2020)) == [frozenset({"a:2"})]
+    assert gold_of(Target(titles=title, year=2015)) == []
+
+
+def test_a_title_without_a_year_matches_every_edition():
+    found = gold_of(Target(titles=("Graph Attention for Everyone",)))
+    assert found == [frozenset({"a:2", "a:3"})]
+
+
+def test_a_record_without_a_year_matches_any_year():
+    assert gold_of(Target(titles=("A title without a year",), year=1999)) == [frozenset({"a:4"})]
+
+
+@pytest.mark.parametrize(
+    ("target", "found"),
+    [(Target(doi="10.1/x"), "a:4"), (Target(arxiv="1901.00001"), "a:2")],
+)
+def test_an_identifier_comes_before_the_title(target, found):
+    assert gold_of(target) == [frozenset({found})]
+
+
+def test_two_answers_that_are_one_work_here_are_one_answer():
+    assert len(gold_of(Target(ids=("a:1",)), Target(ids=("b:9",)))) == 1
+
+
+def test_a_question_with_ids_in_one_row_has_one_answer_and_with_titles_one_each():
+    alike = Question(id="q", query=Query(), gold=("a:2", "a:3"))
+    titles = Question(id="r", query=Query(), gold_titles=("Deep Sets Revisited", "Not There"))
+    gold = Gold(Records(), [alike, titles])
+    assert gold.of(alike) == [frozenset({"a:2", "a:3"})]
+    assert gold.of(titles) == [frozenset({"a:1"})]
+
+
+def test_an_answer_counts_once_at_its_first_copy():
+    question = Question(id="q", query=Query())
+    right = [frozenset({"a:2", "a:3"}), frozenset({"a:1"})]
+    offered = Offered(("x", "a:3", "a:2", "a:1"), (None,) * 4)
+    assert judge(question, right, offered).ranks == (2, 4)
+
+
+def test_papers_newer_than_the_citing_one_are_taken_out_of_the_second_list():
+    question = Question(id="q", query=Query(), year=2015)
+    offered = Offered(("n1", "n2", "a:3", "u"), (2016, 2020, 2012, None))
+    judged = judge(question, [frozenset({"a:3"})], offered)
+    assert (judged.ranks, judged.past, judged.newer) == ((3,), (1,), 2)
+
+
+def test_without_a_citing_year_there_is_no_second_list():
+    judged = judge(Question(id="q", query=Query()), [], Offered(("x",), (2020,)))
+    assert judged.past is None and judged.newer == 0

@@ -34,16 +34,26 @@ THREADS: dict[protocol.Lane, int] = {"quick": 1, "fast": 3, "full": 2}
 RETRY_OPEN_SECONDS = 5.0
 """An engine that could not start is tried again by a request, but not by each one."""
 
+STAMP_SECONDS = 1.0
+"""How often, at most, the library is looked at for a new snapshot."""
+
 OpenEngine = Callable[[Options], Engine]
+Stamp = Callable[[Options], bytes]
 
 
 class Worker:
     """Reads requests from `source`, answers them on threads into `sink`."""
 
-    def __init__(self, source: BinaryIO, sink: BinaryIO, open_engine: OpenEngine) -> None:
+    def __init__(
+        self, source: BinaryIO, sink: BinaryIO, open_engine: OpenEngine, stamp: Stamp
+    ) -> None:
+        """`stamp` gives bytes that change when the engine should be opened anew."""
         self._source = source
         self._sink = sink
         self._open_engine = open_engine
+        self._stamp_of = stamp
+        self._stamp = b""
+        self._stamped_at = 0.0
         self._write_lock = threading.Lock()
         self._cancels: dict[int, Cancel] = {}
         self._cancels_lock = threading.Lock()
@@ -71,13 +81,17 @@ class Worker:
             else:
                 self._submit(request)
 
-    def _start_open(self) -> None:
-        self._opened_at = time.monotonic()
-        threading.Thread(target=self._open, args=(self._engine,), daemon=True).start()
+    def _start_open(self, *, keep: bool = False) -> None:
+        """Open an engine in the background; `keep` serves with the present one until then."""
+        assert self._hello is not None
+        self._opened_at = self._stamped_at = time.monotonic()
+        self._stamp = self._stamp_of(self._hello.options)
+        opened: Future[Engine] = Future()
+        if not keep:
+            self._engine = opened
+        threading.Thread(target=self._open, args=(self._hello, opened), daemon=True).start()
 
-    def _open(self, opened: Future[Engine]) -> None:
-        hello = self._hello
-        assert hello is not None
+    def _open(self, hello: protocol.Hello, opened: Future[Engine]) -> None:
         try:
             if hello.version != protocol.VERSION:
                 raise CitewellError(
@@ -92,10 +106,26 @@ class Worker:
             logger.exception("The engine cannot start")
             opened.set_exception(error)
             return
+        # An engine that this one replaces is not closed: requests may still be in it.
         opened.set_result(engine)
+        self._engine = opened
         # The first search of a process maps the indexes and fills caches: done before a user waits.
         with contextlib.suppress(Exception):
             engine.find(Query(text="warm up the index"), 1, cancel=Cancel(30.0))
+
+    def _refresh(self) -> None:
+        """Open the engine anew if it failed a while ago, or if the library has changed since."""
+        with self._open_lock:
+            assert self._hello is not None
+            now, engine = time.monotonic(), self._engine
+            if not engine.done() or now - self._stamped_at < STAMP_SECONDS:
+                return
+            self._stamped_at = now
+            failed = engine.exception() is not None
+            if failed and now - self._opened_at > RETRY_OPEN_SECONDS:
+                self._start_open()
+            elif self._stamp_of(self._hello.options) != self._stamp:
+                self._start_open(keep=not failed and self._stamp != b"")
 
     def _submit(self, request: protocol.NumberedRequest) -> None:
         seconds = request.seconds if isinstance(request, protocol.FindRequest) else None
@@ -146,12 +176,8 @@ class Worker:
                 return protocol.StatusReply(number, _with_pid(engine.status()))
 
     def _engine_for(self, cancel: Cancel) -> Engine:
-        with self._open_lock:
-            failed = self._engine.done() and self._engine.exception() is not None
-            if failed and time.monotonic() - self._opened_at > RETRY_OPEN_SECONDS:
-                self._engine = Future()
-                self._start_open()
-            opened = self._engine
+        self._refresh()
+        opened = self._engine
         while not opened.done():
             wait([opened], timeout=0.05)
             cancel.check()
@@ -205,6 +231,18 @@ def _open_local(options: Options) -> Engine:
     return LocalEngine.open(options)
 
 
+def _library_stamp(options: Options) -> bytes:
+    """What the library's pointer to its snapshot holds; empty without a library."""
+    from citewell.corpus.layout import CURRENT, library_path
+
+    try:
+        path = library_path(options.library.path, options.library.name) / CURRENT
+        with path.open("rb") as stream:
+            return stream.read(1000)
+    except (OSError, CitewellError):
+        return b""
+
+
 def main() -> None:
     """Run the worker on the process's own pipes; returns when the front end is gone."""
     logging.basicConfig(stream=sys.stderr, format="%(levelname)s %(name)s: %(message)s")
@@ -213,7 +251,7 @@ def main() -> None:
     source, sink = _take_pipes()
     code = 0
     try:
-        Worker(source, sink, _open_local).run()
+        Worker(source, sink, _open_local, _library_stamp).run()
     except protocol.BrokenFrameError as error:
         logger.error("The front end sent a broken frame: %s", error)
         code = 3

@@ -60,14 +60,26 @@ OBEDIENT = textwrap.dedent(
         def status(self):
             return EngineStatus(works=7)
 
-    worker._open_local = lambda options: Engine()
+    def open_engine(options):
+        if os.path.exists("refuse"):
+            raise OSError("the disk is on holiday")
+        return Engine()
+
+    def stamp(options):
+        return open("stamp", "rb").read() if os.path.exists("stamp") else b""
+
+    worker._open_local = open_engine
+    worker._library_stamp = stamp
+    worker.RETRY_OPEN_SECONDS = 0.3
+    worker.STAMP_SECONDS = 0.1
     worker.main()
     """
 )
 
 
 @pytest.fixture
-def engine():
+def engine(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     engine = WorkerEngine(Options(), command=(sys.executable, "-c", OBEDIENT))
     yield engine
     engine.close()
@@ -212,6 +224,33 @@ def test_slow_explicit_searches_do_not_delay_a_completion(engine):
     assert time.monotonic() - start < 0.5
     for thread in slow:
         thread.join()
+
+
+def test_a_library_that_changes_is_opened_anew_by_the_same_child(engine, tmp_path):
+    pid = engine.status().pid
+    with pytest.raises(Cancelled):
+        cancel = Cancel()
+        threading.Timer(0.1, cancel.set).start()
+        engine.find(Query(text="sleep 30"), cancel=cancel)
+    time.sleep(0.1)
+    assert title_of(engine.find(Query(text="old"))) == "old 1"
+    (tmp_path / "stamp").write_bytes(b"next snapshot")
+    time.sleep(0.15)
+    assert title_of(engine.find(Query(text="new"))) == "new 0"
+    (tmp_path / "stamp").write_bytes(b"yet another")
+    time.sleep(0.15)
+    engine.find(Query(text="trigger"))
+    assert engine.status().pid == pid
+
+
+def test_an_engine_that_cannot_open_says_why_and_is_tried_again_later(engine, tmp_path):
+    (tmp_path / "refuse").touch()
+    assert "on holiday" in engine.find(Query(text="x")).problems[0].message
+    pid = engine.pid
+    (tmp_path / "refuse").unlink()
+    time.sleep(0.4)
+    assert title_of(engine.find(Query(text="x"))) == "x 0"
+    assert engine.pid == pid
 
 
 def test_closing_ends_the_child_and_later_requests_say_so(engine):

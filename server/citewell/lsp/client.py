@@ -1,0 +1,57 @@
+"""What the client at the other end can do, asked once; features look here, never at its name."""
+
+from __future__ import annotations
+
+from attrs import frozen
+from lsprotocol import types
+
+
+@frozen(kw_only=True)
+class ClientFlags:
+    """The capabilities that change what the server sends."""
+
+    document_changes: bool = False
+    """Versioned edits and file creation in one workspace edit."""
+    create_files: bool = False
+    change_annotations: bool = False
+    label_details: bool = False
+    markdown_documentation: bool = True
+    markdown_hover: bool = True
+    configuration: bool = False
+    watch_configuration: bool = False
+    watch_files: bool = False
+    progress: bool = False
+    workspace_folders: bool = False
+
+    @classmethod
+    def of(cls, capabilities: types.ClientCapabilities) -> ClientFlags:
+        """The flags of a client's announcement; what it does not mention it cannot do."""
+        workspace = capabilities.workspace or types.WorkspaceClientCapabilities()
+        text = capabilities.text_document or types.TextDocumentClientCapabilities()
+        window = capabilities.window or types.WindowClientCapabilities()
+        edit = workspace.workspace_edit or types.WorkspaceEditClientCapabilities()
+        completion = text.completion or types.CompletionClientCapabilities()
+        item = completion.completion_item or types.ClientCompletionItemOptions()
+        hover = text.hover or types.HoverClientCapabilities()
+        operations = edit.resource_operations or ()
+        watched = workspace.did_change_watched_files
+        configuration = workspace.did_change_configuration
+        return cls(
+            document_changes=bool(edit.document_changes),
+            create_files=bool(edit.document_changes)
+            and types.ResourceOperationKind.Create in operations,
+            change_annotations=bool(edit.document_changes)
+            and edit.change_annotation_support is not None,
+            label_details=bool(item.label_details_support),
+            markdown_documentation=_takes_markdown(item.documentation_format),
+            markdown_hover=_takes_markdown(hover.content_format),
+            configuration=bool(workspace.configuration),
+            watch_configuration=bool(configuration and configuration.dynamic_registration),
+            watch_files=bool(watched and watched.dynamic_registration),
+            progress=bool(window.work_done_progress),
+            workspace_folders=bool(workspace.workspace_folders),
+        )
+
+
+def _takes_markdown(formats: object) -> bool:
+    return isinstance(formats, (list, tuple)) and types.MarkupKind.Markdown in formats

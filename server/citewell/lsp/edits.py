@@ -1,0 +1,79 @@
+"""Citewell's own edits in the protocol's terms, as far as the client can take them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from lsprotocol import types
+
+from citewell.lsp.client import ClientFlags
+from citewell.lsp.text import LineIndex
+from citewell.model.bib import FileEdit
+
+ANNOTATION = "citewell"
+
+
+class TextOf:
+    """What an edit of one file refers to: its present text and, if it is open, its version."""
+
+    def __init__(self, uri: str, index: LineIndex, version: int | None) -> None:
+        self.uri = uri
+        self.index = index
+        self.version = version
+
+
+def workspace_edit(
+    edits: Sequence[FileEdit],
+    text_of: Callable[[Path], TextOf],
+    flags: ClientFlags,
+    label: str,
+) -> types.WorkspaceEdit:
+    """One undoable edit of several files.
+
+    Offsets of each `FileEdit` refer to the text that `text_of` gives. A client without
+    `documentChanges` gets the plain form; it cannot create files, so the caller does that first.
+    """
+    if not flags.document_changes:
+        return types.WorkspaceEdit(
+            changes={
+                (target := text_of(Path(edit.path))).uri: [
+                    types.TextEdit(range=target.index.range(change.span), new_text=change.text)
+                    for change in edit.edits
+                ]
+                for edit in edits
+            }
+        )
+    changes: list[
+        types.TextDocumentEdit | types.CreateFile | types.RenameFile | types.DeleteFile
+    ] = []
+    for edit in edits:
+        target = text_of(Path(edit.path))
+        if edit.create:
+            changes.append(
+                types.CreateFile(
+                    uri=target.uri, options=types.CreateFileOptions(ignore_if_exists=True)
+                )
+            )
+        changes.append(
+            types.TextDocumentEdit(
+                text_document=types.OptionalVersionedTextDocumentIdentifier(
+                    uri=target.uri, version=target.version
+                ),
+                edits=[
+                    types.AnnotatedTextEdit(
+                        annotation_id=ANNOTATION,
+                        range=target.index.range(change.span),
+                        new_text=change.text,
+                    )
+                    if flags.change_annotations
+                    else types.TextEdit(range=target.index.range(change.span), new_text=change.text)
+                    for change in edit.edits
+                ],
+            )
+        )
+    annotations = {ANNOTATION: types.ChangeAnnotation(label=label, needs_confirmation=False)}
+    return types.WorkspaceEdit(
+        document_changes=changes,
+        change_annotations=annotations if flags.change_annotations else None,
+    )

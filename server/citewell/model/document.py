@@ -64,7 +64,7 @@ class Placeholder(msgspec.Struct, frozen=True):
     query: str
     """The author's words for it; empty when there are none."""
     query_span: Span
-    """Where those words stand (empty range at the place for them when there are none)."""
+    """Where those words stand: the dummy (`?`, `TODO`) when there are none, or an empty range."""
     command: str
     """The cite command to write in its place ("citep"); "" for a marker: the default is used."""
     closed: bool = True
@@ -116,10 +116,17 @@ class Document(msgspec.Struct, frozen=True):
     root: str = ""
     """Target of `% !TEX root = ...`, as written."""
     packages: tuple[str, ...] = ()
+    document_class: str = ""
+    body: Span | None = None
+    """From after `\\begin{document}` to before `\\end{document}`; None when there is none."""
+    front_matter: Span | None = None
+    """Contents of the YAML block of a Markdown document."""
     cite_macros: tuple[str, ...] = ()
-    """The author's own cite commands, found by their definition."""
+    """The author's own cite commands, found by their definition: "figcite", or "figcite#2" when the
+    keys are in the second group."""
     nocite_all: bool = False
     blanked: tuple[Span, ...] = ()
-    """Comments, verbatim, math, code and `\\iffalse`: where nothing counts."""
+    """Comments, verbatim, math, code, definitions and `\\iffalse`: where no placeholder counts.
+    Sorted, not overlapping. A real citation inside math still counts."""
     bibitems: tuple[KeyUse, ...] = ()
     """Keys that a `thebibliography` in the document defines."""

@@ -1,0 +1,201 @@
+"""What stands for a citation that is not there yet: dummy keys, free text and marks in prose."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+
+import msgspec
+
+from citewell.model.document import Placeholder, PlaceholderKind, Span
+
+_DUMMY = re.compile(
+    r"""(?ix)
+    [?.…!_\-\s]*
+    | (?:todo|fixme|tbd|tba|xx+|to[ ]do)[\s:?!.]*
+    | (?:(?:todo|fixme|xxx|tbd)[\s:_-]*)?
+      (?:(?:add|insert|need|needs|missing|find|some|a|an|the|more|put|please)[\s_-]*)*
+      (?:cites?|cite[\s_-]?me|citations?|references?|refs?)
+      (?:[\s_-]*(?:needed|missing|here|required|please|todo|tbd))*[\s?!.]*
+    | (?:missing|placeholder|citekey)
+    """
+)
+_BARE_WORD = re.compile(r"(?i)(?:references?|refs?)")
+_NOTE = re.compile(r"(?i)^(?:todo|fixme|xxx|tbd|cite|citation|ref)\s*:\s*|^\?+\s*")
+_TAIL = re.compile(r"\s*\?+$")
+_WIDE = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
+_SPACE = re.compile(r"\s+")
+
+
+def squeeze(text: str) -> str:
+    """`text` with every run of white space, and every tie, made one space."""
+    return _SPACE.sub(" ", text.replace("~", " ")).strip()
+
+
+def is_dummy(text: str) -> bool:
+    """True for what stands for no key and no words: "", "?", "TODO", "citation needed".
+
+    A lone "ref" may be a key, and is taken for one.
+    """
+    return _DUMMY.fullmatch(text) is not None and _BARE_WORD.fullmatch(text) is None
+
+
+def free_text(text: str) -> str | None:
+    """The author's words if `text` cannot be a citation key, else None. May be empty."""
+    words = squeeze(text)
+    if is_dummy(words):
+        return ""
+    bare = _TAIL.sub("", _NOTE.sub("", words))
+    if " " in words or bare != words or _WIDE.search(words):
+        return bare
+    return None
+
+
+class KeyPiece(msgspec.Struct, frozen=True):
+    """One comma-separated piece of a key list."""
+
+    text: str
+    span: Span
+
+
+class KeyList(msgspec.Struct, frozen=True):
+    """The pieces of `{a,,neural machine translation}`: keys, and what is still wanted."""
+
+    keys: tuple[KeyPiece, ...]
+    wanted: Span | None = None
+    """Where words stand instead of keys, or the place for them; None when all are keys."""
+    query: str = ""
+
+    @property
+    def kind(self) -> PlaceholderKind:
+        return PlaceholderKind.FREE_TEXT if self.query else PlaceholderKind.EMPTY
+
+
+def split_keys(pieces: Iterable[KeyPiece]) -> KeyList:
+    """Sort the pieces of a key list into keys and words; all words make one query."""
+    keys: list[KeyPiece] = []
+    words: list[KeyPiece] = []
+    empty: list[KeyPiece] = []
+    for piece in pieces:
+        text = free_text(piece.text)
+        if text is None:
+            keys.append(piece)
+        elif text:
+            words.append(KeyPiece(text, piece.span))
+        else:
+            empty.append(piece)
+    if words:
+        span = Span(words[0].span.start, words[-1].span.end)
+        return KeyList(tuple(keys), span, ", ".join(word.text for word in words))
+    if empty:
+        # The last one: in `{a, }` and `{,,}` that is where an author would go on typing.
+        return KeyList(tuple(keys), empty[-1].span)
+    return KeyList(tuple(keys))
+
+
+# White space is bounded: these run over the whole text, which may be hostile.
+_S = r"\s{0,3}"
+_LEAD = rf"(?:todo{_S}:?{_S})?"
+_ASK = r"(?:(?:add|insert|needs?|missing|find|some|a|an|the|more|proper|please|your)\s{1,3}){0,5}"
+_REST = r"(?:\s{1,3}(?:needed|missing|here|required|please|todo|tbd)){0,3}\s{0,3}[?!.]{0,5}"
+_MARK = re.compile(
+    rf"""(?ix)
+    \[{_S}(?:
+        (?P<ask>\?{{1,3}})
+      | (?P<todo>{_LEAD})(?P<need>{_ASK})
+        (?P<word>cites?|citations?|references?|refs?)(?P<rest>{_REST})
+        (?:{_S}(?P<colon>[:,]|\s){_S}(?P<words>[^\s\[\]\\{{}}$][^\[\]\\{{}}$\n]{{2,200}}))?
+    ){_S}\]
+  | \({_S}(?P<ptodo>{_LEAD})(?P<pneed>{_ASK})
+        (?P<pword>cites?|citations?|references?|refs?)(?P<prest>{_REST}){_S}\)
+    """
+)
+_AFTER_COMMAND = re.compile(r"\\[A-Za-z@]+\*?$")
+
+
+def find_markers(text: str, literal: Sequence[str] = ()) -> Iterator[Placeholder]:
+    """Prose stand-ins such as `[CITATION]`, `[?]`, `(CITE)`, `[CITE: graph attention]`.
+
+    `literal` are the user's own, matched as they are written; they come first.
+    """
+    for word in sorted({w for w in literal if w}, key=len, reverse=True):
+        position = text.find(word)
+        while position >= 0:
+            span = Span(position, position + len(word))
+            yield _marker(span, "", Span(span.end, span.end))
+            position = text.find(word, span.end)
+    for match in _MARK.finditer(text):
+        if _is_marker(match) and not _is_argument(text, match):
+            span = Span(*match.span())
+            words = match["words"] or ""
+            if words:
+                yield _marker(span, squeeze(words), Span(*match.span("words")))
+            else:
+                yield _marker(span, "", Span(span.end - 1, span.end - 1))
+
+
+def _marker(span: Span, query: str, query_span: Span) -> Placeholder:
+    return Placeholder(PlaceholderKind.MARKER, span, query, query_span, "")
+
+
+def _is_marker(match: re.Match[str]) -> bool:
+    """True when the words are a request and not a word of the prose, as in "(references)"."""
+    if match["ask"]:
+        return True
+    word = match["word"] or match["pword"]
+    qualified = any(match[g] for g in ("todo", "need", "rest", "ptodo", "pneed", "prest"))
+    if match["words"]:
+        return match["colon"] == ":" or word in ("CITE", "CITATION")
+    if word.lower().startswith("cit") or qualified:
+        return True
+    return word.isupper() or (match["word"] is not None and word in ("ref", "refs"))
+
+
+def _is_argument(text: str, match: re.Match[str]) -> bool:
+    """True for `\\item[ref]` and `{x}[ref]`: an optional argument, no mark."""
+    start = match.start()
+    if text[start] != "[":
+        return False
+    before = text[max(0, start - 40) : start]
+    if _AFTER_COMMAND.search(before):
+        return True
+    return before[-1:] in ("}", "]") and (match["word"] or "").islower()
+
+
+_TODO_ASK = re.compile(
+    r"""(?ix)
+    \s*(?:(?:todo|fixme|please|pls|maybe|perhaps|also|we|i|you|should|could|must|can|might|may|to|do|
+        fix|add|insert|need|needs|needed|missing|find|get|put|give|more|some|a|an|the|this|proper|
+        right|correct|good|appropriate|relevant|related|other|better|papers?|work|works|of|and|or|
+        here|in|is|there)[\s:,!]+)*
+    (?:(?P<cite>cite[sd]?|citing|citations?)\b|(?P<ref>ref|refs|references?)\b)
+    """
+)
+_TODO_TAIL = re.compile(
+    r"(?ix)^\s*(?:(?:and|or|ref|refs|reference|references|needed|missing|here|required|please|to|"
+    r"for|this|that|of|on|about|by|from|some|more|all\s+sorts\s+of|a|the|paper|papers|work|works|"
+    r"literature|which|is|are|justify)\b[\s:,.?!]*)*[\s:,.?!]*"
+)
+_CROSS_REFERENCE = re.compile(
+    r"(?i)\b(?:equations?|eqs?|eqn|lemmas?|theorems?|sections?|secs?|chapters?|figures?|figs?|"
+    r"tables?|appendix|algorithms?|definitions?|propositions?|corollary|part)\.?[\s~(]*$"
+)
+
+
+def todo_query(note: str, before: str) -> tuple[int, int] | None:
+    """Where in a to-do note the words for a search stand; None if it does not ask for a citation.
+
+    `before` is the text in front of the note: "Lemma \\todo{ref}" asks for a cross-reference.
+    """
+    match = _TODO_ASK.match(note)
+    if match is None:
+        return None
+    rest = note[match.end() :]
+    if match["ref"] and (len(rest.strip(" .?!:")) > 0 or _CROSS_REFERENCE.search(before)):
+        return None
+    if len(rest.split()) > 25:
+        return None
+    tail = _TODO_TAIL.match(rest)
+    start = match.end() + (tail.end() if tail else 0)
+    end = len(note.rstrip())
+    return (start, end) if start < end else (len(note), len(note))

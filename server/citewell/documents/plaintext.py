@@ -1,0 +1,134 @@
+"""LaTeX as plain prose: markup off, accents as letters, mathematics kept as bare symbols.
+
+The result reads like the sentences on which the rankers were trained, where `\\alpha_t` is
+"alpha_t" and a reference leaves nothing behind.
+"""
+
+from __future__ import annotations
+
+import re
+
+from citewell.documents.latex_args import ArgumentReader
+from citewell.documents.latex_symbols import (
+    ACCENTS,
+    DECLARATIONS,
+    DROPPED,
+    FIRST_DROPPED,
+    SYMBOLS,
+    accented,
+)
+
+_TOKEN = re.compile(
+    r"\\([A-Za-z@]+)[ \t]*\n?[ \t]*|\\(.|\n|$)|%[^\n]*(?:\n[ \t]*)?|[{}$~&]|---?|``|''", re.DOTALL
+)
+_LETTER = re.compile(r"\s*(?:\{\s*(\\?[A-Za-zı]*)\s*\}|(\\[ij](?![A-Za-z]))\s?|([A-Za-z]))")
+_SPACES = re.compile(r"[ \t\r\f\v\u00a0]+|(?<!\n)\n(?!\n)")
+_BREAKS = re.compile(r"[ \t]*\n[ \t]*\n\s*")
+_OPTION = re.compile(r"\s*\[[^\[\]{}]{0,200}(?:\{[^{}]{0,200}\}[^\[\]{}]{0,200}){0,4}\]")
+_PUNCTUATION = {"---": "—", "--": "–", "``": '"', "''": '"', "~": " ", "&": " ", "$": ""}
+_SCRIPTS = frozenset(("text", "textrm", "mathrm", "mathbf"))
+
+
+def latex_to_text(text: str) -> str:
+    """The prose of a piece of LaTeX, broken or not; blank lines stay as "\\n\\n"."""
+    if not any(c in text for c in "\\{}$~%&`'-"):
+        return squeeze_paragraphs(text)
+    return squeeze_paragraphs("".join(_Stripper(text).pieces()))
+
+
+def squeeze_paragraphs(text: str) -> str:
+    """White space made single spaces; blank lines kept as one."""
+    marked = _BREAKS.sub("\n\n", text.replace("\r\n", "\n"))
+    return _SPACES.sub(" ", marked).strip()
+
+
+class _Stripper:
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.arguments = ArgumentReader(text)
+
+    def pieces(self) -> list[str]:
+        text = self.text
+        out: list[str] = []
+        position = 0
+        while match := _TOKEN.search(text, position):
+            out.append(text[position : match.start()])
+            position = match.end()
+            token = match[0]
+            if match[1] is not None:
+                piece, position = self._command(match[1], match)
+                out.append(piece)
+            elif match[2] is not None:
+                piece, position = self._character(match[2], position)
+                out.append(piece)
+            elif token[0] not in "%{}":
+                out.append(_PUNCTUATION[token])
+        out.append(text[position:])
+        return out
+
+    def _character(self, char: str, position: int) -> tuple[str, int]:
+        if char in ACCENTS:
+            return self._accent(char, position)
+        if char == "\\":
+            option = _OPTION.match(self.text, position)
+            return " ", option.end() if option else position
+        if char in ",;:! \n/":
+            return ("" if char in "!/" else " "), position
+        return ("" if char in "()[]-@" else char), position
+
+    def _accent(self, mark: str, position: int) -> tuple[str, int]:
+        match = _LETTER.match(self.text, position)
+        if match is None:
+            return "", position
+        letter = match[1] or match[2] or match[3] or ""
+        if letter.startswith("\\"):
+            letter = {"\\i": "i", "\\j": "j"}.get(letter, "")
+        return accented(mark, letter), match.end()
+
+    def _command(self, name: str, match: re.Match[str]) -> tuple[str, int]:
+        text = self.text
+        end = match.end()
+        name_end = match.end(1)
+        if name in ACCENTS and _LETTER.match(text, name_end):
+            return self._accent(name, name_end)
+        if name in SYMBOLS:
+            return SYMBOLS[name], self._options(name_end) if name == "item" else end
+        if name in ("begin", "end"):
+            return self._environment(name_end, end)
+        if name in DROPPED or name in FIRST_DROPPED:
+            return "", self._skip(name_end, DROPPED.get(name, 1), end)
+        arguments = text.startswith(("{", "*{", "["), name_end)
+        if name in DECLARATIONS or arguments:
+            # A command with arguments is its arguments; without, its name says something.
+            return "", self._options(name_end) if arguments else end
+        return name + (" " if end > name_end and text[end : end + 1].isalnum() else ""), end
+
+    def _environment(self, name_end: int, default: int) -> tuple[str, int]:
+        group = self.arguments.argument(name_end, 100)
+        if group is None:
+            return "", default
+        inline = _inline(self.text[group[0] : group[1]])
+        return "" if inline else "\n\n", self._options(group[2])
+
+    def _options(self, position: int) -> int:
+        if self.text.startswith("*", position):
+            position += 1
+        while option := _OPTION.match(self.text, position):
+            position = option.end()
+        return position
+
+    def _skip(self, position: int, groups: int, default: int) -> int:
+        if not groups:
+            return default
+        position = self._options(position)
+        for _ in range(groups):
+            group = self.arguments.argument(position)
+            if group is None:
+                break
+            position = self._options(group[2])
+        return position
+
+
+def _inline(environment: str) -> bool:
+    """True for environments that stand inside a sentence."""
+    return environment.rstrip("*") in ("math", "small", "footnotesize", "sloppypar", "CJK", "em")

@@ -1,0 +1,301 @@
+"""One evaluation from questions to figures: resolve, ask, judge, score, compare."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Sequence
+from typing import Protocol
+
+import attrs
+import msgspec
+
+from citewell import __version__
+from citewell.engine.contract import Engine
+from citewell.evaluation import metrics, misses, runner
+from citewell.evaluation.matching import Gold, judge, targets_of
+from citewell.evaluation.methods import Method
+from citewell.evaluation.results import (
+    Comparison,
+    DataInfo,
+    Evaluation,
+    Item,
+    Judged,
+    MethodRun,
+    Setting,
+    problem,
+)
+from citewell.evaluation.scoring import THRESHOLDS, Scorer, compare_runs
+from citewell.model import Problem, Query, Question
+from citewell.options import Options
+
+PROBE = 32
+"""Questions whose answers show whether a method states a confidence at all."""
+
+
+class Reporter(Protocol):
+    """Where the long parts of an evaluation say how far they are."""
+
+    def begin(self, what: str, total: int) -> None: ...
+
+    def advance(self, n: int) -> None: ...
+
+
+class Silent:
+    """A reporter that says nothing."""
+
+    def begin(self, what: str, total: int) -> None: ...
+
+    def advance(self, n: int) -> None: ...
+
+
+@attrs.frozen(kw_only=True)
+class Plan:
+    """How the questions are put."""
+
+    methods: tuple[Method, ...]
+    settings: tuple[Setting, ...] = ("cold", "warm")
+    depth: int = 100
+    seed: int = 0
+    jobs: int = 1
+    latency_calls: int = 100
+    threshold: float | None = None
+    """A further threshold of the abstention figures, beside the fixed ones."""
+    compare: tuple[tuple[str, str], ...] = ()
+    """Pairs of methods, or of `method:setting`; empty: the last method against the others."""
+    misses: int = 20
+    abstain: bool = True
+    """Also ask what the library cannot answer, of methods that state a confidence."""
+
+
+def evaluate(
+    questions: Sequence[Question],
+    options: Options,
+    plan: Plan,
+    info: DataInfo,
+    reporter: Reporter | None = None,
+) -> Evaluation:
+    """The figures of every method in every setting. Raises `EvaluationError` without a library."""
+    reporter = reporter or Silent()
+    base = open_engine(options)
+    try:
+        return _evaluate(base, questions, options, plan, info, reporter=reporter)
+    finally:
+        base.close()
+
+
+def open_engine(options: Options) -> Engine:
+    """The engine in this process. Raises `EvaluationError` when it has no papers."""
+    from citewell.engine.local import LocalEngine
+
+    engine = LocalEngine.open(options)
+    status = engine.status()
+    if not status.works:
+        engine.close()
+        first = status.problems[0] if status.problems else None
+        raise problem(
+            first.code if first else "library-empty",
+            first.message if first else "The library holds no papers.",
+            first.cure if first else "Build one with `citewell library build`.",
+            first.path if first else "",
+        )
+    return engine
+
+
+def _evaluate(
+    base: Engine,
+    questions: Sequence[Question],
+    options: Options,
+    plan: Plan,
+    info: DataInfo,
+    *,
+    reporter: Reporter,
+) -> Evaluation:
+    reporter.begin("finding the right answers in the library", 0)
+    gold = Gold(base, questions)
+    right = {question.id: gold.of(question) for question in questions}
+    items = tuple(
+        Item(
+            id=question.id,
+            paper=question.paper or question.id,
+            answers=max(len(targets_of(question)), len(right[question.id])),
+            held=len(right[question.id]),
+            year=question.year,
+            tags=question.tags,
+        )
+        for question in questions
+    )
+    held = [question for question in questions if right[question.id]]
+    if not held:
+        raise problem(
+            "evaluation-unanswerable",
+            f"The library holds the right answer to none of the {len(questions)} questions.",
+            "Choose another library with --library, or build one from the data set's own corpus.",
+        )
+    unheld = [question for question in questions if not right[question.id]]
+    scorer = Scorer(items, plan.depth, plan.seed)
+    settings = tuple(s for s in plan.settings if s == "cold" or runner.has_warm(questions))
+    runs = []
+    for method in plan.methods:
+        changed = method.options(options)
+        engine = base if changed == options else open_engine(changed)
+        try:
+            for setting in settings:
+                run = _Run(engine, method, changed, setting, plan, reporter)
+                runs.append(run.score(scorer, held, unheld, right))
+        finally:
+            if engine is not base:
+                engine.close()
+    notes = [f"MRR is cut off at rank {plan.depth}; MAP@10 divides by {metrics.MAP_DIVISOR}."]
+    if "warm" in plan.settings and "warm" not in settings:
+        notes.append("No other references of a citing paper are known: there is no warm setting.")
+    return Evaluation(
+        version=__version__,
+        created=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+        data=info,
+        library=base.status(),
+        depth=plan.depth,
+        seed=plan.seed,
+        items=items,
+        runs=tuple(runs),
+        comparisons=comparisons(runs, items, plan),
+        misses=misses.worst(base, held, right, runs[-1], plan.misses) if runs else (),
+        notes=tuple(notes),
+        problems=_problems(base),
+    )
+
+
+@attrs.frozen
+class _Run:
+    """One method in one setting."""
+
+    engine: Engine
+    method: Method
+    options: Options
+    setting: Setting
+    plan: Plan
+    reporter: Reporter
+
+    def score(
+        self,
+        scorer: Scorer,
+        held: Sequence[Question],
+        unheld: Sequence[Question],
+        right: dict[str, list[frozenset[str]]],
+    ) -> MethodRun:
+        asked = list(held)
+        if unheld and self.plan.abstain and self._states_confidence(held):
+            asked += unheld
+        queries = [runner.query_for(question, self.setting) for question in asked]
+        answers = self._ask(queries)
+        judged = {
+            question.id: judge(question, right[question.id], offered)
+            for question, offered in zip(asked, answers.offered, strict=True)
+        }
+        of_held = queries[: len(held)]
+        tier = self.method.tier
+        thresholds = sorted({*THRESHOLDS, *([self.plan.threshold] if self.plan.threshold else [])})
+        return MethodRun(
+            name=self.method.name,
+            setting=self.setting,
+            description=self.method.description,
+            figures=scorer.figures(judged),
+            latency=runner.latency(self.engine, of_held, tier, self.plan.latency_calls),
+            abstention=scorer.abstention(judged, thresholds),
+            coverage=scorer.coverage(judged),
+            newer_in_ten=scorer.newer_in_ten(judged),
+            citeme_accuracy=self._citeme(held, judged),
+            emitted=answers.emitted,
+            unbacked=answers.unbacked,
+            dropped=answers.dropped,
+            seconds=round(answers.seconds, 2),
+            judged=tuple(judged.values()),
+        )
+
+    def _ask(self, queries: Sequence[Query]) -> runner.Answers:
+        k, tier, jobs = self.plan.depth, self.method.tier, self.plan.jobs
+        self.reporter.begin(f"{self.method.name}, {self.setting}", len(queries))
+        if jobs > 1 and len(queries) > 2 * runner.CHUNK:
+            advance = self.reporter.advance
+            return runner.ask_in_processes(self.options, queries, k, tier, advance, jobs=jobs)
+        return runner.ask(self.engine, queries, k, tier, self.reporter.advance)
+
+    def _states_confidence(self, questions: Sequence[Question]) -> bool:
+        sample = [runner.query_for(question, self.setting) for question in questions[:PROBE]]
+        results = self.engine.find_batch(sample, 1, tier=self.method.tier)
+        return any(hit.confidence is not None for result in results for hit in result.hits[:1])
+
+    def _citeme(self, held: Sequence[Question], judged: dict[str, Judged]) -> float | None:
+        """CiteME's accuracy over the questions that the library can answer, by its own rule."""
+        rows = [question for question in held if question.id.startswith("citeme-")]
+        if len(rows) < len(held) or not rows:
+            return None
+        first = [next(iter(judged[question.id].offered), "") for question in rows]
+        works = self.engine.works(first)
+        hits = [
+            work is not None and metrics.citeme_right(work.title, question.gold_titles)
+            for question, work in zip(rows, works, strict=True)
+        ]
+        return sum(hits) / len(hits)
+
+
+def comparisons(
+    runs: Sequence[MethodRun], items: Sequence[Item], plan: Plan
+) -> tuple[Comparison, ...]:
+    """The pairs asked for; else the last method against each other one, and warm against cold."""
+    if plan.compare:
+        pairs = [pair for a, b in plan.compare for pair in _paired(runs, a, b)]
+    else:
+        pairs = []
+        last = runs[-1].name if runs else ""
+        mine = {run.setting: run for run in runs if run.name == last}
+        for run in runs:
+            if run.name != last and run.setting in mine:
+                pairs.append((mine[run.setting], run))
+        if {"cold", "warm"} <= mine.keys():
+            pairs.append((mine["warm"], mine["cold"]))
+    return compare_runs(pairs, items, plan.depth, seed=plan.seed)
+
+
+def _paired(runs: Sequence[MethodRun], a: str, b: str) -> list[tuple[MethodRun, MethodRun]]:
+    """Runs named `a` and `b` in the same setting, or in the settings that the names give."""
+    chosen = []
+    for name in (a, b):
+        method, _, setting = name.partition(":")
+        found = [r for r in runs if r.name == method and setting in ("", r.setting)]
+        if not found:
+            known = ", ".join(dict.fromkeys(run.name for run in runs))
+            raise problem("compare-unknown", f"{name!r} was not measured.", f"Measured: {known}.")
+        chosen.append(found)
+    if ":" in a or ":" in b:
+        return [(x, y) for x in chosen[0][:1] for y in chosen[1][:1]]
+    return [(x, y) for x in chosen[0] for y in chosen[1] if x.setting == y.setting]
+
+
+def compare_saved(a: Evaluation, b: Evaluation, seed: int = 0) -> tuple[Comparison, ...]:
+    """Each method and setting of `a` against the same one of `b`, on common questions.
+
+    The library may have grown in between: a question counts only where both could answer it.
+    """
+    of_b = {item.id: item for item in b.items if item.held}
+    items = [item for item in a.items if item.held and item.id in of_b]
+    pairs = []
+    for run in a.runs:
+        other = b.run(run.name, run.setting)
+        if other is not None:
+            pairs.append(
+                (
+                    msgspec.structs.replace(run, name=f"A {run.name}"),
+                    msgspec.structs.replace(other, name=f"B {run.name}"),
+                )
+            )
+    if not pairs or not items:
+        raise problem(
+            "compare-disjoint",
+            "The two evaluations have no method or no question in common.",
+            "Run both on the same data with the same methods.",
+        )
+    return compare_runs(pairs, items, min(a.depth, b.depth), seed=seed)
+
+
+def _problems(engine: Engine) -> tuple[Problem, ...]:
+    return engine.status().problems

@@ -1,0 +1,220 @@
+"""The result as tables in a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rich.console import Group, RenderableType
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from citewell.evaluation.metrics import metric_names
+from citewell.evaluation.results import Comparison, Evaluation, MethodRun, Scope
+from citewell.evaluation.statistics import Estimate
+
+SHORT = {
+    "recall": "R",
+    "mrr": "MRR",
+    "ndcg": "nDCG",
+    "map": "MAP",
+}
+_INTERVALS = ("recall@10", "mrr")
+
+
+def short(metric: str) -> str:
+    """The name of a metric as a column head."""
+    kind, _, cutoff = metric.partition("@")
+    return SHORT[kind] + (f"@{cutoff}" if cutoff else "")
+
+
+def number(value: float | None) -> str:
+    return "-" if value is None else f"{value:.3f}".removeprefix("0") if value < 1 else "1.00"
+
+
+def estimate(one: Estimate) -> str:
+    """A mean with its interval, where there is one."""
+    if one.low is None or one.high is None:
+        return number(one.mean)
+    return f"{number(one.mean)} ({number(one.low)}-{number(one.high)})"
+
+
+def render(evaluation: Evaluation) -> RenderableType:
+    """Everything that the terminal shows."""
+    return Group(*_parts(evaluation))
+
+
+def summary(evaluation: Evaluation) -> list[str]:
+    """What was asked of which library, in a few lines."""
+    held = [item for item in evaluation.items if item.held]
+    dated = sum(item.year is not None for item in held)
+    library = evaluation.library
+    lines = [
+        f"{evaluation.data.name}: {evaluation.data.selection}".rstrip(": "),
+        f"{len(evaluation.items):,} questions, {len(held):,} with a right answer in the library "
+        f"({len({item.paper for item in held}):,} papers), "
+        f"{len(evaluation.items) - len(held):,} without; "
+        f"{sum(i.held for i in evaluation.items):,} of "
+        f"{sum(i.answers for i in evaluation.items):,} right answers are in it",
+        f"library {library.library} with {library.works:,} papers"
+        f"{f', encoder {library.encoder}' if library.encoder else ''}"
+        f"{f', ranker {library.ranker}' if library.ranker else ''}",
+    ]
+    if dated < len(held):
+        lines.append(f"{len(held) - dated:,} questions have no citing year")
+    return lines
+
+
+def _parts(evaluation: Evaluation) -> Iterator[RenderableType]:
+    for line in summary(evaluation):
+        yield Text(line, style="dim")
+    yield _figures(evaluation, "library", "by_question", "Per question (answers in the library)")
+    yield _figures(evaluation, "library", "by_paper", "Per citing paper")
+    if any(item.held < item.answers for item in evaluation.items):
+        yield _figures(
+            evaluation, "all", "by_question", "All answers, also those not in the library"
+        )
+    if any(run.figure("mrr", "past") for run in evaluation.runs):
+        yield _figures(
+            evaluation, "past", "by_question", "Papers newer than the citing one left out"
+        )
+    yield _costs(evaluation)
+    if any(run.abstention for run in evaluation.runs):
+        yield _abstention(evaluation)
+        yield _coverage(evaluation)
+    if evaluation.comparisons:
+        yield comparison_table(evaluation.comparisons)
+    for note in (*evaluation.data.notes, *evaluation.notes):
+        yield Padding(Text(note, style="dim"), (0, 0, 0, 2))
+
+
+def _figures(evaluation: Evaluation, scope: Scope, mean: str, title: str) -> Table:
+    table = Table(title=title, title_justify="left", title_style="bold")
+    table.add_column("method")
+    table.add_column("setting")
+    names = metric_names(evaluation.depth)
+    for name in names:
+        table.add_column(short(name), justify="right", no_wrap=True)
+    best = {
+        name: max((_mean(run, name, scope, mean) or 0.0 for run in evaluation.runs), default=0.0)
+        for name in names
+    }
+    for run in evaluation.runs:
+        cells = []
+        for name in names:
+            figure = run.figure(name, scope)
+            if figure is None:
+                cells.append(Text("-"))
+                continue
+            one: Estimate = getattr(figure, mean)
+            text = estimate(one) if name in _INTERVALS else number(one.mean)
+            cells.append(Text(text, style="bold" if one.mean >= best[name] > 0 else ""))
+        table.add_row(run.name, run.setting, *cells)
+    return table
+
+
+def _mean(run: MethodRun, metric: str, scope: Scope, mean: str) -> float | None:
+    figure = run.figure(metric, scope)
+    if figure is None:
+        return None
+    one: Estimate = getattr(figure, mean)
+    return one.mean
+
+
+def _costs(evaluation: Evaluation) -> Table:
+    table = Table(title="Cost and care", title_justify="left", title_style="bold")
+    for head in ("method", "setting"):
+        table.add_column(head)
+    for head in (
+        "p50 ms",
+        "p95 ms",
+        "offered",
+        "not in library",
+        "newer in first 10",
+        "incomplete",
+    ):
+        table.add_column(head, justify="right")
+    for run in evaluation.runs:
+        table.add_row(
+            run.name,
+            run.setting,
+            f"{run.latency.p50:.1f}" if run.latency else "-",
+            f"{run.latency.p95:.1f}" if run.latency else "-",
+            f"{run.emitted:,}",
+            Text(str(run.unbacked), style="bold red" if run.unbacked else "green"),
+            "-" if run.newer_in_ten is None else f"{run.newer_in_ten:.1%}",
+            str(sum(run.dropped.values())),
+        )
+    return table
+
+
+def _abstention(evaluation: Evaluation) -> Table:
+    table = Table(
+        title="Abstention: offering nothing when the right paper is not in the library",
+        title_justify="left",
+        title_style="bold",
+    )
+    for head in ("method", "setting"):
+        table.add_column(head)
+    for head in ("threshold", "abstained", "precision", "recall", "answered right"):
+        table.add_column(head, justify="right")
+    for run in evaluation.runs:
+        for one in run.abstention:
+            table.add_row(
+                run.name,
+                run.setting,
+                f"{one.threshold:g}",
+                f"{one.abstained:,}",
+                number(one.precision),
+                number(one.recall),
+                number(one.answered_right),
+            )
+    return table
+
+
+def _coverage(evaluation: Evaluation) -> Table:
+    table = Table(
+        title="First paper right, on the most confident part", title_justify="left",
+        title_style="bold",
+    )  # fmt: skip
+    for head in ("method", "setting"):
+        table.add_column(head)
+    for head in ("coverage", "all questions", "answerable ones", "confidence from"):
+        table.add_column(head, justify="right")
+    for run in evaluation.runs:
+        for one in run.coverage:
+            table.add_row(
+                run.name,
+                run.setting,
+                f"{one.coverage:.0%}",
+                number(one.precision),
+                number(one.precision_answerable),
+                number(one.threshold),
+            )
+    return table
+
+
+def comparison_table(comparisons: tuple[Comparison, ...]) -> Table:
+    """Differences with their intervals and p-values."""
+    first = comparisons[0].result
+    table = Table(
+        title=f"Paired randomisation test, 10,000 sign flips over {first.units} {first.unit}s",
+        title_justify="left",
+        title_style="bold",
+    )
+    for head in ("A", "B", "metric"):
+        table.add_column(head)
+    for head in ("A - B", "95% interval", "p", "p (Holm)"):
+        table.add_column(head, justify="right")
+    for one in comparisons:
+        low, high = one.result.low, one.result.high
+        table.add_row(
+            one.a,
+            one.b,
+            short(one.metric),
+            f"{one.result.difference:+.3f}",
+            "-" if low is None or high is None else f"{low:+.3f} to {high:+.3f}",
+            f"{one.result.p:.4f}",
+            Text(f"{one.p_holm:.4f}", style="bold" if one.p_holm < 0.05 else ""),
+        )
+    return table

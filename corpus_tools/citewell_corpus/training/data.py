@@ -92,7 +92,9 @@ def read_contexts(path: Path) -> list[Context]:
             r["sentence"],
             tuple(r.get("context_before_list") or ()),
             r.get("context_after") or "",
-            tuple(dict.fromkeys((r["gold_id"], *(r["gold_alt_ids"] or ())))) if r["gold_id"] else (),
+            tuple(dict.fromkeys((r["gold_id"], *(r["gold_alt_ids"] or ()))))
+            if r["gold_id"]
+            else (),
             tuple(g for g in r["group_gold_ids"] or () if g and g != r["gold_id"]),
             r["gold_year"],
             bool(r["clean"]),

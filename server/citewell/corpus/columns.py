@@ -1,0 +1,269 @@
+"""Facts of every paper as arrays: what the ranker reads for a thousand candidates at once.
+
+The catalogue gives whole records, a few at a time. A ranker needs years, surnames and title words
+of every candidate within milliseconds, so each segment also holds them as columns. Words and names
+stand as 32-bit hashes: two of them collide once in a few million pairs, which a ranker can bear.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import zlib
+from array import array
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from citewell.corpus.contract import SegmentView
+from citewell.model import CitewellError, Problem, Work
+from citewell.model.names import family_key
+from citewell.model.titles import fold, normalise_title
+
+FORMAT = 1
+NAME = "columns"
+_AUTHORS = 12
+"""Surnames kept of one paper: the first ones, and the last."""
+_REPORTED = 4096
+
+
+def word_hash(word: str) -> int:
+    """32-bit hash of a lower-case word, its plural "s" taken off."""
+    if len(word) > 3 and word.endswith("s") and not word.endswith("ss"):
+        word = word[:-1]
+    return zlib.crc32(word.encode("utf-8", "ignore"))
+
+
+def name_hash(name: str) -> int:
+    """32-bit hash of a surname or of a title's opening name, letters and digits alone."""
+    return zlib.crc32("".join(c for c in fold(name) if c.isalnum()).encode("utf-8", "ignore"))
+
+
+def title_key(title: str) -> int:
+    """64-bit key of a title: the same for every record of a paper, 0 for none."""
+    plain = normalise_title(title)
+    if not plain:
+        return 0
+    return int.from_bytes(hashlib.blake2b(plain.encode("utf-8"), digest_size=8).digest(), "little")
+
+
+def opening_name(title: str) -> str:
+    """The name that a title gives before a colon ("BERT: Pre-training ..."), or ""."""
+    head, colon, rest = title.partition(":")
+    return head.strip() if colon and rest.strip() and len(head.split()) <= 3 else ""
+
+
+class Columns(msgspec.Struct, frozen=True):
+    """The columns of some papers. `x_starts` bounds each paper's run in `x`, shape (n + 1,)."""
+
+    key: NDArray[np.uint64]
+    year: NDArray[np.int16]
+    """0 where unknown."""
+    abstract: NDArray[np.bool_]
+    """Whether the record has one."""
+    venue: NDArray[np.uint32]
+    opening: NDArray[np.uint32]
+    """Hash of the name before a colon; 0 for none."""
+    initials: NDArray[np.uint32]
+    """Hash of the initials of the title's first words ("lstm"); 0 for none."""
+    word: NDArray[np.uint32]
+    word_starts: NDArray[np.int64]
+    surname: NDArray[np.uint32]
+    surname_starts: NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return len(self.key)
+
+
+class ColumnsBuilder:
+    """Writes the columns of one segment."""
+
+    name = NAME
+
+    def fingerprint(self) -> Mapping[str, Any]:
+        """The format alone: nothing can be set."""
+        return {"format": FORMAT}
+
+    def build(
+        self,
+        works: Callable[[], Iterable[Work]],
+        count: int,
+        into: Path,
+        progress: Callable[[int], None],
+    ) -> None:
+        """Write one .npy a column."""
+        columns = columns_of(works(), progress)
+        if len(columns) != count:
+            raise ValueError(f"{count} works were announced and {len(columns)} came")
+        for field in Columns.__struct_fields__:
+            np.save(into / f"{field}.npy", getattr(columns, field), allow_pickle=False)
+
+
+def columns_of(works: Iterable[Work], progress: Callable[[int], None] | None = None) -> Columns:
+    """The columns of these works, in order."""
+    key, year, abstract = array("Q"), array("h"), array("b")
+    venue, opening, initials = array("L"), array("L"), array("L")
+    word, word_starts = array("L"), array("q", (0,))
+    surname, surname_starts = array("L"), array("q", (0,))
+    reported = 0
+    for number, work in enumerate(works, 1):
+        key.append(title_key(work.title))
+        year.append(work.year if work.year is not None and 0 < work.year < 3000 else 0)
+        abstract.append(bool(work.abstract))
+        venue.append(name_hash(work.venue) if work.venue else 0)
+        name = opening_name(work.title)
+        opening.append(name_hash(name) if name else 0)
+        parts = normalise_title(work.title.partition(":")[2] if name else work.title).split()
+        initials.append(zlib.crc32("".join(p[0] for p in parts).encode()) if parts else 0)
+        word.extend(word_hash(p) for p in dict.fromkeys(normalise_title(work.title).split()))
+        word_starts.append(len(word))
+        authors = work.authors
+        if len(authors) > _AUTHORS:
+            authors = (*authors[: _AUTHORS - 1], authors[-1])
+        surname.extend(name_hash(family_key(author)) for author in authors)
+        surname_starts.append(len(surname))
+        if progress is not None and number - reported == _REPORTED:
+            progress(_REPORTED)
+            reported = number
+    if progress is not None:
+        progress(len(key) - reported)
+    return Columns(
+        np.array(key, np.uint64),
+        np.array(year, np.int16),
+        np.array(abstract, np.bool_),
+        np.array(venue, np.uint32),
+        np.array(opening, np.uint32),
+        np.array(initials, np.uint32),
+        np.array(word, np.uint32),
+        np.array(word_starts, np.int64),
+        np.array(surname, np.uint32),
+        np.array(surname_starts, np.int64),
+    )
+
+
+class LibraryColumns:
+    """The columns of all segments of a library, read by library-wide row."""
+
+    def __init__(self, segments: Sequence[SegmentView]) -> None:
+        self._bases = np.array([s.base for s in segments], np.int64)
+        self._parts = [_open(segment) for segment in segments]
+        self.end = max((s.base + s.count for s in segments), default=0)
+
+    def keys(self) -> NDArray[np.uint64]:
+        """Title keys of every row, shape (end,)."""
+        out = np.zeros(self.end, np.uint64)
+        for base, part in zip(self._bases, self._parts, strict=True):
+            out[base : base + len(part)] = part.key
+        return out
+
+    def years(self) -> NDArray[np.int16]:
+        """Years of every row, shape (end,)."""
+        out = np.zeros(self.end, np.int16)
+        for base, part in zip(self._bases, self._parts, strict=True):
+            out[base : base + len(part)] = part.year
+        return out
+
+    def word_counts(self) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
+        """Title words, sorted, and in how many titles each stands."""
+        words = [np.asarray(part.word) for part in self._parts]
+        every = np.concatenate(words) if words else np.zeros(0, np.uint32)
+        found, counts = np.unique(every, return_counts=True)
+        return found, counts
+
+    def take(self, rows: NDArray[np.int64]) -> Columns:
+        """The columns of these rows, in order."""
+        number = np.searchsorted(self._bases, rows, side="right") - 1
+        only = len(self._parts) == 1
+        if only:
+            return _take(self._parts[0], rows - self._bases[0])
+        pieces = [
+            (np.flatnonzero(number == n), part, self._bases[n])
+            for n, part in enumerate(self._parts)
+        ]
+        order = np.concatenate([at for at, _, _ in pieces]) if pieces else np.zeros(0, np.int64)
+        joined = _join([_take(part, rows[at] - base) for at, part, base in pieces if len(at)])
+        return _take(joined, np.argsort(order, kind="stable"))
+
+
+def _take(part: Columns, rows: NDArray[np.int64]) -> Columns:
+    word, word_starts = _runs(part.word, part.word_starts, rows)
+    surname, surname_starts = _runs(part.surname, part.surname_starts, rows)
+    return Columns(
+        part.key[rows], part.year[rows], part.abstract[rows], part.venue[rows],
+        part.opening[rows], part.initials[rows], word, word_starts, surname, surname_starts,
+    )  # fmt: skip
+
+
+def _runs(
+    values: NDArray[np.uint32], starts: NDArray[np.int64], rows: NDArray[np.int64]
+) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
+    begin, count = starts[rows], starts[rows + 1] - starts[rows]
+    ends = np.cumsum(count)
+    total = int(ends[-1]) if len(ends) else 0
+    place = np.arange(total) + np.repeat(begin - (ends - count), count)
+    return values[place], np.concatenate([np.zeros(1, np.int64), ends])
+
+
+def _join(parts: Sequence[Columns]) -> Columns:
+    if not parts:
+        return columns_of(())
+
+    def flat(name: str) -> NDArray[Any]:
+        return np.concatenate([getattr(part, name) for part in parts])
+
+    def starts(name: str) -> NDArray[np.int64]:
+        lengths = [np.diff(getattr(part, name)) for part in parts]
+        return np.concatenate([np.zeros(1, np.int64), np.cumsum(np.concatenate(lengths))])
+
+    return Columns(
+        flat("key"), flat("year"), flat("abstract"), flat("venue"), flat("opening"),
+        flat("initials"), flat("word"), starts("word_starts"), flat("surname"),
+        starts("surname_starts"),
+    )  # fmt: skip
+
+
+def _open(segment: SegmentView) -> Columns:
+    folder = segment.index(NAME)
+    try:
+        columns = Columns(
+            *(
+                np.load(folder / f"{field}.npy", mmap_mode="r" if segment.count else None,
+                        allow_pickle=False)
+                for field in Columns.__struct_fields__
+            )
+        )  # fmt: skip
+        lengths = {len(columns.year), len(columns.opening), len(columns.word_starts) - 1,
+                   len(columns.surname_starts) - 1, len(columns.key)}  # fmt: skip
+        if lengths != {segment.count}:
+            raise ValueError("its files do not belong together")
+    except (OSError, ValueError) as error:
+        raise CitewellError(
+            Problem(
+                "index-unreadable",
+                f"The ranker's columns cannot be read ({error}).",
+                "Run `citewell library build` to build them anew.",
+                path=str(folder),
+            )
+        ) from error
+    return columns
+
+
+def title_keys(titles: Iterable[str]) -> NDArray[np.uint64]:
+    """Keys of several titles."""
+    return np.array([title_key(title) for title in titles], np.uint64)
+
+
+__all__ = [
+    "Columns",
+    "ColumnsBuilder",
+    "LibraryColumns",
+    "columns_of",
+    "name_hash",
+    "opening_name",
+    "title_key",
+    "title_keys",
+    "word_hash",
+]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 import msgspec
@@ -11,6 +11,9 @@ from numpy.typing import NDArray
 
 from citewell.model import Evidence, Query
 from citewell.model.cancel import Cancel
+
+Mask = Callable[[Query], NDArray[np.bool_] | None]
+"""Which rows of the library a query's filters allow, shape (rows,); None: all."""
 
 
 class Ranking(msgspec.Struct, frozen=True):

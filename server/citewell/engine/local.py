@@ -1,0 +1,242 @@
+"""The engine in this process: library, retrievers, fusion, ranking."""
+
+from __future__ import annotations
+
+import logging
+import os
+import time
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+
+from citewell.corpus import Library, library_path
+from citewell.engine.contract import EngineStatus, Tier
+from citewell.engine.memory import rss_mb
+from citewell.engine.retrievers import Opened, open_retrievers
+from citewell.engine.runs import Runner
+from citewell.engine.signals import LibrarySignals
+from citewell.model import CitewellError, Evidence, Hit, Problem, Query, SearchResult, Work
+from citewell.model.cancel import Cancel, Cancelled
+from citewell.options import Options
+from citewell.ranking.contract import Candidates, Ordering, Ranker
+from citewell.retrieval.contract import Ranking, Retriever
+from citewell.retrieval.fuse import Fused, fuse
+
+logger = logging.getLogger(__name__)
+
+OpenRetrievers = Callable[[Library, Options], Opened]
+_BATCH_SECONDS = 3600.0
+
+
+class LocalEngine:
+    """Searches one library. Safe to call from any thread."""
+
+    def __init__(
+        self,
+        options: Options,
+        library: Library | None,
+        opened: Opened,
+        ranker: Ranker | None = None,
+        problems: Sequence[Problem] = (),
+    ) -> None:
+        self._options = options
+        self._library = library
+        self._opened = opened
+        self._ranker = ranker
+        self._problems = tuple(problems)
+        self._runner = Runner()
+        self._signals = None if library is None else LibrarySignals(library, opened)
+
+    @classmethod
+    def open(
+        cls,
+        options: Options,
+        *,
+        retrievers: OpenRetrievers = open_retrievers,
+        ranker: Ranker | None = None,
+    ) -> LocalEngine:
+        """Open the library that the options name; without one, every answer says so."""
+        try:
+            library = Library.open(library_path(options.library.path, options.library.name))
+        except CitewellError as error:
+            return cls(options, None, Opened(), problems=[error.problem])
+        return cls(options, library, retrievers(library, options), ranker)
+
+    def find(
+        self, query: Query, k: int = 20, *, tier: Tier = "fast", cancel: Cancel | None = None
+    ) -> SearchResult:
+        """The best `k` works for the query. Raises only `Cancelled`."""
+        cancel = cancel or Cancel()
+        if self._library is None:
+            return SearchResult(problems=self._problems)
+        begin = time.perf_counter()
+        depth = max(k, self._options.retrieval.depth)
+        seconds = min(self._options.retrieval.timeout_ms / 1e3, cancel.remaining)
+        tasks = {
+            name: _search_task(retriever, query, depth)
+            for name, retriever in self._opened.retrievers.items()
+        }
+        lists, dropped, timings = self._runner.run(tasks, seconds, cancel)
+        try:
+            result = self._finish(query, k, lists, timings, cancel)
+        except CitewellError as error:
+            result = SearchResult(problems=(error.problem,))
+        timings["total"] = (time.perf_counter() - begin) * 1e3
+        return SearchResult(
+            hits=result.hits,
+            dropped=(*self._opened.problems, *dropped),
+            problems=result.problems,
+            timings={stage: round(spent, 2) for stage, spent in timings.items()},
+        )
+
+    def find_batch(
+        self, queries: Sequence[Query], k: int = 20, *, tier: Tier = "fast"
+    ) -> list[SearchResult]:
+        """The same for many queries; retrievers share their work over the queries."""
+        if self._library is None:
+            return [SearchResult(problems=self._problems) for _ in queries]
+        depth = max(k, self._options.retrieval.depth)
+        tasks = {
+            name: _batch_task(retriever, queries, depth)
+            for name, retriever in self._opened.retrievers.items()
+        }
+        never = Cancel()
+        lists, dropped, _ = self._runner.run(tasks, _BATCH_SECONDS, never)
+        results: list[SearchResult] = []
+        for number, query in enumerate(queries):
+            own = {name: rankings[number] for name, rankings in lists.items()}
+            found = self._finish(query, k, own, {}, never)
+            results.append(
+                SearchResult(
+                    hits=found.hits,
+                    dropped=(*self._opened.problems, *dropped),
+                    problems=found.problems,
+                )
+            )
+        return results
+
+    def works(self, ids: Sequence[str]) -> list[Work | None]:
+        """Records by id, in order; None where the library has no such id."""
+        if self._library is None:
+            return [None] * len(ids)
+        rows = self._library.rows_of(ids)
+        known = [int(row) for row in rows if row >= 0]
+        works = dict(zip(known, self._library.works(known), strict=True))
+        return [works.get(int(row)) for row in rows]
+
+    def lookup(
+        self, *, doi: str = "", arxiv: str = "", title: str = "", bibkey: str = ""
+    ) -> list[Work]:
+        """Works with this DOI, arXiv id, normalised title or source key."""
+        if self._library is None:
+            return []
+        return self._library.lookup(doi=doi, arxiv=arxiv, title=title, bibkey=bibkey)
+
+    def status(self) -> EngineStatus:
+        """What answers and what does not."""
+        library = self._library
+        return EngineStatus(
+            library="" if library is None else str(library.path),
+            snapshot="" if library is None else library.snapshot,
+            works=0 if library is None else len(library),
+            retrievers=tuple(self._opened.retrievers),
+            encoder=self._opened.encoder,
+            ranker="" if self._ranker is None else self._ranker.name,
+            rss_mb=rss_mb(),
+            pid=os.getpid(),
+            problems=(*self._problems, *self._opened.problems),
+        )
+
+    def close(self) -> None:
+        """Close the library's files."""
+        if self._library is not None:
+            self._library.close()
+
+    def _finish(
+        self,
+        query: Query,
+        k: int,
+        lists: Mapping[str, Ranking],
+        timings: dict[str, float],
+        cancel: Cancel,
+    ) -> SearchResult:
+        """Fuse the lists, order the head, and fetch what is shown."""
+        assert self._library is not None
+        begin = time.perf_counter()
+        options = self._options.retrieval
+        fused = fuse(lists, options.fusion, options.rrf_k)
+        if query.exclude:
+            fused = _without(fused, self._library.rows_of(query.exclude))
+        timings["fusion"] = (time.perf_counter() - begin) * 1e3
+        begin = time.perf_counter()
+        ordering, problems = self._order(query, fused, cancel)
+        timings["ranking"] = (time.perf_counter() - begin) * 1e3
+        begin = time.perf_counter()
+        shown = ordering.order[:k]
+        works = self._library.works(fused.rows[shown])
+        timings["records"] = (time.perf_counter() - begin) * 1e3
+        begin = time.perf_counter()
+        hits = tuple(
+            Hit(
+                work=work,
+                score=float(ordering.scores[place]),
+                evidence=self._evidence(query, fused, int(at)),
+                confidence=None
+                if ordering.confidence is None
+                else float(ordering.confidence[place]),
+            )
+            for place, (at, work) in enumerate(zip(shown, works, strict=True))
+        )
+        timings["evidence"] = (time.perf_counter() - begin) * 1e3
+        return SearchResult(hits=hits, problems=problems)
+
+    def _order(
+        self, query: Query, fused: Fused, cancel: Cancel
+    ) -> tuple[Ordering, tuple[Problem, ...]]:
+        as_fused = Ordering(np.arange(len(fused.rows)), fused.scores)
+        if self._ranker is None or not len(fused.rows):
+            return as_fused, ()
+        assert self._signals is not None
+        candidates = Candidates(fused.rows, fused.scores, fused.ranks, fused.by)
+        try:
+            return self._ranker.rank(query, candidates, self._signals, cancel), ()
+        except Cancelled:
+            raise
+        except Exception as error:
+            logger.exception("The ranker failed")
+            problem = Problem(
+                "ranker-failed",
+                f"The ranker {self._ranker.name!r} failed ({type(error).__name__}: {error}).",
+                "The papers stand in the order of the fusion.",
+            )
+            return as_fused, (problem,)
+
+    def _evidence(self, query: Query, fused: Fused, at: int) -> tuple[Evidence, ...]:
+        row = int(fused.rows[at])
+        return tuple(
+            self._opened.retrievers[name].explain(
+                query, row, int(ranks[at]), float(fused.by[name][at])
+            )
+            for name, ranks in fused.ranks.items()
+            if ranks[at]
+        )
+
+
+def _search_task(retriever: Retriever, query: Query, depth: int) -> Callable[[Cancel], Ranking]:
+    return lambda cancel: retriever.search(query, depth, cancel)
+
+
+def _batch_task(
+    retriever: Retriever, queries: Sequence[Query], depth: int
+) -> Callable[[Cancel], list[Ranking]]:
+    return lambda cancel: retriever.search_batch(queries, depth)
+
+
+def _without(fused: Fused, rows: np.ndarray) -> Fused:
+    keep = ~np.isin(fused.rows, rows)
+    return Fused(
+        fused.rows[keep],
+        fused.scores[keep],
+        {name: rank[keep] for name, rank in fused.ranks.items()},
+        {name: score[keep] for name, score in fused.by.items()},
+    )

@@ -1,0 +1,82 @@
+"""The contract of whatever orders the head of the list."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from citewell.model import Query, Work
+from citewell.model.cancel import Cancel
+
+
+class Candidates(msgspec.Struct, frozen=True):
+    """The fused list: n rows of the library, best first, with their place in each list."""
+
+    rows: NDArray[np.int64]
+    fused: NDArray[np.float32]
+    """Score of the fusion, shape (n,)."""
+    ranks: dict[str, NDArray[np.int32]]
+    """Per retriever, shape (n,): 1-based rank, 0 where its list lacks the row."""
+    scores: dict[str, NDArray[np.float32]]
+    """Per retriever, shape (n,): its own score, 0 where its list lacks the row."""
+
+
+class Ordering(msgspec.Struct, frozen=True):
+    """A ranker's answer."""
+
+    order: NDArray[np.int64]
+    """Shape (n,): positions in the candidates, best first."""
+    scores: NDArray[np.float32]
+    """Shape (n,), in that order, falling."""
+    confidence: NDArray[np.float32] | None = None
+    """Shape (n,), in that order: calibrated probability of being what the author would cite."""
+
+
+class Signals(Protocol):
+    """What a ranker may ask about candidate rows beyond their place in the lists."""
+
+    def works(self, rows: NDArray[np.int64]) -> list[Work]:
+        """The records, in order. Costs some 20 microseconds each: ask for few."""
+        ...
+
+    @property
+    def years(self) -> NDArray[np.int16]:
+        """Per row of the library, 0 where unknown."""
+        ...
+
+    @property
+    def citations(self) -> NDArray[np.int32]:
+        """Per row of the library, -1 where unknown."""
+        ...
+
+    def rows_of(self, ids: Sequence[str]) -> NDArray[np.int64]:
+        """Row of each id, -1 where the library has none."""
+        ...
+
+    def vectors(self, rows: NDArray[np.int64]) -> NDArray[np.float32] | None:
+        """The papers' dense vectors at length 1, shape (n, d); None without a dense index."""
+        ...
+
+    def encode(self, queries: Sequence[Query]) -> NDArray[np.float32] | None:
+        """Dense vectors of queries in the same space; None without an encoder."""
+        ...
+
+    def bm25(self, query: Query, rows: NDArray[np.int64]) -> NDArray[np.float32] | None:
+        """BM25 score of each row for any query (a part of the passage, say); None without BM25."""
+        ...
+
+
+class Ranker(Protocol):
+    """Orders candidates. Safe to call from several threads."""
+
+    name: str
+
+    def rank(
+        self, query: Query, candidates: Candidates, signals: Signals, cancel: Cancel
+    ) -> Ordering:
+        """Every candidate once. Raises `Cancelled`; any other error leaves the fused order."""
+        ...

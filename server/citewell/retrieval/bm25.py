@@ -1,0 +1,250 @@
+"""Searches words with BM25 over all segments of a library as if they were one index."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from citewell.corpus.contract import SegmentView
+from citewell.model import CitewellError, Evidence, Problem, Query
+from citewell.model.cancel import Cancel
+from citewell.retrieval.bm25_build import FIELD_NAMES, lucene_idf
+from citewell.retrieval.contract import Mask, Ranking
+from citewell.retrieval.select import top
+from citewell.retrieval.understand import Wanted, Weights, wanted
+
+MAX_TERMS = 64
+"""Strongest terms of a query that are searched; a pasted page must not cost a second."""
+MAX_POSTINGS = 1_500_000
+"""Score entries that a query may add up per 262,144 papers, strongest terms first."""
+
+_Term = tuple[str, list[int], list[np.float32]]
+"""A term as the query wrote it, and its column and weight in each segment."""
+
+
+class Segment:
+    """One segment's index, mapped from its files; several processes share the pages."""
+
+    def __init__(self, view: SegmentView, name: str = "bm25") -> None:
+        folder = view.index(name)
+        self.base, self.count, self.dead = view.base, view.count, view.dead
+        try:
+            self.data = _map(folder / "data.csc.index.npy")
+            self.rows = _map(folder / "indices.csc.index.npy")
+            self.pointer = _map(folder / "indptr.csc.index.npy")
+            self.fields = _map(folder / "fields.npy")
+            self.years = _map(folder / "years.npy")
+            self._ends = _map(folder / "terms.ends.npy")
+            self._order = _map(folder / "terms.order.npy")
+            self._terms = (
+                np.memmap(folder / "terms.bin", np.uint8, "r") if len(self._ends) else None
+            )
+            if len(self.pointer) != len(self._ends) + 1 or len(self.years) != self.count:
+                raise ValueError("its files do not belong together")
+        except (OSError, ValueError) as error:
+            raise CitewellError(
+                Problem(
+                    "index-unreadable",
+                    f"The BM25 index cannot be read ({error}).",
+                    "Run `citewell library build` to build it anew.",
+                    path=str(folder),
+                )
+            ) from error
+
+    def column(self, term: bytes) -> int:
+        """Number of the term, or -1."""
+        if self._terms is None:
+            return -1
+        low, high = 0, len(self._ends)
+        while low < high:
+            middle = (low + high) // 2
+            begin = int(self._ends[middle - 1]) if middle else 0
+            found = self._terms[begin : int(self._ends[middle])].tobytes()
+            if found == term:
+                return int(self._order[middle])
+            if found < term:
+                low = middle + 1
+            else:
+                high = middle
+        return -1
+
+    def postings(self, column: int) -> slice:
+        """Where the term's papers and scores stand."""
+        return slice(int(self.pointer[column]), int(self.pointer[column + 1]))
+
+
+class Bm25Retriever:
+    """BM25 with a weight per query term; words, surnames, years and title names are terms.
+
+    The inverse document frequencies are those of all segments together, so the answer does not
+    depend on how the library grew.
+    """
+
+    name = "bm25"
+
+    def __init__(
+        self,
+        segments: Sequence[SegmentView],
+        *,
+        weights: Weights | None = None,
+        mask: Mask | None = None,
+    ) -> None:
+        import Stemmer
+
+        self._stemmer = Stemmer.Stemmer
+        self._segments = [Segment(view) for view in segments]
+        self._papers = sum(segment.count for segment in self._segments)
+        self._end = max((s.base + s.count for s in self._segments), default=0)
+        self._weights = weights
+        self.mask = mask
+        self._remembered: dict[Query, list[_Term]] = {}
+
+    def search(self, query: Query, k: int, cancel: Cancel) -> Ranking:
+        """The best `k` rows; ties in row order."""
+        scores = self.scores(query, cancel)
+        if scores is None:
+            return Ranking(np.zeros(0, np.int64), np.zeros(0, np.float32))
+        if self.mask is not None and (allowed := self.mask(query)) is not None:
+            scores[~allowed] = 0.0
+        for segment in self._segments:
+            if segment.dead is not None:
+                scores[segment.base : segment.base + segment.count][segment.dead] = 0.0
+        cancel.check()
+        rows = top(scores, k, above=0.0)
+        return Ranking(rows, scores[rows])
+
+    def search_batch(self, queries: Sequence[Query], k: int) -> list[Ranking]:
+        """One after the other: the time is in the scores, which queries do not share."""
+        never = Cancel()
+        return [self.search(query, k, never) for query in queries]
+
+    def scores(self, query: Query, cancel: Cancel) -> NDArray[np.float32] | None:
+        """Score of every row, shape (rows,); None when no term is known."""
+        terms = self._terms(query)
+        if not terms:
+            return None
+        scores = np.zeros(self._end, np.float32)
+        left = MAX_POSTINGS * max(1.0, self._papers / 262_144)
+        for _, columns, weights in terms:
+            cancel.check()
+            for segment, column, weight in zip(self._segments, columns, weights, strict=True):
+                if column >= 0:
+                    at = segment.postings(column)
+                    part = scores[segment.base : segment.base + segment.count]
+                    np.add.at(part, segment.rows[at], segment.data[at] * weight)
+                    left -= at.stop - at.start
+            if left < 0:
+                break
+        return scores
+
+    def score_rows(self, query: Query, rows: NDArray[np.int64]) -> NDArray[np.float32]:
+        """Score of some rows only, shape (len(rows),): a binary search per term and row."""
+        out = np.zeros(len(rows), np.float32)
+        for number, segment in enumerate(self._segments):
+            place = np.flatnonzero((rows >= segment.base) & (rows < segment.base + segment.count))
+            own = (rows[place] - segment.base).astype(np.int32)
+            if not len(own):
+                continue
+            for _, columns, weights in self._terms(query):
+                if columns[number] < 0:
+                    continue
+                at = segment.postings(columns[number])
+                papers = segment.rows[at]
+                slot = np.searchsorted(papers, own)
+                slot[slot == len(papers)] = 0
+                hit = papers[slot] == own
+                out[place[hit]] += segment.data[at][slot[hit]] * weights[number]
+        return out
+
+    def holding(self, term: bytes, rows: int) -> NDArray[np.bool_]:
+        """Which rows hold the term, such as b"a:vaswani", shape (rows,)."""
+        found = np.zeros(rows, np.bool_)
+        for segment in self._segments:
+            if (column := segment.column(term)) >= 0:
+                found[segment.base + segment.rows[segment.postings(column)]] = True
+        return found
+
+    def explain(self, query: Query, row: int, rank: int, score: float) -> Evidence:
+        """The words, as the query wrote them, that gave this row its score."""
+        segment_number = next(
+            number for number, s in enumerate(self._segments) if s.base <= row < s.base + s.count
+        )
+        segment = self._segments[segment_number]
+        found: list[tuple[float, str, int]] = []
+        for surface, columns, weights in self._terms(query):
+            column = columns[segment_number]
+            if column < 0:
+                continue
+            at = segment.postings(column)
+            place = at.start + int(np.searchsorted(segment.rows[at], row - segment.base))
+            if place < at.stop and segment.rows[place] == row - segment.base:
+                gain = float(segment.data[place] * weights[segment_number])
+                found.append((gain, surface, int(segment.fields[place])))
+        found.sort(key=lambda item: (-item[0], item[1]))
+        bits = 0
+        for _, _, field in found:
+            bits |= field
+        fields = dict.fromkeys(name for bit, name in FIELD_NAMES.items() if bits & bit)
+        words = dict.fromkeys(word for _, word, _ in found)
+        return Evidence(self.name, rank, score, tuple(fields), tuple(words)[:12])
+
+    def _terms(self, query: Query) -> list[_Term]:
+        """The query's terms; the last few queries are remembered, since each hit is explained."""
+        terms = self._remembered.get(query)
+        if terms is None:
+            terms = self._resolve(wanted(query, self._weights))
+            if len(self._remembered) >= 16:
+                self._remembered.clear()
+            self._remembered[query] = terms
+        return terms
+
+    def _resolve(self, sought: Wanted) -> list[_Term]:
+        """The strongest terms: as written, column and weight per segment, strongest first."""
+        weight: dict[bytes, float] = {}
+        surface: dict[bytes, str] = {}
+        stem = self._stemmer("english").stemWord  # a stemmer is not safe across threads
+        for word, value in sought.words.items():
+            term = stem(word).encode()
+            weight[term] = weight.get(term, 0.0) + value
+            surface.setdefault(term, word)
+        for prefix, values in (
+            (b"a:", sought.names),
+            (b"n:", sought.acronyms),
+            (b"y:", {str(year): value for year, value in sought.years.items()}),
+        ):
+            for name, value in values.items():
+                weight[prefix + name.encode()] = value
+                surface[prefix + name.encode()] = name
+        resolved: list[tuple[float, str, list[int], list[np.float32]]] = []
+        for term, value in weight.items():
+            columns = [segment.column(term) for segment in self._segments]
+            counts = [
+                0 if column < 0 else (at := segment.postings(column)).stop - at.start
+                for segment, column in zip(self._segments, columns, strict=True)
+            ]
+            if not any(counts) or value <= 0:
+                continue
+            idf = float(lucene_idf(np.array(sum(counts)), self._papers))
+            # Each segment's scores hold its own idf; the ratio makes them the library's.
+            shares = [
+                np.float32(value * idf / float(lucene_idf(np.array(count), segment.count)))
+                if count
+                else np.float32(0)
+                for segment, count in zip(self._segments, counts, strict=True)
+            ]
+            resolved.append((value * idf, surface[term], columns, shares))
+        resolved.sort(key=lambda item: (-item[0], item[1]))
+        return [(name, columns, shares) for _, name, columns, shares in resolved[:MAX_TERMS]]
+
+
+def _map(path: Path) -> NDArray[Any]:
+    try:
+        array: NDArray[Any] = np.load(path, mmap_mode="r", allow_pickle=False)
+    except ValueError:  # an empty array cannot be mapped
+        array = np.load(path, allow_pickle=False)
+    # A plain view: slicing a memmap object costs ten times as much.
+    return array.view(np.ndarray)

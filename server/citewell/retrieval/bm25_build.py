@@ -1,0 +1,270 @@
+"""Builds the BM25 index of a segment: the score of every word in every paper, ready to add up.
+
+Title and abstract are two fields of one score (BM25F, Robertson, Zaragoza and Taylor 2004): the
+frequencies are normalised each by its own field's length, weighted and summed before they
+saturate. Lengths are set against fixed pivots, not against the segment's average, so that a paper
+scores the same in whichever segment it stands.
+
+Surnames, venues, years and the names that titles open with are terms of their own kind: "a:long"
+is an author, "long" a word. The files are those of bm25s, which opens the folder
+(`bm25s.BM25.load(folder, mmap=True)`), and a few more.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from citewell.model import Work
+from citewell.retrieval.stopwords import STOPWORDS
+from citewell.retrieval.understand import title_name
+from citewell.retrieval.words import Words, split
+
+FORMAT = 1
+CHUNK = 8192
+"""Works per chunk: bounds the memory of a build whatever the size of the segment."""
+TITLE, ABSTRACT, AUTHORS, VENUE, YEAR, NAME = 1, 2, 4, 8, 16, 32
+"""Bits of `fields.npy`: where in the paper a term stands."""
+FIELD_NAMES = {TITLE: "title", ABSTRACT: "abstract", AUTHORS: "authors", VENUE: "venue",
+               YEAR: "year", NAME: "title"}  # fmt: skip
+
+
+class Fields(msgspec.Struct, frozen=True):
+    """The parameters of the score. Pivots are typical lengths in words that are no stop words."""
+
+    k1: float = 1.2
+    title_weight: float = 2.0
+    title_b: float = 0.75
+    title_pivot: float = 8.0
+    abstract_weight: float = 1.0
+    abstract_b: float = 0.75
+    abstract_pivot: float = 100.0
+
+
+def lucene_idf(frequency: NDArray[np.int64], papers: int) -> NDArray[np.float32]:
+    """Inverse document frequency as Lucene and bm25s compute it; never negative."""
+    return np.log1p((papers - frequency + 0.5) / (frequency + 0.5)).astype(np.float32)
+
+
+class Bm25Builder:
+    """Writes one segment's index. Memory is bounded by one chunk and the vocabulary."""
+
+    name = "bm25"
+
+    def __init__(self, fields: Fields | None = None) -> None:
+        self.fields = fields or Fields()
+
+    def fingerprint(self) -> Mapping[str, Any]:
+        """Format, stemmer and parameters."""
+        return {"format": FORMAT, "stemmer": "english", **msgspec.to_builtins(self.fields)}
+
+    def build(
+        self,
+        works: Callable[[], Iterable[Work]],
+        count: int,
+        into: Path,
+        progress: Callable[[int], None],
+    ) -> None:
+        """Write the index; starts anew after a kill, because a pass takes seconds."""
+        spill = into / "spill"
+        shutil.rmtree(spill, ignore_errors=True)
+        spill.mkdir(parents=True)
+        terms = _Terms()
+        frequency = np.zeros(0, np.int64)
+        years = np.zeros(count, np.int16)
+        chunks = 0
+        row = 0
+        for chunk in _chunks(works()):
+            term, paper, score, field = self._postings(chunk, terms)
+            years[row : row + len(chunk)] = [_year(work) for work in chunk]
+            found = np.bincount(term, minlength=len(terms))
+            frequency = np.pad(frequency, (0, len(found) - len(frequency))) + found
+            for name, values in (("term", term), ("paper", paper + np.int32(row)),
+                                 ("score", score), ("field", field)):  # fmt: skip
+                np.save(spill / f"{chunks}.{name}.npy", values, allow_pickle=False)
+            chunks += 1
+            row += len(chunk)
+            progress(len(chunk))
+        if row != count:
+            raise ValueError(f"{count} works were announced and {row} came")
+        self._merge(spill, chunks, frequency, count, into)
+        np.save(into / "years.npy", years, allow_pickle=False)
+        _write_vocabulary(terms.names(), into)
+        self._write_parameters(into, count)
+        shutil.rmtree(spill, ignore_errors=True)
+
+    def _postings(
+        self, works: list[Work], terms: _Terms
+    ) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float32], NDArray[np.uint8]]:
+        """Term, paper (within the chunk), saturated frequency and field bits, by term and paper."""
+        f = self.fields
+        keys: list[NDArray[np.int64]] = []
+        values: list[NDArray[np.float32]] = []
+        bits: list[NDArray[np.uint8]] = []
+        for text, bit, weight, b, pivot in (
+            ([w.title for w in works], TITLE, f.title_weight, f.title_b, f.title_pivot),
+            ([w.abstract for w in works], ABSTRACT, f.abstract_weight, f.abstract_b,
+             f.abstract_pivot),
+        ):  # fmt: skip
+            term, paper = terms.of_texts(text)
+            length = np.bincount(paper, minlength=len(works))
+            share = (weight / (1 - b + b * length / pivot)).astype(np.float32)
+            keys.append(term.astype(np.int64) << 32 | paper)
+            values.append(share[paper])
+            bits.append(np.full(len(term), bit, np.uint8))
+        sorts = np.concatenate(keys)
+        distinct, inverse = np.unique(sorts, return_inverse=True)
+        frequency = np.bincount(inverse, np.concatenate(values), len(distinct))
+        score = (frequency / (f.k1 + frequency)).astype(np.float32)
+        field = np.zeros(len(distinct), np.uint8)
+        for bit, key in zip((TITLE, ABSTRACT), keys, strict=True):
+            field[np.searchsorted(distinct, key)] |= bit
+        own = [(terms.number(t), p, b) for p, w in enumerate(works) for t, b in _facts(w)]
+        if own:
+            extra = np.array([(t << 32) | p for t, p, _ in own], np.int64)
+            distinct = np.concatenate([distinct, extra])
+            score = np.concatenate([score, np.full(len(own), 1 / (1 + f.k1), np.float32)])
+            field = np.concatenate([field, np.array([b for _, _, b in own], np.uint8)])
+            order = np.argsort(distinct, kind="stable")
+            distinct, score, field = distinct[order], score[order], field[order]
+        return (
+            (distinct >> 32).astype(np.int32),
+            (distinct & 0xFFFFFFFF).astype(np.int32),
+            score,
+            field,
+        )
+
+    def _merge(
+        self, spill: Path, chunks: int, frequency: NDArray[np.int64], count: int, into: Path
+    ) -> None:
+        """Bring the chunks' postings into one matrix, by term, then by paper."""
+        pointer = np.zeros(len(frequency) + 1, np.int64)
+        np.cumsum(frequency, out=pointer[1:])
+        total = int(pointer[-1])
+        idf = lucene_idf(frequency, count)
+        data = _new_array(into / "data.csc.index.npy", np.float32, total)
+        indices = _new_array(into / "indices.csc.index.npy", np.int32, total)
+        fields = _new_array(into / "fields.npy", np.uint8, total)
+        head = pointer[:-1].copy()
+        for chunk in range(chunks):
+            term, paper, score, field = (
+                np.load(spill / f"{chunk}.{name}.npy", allow_pickle=False)
+                for name in ("term", "paper", "score", "field")
+            )
+            found = np.bincount(term, minlength=len(frequency))
+            begin = np.cumsum(found) - found
+            place = head[term] + np.arange(len(term)) - begin[term]
+            data[place] = score * idf[term]
+            indices[place] = paper
+            fields[place] = field
+            head += found
+        for array in (data, indices, fields):
+            if isinstance(array, np.memmap):
+                array.flush()
+        np.save(into / "indptr.csc.index.npy", pointer, allow_pickle=False)
+
+    def _write_parameters(self, into: Path, count: int) -> None:
+        parameters = {
+            "k1": self.fields.k1,
+            "b": self.fields.abstract_b,
+            "delta": 0.5,
+            "method": "lucene",
+            "idf_method": "lucene",
+            "dtype": "float32",
+            "int_dtype": "int32",
+            "num_docs": count,
+            "backend": "numpy",
+        }
+        text = json.dumps(parameters, indent=1)
+        (into / "params.index.json").write_text(text, encoding="utf-8")
+
+
+class _Terms:
+    """Numbers of terms: stems of words, and terms of the other kinds ("a:vaswani")."""
+
+    def __init__(self) -> None:
+        import Stemmer
+
+        self._stem = Stemmer.Stemmer("english").stemWords
+        self._words = Words()
+        self._numbers: dict[bytes, int] = {}
+        self._of_word = np.zeros(0, np.int32)
+
+    def __len__(self) -> int:
+        return len(self._numbers)
+
+    def names(self) -> list[bytes]:
+        return list(self._numbers)
+
+    def number(self, term: bytes) -> int:
+        return self._numbers.setdefault(term, len(self._numbers))
+
+    def of_texts(self, texts: list[str]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+        """The term numbers of all texts end to end without stop words, and the text of each."""
+        flat, starts = self._words.encode(texts)
+        new = self._words.since(len(self._of_word))
+        if new:
+            stems = self._stem([word.decode("utf-8", "ignore") for word in new])
+            numbers = [
+                -1 if len(word) < 2 or word in STOPWORDS else self.number(stem.encode())
+                for word, stem in zip(new, stems, strict=True)
+            ]
+            self._of_word = np.concatenate([self._of_word, np.array(numbers, np.int32)])
+        term = self._of_word[flat]
+        text = np.repeat(np.arange(len(texts), dtype=np.int32), np.diff(starts))
+        known = term >= 0
+        return term[known], text[known]
+
+
+def _facts(work: Work) -> set[tuple[bytes, int]]:
+    """The terms of a work that are no words of its text, with their field bits."""
+    facts = {
+        (b"a:" + part, AUTHORS)
+        for author in work.authors
+        for part in split(author.family)
+        if len(part) > 1 and part not in STOPWORDS
+    }
+    facts |= {(b"v:" + part, VENUE) for part in split(work.venue)}
+    if work.year is not None:
+        facts.add((b"y:%d" % work.year, YEAR))
+    if name := title_name(work.title):
+        facts.add((b"n:" + name.encode(), NAME))
+    return facts
+
+
+def _year(work: Work) -> int:
+    return work.year if work.year is not None and 0 < work.year < 3000 else 0
+
+
+def _chunks(works: Iterable[Work]) -> Iterator[list[Work]]:
+    iterator = iter(works)
+    while chunk := list(islice(iterator, CHUNK)):
+        yield chunk
+
+
+def _new_array(path: Path, kind: Any, length: int) -> NDArray[Any]:
+    if length == 0:  # an empty file cannot be mapped
+        empty = np.zeros(0, kind)
+        np.save(path, empty, allow_pickle=False)
+        return empty
+    array: NDArray[Any] = np.lib.format.open_memmap(path, "w+", dtype=kind, shape=(length,))
+    return array
+
+
+def _write_vocabulary(terms: list[bytes], into: Path) -> None:
+    """As bm25s reads it, and sorted for a binary search over mapped files."""
+    vocabulary = {term.decode("utf-8", "replace"): number for number, term in enumerate(terms)}
+    (into / "vocab.index.json").write_bytes(msgspec.json.encode(vocabulary))
+    order = sorted(range(len(terms)), key=terms.__getitem__)
+    ends = np.cumsum([len(terms[number]) for number in order], dtype=np.int64)
+    (into / "terms.bin").write_bytes(b"".join(terms[number] for number in order))
+    np.save(into / "terms.ends.npy", ends, allow_pickle=False)
+    np.save(into / "terms.order.npy", np.array(order, np.int32), allow_pickle=False)

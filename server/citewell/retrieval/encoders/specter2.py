@@ -1,0 +1,101 @@
+"""SPECTER2: one base model with an adapter for papers and another for short queries."""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from citewell.model import Query
+from citewell.retrieval.encoders.contract import Paper
+from citewell.retrieval.encoders.sentence_transformers import encoder_missing
+from citewell.retrieval.understand import near_text
+
+BASE = "allenai/specter2_base"
+PAPERS = "allenai/specter2"
+QUERIES = "allenai/specter2_adhoc_query"
+MAX_TOKENS = 512
+_BATCH = 16
+
+
+class Specter2Encoder:
+    """The vector of the first token of "title [SEP] abstract" with the proximity adapter.
+
+    Queries pass through the ad-hoc query adapter (Singh et al. 2023, SciRepEval). `base`, `papers`
+    and `queries` are Hugging Face names or folders.
+    """
+
+    def __init__(
+        self, base: str = BASE, papers: str = PAPERS, queries: str = QUERIES, threads: int = 1
+    ) -> None:
+        self.name = PAPERS
+        try:
+            import adapters
+            import torch
+            import transformers
+        except ImportError as error:
+            raise encoder_missing(
+                PAPERS, f"{error.name or error} is not installed", "Run `pip install adapters "
+                "'citewell[neural]'`, or set `retrieval.encoder` to \"static\"."
+            ) from error  # fmt: skip
+        torch.set_num_threads(threads)
+        self._torch = torch
+        try:
+            self._tokenizer: Any = transformers.AutoTokenizer.from_pretrained(base)
+            self._model: Any = adapters.AutoAdapterModel.from_pretrained(base)
+            self._model.load_adapter(papers, load_as="papers")
+            self._model.load_adapter(queries, load_as="queries")
+        except Exception as error:  # hub, network, file and format errors share no base class
+            text = str(error).strip().splitlines()
+            raise encoder_missing(
+                PAPERS, text[0][:300] if text else type(error).__name__, "Check the network; the "
+                "other retrievers go on without it."
+            ) from error  # fmt: skip
+        self._model.eval()
+        self._lock = threading.Lock()
+        self.dim = int(self._model.config.hidden_size)
+        self.fingerprint = f"specter2-1-{self._digest()}"
+
+    def encode_papers(self, papers: Sequence[Paper]) -> NDArray[np.float32]:
+        """Title and abstract, parted by the model's separator token."""
+        separator = self._tokenizer.sep_token
+        texts = [f"{title}{separator}{text}" if title or text else "" for title, text in papers]
+        return self._encode(texts, "papers")
+
+    def encode_queries(self, queries: Sequence[Query]) -> NDArray[np.float32]:
+        """The words typed and the citing sentence."""
+        return self.encode_texts([near_text(query) for query in queries])
+
+    def encode_texts(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Bare query texts."""
+        return self._encode(texts, "queries")
+
+    def _encode(self, texts: Sequence[str], adapter: str) -> NDArray[np.float32]:
+        out = np.zeros((len(texts), self.dim), np.float32)
+        order = sorted((i for i, t in enumerate(texts) if t.strip()), key=lambda i: len(texts[i]))
+        with self._lock, self._torch.inference_mode():
+            self._model.set_active_adapters(adapter)
+            for begin in range(0, len(order), _BATCH):
+                rows = order[begin : begin + _BATCH]
+                coded = self._tokenizer(
+                    [texts[row] for row in rows],
+                    padding=True,
+                    truncation=True,
+                    max_length=MAX_TOKENS,
+                    return_tensors="pt",
+                    return_token_type_ids=False,
+                )
+                first = self._model(**coded).last_hidden_state[:, 0]
+                out[rows] = self._torch.nn.functional.normalize(first, dim=1).numpy()
+        return out
+
+    def _digest(self) -> str:
+        state = hashlib.sha256(str(MAX_TOKENS).encode())
+        for key, tensor in sorted(self._model.state_dict().items()):
+            state.update(f"{key}{tuple(tensor.shape)}".encode())
+            state.update(tensor.detach().flatten()[:64].float().cpu().numpy().tobytes())
+        return state.hexdigest()[:16]

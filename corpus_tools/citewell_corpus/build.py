@@ -1,0 +1,365 @@
+"""Builds a library, adds to it, and renews it: stages that survive being killed.
+
+Everything is made under `staging/`, and each finished stage leaves a marker there. A build that
+finds a staging area made for the same plan goes on after the last marker; one made for another
+plan is thrown away. Only when all is whole are the segments moved to their place and CURRENT
+swapped, so that readers see the library before or after, never between.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import shutil
+import sqlite3
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import msgspec
+
+from citewell.corpus import IndexBuilder, Library
+from citewell.corpus.errors import LibraryError, library_error
+from citewell.corpus.layout import (
+    FORMAT,
+    SEGMENT,
+    Manifest,
+    SourceUse,
+    is_library,
+    read_segment_record,
+)
+from citewell.model import Problem
+from citewell.options import Options
+from citewell_corpus import sources as source_list
+from citewell_corpus.import_stage import ImportedSource, StagedSource, stage_source
+from citewell_corpus.index_stage import build_indexes, link_segment
+from citewell_corpus.lock import writer_lock
+from citewell_corpus.merge_stage import Merged, merge_sources
+from citewell_corpus.progress import Progress, Silent
+from citewell_corpus.publish import NewUse, collect_garbage, next_number, publish
+from citewell_corpus.segment_writer import seal, write_whole
+from citewell_corpus.sources import Source
+
+_PLAN = "plan.json"
+_MERGED = "merged.json"
+
+
+class BuildReport(msgspec.Struct, kw_only=True):
+    """What a build did."""
+
+    library: str
+    snapshot: str = ""
+    up_to_date: bool = False
+    """Nothing had changed; nothing was written."""
+    works: int = 0
+    titles: int = 0
+    added: int = 0
+    updated: int = 0
+    unchanged: int = 0
+    removed: int = 0
+    by_identifier: int = 0
+    """Records merged because of a DOI, arXiv id or source id."""
+    by_title: int = 0
+    refused_identifier: int = 0
+    refused_title: int = 0
+    segments: int = 0
+    sources: list[ImportedSource] = msgspec.field(default_factory=list)
+    problems: list[Problem] = msgspec.field(default_factory=list)
+    seconds: dict[str, float] = msgspec.field(default_factory=dict)
+
+
+class _Plan(msgspec.Struct, frozen=True, kw_only=True):
+    """What a build is to do; two builds with the same plan are the same build."""
+
+    format: int = FORMAT
+    base: str
+    """Snapshot that is added to; empty for a build from nothing."""
+    sources: dict[str, Source]
+    fingerprints: dict[str, str]
+    compact: bool
+    indexes: dict[str, dict[str, Any]]
+    renew: tuple[str, ...]
+    """Segments whose indexes were made by another builder."""
+
+
+def default_builders(options: Options) -> list[IndexBuilder]:
+    """The index builders of the retrievers that the settings switch on."""
+    builders: list[IndexBuilder] = []
+    if options.retrieval.bm25:
+        from citewell.retrieval.bm25_build import Bm25Builder
+
+        builders.append(Bm25Builder())
+    if options.retrieval.dense:
+        from citewell.retrieval.dense_build import DenseBuilder
+        from citewell.retrieval.encoders import load_encoder
+
+        builders.append(DenseBuilder(load_encoder(options.retrieval.encoder)))
+    return builders
+
+
+def build_library(
+    path: Path,
+    *,
+    add: Sequence[Source] = (),
+    builders: Sequence[IndexBuilder] = (),
+    fresh: bool = False,
+    compact: bool = False,
+    progress: Progress | None = None,
+) -> BuildReport:
+    """Bring the library in the folder `path` up to its sources, `add` included; create it first.
+
+    Reads only sources that are new or changed, renews indexes that other builders made. `fresh`
+    builds all from nothing; `compact` writes all segments into one. Raises `LibraryError` with a
+    cure: locked, unwritable, disk full, a source missing or unreadable. What was there stays.
+    """
+    with _environment(path):
+        path.mkdir(parents=True, exist_ok=True)
+        with writer_lock(path):
+            return _Build(path, builders, progress or Silent()).run(
+                list(add), fresh=fresh, compact=compact
+            )
+
+
+class _Build:
+    def __init__(self, path: Path, builders: Sequence[IndexBuilder], progress: Progress) -> None:
+        self.path = path
+        self.builders = builders
+        self.progress = progress
+        self.staging = path / "staging"
+        self.report = BuildReport(library=str(path))
+        self._began = time.perf_counter()
+
+    def run(self, add: list[Source], *, fresh: bool, compact: bool) -> BuildReport:
+        known = source_list.read_sources(self.path)
+        wanted = known | {source.path: source for source in add}
+        base = None
+        if is_library(self.path) and not fresh:
+            base = Library.open(self.path)
+            if set(base.manifest.sources) - set(wanted):
+                # A row may hold fields of a source that is gone: only a build anew is right.
+                base.close()
+                base = None
+        try:
+            plan = self._plan(wanted, base, compact=compact)
+            if wanted != known:
+                source_list.write_sources(self.path, wanted)
+            if base is not None and self._is_done(plan, base):
+                return self._unchanged(base)
+            self._prepare(plan)
+            staged = self._import(plan)
+            merged = self._merge(plan, staged, base)
+            uses = self._segments(plan, merged, base)
+            manifest = self._manifest(plan, staged, merged, base)
+        finally:
+            if base is not None:
+                base.close()
+        snapshot = publish(self.path, manifest, uses)
+        shutil.rmtree(self.staging, ignore_errors=True)
+        collect_garbage(self.path)
+        self._mark("publish")
+        return self._finish(snapshot, merged, staged)
+
+    def _plan(self, wanted: dict[str, Source], base: Library | None, *, compact: bool) -> _Plan:
+        self.progress.stage("Look at the sources", len(wanted))
+        changed, prints = {}, {}
+        for name, source in wanted.items():
+            importer, path = source_list.location(source)
+            mark = source_list.fingerprint(importer, path)
+            held = base.manifest.sources.get(name) if base is not None else None
+            if held is None or held.fingerprint != mark:
+                changed[name], prints[name] = source, mark
+            self.progress.advance(1)
+        indexes = {builder.name: _plain(builder.fingerprint()) for builder in self.builders}
+        renew = []
+        for segment in base.segments if base is not None else ():
+            use = next(u for u in base.manifest.segments if u.id == segment.path.name)  # type: ignore[union-attr]
+            if read_segment_record(segment.path, use.record).indexes != indexes:
+                renew.append(use.id)
+        self._mark("look")
+        return _Plan(
+            base=base.snapshot if base is not None else "",
+            sources=changed,
+            fingerprints=prints,
+            compact=compact,
+            indexes=indexes,
+            renew=tuple(renew),
+        )
+
+    def _is_done(self, plan: _Plan, base: Library) -> bool:
+        scattered = len(base.segments) > 1 or any(s.dead is not None for s in base.segments)
+        return not (plan.sources or plan.renew or (plan.compact and scattered))
+
+    def _prepare(self, plan: _Plan) -> None:
+        """Take up the staging area if it is of the same plan, else begin a new one."""
+        marker = self.staging / _PLAN
+        data = msgspec.json.encode(plan)
+        if marker.is_file() and marker.read_bytes() == data:
+            return
+        shutil.rmtree(self.staging, ignore_errors=True)
+        self.staging.mkdir()
+        write_whole(marker, data)
+
+    def _import(self, plan: _Plan) -> list[StagedSource]:
+        staged = []
+        for number, (name, source) in enumerate(plan.sources.items()):
+            folder = self.staging / f"source-{number}"
+            staged.append(stage_source(folder, name, source, self.progress))
+        self._mark("import")
+        return staged
+
+    def _merge(self, plan: _Plan, staged: list[StagedSource], base: Library | None) -> Merged:
+        marker = self.staging / _MERGED
+        if marker.is_file():
+            return msgspec.json.decode(marker.read_bytes(), type=Merged)
+        folder = self.staging / "segment"
+        shutil.rmtree(folder, ignore_errors=True)
+        merged = merge_sources(
+            folder, self.staging, staged, base, compact=plan.compact, progress=self.progress
+        )
+        write_whole(marker, msgspec.json.encode(merged))
+        self._mark("merge")
+        return merged
+
+    def _segments(self, plan: _Plan, merged: Merged, base: Library | None) -> list[NewUse]:
+        """Finish every segment of the new snapshot and move the new ones to their place."""
+        uses = []
+        for segment in base.segments if base is not None else ():
+            name = segment.path.name
+            if name in merged.absorbed:
+                continue
+            old = [] if segment.dead is None else segment.dead.nonzero()[0].tolist()
+            dead = sorted({*old, *merged.dead.get(name, ())})
+            if len(dead) == segment.count:
+                continue
+            use = next(u for u in base.manifest.segments if u.id == name)  # type: ignore[union-attr]
+            if name not in plan.renew:
+                uses.append(NewUse(name, use.count, use.record, dead))
+                continue
+            record = read_segment_record(segment.path, use.record)
+            folder = self.staging / f"renew-{name}"
+            link_segment(segment.path, folder, record, plan.indexes)
+            uses.append(self._finish_segment(plan, folder, use.count, record.origins, dead))
+        if merged.count:
+            folder = self.staging / "segment"
+            uses.append(self._finish_segment(plan, folder, merged.count, merged.origins, []))
+        return uses
+
+    def _finish_segment(
+        self, plan: _Plan, folder: Path, count: int, origins: tuple[str, ...], dead: list[int]
+    ) -> NewUse:
+        """Index, seal and move one segment; taken as it is if that was done before."""
+        marker = self.staging / f"{folder.name}.sealed.json"
+        if marker.is_file():
+            sealed = msgspec.json.decode(marker.read_bytes(), type=NewUse)
+            if not (self.path / "segments" / sealed.id / SEGMENT).is_file():
+                self._place(folder, sealed.id)
+            return NewUse(sealed.id, count, sealed.record, dead)
+        build_indexes(folder, count, self.builders, self.staging, self.progress)
+        self._mark("index")
+        name = f"{next_number(self.path):06d}-{uuid4().hex[:8]}"
+        self.progress.stage("Seal", 0)
+        record = seal(folder, name, count, origins, plan.indexes)
+        write_whole(marker, msgspec.json.encode(NewUse(name, count, record, [])))
+        self._place(folder, name)
+        self._mark("seal")
+        return NewUse(name, count, record, dead)
+
+    def _place(self, folder: Path, name: str) -> None:
+        (self.path / "segments").mkdir(exist_ok=True)
+        folder.replace(self.path / "segments" / name)
+
+    def _manifest(
+        self, plan: _Plan, staged: list[StagedSource], merged: Merged, base: Library | None
+    ) -> Manifest:
+        uses = dict(base.manifest.sources) if base is not None else {}
+        for source in staged:
+            done = source.imported
+            uses[done.name] = SourceUse(
+                path=plan.sources[done.name].path,
+                format=plan.sources[done.name].format,
+                fingerprint=plan.fingerprints[done.name],
+                records=done.records,
+                bad=done.bad,
+                skipped=sum(done.skipped.values()),
+            )
+        alone = base is None or len(merged.absorbed) == len(base.segments)
+        return Manifest(
+            sources=uses,
+            indexes=plan.indexes,
+            merged=(base.manifest.merged if base is not None else 0)
+            + merged.by_identifier
+            + merged.by_title,
+            titles=merged.titles if alone else 0,
+            previous=base.snapshot if base is not None else "",
+        )
+
+    def _unchanged(self, base: Library) -> BuildReport:
+        shutil.rmtree(self.staging, ignore_errors=True)
+        self.report.up_to_date = True
+        self.report.snapshot = base.snapshot
+        self.report.works = len(base)
+        self.report.titles = base.manifest.titles
+        self.report.segments = len(base.segments)
+        return self.report
+
+    def _finish(self, snapshot: str, merged: Merged, staged: list[StagedSource]) -> BuildReport:
+        report = self.report
+        with Library.open(self.path) as library:
+            report.works = len(library)
+            report.titles = library.manifest.titles
+            report.segments = len(library.segments)
+        report.snapshot = snapshot
+        report.added, report.updated = merged.added, merged.updated
+        report.unchanged, report.removed = merged.unchanged, merged.removed
+        report.by_identifier, report.by_title = merged.by_identifier, merged.by_title
+        report.refused_identifier = merged.refused_identifier
+        report.refused_title = merged.refused_title
+        report.sources = [source.imported for source in staged]
+        report.problems = [p for source in staged for p in source.imported.problems]
+        return report
+
+    def _mark(self, stage: str) -> None:
+        now = time.perf_counter()
+        self.report.seconds[stage] = self.report.seconds.get(stage, 0.0) + now - self._began
+        self._began = now
+
+
+def _plain(facts: Any) -> dict[str, Any]:
+    """A fingerprint as it will be read back."""
+    plain = msgspec.json.decode(msgspec.json.encode(dict(facts)))
+    assert isinstance(plain, dict)
+    return plain
+
+
+_FULL = {errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC)}
+_DENIED = {errno.EACCES, errno.EPERM, errno.EROFS}
+
+
+@contextmanager
+def _environment(path: Path) -> Iterator[None]:
+    """Turn what the system says of a full disk or a read-only folder into a problem with a cure."""
+    try:
+        yield
+    except OSError as error:
+        where = Path(os.fsdecode(error.filename)) if error.filename else path
+        if error.errno in _FULL:
+            message = "The disk is full; the library is as it was before."
+            raise library_error("library-disk-full", message, where) from error
+        if error.errno in _DENIED:
+            message = f"The library cannot be written: {error.strerror}."
+            raise library_error("library-unwritable", message, where) from error
+        raise
+    except sqlite3.Error as error:
+        if "full" in str(error):
+            message = "The disk is full; the library is as it was before."
+            raise library_error("library-disk-full", message, path) from error
+        if isinstance(error, sqlite3.OperationalError):
+            message = f"The library cannot be written: {error}."
+            raise library_error("library-unwritable", message, path) from error
+        raise
+
+
+__all__ = ["BuildReport", "LibraryError", "build_library", "default_builders"]

@@ -1,0 +1,132 @@
+"""One work out of several records of it: fields by trust, every source kept."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from citewell.model import Provenance, Work
+from citewell.model.titles import normalise_title, title_key
+from citewell_corpus.trust import is_preprint, is_preprint_doi, work_trust
+
+_COMPLETENESS = ("doi", "booktitle", "journal", "volume", "pages", "publisher", "abstract", "url")
+
+
+def combine(records: Sequence[Work], identifier: str = "") -> Work:
+    """The work that these records describe; `identifier` is its id if it has one already.
+
+    The record of the published version from the most trusted source leads, and gaps are filled
+    from the others in that order. What describes the publication (book title, volume, pages,
+    publisher) is taken only from records of the same publication, because a mixture of two would
+    be a reference to nothing.
+    """
+    order = sorted(range(len(records)), key=lambda number: (_rank(records[number]), number))
+    lead = records[order[0]]
+    others = [records[number] for number in order[1:]]
+    if not others:
+        return lead if identifier in ("", lead.id) else _renamed(lead, identifier)
+    same = [other for other in others if _same_publication(lead, other)]
+    ranked = [lead, *others]
+    publication = [lead, *same]
+    counts = [work.citations for work in ranked if work.citations is not None]
+    return msgspec.structs.replace(
+        lead,
+        id=identifier or lead.id,
+        authors=next((work.authors for work in ranked if work.authors), ()),
+        year=next((work.year for work in publication if work.year), None)
+        or next((work.year for work in ranked if work.year), None),
+        venue=_first(publication, "venue"),
+        booktitle=_first(publication, "booktitle") if not lead.journal else lead.booktitle,
+        journal=_first(publication, "journal") if not lead.booktitle else lead.journal,
+        volume=_first(publication, "volume"),
+        issue=_first(publication, "issue"),
+        pages=_first(publication, "pages"),
+        publisher=_first(publication, "publisher"),
+        doi=_doi(publication) or _doi(ranked),
+        arxiv=_first(ranked, "arxiv"),
+        url=_first(ranked, "url"),
+        bibkey=_first(ranked, "bibkey"),
+        abstract=_first(ranked, "abstract"),
+        citations=max(counts, default=None),
+        retracted=any(work.retracted for work in ranked),
+        same_as=tuple(dict.fromkeys(i for work in ranked for i in (work.id, *work.same_as))),
+        provenance=_provenance(ranked),
+    )
+
+
+def update(held: Work, new: Sequence[Work]) -> Work:
+    """The work in the library, `held`, after its sources gave `new` records of it.
+
+    A source that speaks again replaces what it said before; the id stays, so that nothing that
+    points to it breaks.
+    """
+    speaking = {origin.source for work in new for origin in work.provenance}
+    if {origin.source for origin in held.provenance} <= speaking:
+        renewed = combine(new, held.id)
+        ids = dict.fromkeys((*renewed.same_as, held.id, *held.same_as))
+        return msgspec.structs.replace(renewed, same_as=tuple(ids))
+    # New records first: at equal trust the later word counts.
+    return combine([*new, held], held.id)
+
+
+def same_content(one: Work, other: Work) -> bool:
+    """True when nothing but the days of retrieval differs."""
+    return _undated(one) == _undated(other)
+
+
+def _undated(work: Work) -> Work:
+    origins = tuple(
+        sorted(
+            (msgspec.structs.replace(origin, retrieved="") for origin in work.provenance),
+            key=lambda origin: (origin.source, origin.source_id),
+        )
+    )
+    return msgspec.structs.replace(work, provenance=origins, same_as=tuple(sorted(work.same_as)))
+
+
+def _renamed(work: Work, identifier: str) -> Work:
+    ids = tuple(dict.fromkeys((identifier, work.id, *work.same_as)))
+    return msgspec.structs.replace(work, id=identifier, same_as=ids)
+
+
+def _rank(work: Work) -> tuple[bool, int, int]:
+    complete = sum(bool(getattr(work, name)) for name in _COMPLETENESS)
+    return is_preprint(work), -work_trust(work), -complete
+
+
+def _first(works: Sequence[Work], field: str) -> str:
+    return next((value for work in works if (value := getattr(work, field))), "")
+
+
+def _doi(works: Sequence[Work]) -> str:
+    published = [work.doi for work in works if work.doi and not is_preprint_doi(work.doi)]
+    return published[0] if published else _first(works, "doi")
+
+
+def _same_publication(lead: Work, other: Work) -> bool:
+    if is_preprint(lead) != is_preprint(other) or lead.year != other.year:
+        return False
+    if {lead.kind, other.kind} == {"article", "inproceedings"}:
+        return False
+    if lead.doi and other.doi:
+        return lead.doi == other.doi
+    if lead.venue and other.venue and title_key(lead.venue) == title_key(other.venue):
+        return True
+    containers = [work.booktitle or work.journal for work in (lead, other)]
+    if not all(containers):
+        return bool(set(lead.same_as) & set(other.same_as)) or bool(
+            lead.pages and lead.pages == other.pages
+        )
+    words = [set(normalise_title(container).split()) for container in containers]
+    return len(words[0] & words[1]) * 2 >= min(map(len, words))
+
+
+def _provenance(works: Sequence[Work]) -> tuple[Provenance, ...]:
+    found: dict[tuple[str, str], Provenance] = {}
+    for work in works:
+        for origin in work.provenance:
+            held = found.get((origin.source, origin.source_id))
+            if held is None or held.retrieved < origin.retrieved:
+                found[origin.source, origin.source_id] = origin
+    return tuple(found.values())

@@ -1,0 +1,90 @@
+"""First stage of a build: each source read once into staged records."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import msgspec
+
+from citewell.corpus.errors import library_problem
+from citewell.model import Problem
+from citewell_corpus import sources
+from citewell_corpus.importers.contract import ImportReport
+from citewell_corpus.progress import Progress
+from citewell_corpus.segment_writer import write_whole
+from citewell_corpus.staging import (
+    KeyCollector,
+    KeyTable,
+    RecordFile,
+    RecordWriter,
+    load_table,
+    save_table,
+)
+
+_DONE = "done.json"
+_RECORDS = "records.bin"
+_KEYS = "keys.npz"
+
+
+class ImportedSource(msgspec.Struct, frozen=True):
+    """What one source gave: marker of the finished stage."""
+
+    name: str
+    records: int
+    bad: int
+    skipped: dict[str, int]
+    problems: tuple[Problem, ...] = ()
+
+
+class StagedSource(msgspec.Struct, frozen=True):
+    """A source whose records wait to be merged."""
+
+    folder: Path
+    imported: ImportedSource
+
+    def table(self) -> KeyTable:
+        """Numbers for merging, one row per record."""
+        return load_table(self.folder / _KEYS)
+
+    def records(self) -> RecordFile:
+        """The works, by offset."""
+        return RecordFile(self.folder / _RECORDS)
+
+
+def stage_source(
+    folder: Path, name: str, source: sources.Source, progress: Progress
+) -> StagedSource:
+    """Read a source into `folder`, or take it as it is if that was finished before.
+
+    A source that was read in part is read anew: the reading is the cheap part of a build.
+    """
+    done = folder / _DONE
+    if done.is_file():
+        return StagedSource(folder, msgspec.json.decode(done.read_bytes(), type=ImportedSource))
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    importer, path = sources.location(source)
+    progress.stage(f"Read {path.name}", sources.size(importer, path))
+    report = ImportReport(on_bytes=progress.advance)
+    collector = KeyCollector()
+    writer = RecordWriter(folder / _RECORDS)
+    try:
+        for work in importer.read(path, report):
+            collector.add(work, writer.write(work))
+    finally:
+        writer.close()
+    table = collector.table()
+    save_table(table, folder / _KEYS)
+    problems = tuple(report.problems)
+    if not len(table):
+        problems += (library_problem("source-empty", "The source holds no papers.", path),)
+    imported = ImportedSource(
+        name=name,
+        records=len(table),
+        bad=report.bad,
+        skipped=dict(report.skipped),
+        problems=problems,
+    )
+    write_whole(done, msgspec.json.encode(imported))
+    return StagedSource(folder, imported)

@@ -1,0 +1,28 @@
+"""Importers, one module per format, in one table."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from citewell.corpus.errors import library_error
+from citewell_corpus.importers.contract import Importer, ImportReport
+from citewell_corpus.importers.records import RecordsImporter
+
+__all__ = ["IMPORTERS", "ImportReport", "Importer", "find_importer", "importer_named"]
+
+IMPORTERS: tuple[Importer, ...] = (RecordsImporter(),)
+"""In the order in which they are asked whether they know a file."""
+
+
+def find_importer(path: Path) -> Importer | None:
+    """The first importer that recognises the file or folder."""
+    return next((importer for importer in IMPORTERS if importer.recognise(path)), None)
+
+
+def importer_named(name: str) -> Importer:
+    """The importer of this name; raises `LibraryError` "source-unknown" if there is none."""
+    for importer in IMPORTERS:
+        if importer.name == name:
+            return importer
+    names = ", ".join(importer.name for importer in IMPORTERS)
+    raise library_error("source-unknown", f"There is no format {name!r}; known: {names}.")

@@ -1,0 +1,126 @@
+"""Files as bounded streams: plain, gzip or Zstandard, told by their first bytes."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO
+
+import zstandard
+
+from citewell.corpus.errors import library_error
+from citewell_corpus.importers.contract import ImportReport
+
+MAX_LINE = 8 << 20
+"""Bytes of one line; a longer one is a bad record."""
+MAX_FILE = 1 << 30
+"""Bytes of a file that has to be read whole."""
+
+_ZSTD = b"\x28\xb5\x2f\xfd"
+_GZIP = b"\x1f\x8b"
+_BOM = b"\xef\xbb\xbf"
+_CHUNK = 1 << 18
+
+
+class _Counted(io.RawIOBase):
+    """Tells the report how far the compressed file has been read."""
+
+    def __init__(self, stream: BinaryIO, report: ImportReport | None) -> None:
+        self._stream = stream
+        self._report = report
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: object, /) -> int:
+        view = memoryview(buffer)  # type: ignore[arg-type]
+        data = self._stream.read(len(view))
+        view[: len(data)] = data
+        if self._report is not None:
+            self._report.read_bytes(len(data))
+        return len(data)
+
+
+@contextmanager
+def opened(path: Path, report: ImportReport | None = None) -> Iterator[BinaryIO]:
+    """The file's content, decompressed. Raises `LibraryError` if it cannot be opened or is cut."""
+    try:
+        with path.open("rb") as stream:
+            head = stream.read(4)
+            stream.seek(0)
+            counted = io.BufferedReader(_Counted(stream, report), _CHUNK)
+            if head.startswith(_ZSTD):
+                reader = zstandard.ZstdDecompressor(max_window_size=1 << 27).stream_reader(
+                    counted, read_across_frames=True
+                )
+                yield io.BufferedReader(reader, _CHUNK)
+            elif head.startswith(_GZIP):
+                yield gzip.GzipFile(fileobj=counted)  # type: ignore[misc]
+            else:
+                yield counted
+    except (zstandard.ZstdError, zlib.error, EOFError, gzip.BadGzipFile) as error:
+        message = f"The compressed file is damaged or cut: {error}."
+        raise library_error("source-unreadable", message, path) from None
+    except FileNotFoundError:
+        raise library_error("source-missing", "There is no such file.", path) from None
+    except (PermissionError, IsADirectoryError) as error:
+        message = f"The file cannot be read: {error.strerror}."
+        raise library_error("source-unreadable", message, path) from None
+
+
+def lines(path: Path, report: ImportReport) -> Iterator[tuple[int, bytes]]:
+    """Number (1-based) and content of each line that is not blank; over-long ones are reported."""
+    with opened(path, report) as stream:
+        number = 0
+        while True:
+            line = stream.readline(MAX_LINE + 1)
+            if not line:
+                return
+            number += 1
+            if len(line) > MAX_LINE:
+                while line and not line.endswith(b"\n"):
+                    line = stream.readline(MAX_LINE)
+                report.bad_record(path, number, f"The line is longer than {MAX_LINE} bytes.")
+                continue
+            if number == 1:
+                line = line.removeprefix(_BOM)
+            line = line.strip()
+            if line:
+                yield number, line
+
+
+def whole(path: Path, report: ImportReport | None = None) -> bytes:
+    """The whole content, up to `MAX_FILE` bytes decompressed."""
+    with opened(path, report) as stream:
+        data = stream.read(MAX_FILE + 1)
+    if len(data) > MAX_FILE:
+        message = f"The file is larger than {MAX_FILE} bytes."
+        raise library_error("source-unreadable", message, path)
+    return data.removeprefix(_BOM)
+
+
+def head(path: Path, size: int = 4096) -> bytes:
+    """The first bytes of the content; empty for a file that cannot be read."""
+    try:
+        with opened(path) as stream:
+            return stream.read(size).removeprefix(_BOM).lstrip()
+    except Exception:
+        # Only asked to guess a format: a file that cannot be read is of no format.
+        return b""
+
+
+def first_line(path: Path, size: int = 1 << 20) -> bytes:
+    """The first line that is not blank, or as much of it as `size` bytes hold."""
+    return head(path, size).split(b"\n", 1)[0].strip()
+
+
+def bare_suffix(path: Path) -> str:
+    """The file's suffix in lower case, with a compression suffix taken off: ".jsonl"."""
+    name = path.name.lower()
+    for suffix in (".zst", ".gz", ".zstd"):
+        name = name.removesuffix(suffix)
+    return Path(name).suffix

@@ -1,0 +1,121 @@
+"""JSON Lines of plain bibliographic records: Citewell's own exchange format.
+
+One object a line: `id, title, authors[], year, venue, venue_ids[], booktitle, journal, volume,
+issue, pages, doi, url, bibkey, abstract, kind, publisher, retracted, source`. Only `id` and `title`
+are needed; other names are ignored.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+
+from citewell.model import Author, Provenance, Work
+from citewell.model.ids import arxiv_id, normalise_doi
+from citewell_corpus.importers import fields, files
+from citewell_corpus.importers.contract import ImportReport
+
+_PREFIXES = {"acl-anthology": "acl"}
+_MAX_ID = 300
+
+
+class _Record(msgspec.Struct):
+    id: str
+    title: str
+    authors: list[str] | None = None
+    year: int | str | None = None
+    venue: str | None = None
+    booktitle: str | None = None
+    journal: str | None = None
+    volume: str | int | None = None
+    issue: str | int | None = None
+    pages: str | int | None = None
+    publisher: str | None = None
+    doi: str | None = None
+    arxiv: str | None = None
+    url: str | None = None
+    bibkey: str | None = None
+    abstract: str | None = None
+    kind: str | None = None
+    citations: int | None = None
+    retracted: bool | None = None
+    source: str | None = None
+
+
+class RecordsImporter:
+    """The JSON Lines format above, plain, gzip or Zstandard."""
+
+    name = "records"
+    about = "JSON Lines of bibliographic records (.jsonl, .jsonl.gz, .jsonl.zst)"
+    version = 1
+
+    def recognise(self, path: Path) -> bool:
+        if not path.is_file():
+            return False
+        line = files.first_line(path)
+        if not line.startswith(b"{"):
+            return False
+        try:
+            first = msgspec.json.decode(line)
+        except msgspec.DecodeError:
+            return False
+        return {"id", "title"} <= first.keys() and bool(
+            {"source", "kind", "bibkey", "venue"} & first.keys()
+        )
+
+    def read(self, path: Path, report: ImportReport) -> Iterator[Work]:
+        decoder = msgspec.json.Decoder(_Record)
+        day = fields.retrieved(path)
+        for number, line in files.lines(path, report):
+            try:
+                record = decoder.decode(line)
+            except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+                report.bad_record(path, number, f"The line is not a record: {error}.")
+                continue
+            work = _work(record, day, path.name)
+            if isinstance(work, str):
+                report.bad_record(path, number, work)
+                continue
+            report.records += 1
+            yield work
+
+
+def _work(record: _Record, day: str, file: str) -> Work | str:
+    source = fields.raw(record.source or "", 100) or f"records:{file}"
+    source_id = fields.raw(record.id, _MAX_ID)
+    title = fields.title(record.title)
+    if not source_id:
+        return "The record has no id."
+    if not title:
+        return "The record has no title."
+    identifier = source_id
+    if ":" not in source_id:
+        identifier = f"{_PREFIXES.get(source, source.partition(':')[0])}:{source_id}"
+    doi, url = fields.raw(record.doi or ""), fields.raw(record.url or "")
+    arxiv = arxiv_id(record.arxiv or "") or arxiv_id(doi) or arxiv_id(url)
+    authors: tuple[Author, ...] = fields.authors(record.authors or ())
+    return Work(
+        id=identifier,
+        title=title,
+        authors=authors,
+        year=fields.year(record.year),
+        kind=fields.text(record.kind or "misc", 40).lower() or "misc",
+        venue=fields.text(record.venue),
+        booktitle=fields.text(record.booktitle),
+        journal=fields.text(record.journal),
+        volume=fields.text(record.volume, 60),
+        issue=fields.text(record.issue, 60),
+        pages=fields.pages(record.pages),
+        publisher=fields.text(record.publisher),
+        doi=normalise_doi(doi),
+        arxiv=arxiv,
+        url=url,
+        bibkey=fields.raw(record.bibkey or "", _MAX_ID),
+        abstract=fields.abstract(record.abstract),
+        citations=fields.count(record.citations),
+        retracted=bool(record.retracted),
+        same_as=(identifier,),
+        provenance=(Provenance(source=source, source_id=source_id, retrieved=day),),
+    )

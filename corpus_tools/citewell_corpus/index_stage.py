@@ -1,0 +1,66 @@
+"""Third stage of a build: the indexes of a segment, one builder after the other."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from citewell.corpus import IndexBuilder
+from citewell.corpus.catalogue import Catalogue
+from citewell.corpus.layout import CATALOGUE, SegmentRecord
+from citewell.model import Work
+from citewell_corpus.progress import Progress
+from citewell_corpus.segment_writer import write_whole
+
+
+def build_indexes(
+    folder: Path,
+    count: int,
+    builders: Sequence[IndexBuilder],
+    markers: Path,
+    progress: Progress,
+) -> None:
+    """Build the indexes that are not marked as finished, from the segment's own catalogue."""
+    catalogue = Catalogue(folder / CATALOGUE, count)
+
+    def works() -> Iterator[Work]:
+        return (work for _, work in catalogue.iterate())
+
+    try:
+        for builder in builders:
+            marker = markers / f"{folder.name}.{builder.name}.done"
+            if marker.is_file():
+                continue
+            into = folder / builder.name
+            if not into.is_dir():
+                into.mkdir()
+            progress.stage(f"Index: {builder.name}", count)
+            builder.build(works, count, into, progress.advance)
+            write_whole(marker, b"done\n")
+    finally:
+        catalogue.close()
+
+
+def link_segment(
+    segment: Path, folder: Path, record: SegmentRecord, indexes: Mapping[str, Mapping[str, Any]]
+) -> None:
+    """A copy of the segment with the indexes that are still good, sharing its files if possible.
+
+    Markers of a copy that was begun before are kept: linking what is there again does no harm.
+    """
+    stale = {name for name in record.indexes if record.indexes[name] != indexes.get(name)}
+    for name in record.files:
+        if name.partition("/")[0] in stale:
+            continue
+        target = folder / name
+        if target.exists():
+            continue
+        target.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            os.link(segment / name, target)
+        except OSError:
+            # Another file system, or one without links.
+            shutil.copy2(segment / name, target)

@@ -1,0 +1,314 @@
+"""Second stage of a build: new records merged with each other and into the library.
+
+The same steps serve a first build and an addition. Works of the library that share a key with a new
+record join the records to be clustered; what a cluster of old and new comes to is written as a new
+row, and the old rows are marked dead. Nothing else of the library is read or written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from citewell.corpus import Library
+from citewell.model import Work
+from citewell_corpus.clusters import Clusters, cluster
+from citewell_corpus.combine import combine, same_content, update
+from citewell_corpus.import_stage import StagedSource
+from citewell_corpus.progress import Progress
+from citewell_corpus.segment_writer import Row, write_catalogue
+from citewell_corpus.staging import KeyCollector, KeyTable, RecordFile, RecordWriter, concatenate
+
+_BATCH = 1000
+
+
+class Merged(msgspec.Struct, frozen=True, kw_only=True):
+    """Outcome of the stage: marker that it is finished."""
+
+    count: int
+    """Rows of the new segment; 0: there is none."""
+    titles: int = 0
+    origins: tuple[str, ...] = ()
+    added: int = 0
+    """Works that the library did not have."""
+    updated: int = 0
+    """Works that it had and that changed."""
+    unchanged: int = 0
+    removed: int = 0
+    """Works whose only source no longer has them."""
+    by_identifier: int = 0
+    by_title: int = 0
+    refused_identifier: int = 0
+    refused_title: int = 0
+    absorbed: tuple[str, ...] = ()
+    """Segments whose live rows moved into the new one."""
+    dead: dict[str, list[int]] = msgspec.field(default_factory=dict)
+    """Newly dead rows of the segments that stay, by segment."""
+
+
+def merge_sources(
+    folder: Path,
+    work_folder: Path,
+    staged: Sequence[StagedSource],
+    base: Library | None,
+    *,
+    compact: bool,
+    progress: Progress,
+) -> Merged:
+    """Write the new segment's catalogue into `folder`; `work_folder` is for scratch files."""
+    with _Pool(work_folder, staged, base) as pool:
+        progress.stage("Merge duplicates", 0)
+        decided = _decide(pool, staged, base)
+        absorbed = _absorb(base, decided, compact=compact)
+        rows = _Rows(pool, base, decided, absorbed)
+        if not len(rows):
+            return _outcome(decided, base, absorbed, count=0)
+        progress.stage("Write the catalogue", len(rows))
+        folder.mkdir(parents=True, exist_ok=True)
+        written = write_catalogue(folder, len(rows), rows.iterate, rows.sample, progress.advance)
+        done = _outcome(decided, base, absorbed, count=written.count)
+        return msgspec.structs.replace(done, titles=written.titles, origins=written.origins)
+
+
+class _Pool:
+    """All records that take part: works of the library first, then each source's in order."""
+
+    def __init__(self, folder: Path, staged: Sequence[StagedSource], base: Library | None) -> None:
+        tables = [source.table() for source in staged]
+        self.files: list[RecordFile] = []
+        self.base_rows: list[int] = []
+        if base is not None and staged:
+            base_table, self.base_rows, file = _related(folder, concatenate(tables), base)
+            tables.insert(0, base_table)
+            self.files.append(file)
+        self.files += [source.records() for source in staged]
+        self.first_new = len(self.base_rows)
+        self.table = concatenate(tables) if tables else KeyCollector().table()
+        self.ends = np.cumsum([len(table) for table in tables])
+        self.names = [source.imported.name for source in staged]
+        if len(self.files) > len(staged):
+            self.names.insert(0, "")
+
+    def __enter__(self) -> _Pool:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for file in self.files:
+            file.close()
+
+    def work(self, record: int) -> Work:
+        file = int(np.searchsorted(self.ends, record, side="right"))
+        return self.files[file].work(int(self.table.offset[record]))
+
+    def source(self, record: int) -> str:
+        return self.names[int(np.searchsorted(self.ends, record, side="right"))]
+
+
+class _Decided(msgspec.Struct):
+    """Which groups of records become rows, and what happens to the library's rows."""
+
+    clusters: Clusters
+    order: NDArray[np.int64]
+    """Record numbers, group by group."""
+    begin: NDArray[np.int64]
+    end: NDArray[np.int64]
+    """Where in `order` each group that becomes a row lies."""
+    dead: set[int] = msgspec.field(default_factory=set)
+    added: int = 0
+    updated: int = 0
+    unchanged: int = 0
+    removed: int = 0
+
+
+def _related(
+    folder: Path, table: KeyTable, base: Library
+) -> tuple[KeyTable, list[int], RecordFile]:
+    """Works of the library that share a key with a new record, copied beside the new ones."""
+    numbers = np.unique(np.concatenate([table.ids, table.doi, table.arxiv, table.title]))
+    numbers = numbers[numbers != 0]
+    rows: set[int] = set()
+    for start in range(0, len(numbers), _BATCH):
+        found = base.key_rows(numbers[start : start + _BATCH].tolist())
+        rows.update(row for members in found.values() for row in members)
+    path = folder / "related.bin"
+    collector, writer = KeyCollector(), RecordWriter(path)
+    ordered = sorted(rows)
+    for start in range(0, len(ordered), _BATCH):
+        for work in base.works(ordered[start : start + _BATCH]):
+            collector.add(work, writer.write(work))
+    writer.close()
+    return collector.table(), ordered, RecordFile(path)
+
+
+def _decide(pool: _Pool, staged: Sequence[StagedSource], base: Library | None) -> _Decided:
+    clusters = cluster(pool.table)
+    order = np.argsort(clusters.root, kind="stable")
+    cuts = np.flatnonzero(np.diff(clusters.root[order])) + 1
+    begin = np.concatenate(([0], cuts)) if len(order) else np.empty(0, np.int64)
+    end = np.concatenate((cuts, [len(order)])) if len(order) else np.empty(0, np.int64)
+    decided = _Decided(clusters, order, begin, end)
+    touched: set[int] = set()
+    if base is None or not pool.first_new:
+        decided.added = len(begin)
+    else:
+        keep = np.ones(len(begin), np.bool_)
+        # The library's records have the lowest numbers: a group without one needs no look.
+        for group in np.flatnonzero(order[begin] < pool.first_new).tolist():
+            members = order[begin[group] : end[group]].tolist()
+            held = [pool.base_rows[record] for record in members if record < pool.first_new]
+            new = [record for record in members if record >= pool.first_new]
+            keep[group] = bool(new) and _changes(pool, base, members, held, new)
+            if new:
+                touched.update(held)
+            if keep[group]:
+                decided.updated += 1
+                decided.dead.update(held)
+            elif new:
+                decided.unchanged += 1
+        decided.added = int(keep.sum()) - decided.updated
+        decided.begin, decided.end = begin[keep], end[keep]
+    if base is not None:
+        gone = _vanished(base, staged, touched)
+        decided.removed = len(gone)
+        decided.dead |= gone
+    return decided
+
+
+def _changes(
+    pool: _Pool, base: Library, members: list[int], held: list[int], new: list[int]
+) -> bool:
+    if len(held) > 1:
+        return True
+    known = base.origins_of(held[0])
+    if any(pool.source(record) not in known for record in new):
+        return True
+    return not same_content(_work_of(pool, members), pool.work(members[0]))
+
+
+def _work_of(pool: _Pool, members: Sequence[int]) -> Work:
+    works = [pool.work(record) for record in members]
+    held = sum(record < pool.first_new for record in members)
+    if not held:
+        return combine(works)
+    if held == 1:
+        return update(works[0], works[1:])
+    return combine([*works[held:], *works[:held]], works[0].id)
+
+
+def _vanished(base: Library, staged: Sequence[StagedSource], touched: set[int]) -> set[int]:
+    """Rows of a source read anew that it no longer has, and that no other source gave."""
+    gone = set()
+    for source in staged:
+        name = source.imported.name
+        for row in base.rows_from(name):
+            if row not in touched and base.origins_of(row) == (name,):
+                gone.add(row)
+    return gone
+
+
+def _absorb(base: Library | None, decided: _Decided, *, compact: bool) -> list[int]:
+    """Segments to be written anew together with the new rows.
+
+    Logarithmic: a segment is absorbed when what is being written anyway is at least half as large,
+    so that a paper is written again only when its segment has grown by half.
+    """
+    if base is None or not base.segments:
+        return []
+    dead = np.sort(np.fromiter(decided.dead, np.int64, len(decided.dead)))
+    live = []
+    for number, segment in enumerate(base.segments):
+        old = 0 if segment.dead is None else int(segment.dead.sum())
+        new = np.searchsorted(dead, [segment.base, segment.base + segment.count])
+        live.append((segment.count - old - int(new[1] - new[0]), number))
+    if compact:
+        needed = len(live) > 1 or live[0][0] < base.segments[0].count or len(decided.begin) > 0
+        return [number for _, number in live] if needed else []
+    size, absorbed = len(decided.begin), []
+    for count, number in sorted(live):
+        if count and (count > 2 * size or not size):
+            break
+        absorbed.append(number)
+        size += count
+    return sorted(absorbed)
+
+
+class _Rows:
+    """The rows of the new segment: live rows of absorbed segments, then the new groups."""
+
+    def __init__(
+        self, pool: _Pool, base: Library | None, decided: _Decided, absorbed: list[int]
+    ) -> None:
+        self._pool = pool
+        self._base = base
+        self._decided = decided
+        self._absorbed = absorbed
+        self._old: list[int] = []
+        for number in absorbed if base is not None else ():
+            assert base is not None
+            segment = base.segments[number]
+            live = np.ones(segment.count, np.bool_) if segment.dead is None else ~segment.dead
+            rows = (np.flatnonzero(live) + segment.base).tolist()
+            self._old += [row for row in rows if row not in decided.dead]
+
+    def __len__(self) -> int:
+        return len(self._old) + len(self._decided.begin)
+
+    def iterate(self) -> Iterator[Row]:
+        """Every row with the sources it came from."""
+        if self._base is not None and self._old:
+            origins = self._base.origin_table(self._absorbed)
+            for start in range(0, len(self._old), _BATCH):
+                part = self._old[start : start + _BATCH]
+                for row, work in zip(part, self._base.works(part), strict=True):
+                    yield work, origins.get(row, ())
+        for group in range(len(self._decided.begin)):
+            yield self._group(group)
+
+    def sample(self, wanted: int) -> Iterator[Work]:
+        """About `wanted` works, evenly spread."""
+        step = max(1, len(self) // wanted)
+        old = self._old[::step]
+        if self._base is not None:
+            for start in range(0, len(old), _BATCH):
+                yield from self._base.works(old[start : start + _BATCH])
+        for group in range(0, len(self._decided.begin), step):
+            yield self._group(group)[0]
+
+    def _group(self, group: int) -> Row:
+        decided, pool = self._decided, self._pool
+        members = decided.order[decided.begin[group] : decided.end[group]].tolist()
+        origins = {pool.source(record) for record in members if record >= pool.first_new}
+        if self._base is not None:
+            for record in members:
+                if record < pool.first_new:
+                    origins.update(self._base.origins_of(pool.base_rows[record]))
+        return _work_of(pool, members), origins
+
+
+def _outcome(decided: _Decided, base: Library | None, absorbed: list[int], *, count: int) -> Merged:
+    dead: dict[str, list[int]] = {}
+    for number, segment in enumerate(base.segments if base is not None else ()):
+        rows = [
+            row - segment.base
+            for row in decided.dead
+            if segment.base <= row < segment.base + segment.count
+        ]
+        if rows and number not in absorbed:
+            dead[segment.path.name] = sorted(rows)
+    return Merged(
+        count=count,
+        added=decided.added,
+        updated=decided.updated,
+        unchanged=decided.unchanged,
+        removed=decided.removed,
+        by_identifier=decided.clusters.by_identifier,
+        by_title=decided.clusters.by_title,
+        refused_identifier=decided.clusters.refused_identifier,
+        refused_title=decided.clusters.refused_title,
+        absorbed=tuple(base.segments[number].path.name for number in absorbed) if base else (),
+        dead=dead,
+    )

@@ -1,0 +1,133 @@
+"""Last stage of a build: sealed segments become a snapshot, and CURRENT names it."""
+
+from __future__ import annotations
+
+import datetime
+import logging
+import shutil
+from collections.abc import Iterable
+from pathlib import Path
+
+import msgspec
+import numpy as np
+
+from citewell import __version__
+from citewell.corpus.errors import LibraryError
+from citewell.corpus.layout import (
+    CURRENT,
+    MANIFEST,
+    Manifest,
+    SegmentUse,
+    current_snapshot,
+    dead_file,
+    digest,
+    file_digest,
+    read_manifest,
+    snapshot_id,
+)
+from citewell_corpus.segment_writer import flush, write_whole
+
+_log = logging.getLogger(__name__)
+
+
+class NewUse(msgspec.Struct, frozen=True):
+    """A segment of the snapshot to be: `dead` are all its dead rows, rising."""
+
+    id: str
+    count: int
+    record: str
+    dead: list[int]
+
+
+def now() -> str:
+    """This moment, ISO 8601, UTC, to the second."""
+    return datetime.datetime.now(datetime.UTC).replace(microsecond=0).isoformat()
+
+
+def publish(library: Path, manifest: Manifest, uses: Iterable[NewUse]) -> str:
+    """Write the snapshot and swap CURRENT to it by one rename; the new snapshot's id.
+
+    `manifest` comes without segments, number of works and date. Killed before the rename, the
+    library is as it was.
+    """
+    scratch = library / "staging" / "snapshot"
+    shutil.rmtree(scratch, ignore_errors=True)
+    scratch.mkdir(parents=True)
+    segments = []
+    for use in uses:
+        dead_hash = ""
+        if use.dead:
+            path = scratch / dead_file(use.id)
+            with path.open("wb") as stream:
+                np.save(stream, np.array(use.dead, "<i4"), allow_pickle=False)
+            flush(path)
+            dead_hash = file_digest(path)
+        segments.append(
+            SegmentUse(
+                id=use.id,
+                count=use.count,
+                dead=len(use.dead),
+                record=use.record,
+                dead_hash=dead_hash,
+            )
+        )
+    data = msgspec.json.format(
+        msgspec.json.encode(
+            msgspec.structs.replace(
+                manifest,
+                segments=tuple(segments),
+                works=sum(use.count - use.dead for use in segments),
+                created=now(),
+                citewell=__version__,
+            )
+        ),
+        indent=1,
+    )
+    snapshot = snapshot_id(next_number(library), data)
+    write_whole(scratch / MANIFEST, data)
+    (library / "snapshots").mkdir(exist_ok=True)
+    scratch.replace(library / "snapshots" / snapshot)
+    write_whole(library / CURRENT, f"{snapshot}\n".encode("ascii"))
+    return snapshot
+
+
+def next_number(library: Path) -> int:
+    """Number for the next snapshot and its segments: above every one in use."""
+    names = [
+        path.name
+        for folder in ("snapshots", "segments")
+        if (library / folder).is_dir()
+        for path in (library / folder).iterdir()
+    ]
+    numbers = [int(name[:6]) for name in names if name[:6].isdigit()]
+    return max(numbers, default=0) + 1
+
+
+def collect_garbage(library: Path) -> None:
+    """Delete snapshots but the current and the one before, and segments that neither uses.
+
+    The one before stays for readers that have it open. A file in use, on Windows, stays until the
+    next build.
+    """
+    snapshot = current_snapshot(library)
+    kept = {snapshot, read_manifest(library, snapshot).previous}
+    used: set[str] = set()
+    for name in kept - {""}:
+        try:
+            used.update(use.id for use in read_manifest(library, name).segments)
+        except LibraryError:
+            _log.warning("the snapshot %s cannot be read and is let go", name)
+            if name == snapshot:
+                return
+    for folder, names in (("snapshots", kept), ("segments", used)):
+        for path in (library / folder).glob("*"):
+            if path.name not in names:
+                shutil.rmtree(path, ignore_errors=True)
+
+
+def verify_record(folder: Path, expected: str) -> bool:
+    """True when the folder holds a sealed segment whose record has this hash."""
+    try:
+        return digest((folder / "segment.json").read_bytes()) == expected
+    except OSError:
+        return False

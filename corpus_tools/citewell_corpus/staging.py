@@ -1,0 +1,211 @@
+"""Records of one source on their way into a library, and the numbers that merging needs of each.
+
+The works go to a file of frames; only some hundred bytes of numbers per record stay in memory when
+the sources are merged, so that half a million records need about 100 MB.
+"""
+
+from __future__ import annotations
+
+import mmap
+import struct
+from array import array
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from citewell.corpus.keys import (
+    arxiv_number,
+    doi_number,
+    identity_numbers,
+    key_number,
+    title_number,
+)
+from citewell.model import Work
+from citewell.model.names import family_key
+from citewell.model.titles import title_key
+from citewell_corpus.trust import CURATED, family, is_preprint, is_preprint_doi, work_trust
+
+_LENGTH = struct.Struct("<I")
+
+KINDS = {"article": 1, "inproceedings": 2, "conference": 2, "incollection": 2, "inbook": 3}
+"""Kinds that are told apart when two records of one title meet; 0 for every other."""
+
+GENERIC = frozenset(
+    "abstract acknowledgments acknowledgements addendum afterword announcement announcements "
+    "bookreview bookreviews booksreceived callforpapers contents contributors copyright "
+    "corrections corrigendum discussion editorial editorialboard editorialnote editornote "
+    "editorsnote editorsintroduction epilogue errata erratum foreword frontmatter guesteditorial "
+    "guesteditorsintroduction index indexofauthors inmemoriam introduction invitedtalk "
+    "invitedtalks keynote keynotes letterfromtheeditor listofreviewers masthead message "
+    "messagefromthechairs news obituary opening openingremarks organization organizers overview "
+    "panel panels preface presidentialaddress prologue proceedings programcommittee remarks "
+    "report retraction review reviewers summary tableofcontents titlepage tutorial tutorials "
+    "tutorialabstracts welcome workshop".split()  # noqa: SIM905
+)
+_SHORT = 12
+_LONG = 24
+
+
+class KeyTable(msgspec.Struct):
+    """Numbers per record, one array element each; 0 stands for "has none"."""
+
+    doi: NDArray[np.int64]
+    arxiv: NDArray[np.int64]
+    title: NDArray[np.int64]
+    pages: NDArray[np.int64]
+    venue: NDArray[np.int64]
+    source: NDArray[np.int64]
+    """Family of the source."""
+    year: NDArray[np.int16]
+    kind: NDArray[np.int8]
+    trust: NDArray[np.int16]
+    flags: NDArray[np.int8]
+    names: NDArray[np.int64]
+    """Surnames of all records, one after the other."""
+    name_end: NDArray[np.int64]
+    ids: NDArray[np.int64]
+    """Identities of all records, one after the other."""
+    id_end: NDArray[np.int64]
+    offset: NDArray[np.int64]
+    """Where the record's frame begins."""
+
+    def __len__(self) -> int:
+        return len(self.offset)
+
+
+PREPRINT, CURATED_FLAG, GENERIC_FLAG, LONG_TITLE = 1, 2, 4, 8
+
+
+class KeyCollector:
+    """Gathers the numbers of works one by one."""
+
+    def __init__(self) -> None:
+        self._columns = {name: array("q") for name in KeyTable.__struct_fields__}
+
+    def add(self, work: Work, offset: int) -> None:
+        """Append one work, whose frame is at `offset`."""
+        add = {name: column.append for name, column in self._columns.items()}
+        doi = work.doi
+        key = title_key(work.title)
+        generic = key in GENERIC or len(key) <= _SHORT
+        add["doi"](0 if not doi or is_preprint_doi(doi) else doi_number(doi) or 0)
+        add["arxiv"](arxiv_number(work.arxiv) or 0 if work.arxiv else 0)
+        add["title"](title_number(work.title) or 0)
+        first, _, last = work.pages.partition("-")
+        add["pages"](key_number("pages", f"{first}-{last}") if work.pages else 0)
+        add["venue"](key_number("venue", _venue(work)) if _venue(work) else 0)
+        sources = sorted({family(origin.source) for origin in work.provenance})
+        add["source"](key_number("source", " ".join(sources)))
+        add["year"](work.year or 0)
+        add["kind"](KINDS.get(work.kind, 0))
+        add["trust"](work_trust(work))
+        flags = (
+            (PREPRINT if is_preprint(work) else 0)
+            | (CURATED_FLAG if work_trust(work) >= CURATED else 0)
+            | (GENERIC_FLAG if generic else 0)
+            | (LONG_TITLE if len(key) >= _LONG else 0)
+        )
+        add["flags"](flags)
+        for author in work.authors:
+            surname = family_key(author)
+            if surname:
+                add["names"](key_number("name", surname))
+        add["name_end"](len(self._columns["names"]))
+        for number in identity_numbers(work):
+            add["ids"](number)
+        add["id_end"](len(self._columns["ids"]))
+        add["offset"](offset)
+
+    def table(self) -> KeyTable:
+        """Everything added so far."""
+        narrow = {"year": np.int16, "kind": np.int8, "trust": np.int16, "flags": np.int8}
+        return KeyTable(
+            **{
+                name: np.frombuffer(column, np.int64).astype(narrow.get(name, np.int64))
+                for name, column in self._columns.items()
+            }
+        )
+
+
+def _venue(work: Work) -> str:
+    return title_key(work.venue or work.journal or work.booktitle)
+
+
+def concatenate(tables: Sequence[KeyTable]) -> KeyTable:
+    """One table of all records; `offset` stays that of each record's own file."""
+    joined = {
+        name: np.concatenate([getattr(table, name) for table in tables])
+        for name in KeyTable.__struct_fields__
+    }
+    for end, values in (("name_end", "names"), ("id_end", "ids")):
+        base = np.cumsum([0] + [len(getattr(table, values)) for table in tables[:-1]])
+        parts = [getattr(table, end) + add for table, add in zip(tables, base, strict=True)]
+        joined[end] = np.concatenate(parts)
+    return KeyTable(**joined)
+
+
+def save_table(table: KeyTable, path: Path) -> None:
+    """Write the table as an .npz."""
+    arrays = {name: getattr(table, name) for name in KeyTable.__struct_fields__}
+    with path.open("wb") as stream:
+        np.savez(stream, **arrays)
+
+
+def load_table(path: Path) -> KeyTable:
+    """Read what `save_table` wrote."""
+    with np.load(path, allow_pickle=False) as arrays:
+        return KeyTable(**{name: arrays[name] for name in KeyTable.__struct_fields__})
+
+
+class RecordWriter:
+    """Writes frames: length (4 bytes, little endian) and the MessagePack of a `Work`."""
+
+    def __init__(self, path: Path) -> None:
+        self._stream = path.open("wb")
+        self._encoder = msgspec.msgpack.Encoder()
+        self._offset = 0
+
+    def write(self, work: Work) -> int:
+        """Append a work; its offset."""
+        data = self._encoder.encode(work)
+        self._stream.write(_LENGTH.pack(len(data)))
+        self._stream.write(data)
+        offset = self._offset
+        self._offset += _LENGTH.size + len(data)
+        return offset
+
+    def close(self) -> None:
+        self._stream.close()
+
+
+class RecordFile:
+    """Reads frames by offset, memory-mapped."""
+
+    def __init__(self, path: Path) -> None:
+        self._decoder = msgspec.msgpack.Decoder(Work)
+        with path.open("rb") as stream:
+            size = path.stat().st_size
+            self._map = mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ) if size else None
+
+    def work(self, offset: int) -> Work:
+        """The work whose frame begins at `offset`."""
+        if self._map is None:
+            raise IndexError(offset)
+        (length,) = _LENGTH.unpack_from(self._map, offset)
+        begin = offset + _LENGTH.size
+        return self._decoder.decode(memoryview(self._map)[begin : begin + length])
+
+    def close(self) -> None:
+        if self._map is not None:
+            self._map.close()
+
+
+def table_of(works: Iterable[Work]) -> KeyTable:
+    """The numbers of works that lie in no file; `offset` is their position."""
+    collector = KeyCollector()
+    for position, work in enumerate(works):
+        collector.add(work, position)
+    return collector.table()

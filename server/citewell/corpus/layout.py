@@ -1,0 +1,231 @@
+"""The files of a library on disk, and the records that describe them.
+
+    <library>/
+        CURRENT                     id of the snapshot that counts, swapped by one rename
+        sources.json                what was added, kept by the builder
+        snapshots/<id>/             manifest.json, dead.<segment>.npy
+        segments/<id>/              segment.json, catalogue.sqlite, columns, one folder per index
+        staging/                    a build that is not finished
+
+Nothing under `snapshots` and `segments` changes once CURRENT names it. The id of a snapshot ends
+with the hash of its manifest, the manifest holds the hash of every `segment.json`, and that holds
+the hash and size of every file: from CURRENT down, a damaged file can be told from a whole one.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from pathlib import Path
+from typing import Any, TypeVar
+
+import msgspec
+import platformdirs
+
+from citewell.corpus.errors import library_error
+
+FORMAT = 1
+"""Version of this layout; a library of another version is refused."""
+
+CURRENT = "CURRENT"
+SOURCES = "sources.json"
+MANIFEST = "manifest.json"
+SEGMENT = "segment.json"
+CATALOGUE = "catalogue.sqlite"
+YEARS = "year.npy"
+CITATIONS = "citations.npy"
+
+_MAX_RECORD = 64 << 20
+_SNAPSHOT = re.compile(r"\d{6,}-[0-9a-f]{16}")
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
+
+
+class FileRecord(msgspec.Struct, frozen=True):
+    """Size in bytes and hex BLAKE2b (16 bytes) of one file of a segment."""
+
+    size: int
+    blake2b: str
+
+
+class SegmentRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """`segment.json`: written last, when every other file of the segment is in place."""
+
+    kind: str = "citewell-segment"
+    format: int = FORMAT
+    id: str
+    count: int
+    indexes: dict[str, dict[str, Any]] = msgspec.field(default_factory=dict)
+    """Index name to its builder's fingerprint."""
+    origins: tuple[str, ...] = ()
+    """Sources (keys of sources.json) whose records are in the segment."""
+    files: dict[str, FileRecord]
+    """Every other file of the segment, by its relative POSIX path."""
+
+
+class SegmentUse(msgspec.Struct, frozen=True, kw_only=True):
+    """One segment in a snapshot."""
+
+    id: str
+    count: int
+    dead: int = 0
+    """Number of rows superseded or removed; listed in `dead.<id>.npy` of the snapshot."""
+    record: str
+    """Hash of its segment.json."""
+    dead_hash: str = ""
+
+
+class SourceUse(msgspec.Struct, frozen=True, kw_only=True):
+    """What one source gave to a snapshot."""
+
+    path: str
+    format: str
+    fingerprint: str
+    records: int = 0
+    """Records read."""
+    bad: int = 0
+    """Records left out because they could not be read."""
+    skipped: int = 0
+    """Records left out on purpose: proceedings volumes, front matter."""
+
+
+class Manifest(msgspec.Struct, frozen=True, kw_only=True):
+    """`manifest.json`: one snapshot of a library."""
+
+    kind: str = "citewell-library"
+    format: int = FORMAT
+    citewell: str = ""
+    """Version of Citewell that built it."""
+    created: str = ""
+    """ISO 8601, UTC."""
+    works: int = 0
+    """Live works in all segments."""
+    merged: int = 0
+    """Records that were merged into another one, over the life of the library."""
+    titles: int = 0
+    """Distinct normalised titles among the live works, when counted (full builds); else 0."""
+    segments: tuple[SegmentUse, ...] = ()
+    sources: dict[str, SourceUse] = msgspec.field(default_factory=dict)
+    indexes: dict[str, dict[str, Any]] = msgspec.field(default_factory=dict)
+    previous: str = ""
+    """Snapshot that this one replaced."""
+
+
+def default_libraries_dir() -> Path:
+    """Folder for libraries when the settings name none: the user's data folder."""
+    return platformdirs.user_data_path("citewell", appauthor=False) / "libraries"
+
+
+def library_path(folder: Path | None, name: str) -> Path:
+    """Folder of the library `name`; raises `LibraryError` for a name that is no plain file name."""
+    if not _NAME.fullmatch(name):
+        raise library_error("library-name", f"{name!r} cannot be the name of a library.")
+    return (folder or default_libraries_dir()) / name
+
+
+def digest(data: bytes) -> str:
+    """Hex BLAKE2b of 16 bytes, the hash used for every file of a library."""
+    return hashlib.blake2b(data, digest_size=16).hexdigest()
+
+
+def file_digest(path: Path) -> str:
+    """The same for a file of any size."""
+    state = hashlib.blake2b(digest_size=16)
+    with path.open("rb") as stream:
+        while block := stream.read(1 << 20):
+            state.update(block)
+    return state.hexdigest()
+
+
+def snapshot_id(number: int, manifest: bytes) -> str:
+    """Id of the snapshot with this manifest: a rising number and the manifest's hash."""
+    return f"{number:06d}-{digest(manifest)[:16]}"
+
+
+def dead_file(segment: str) -> str:
+    """Name of the file with the dead rows of a segment (int32, sorted)."""
+    return f"dead.{segment}.npy"
+
+
+def is_library(path: Path) -> bool:
+    """True for a folder that holds a library, whole or not."""
+    return (path / CURRENT).is_file()
+
+
+def current_snapshot(library: Path) -> str:
+    """Id in CURRENT. Raises `LibraryError`: missing, foreign, corrupt or unreadable."""
+    if not library.is_dir():
+        raise library_error("library-missing", "There is no library in this folder.", library)
+    try:
+        data = _read_bounded(library / CURRENT, 256)
+    except FileNotFoundError:
+        names = {entry.name for entry in library.iterdir()}
+        if names <= {SOURCES, "snapshots", "segments", "staging", "lock"}:
+            raise library_error(
+                "library-missing", "The library in this folder is not built yet.", library
+            ) from None
+        raise library_error("library-foreign", "This folder is not a library.", library) from None
+    snapshot = data.decode("ascii", "replace").strip()
+    if not _SNAPSHOT.fullmatch(snapshot):
+        raise library_error("library-corrupt", "CURRENT does not name a snapshot.", library)
+    return snapshot
+
+
+def read_manifest(library: Path, snapshot: str) -> Manifest:
+    """The manifest of a snapshot, checked against the hash in the snapshot's id."""
+    path = library / "snapshots" / snapshot / MANIFEST
+    try:
+        data = _read_bounded(path, _MAX_RECORD)
+    except FileNotFoundError:
+        raise library_error("library-corrupt", "The manifest is missing.", path) from None
+    if digest(data)[:16] != snapshot.rpartition("-")[2]:
+        raise library_error("library-corrupt", "The manifest was changed or cut.", path)
+    return _decode(data, Manifest, path, "citewell-library")
+
+
+def read_segment_record(folder: Path, expected: str) -> SegmentRecord:
+    """`segment.json` of a segment, checked against the hash that the manifest gives."""
+    path = folder / SEGMENT
+    try:
+        data = _read_bounded(path, _MAX_RECORD)
+    except FileNotFoundError:
+        raise library_error("library-corrupt", "The segment's record is missing.", path) from None
+    if digest(data) != expected:
+        raise library_error("library-corrupt", "The segment's record was changed or cut.", path)
+    return _decode(data, SegmentRecord, path, "citewell-segment")
+
+
+_Record = TypeVar("_Record", Manifest, SegmentRecord)
+
+
+def _decode(data: bytes, kind: type[_Record], path: Path, name: str) -> _Record:
+    try:
+        head = msgspec.json.decode(data)
+    except msgspec.DecodeError:
+        raise library_error("library-corrupt", "The record is not valid JSON.", path) from None
+    if not isinstance(head, dict) or head.get("kind") != name:
+        raise library_error("library-foreign", "This is not a record of a library.", path)
+    version = head.get("format")
+    if not isinstance(version, int):
+        raise library_error("library-corrupt", "The record has no format version.", path)
+    if version != FORMAT:
+        code = "library-newer" if version > FORMAT else "library-older"
+        message = f"The library has format {version}, this Citewell reads {FORMAT}."
+        raise library_error(code, message, path)
+    try:
+        return msgspec.convert(head, kind)
+    except msgspec.ValidationError as error:
+        raise library_error("library-corrupt", f"The record is wrong: {error}.", path) from None
+
+
+def _read_bounded(path: Path, limit: int) -> bytes:
+    try:
+        with path.open("rb") as stream:
+            data = stream.read(limit + 1)
+    except FileNotFoundError:
+        raise
+    except OSError as error:
+        message = f"The file cannot be read: {error.strerror or error}."
+        raise library_error("library-unreadable", message, path) from None
+    if len(data) > limit:
+        raise library_error("library-corrupt", "The file is far too large.", path)
+    return data

@@ -1,0 +1,273 @@
+"""A library of papers, opened for reading."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
+from pathlib import Path
+from types import TracebackType
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from citewell.corpus import keys
+from citewell.corpus.contract import SegmentView
+from citewell.corpus.errors import LibraryError, library_error
+from citewell.corpus.layout import Manifest, current_snapshot, read_manifest
+from citewell.corpus.segment import Segment
+from citewell.model import Problem, Work
+from citewell.model.ids import arxiv_id, normalise_doi
+from citewell.model.titles import title_key
+
+
+class Columns(NamedTuple):
+    """One value per row of the whole library, dead rows included."""
+
+    year: NDArray[np.int16]
+    """0 where unknown."""
+    citations: NDArray[np.int32]
+    """-1 where unknown."""
+
+
+class Library:
+    """One snapshot of a library. Immutable; safe for many threads and many processes.
+
+    Rows are numbered through all segments, dead ones included, in the order of the segments. A
+    build that ends while the library is open changes nothing here: open it again to see it.
+    """
+
+    def __init__(self, path: Path, snapshot: str, manifest: Manifest) -> None:
+        self.path = path
+        self.snapshot = snapshot
+        self.manifest = manifest
+        self._segments: list[Segment] = []
+        base = 0
+        try:
+            for use in manifest.segments:
+                self._segments.append(Segment(path, snapshot, use, base))
+                base += use.count
+        except LibraryError:
+            self.close()
+            raise
+        self.rows = base
+        """Number of rows, dead ones included."""
+        self._bases = np.array([segment.base for segment in self._segments] + [base], np.int64)
+        self.segments: tuple[SegmentView, ...] = tuple(s.view() for s in self._segments)
+
+    @classmethod
+    def open(cls, path: Path) -> Library:
+        """Open the current snapshot after a quick check of sizes, headers, counts and hashes.
+
+        Raises `LibraryError` with the code library-missing, -corrupt, -foreign, -newer, -older or
+        -unreadable, each with its cure. Nothing of a library that fails is used.
+        """
+        path = Path(path)
+        snapshot = current_snapshot(path)
+        while True:
+            try:
+                return cls(path, snapshot, read_manifest(path, snapshot))
+            except LibraryError:
+                # A build may have replaced the snapshot, and its files, since CURRENT was read.
+                newer = current_snapshot(path)
+                if newer == snapshot:
+                    raise
+                snapshot = newer
+
+    def __len__(self) -> int:
+        return self.manifest.works
+
+    def __enter__(self) -> Library:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the files; later calls raise `LibraryError`."""
+        for segment in self._segments:
+            segment.catalogue.close()
+
+    def is_stale(self) -> bool:
+        """True when a newer snapshot has been published since this one was opened."""
+        try:
+            return current_snapshot(self.path) != self.snapshot
+        except LibraryError:
+            return True
+
+    def works(self, rows: Iterable[int]) -> list[Work]:
+        """The works in these rows, in the order asked. Raises `IndexError` for a row not there."""
+        wanted = [int(row) for row in rows]
+        by_segment: dict[int, list[int]] = {}
+        for row in wanted:
+            by_segment.setdefault(self._segment_of(row), []).append(row)
+        found: dict[int, Work] = {}
+        for number, members in by_segment.items():
+            segment = self._segments[number]
+            works = segment.catalogue.works(row - segment.base for row in members)
+            found.update((row + segment.base, work) for row, work in works.items())
+        try:
+            return [found[row] for row in wanted]
+        except KeyError as error:
+            message = f"Row {error.args[0]} is missing in the catalogue."
+            raise library_error("library-corrupt", message, self.path) from None
+
+    def work(self, identifier: str) -> Work | None:
+        """The work with this id, or into which a record with this id was merged."""
+        row = int(self.rows_of([identifier])[0])
+        return None if row < 0 else self.works([row])[0]
+
+    def rows_of(self, ids: Sequence[str]) -> NDArray[np.int64]:
+        """Row of each id, -1 where there is none; shape (len(ids),).
+
+        An id may be a work's own, that of a record merged into it, or the bare identifier that the
+        source itself uses ("2020.acl-main.1" for "acl:2020.acl-main.1"); "acl:..." also finds a
+        record of another source that points into the ACL Anthology.
+        """
+        numbers = {identifier: keys.id_number(identifier) for identifier in ids}
+        live = self._live_rows(list(set(numbers.values())))
+        candidates = sorted({row for rows in live.values() for row in rows})
+        works = dict(zip(candidates, self.works(candidates), strict=True))
+        result = np.full(len(ids), -1, np.int64)
+        for place, identifier in enumerate(ids):
+            rows = live.get(numbers[identifier], [])
+            exact = [row for row in rows if identifier in (works[row].id, *works[row].same_as)]
+            loose = [row for row in rows if _answers_to(works[row], identifier)]
+            if exact or loose:
+                result[place] = (exact or loose)[0]
+        return result
+
+    def lookup(
+        self, *, doi: str = "", arxiv: str = "", title: str = "", bibkey: str = ""
+    ) -> list[Work]:
+        """Live works that match the first of the given keys that matches any.
+
+        DOI and arXiv id in any spelling; a title by its normalised form; a bibkey exactly, as the
+        source or one of the merged records uses it.
+        """
+        asked = (
+            (keys.doi_number(doi) if doi else None, lambda w: _same_doi(w, doi)),
+            (keys.arxiv_number(arxiv) if arxiv else None, lambda w: _same_arxiv(w, arxiv)),
+            (keys.title_number(title) if title else None, lambda w: _same_title(w, title)),
+            (keys.bibkey_number(bibkey) if bibkey else None, lambda w: w.bibkey == bibkey),
+            (keys.id_number(bibkey) if bibkey else None, lambda w: _has_source_id(w, bibkey)),
+        )
+        for number, matches in asked:
+            if number is None:
+                continue
+            rows = self._live_rows([number]).get(number, [])
+            found = [work for work in self.works(rows) if matches(work)]
+            if found:
+                return found
+        return []
+
+    def by_title_rows(self, title: str) -> list[int]:
+        """Live rows whose normalised title is that of `title`."""
+        number = keys.title_number(title)
+        if number is None:
+            return []
+        rows = self._live_rows([number]).get(number, [])
+        return [
+            row
+            for row, work in zip(rows, self.works(rows), strict=True)
+            if _same_title(work, title)
+        ]
+
+    def key_rows(self, numbers: Sequence[int]) -> dict[int, list[int]]:
+        """Live rows per key number (see `keys`); the caller checks the works for collisions."""
+        return self._live_rows(list(dict.fromkeys(numbers)))
+
+    def iter_works(self) -> Iterator[Work]:
+        """Every live work, in row order."""
+        for _, work in self.iter_rows():
+            yield work
+
+    def iter_rows(self) -> Iterator[tuple[int, Work]]:
+        """Every live row with its work, in row order."""
+        for segment in self._segments:
+            for row, work in segment.catalogue.iterate():
+                if segment.is_live(row):
+                    yield row + segment.base, work
+
+    def columns(self) -> Columns:
+        """Year and citation count of every row; memory-mapped when there is one segment."""
+        return self._columns
+
+    @cached_property
+    def _columns(self) -> Columns:
+        if len(self._segments) == 1:
+            return Columns(self._segments[0].years, self._segments[0].citations)
+        years = [segment.years for segment in self._segments]
+        citations = [segment.citations for segment in self._segments]
+        return Columns(
+            np.concatenate(years) if years else np.empty(0, np.int16),
+            np.concatenate(citations) if citations else np.empty(0, np.int32),
+        )
+
+    def origins_of(self, row: int) -> tuple[str, ...]:
+        """Added sources whose records make up the work in this row."""
+        segment = self._segments[self._segment_of(row)]
+        return segment.catalogue.origins_of(row - segment.base)
+
+    def origin_table(self, segments: Iterable[int]) -> dict[int, tuple[str, ...]]:
+        """The same for every row of the segments with these numbers."""
+        table: dict[int, tuple[str, ...]] = {}
+        for segment in (self._segments[number] for number in segments):
+            found = segment.catalogue.origins(segment.record.origins)
+            for source, rows in found.items():
+                for row in rows:
+                    table[row + segment.base] = (*table.get(row + segment.base, ()), source)
+        return table
+
+    def rows_from(self, source: str) -> list[int]:
+        """Live rows that hold a record of this added source."""
+        rows = []
+        for segment in self._segments:
+            found = segment.catalogue.origins([source]).get(source, [])
+            rows += [row + segment.base for row in found if segment.is_live(row)]
+        return rows
+
+    def verify(self) -> list[Problem]:
+        """Hash every file of the snapshot; empty when all is as it was built. Slow: reads all."""
+        return [problem for segment in self._segments for problem in segment.verify()]
+
+    def _segment_of(self, row: int) -> int:
+        if not 0 <= row < self.rows:
+            raise IndexError(f"row {row} of {self.rows}")
+        return int(np.searchsorted(self._bases, row, side="right")) - 1
+
+    def _live_rows(self, numbers: Sequence[int]) -> dict[int, list[int]]:
+        found: dict[int, list[int]] = {}
+        for segment in self._segments:
+            for number, rows in segment.catalogue.rows(numbers).items():
+                live = [row + segment.base for row in sorted(rows) if segment.is_live(row)]
+                if live:
+                    found.setdefault(number, []).extend(live)
+        return found
+
+
+def _has_source_id(work: Work, identifier: str) -> bool:
+    return any(origin.source_id == identifier for origin in work.provenance)
+
+
+def _answers_to(work: Work, identifier: str) -> bool:
+    if _has_source_id(work, identifier):
+        return True
+    return keys.id_number(identifier) in keys.identity_numbers(work)
+
+
+def _same_doi(work: Work, doi: str) -> bool:
+    return bool(work.doi) and normalise_doi(work.doi) == normalise_doi(doi)
+
+
+def _same_arxiv(work: Work, arxiv: str) -> bool:
+    return bool(work.arxiv) and arxiv_id(work.arxiv) == arxiv_id(arxiv)
+
+
+def _same_title(work: Work, title: str) -> bool:
+    return title_key(work.title) == title_key(title)

@@ -1,0 +1,115 @@
+"""One opened segment: its record checked, its catalogue and columns ready."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from citewell.corpus.catalogue import Catalogue
+from citewell.corpus.contract import SegmentView
+from citewell.corpus.errors import library_error
+from citewell.corpus.layout import (
+    CATALOGUE,
+    CITATIONS,
+    YEARS,
+    SegmentRecord,
+    SegmentUse,
+    dead_file,
+    file_digest,
+    read_segment_record,
+)
+from citewell.model import Problem
+
+
+class Segment:
+    """A segment of an open library."""
+
+    def __init__(self, library: Path, snapshot: str, use: SegmentUse, base: int) -> None:
+        """Check sizes, headers and counts, and open; raises `LibraryError` on any mismatch."""
+        self.id = use.id
+        self.path = library / "segments" / use.id
+        self.base = base
+        self.count = use.count
+        self.record: SegmentRecord = read_segment_record(self.path, use.record)
+        if self.record.id != use.id or self.record.count != use.count:
+            raise library_error(
+                "library-corrupt", "The segment is not the one that the manifest names.", self.path
+            )
+        self._check_sizes()
+        self.years: NDArray[np.int16] = self._column(YEARS, "<i2")
+        self.citations: NDArray[np.int32] = self._column(CITATIONS, "<i4")
+        self.dead = _read_dead(library / "snapshots" / snapshot / dead_file(use.id), use)
+        self.catalogue = Catalogue(self.path / CATALOGUE, use.count)
+
+    def view(self) -> SegmentView:
+        """What a retriever sees."""
+        return SegmentView(path=self.path, base=self.base, count=self.count, dead=self.dead)
+
+    def is_live(self, row: int) -> bool:
+        """True unless the row (of this segment) was superseded or removed."""
+        return 0 <= row < self.count and (self.dead is None or not self.dead[row])
+
+    def verify(self) -> list[Problem]:
+        """Hash every file: one problem per file that is not as it was built."""
+        problems = []
+        for name, file in self.record.files.items():
+            path = self.path / name
+            if file_digest(path) != file.blake2b:
+                error = library_error("library-corrupt", "The file was changed.", path)
+                problems.append(error.problem)
+        return problems
+
+    def _check_sizes(self) -> None:
+        for name, file in self.record.files.items():
+            path = self.path / name
+            if path.is_absolute() and not path.is_relative_to(self.path):
+                raise library_error("library-corrupt", "A file lies outside its segment.", path)
+            try:
+                size = path.stat().st_size
+            except FileNotFoundError:
+                raise library_error("library-corrupt", "A file is missing.", path) from None
+            except OSError as error:
+                message = f"A file cannot be read: {error.strerror or error}."
+                raise library_error("library-unreadable", message, path) from None
+            if size != file.size:
+                message = f"The file has {size} bytes in place of {file.size}."
+                raise library_error("library-corrupt", message, path)
+
+    def _column(self, name: str, kind: str) -> NDArray[Any]:
+        path = self.path / name
+        column = _load(path, mapped=self.count > 0)
+        if column.dtype != np.dtype(kind) or column.shape != (self.count,):
+            raise library_error("library-corrupt", "A column does not fit its segment.", path)
+        return column
+
+
+def _load(path: Path, *, mapped: bool) -> NDArray[Any]:
+    try:
+        array = np.load(path, mmap_mode="r" if mapped else None, allow_pickle=False)
+    except FileNotFoundError:
+        raise library_error("library-corrupt", "A file is missing.", path) from None
+    except (OSError, ValueError) as error:
+        message = f"A file cannot be read: {error}."
+        raise library_error("library-corrupt", message, path) from None
+    if not isinstance(array, np.ndarray):
+        raise library_error("library-corrupt", "The file is not an array.", path)
+    return array
+
+
+def _read_dead(path: Path, use: SegmentUse) -> NDArray[np.bool_] | None:
+    if not use.dead:
+        return None
+    rows = _load(path, mapped=False)
+    if file_digest(path) != use.dead_hash:
+        raise library_error("library-corrupt", "The list of removed papers was changed.", path)
+    if rows.dtype != np.dtype("<i4") or rows.shape != (use.dead,):
+        raise library_error("library-corrupt", "The list of removed papers is wrong.", path)
+    dead = np.zeros(use.count, dtype=np.bool_)
+    if rows.min() < 0 or rows.max() >= use.count:
+        raise library_error("library-corrupt", "The list of removed papers is wrong.", path)
+    dead[rows] = True
+    dead.setflags(write=False)
+    return dead

@@ -1,0 +1,121 @@
+"""The YAML block at the head of a Markdown document, read for what Citewell needs, with ranges.
+
+Only the small part of YAML that front matter uses for titles and bibliographies is read; the rest
+is passed over. No YAML library keeps the ranges that edits need.
+"""
+
+from __future__ import annotations
+
+import re
+
+import msgspec
+
+from citewell.model.document import Span
+
+_FENCE = re.compile(r"---[ \t]*\r?\n")
+_CLOSE = re.compile(r"^(?:---|\.\.\.)[ \t]*\r?$", re.MULTILINE)
+_KEY = re.compile(r"^(?P<key>[A-Za-z_][\w-]*)[ \t]*:(?=[ \t\r\n]|$)[ \t]*", re.MULTILINE)
+_BLOCK = re.compile(r"[|>][+-]?\d?[ \t]*(?:#[^\n]*)?\r?\n")
+_ITEM = re.compile(r"^[ \t]*-[ \t]+", re.MULTILINE)
+_TEXT = re.compile(r""""(?:[^"\\\n]|\\.)*"|'(?:[^'\n]|'')*'|[^\s#\[\],"'][^\n#\[\],]*""")
+_LINE_TEXT = re.compile(r""""(?:[^"\\]|\\.)*"|'(?:[^']|'')*'|[^\s"'][^\n]*""")
+_COMMENT = re.compile(r"(?:^|(?<=\s))#[^\n]*")
+
+
+class FrontMatter(msgspec.Struct, frozen=True):
+    """The parts of a YAML block that matter for citing."""
+
+    span: Span
+    """Contents between the two `---` lines."""
+    title: str = ""
+    abstract: str = ""
+    bibliographies: tuple[tuple[str, Span], ...] = ()
+    """Files as written, with the range of the name without quotes."""
+    bibliography_key: Span | None = None
+    """The whole `bibliography:` entry, to which a file can be added."""
+
+
+def front_matter_span(text: str) -> tuple[Span, int] | None:
+    """The contents of the block and the place after it; None when there is no closed block."""
+    start = 1 if text.startswith("\ufeff") else 0
+    opening = _FENCE.match(text, start)
+    if opening is None:
+        return None
+    closing = _CLOSE.search(text, opening.end())
+    if closing is None:
+        return None
+    return Span(opening.end(), closing.start()), closing.end()
+
+
+def read_front_matter(text: str, span: Span) -> FrontMatter:
+    """Read the YAML between the offsets of `span`; broken YAML gives what can be read of it."""
+    title = abstract = ""
+    files: list[tuple[str, Span]] = []
+    entry: Span | None = None
+    keys = list(_KEY.finditer(text, span.start, span.end))
+    for number, match in enumerate(keys):
+        end = keys[number + 1].start() if number + 1 < len(keys) else span.end
+        key = match["key"].lower()
+        if key == "title":
+            title = title or _scalar(text, match.end(), end)
+        elif key == "abstract":
+            abstract = abstract or _scalar(text, match.end(), end)
+        elif key == "bibliography":
+            files += _list(text, match.end(), end)
+            entry = Span(match.start(), end)
+    return FrontMatter(span, title, abstract, tuple(files), entry)
+
+
+def _scalar(text: str, start: int, end: int) -> str:
+    block = _BLOCK.match(text, start, end)
+    if block is not None:
+        return " ".join(text[block.end() : end].split())
+    match = _LINE_TEXT.match(text, start, end)
+    if match is None:
+        return ""
+    value = match[0]
+    if value[0] not in "\"'":  # a plain scalar may go on in indented lines
+        value = _COMMENT.sub("", text[start:end])
+    return " ".join(_unquote(value.strip()).split())
+
+
+def _unquote(value: str) -> str:
+    if len(value) >= 2 and value[0] == value[-1] == '"':
+        return re.sub(r'\\(["\\/])', r"\1", value[1:-1])
+    if len(value) >= 2 and value[0] == value[-1] == "'":
+        return value[1:-1].replace("''", "'")
+    return value
+
+
+def _list(text: str, start: int, end: int) -> list[tuple[str, Span]]:
+    """Names in `refs.bib`, `[a.bib, "b.bib"]` or a list of `- a.bib` lines."""
+    found: list[tuple[str, Span]] = []
+    if text[start:end].lstrip().startswith("-"):
+        for item in _ITEM.finditer(text, start, end):
+            line_end = text.find("\n", item.end(), end)
+            found += _names(text, item.end(), line_end if line_end >= 0 else end)[:1]
+        return found
+    return _names(text, start, end)
+
+
+def _names(text: str, start: int, end: int) -> list[tuple[str, Span]]:
+    found: list[tuple[str, Span]] = []
+    position = start
+    while position < end:
+        char = text[position]
+        if char == "#" and (position == start or text[position - 1].isspace()):
+            line_end = text.find("\n", position, end)
+            position = line_end if line_end >= 0 else end
+            continue
+        match = _TEXT.match(text, position, end)
+        if match is None:
+            position += 1
+            continue
+        position = match.end()
+        raw = match[0].rstrip()
+        quoted = len(raw) >= 2 and raw[0] in "\"'"
+        name = _unquote(raw)
+        if name:
+            place = match.start() + quoted
+            found.append((name, Span(place, place + len(raw) - 2 * quoted)))
+    return found

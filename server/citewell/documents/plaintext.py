@@ -22,24 +22,26 @@ _TOKEN = re.compile(
     r"\\([A-Za-z@]+)[ \t]*\n?[ \t]*|\\(.|\n|$)|%[^\n]*(?:\n[ \t]*)?|[{}$~&]|---?|``|''", re.DOTALL
 )
 _LETTER = re.compile(r"\s*(?:\{\s*(\\?[A-Za-zı]*)\s*\}|(\\[ij](?![A-Za-z]))\s?|([A-Za-z]))")
-_SPACES = re.compile(r"[ \t\r\f\v\u00a0]+|(?<!\n)\n(?!\n)")
 _BREAKS = re.compile(r"[ \t]*\n[ \t]*\n\s*")
 _OPTION = re.compile(r"\s*\[[^\[\]{}]{0,200}(?:\{[^{}]{0,200}\}[^\[\]{}]{0,200}){0,4}\]")
 _PUNCTUATION = {"---": "—", "--": "–", "``": '"', "''": '"', "~": " ", "&": " ", "$": ""}
-_SCRIPTS = frozenset(("text", "textrm", "mathrm", "mathbf"))
+_GAP = "\ue002"
+"""Where something was left out: no space stays between it and the punctuation that follows."""
+_CLOSED_GAP = re.compile(r"\s*\ue002\s*(?=[,.;:?!)\]])")
 
 
 def latex_to_text(text: str) -> str:
     """The prose of a piece of LaTeX, broken or not; blank lines stay as "\\n\\n"."""
     if not any(c in text for c in "\\{}$~%&`'-"):
         return squeeze_paragraphs(text)
-    return squeeze_paragraphs("".join(_Stripper(text).pieces()))
+    plain = _CLOSED_GAP.sub("", "".join(_Stripper(text).pieces())).replace(_GAP, "")
+    return squeeze_paragraphs(plain)
 
 
 def squeeze_paragraphs(text: str) -> str:
     """White space made single spaces; blank lines kept as one."""
-    marked = _BREAKS.sub("\n\n", text.replace("\r\n", "\n"))
-    return _SPACES.sub(" ", marked).strip()
+    paragraphs = _BREAKS.split(text.replace("\r", " "))
+    return "\n\n".join(filter(None, (" ".join(p.split()) for p in paragraphs)))
 
 
 class _Stripper:
@@ -96,12 +98,20 @@ class _Stripper:
         if name in ("begin", "end"):
             return self._environment(name_end, end)
         if name in DROPPED or name in FIRST_DROPPED:
-            return "", self._skip(name_end, DROPPED.get(name, 1), end)
-        arguments = text.startswith(("{", "*{", "["), name_end)
-        if name in DECLARATIONS or arguments:
-            # A command with arguments is its arguments; without, its name says something.
-            return "", self._options(name_end) if arguments else end
-        return name + (" " if end > name_end and text[end : end + 1].isalnum() else ""), end
+            return _GAP if DROPPED.get(name) else "", self._skip(
+                name_end, DROPPED.get(name, 1), end
+            )
+        return self._other(name, name_end, end)
+
+    def _other(self, name: str, name_end: int, end: int) -> tuple[str, int]:
+        """A command of which nothing is known: its arguments, or else its name, say something."""
+        text = self.text
+        if text.startswith("{}", name_end):
+            return ("" if name in DECLARATIONS else name), name_end + 2
+        if text.startswith(("{", "*{", "["), name_end):
+            return "", self._options(name_end)
+        gap = " " if end > name_end or text.startswith("\\", end) else ""
+        return ("" if name in DECLARATIONS else name + gap), end
 
     def _environment(self, name_end: int, default: int) -> tuple[str, int]:
         group = self.arguments.argument(name_end, 100)

@@ -1,0 +1,263 @@
+"""What surrounds a placeholder, as plain prose: the input of every retriever and ranker."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
+from typing import Protocol, TypeVar
+
+import msgspec
+
+from citewell.documents.markdown_text import markdown_to_text
+from citewell.documents.plaintext import latex_to_text
+from citewell.documents.sentences import split_sentences
+from citewell.model.document import Document, Format, Placeholder, Span
+from citewell.model.query import MARK, OTHER, CitingPaper, Query
+
+_TARGET = "\ue000"
+_OTHER = "\ue001"
+_BACK = 6_000
+_AHEAD = 3_000
+SENTENCES_BEFORE = 3
+SENTENCES_AFTER = 1
+
+_CONTAINER = re.compile(
+    r"\\(?:footnote|footnotetext|tablefootnote|thanks|caption|captionof\{\w+\}|subcaption|sidenote|"
+    r"marginnote|endnote)\*?(?:\[[^\[\]]{0,300}\])?\{"
+)
+_FLOAT_BEGIN = re.compile(
+    r"\\begin\{(figure|table|algorithm|algorithmic|wrapfigure|wraptable|subfigure|subtable|sidewaystable|"
+    r"sidewaysfigure|SCfigure|longtable|tabular|tabularx|tikzpicture|listing)(\*?)\}"
+)
+_RUN_IN = re.compile(r"\\(?:sub)?paragraph")
+"""Headings in the line, which begin no new subject."""
+_BRACES = re.compile(r"\\.|[{}]|%[^\n]*", re.DOTALL)
+
+
+class Context(msgspec.Struct, frozen=True):
+    """The prose around a place in a document."""
+
+    sentence: str = ""
+    """The sentence, with `[CITATION]` at the place and `[OTHER]` for other citations."""
+    before: tuple[str, ...] = ()
+    after: tuple[str, ...] = ()
+    section: str = ""
+    """The headings above the place, the highest first: "Method > Training"."""
+
+
+def query_for(
+    document: Document,
+    placeholder: Placeholder,
+    *,
+    paper: CitingPaper | None = None,
+    root_document: Document | None = None,
+) -> Query:
+    """The query that a placeholder asks: its own words and all that surrounds it.
+
+    `paper` says what is known of the whole paper; without it title and abstract come from
+    `root_document`, or from the document itself.
+    """
+    context = _context(document, placeholder.span)
+    if paper is None:
+        root = root_document or document
+        paper = CitingPaper(title=root.title, abstract=root.abstract)
+    return Query(
+        text=placeholder.query,
+        sentence=context.sentence,
+        before=context.before,
+        after=context.after,
+        section=context.section,
+        paper=paper,
+    )
+
+
+def context_at(document: Document, offset: int) -> Context:
+    """The prose around a plain offset; a citation or placeholder there becomes `[CITATION]`."""
+    offset = max(0, min(offset, len(document.text)))
+    spans = [p.span for p in document.placeholders] + [c.span for c in document.citations]
+    for span in spans:
+        if offset in span:
+            return _context(document, span)
+    return _context(document, Span(offset, offset))
+
+
+def section_at(document: Document, offset: int) -> str:
+    """The path of headings above an offset, the highest first, joined by " > "."""
+    path: list[tuple[int, str]] = []
+    for heading in document.headings:
+        if heading.span.start > offset:
+            break
+        while path and path[-1][0] >= heading.level:
+            path.pop()
+        path.append((heading.level, heading.title))
+    return " > ".join(title for _, title in path if title)
+
+
+def _context(document: Document, target: Span) -> Context:
+    window, outside = _window(document, target)
+    section = section_at(document, target.start)
+    head, mark, tail = _prose(document, window, target).partition(_TARGET)
+    if not mark:
+        return Context(section=section)
+    paragraph, _, _ = tail.partition("\n\n")
+    sentences = split_sentences(head + mark + paragraph)
+    place = next(i for i, sentence in enumerate(sentences) if _TARGET in sentence)
+    before = [_neighbour(s) for s in sentences[:place]]
+    after = [_neighbour(s) for s in sentences[place + 1 :]]
+    if outside is not None and len(before) < SENTENCES_BEFORE:
+        # A footnote follows on what was said before it.
+        prior = split_sentences(_prose(document, outside, None))
+        before = [_neighbour(s) for s in prior] + before
+    return Context(
+        sentence=sentences[place].replace(_TARGET, MARK).replace(_OTHER, OTHER),
+        before=tuple(s for s in before if s)[-SENTENCES_BEFORE:],
+        after=tuple(s for s in after if s)[:SENTENCES_AFTER],
+        section=section,
+    )
+
+
+def _neighbour(sentence: str) -> str:
+    return " ".join(sentence.replace(_OTHER, "").split())
+
+
+def _window(document: Document, target: Span) -> tuple[Span, Span | None]:
+    """The stretch to read around the target, and for a note the stretch before it."""
+    text = document.text
+    low = max(0, target.start - _BACK)
+    high = min(len(text), target.end + _AHEAD)
+    if document.body is not None and document.body.start <= target.start <= document.body.end:
+        low, high = max(low, document.body.start), min(high, document.body.end)
+    if document.front_matter is not None and target.start >= document.front_matter.end:
+        low = max(low, document.front_matter.end + 4)
+    headings = [h for h in document.headings if not _RUN_IN.match(text, h.span.start)]
+    place = bisect_right(headings, target.start, key=lambda h: h.span.start)
+    if place:
+        low = max(low, min(headings[place - 1].span.end, target.start))
+    if place < len(headings):
+        high = min(high, max(headings[place].span.start, target.end))
+    if document.format is not Format.LATEX:
+        return Span(low, high), None
+    container = _container(text, low, target)
+    if container is not None:
+        return container, Span(low, container.start)
+    return Span(low, high), None
+
+
+def _container(text: str, low: int, target: Span) -> Span | None:
+    """The inside of the innermost footnote or caption that holds the target."""
+    found: Span | None = None
+    for match in _CONTAINER.finditer(text, low, target.start):
+        end = _close(text, match.end(), target.end + _AHEAD)
+        if end is not None and end >= target.end:
+            found = Span(match.end(), end)
+    return found
+
+
+def _close(text: str, position: int, stop: int) -> int | None:
+    depth = 1
+    for match in _BRACES.finditer(text, position, min(stop, len(text))):
+        if match[0] == "{":
+            depth += 1
+        elif match[0] == "}":
+            depth -= 1
+            if depth == 0:
+                return match.start()
+    return None
+
+
+def _prose(document: Document, window: Span, target: Span | None) -> str:
+    """The window as plain text, the target and the other citations as single marks."""
+    text = document.text
+    events: list[tuple[int, int, str]] = []
+    if target is not None:
+        events.append((target.start, target.end, _TARGET))
+    events += [
+        (c.span.start, c.span.end, "" if c.command.startswith("nocite") else _OTHER)
+        for c in _within(document.citations, window)
+    ]
+    events += [(p.span.start, p.span.end, _OTHER) for p in _within(document.placeholders, window)]
+    events += [(h.span.start, h.span.end, "\n\n") for h in _within(document.headings, window)]
+    latex = document.format is Format.LATEX
+    for span in _blanked(document, window):
+        if not (latex and _is_math(text, span)):
+            events.append((span.start, span.end, _stand_in(document, span)))
+    if latex:
+        events += _floats(text, window, target)
+    return _render(document, window, events)
+
+
+def _render(document: Document, window: Span, events: list[tuple[int, int, str]]) -> str:
+    text = document.text
+    parts: list[str] = []
+    position = window.start
+    # At one place the target comes first, then what is longest.
+    for start, end, mark in sorted(events, key=lambda e: (e[0], e[2] != _TARGET, -e[1])):
+        if start < position or start > window.end:
+            continue
+        parts += (text[position:start], mark)
+        position = max(position, end)
+    parts.append(text[position : window.end])
+    raw = "".join(parts)
+    return latex_to_text(raw) if document.format is Format.LATEX else markdown_to_text(raw)
+
+
+class _Ranged(Protocol):
+    @property
+    def span(self) -> Span: ...
+
+
+_Item = TypeVar("_Item", bound=_Ranged)
+
+
+def _within(items: Sequence[_Item], window: Span) -> Sequence[_Item]:
+    """Those of sorted citations, placeholders or headings that begin in the window."""
+    low = bisect_left(items, window.start, key=lambda item: item.span.start)
+    high = bisect_left(items, window.end, key=lambda item: item.span.start)
+    return items[low:high]
+
+
+def _blanked(document: Document, window: Span) -> list[Span]:
+    spans = document.blanked
+    low = max(0, bisect_right(spans, window.start, key=lambda s: s.start) - 1)
+    found = []
+    for span in spans[low:]:
+        if span.start >= window.end:
+            break
+        if span.end > window.start:
+            found.append(Span(max(span.start, window.start), span.end))
+    return found
+
+
+def _is_math(text: str, span: Span) -> bool:
+    return text.startswith(("$", "\\(", "\\[", "\\begin"), span.start) and not text.startswith(
+        ("\\begin{verb", "\\begin{lst", "\\begin{comment", "\\begin{minted"), span.start
+    )
+
+
+def _stand_in(document: Document, span: Span) -> str:
+    text = document.text
+    if document.format is Format.LATEX:
+        if text[span.start] == "%":
+            return "%"  # to the end of its line, which the stripper takes off with it
+        return text[span.start + 6 : span.end - 1] if text.startswith("\\verb", span.start) else ""
+    inside = text[span.start : span.end]
+    if inside.startswith(("```", "~~~", "<!--", "$$", "http", "<http")):
+        return ""
+    return inside
+
+
+def _floats(text: str, window: Span, target: Span | None) -> list[tuple[int, int, str]]:
+    """Figures and tables stand outside of the prose, unless the target is in one."""
+    found = []
+    position = window.start
+    while match := _FLOAT_BEGIN.search(text, position, window.end):
+        position = match.end()
+        closing = f"\\end{{{match[1]}{match[2]}}}"
+        end = text.find(closing, position, window.end)
+        end = window.end if end < 0 else end + len(closing)
+        if target is not None and match.start() <= target.start < end:
+            continue
+        found.append((match.start(), end, ""))
+        position = end
+    return found

@@ -26,7 +26,7 @@ COMMANDS = {
     "fill": ("citewell.cli.fill:fill", "Fill every citation placeholder of a paper."),
     "library": ("citewell_corpus.cli.library:library", "Build and look after libraries of papers."),
     "lsp": ("citewell.cli.lsp:lsp", "Serve an editor over the Language Server Protocol."),
-    "eval": ("citewell.evaluation.command:command", "Measure how well citations are found."),
+    "eval": ("citewell.cli.eval:eval_command", "Measure how well citations are found."),
     "doctor": (
         "citewell.cli.doctor:doctor",
         "Say what is installed, what answers, how fast, and what is wrong.",

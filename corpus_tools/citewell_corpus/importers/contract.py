@@ -40,6 +40,12 @@ class ImportReport:
                 )
             )
 
+    def bad_file(self, problem: Problem) -> None:
+        """Count a whole file that cannot be used, in a folder of many."""
+        self.bad += 1
+        if len(self.problems) < self._listed:
+            self.problems.append(problem)
+
     def skip(self, reason: str) -> None:
         """Count a record that is whole but is no paper."""
         self.skipped[reason] += 1

@@ -16,6 +16,7 @@ from citewell.model import Author, Provenance, Work
 from citewell.model.ids import arxiv_id, normalise_doi
 from citewell_corpus.importers import fields, files
 from citewell_corpus.importers.contract import ImportReport
+from citewell_corpus.importers.folder import FileImporter
 
 _PREFIXES = {"acl-anthology": "acl"}
 _MAX_ID = 300
@@ -44,16 +45,14 @@ class _Record(msgspec.Struct):
     source: str | None = None
 
 
-class RecordsImporter:
+class RecordsImporter(FileImporter):
     """The JSON Lines format above, plain, gzip or Zstandard."""
 
     name = "records"
     about = "JSON Lines of bibliographic records (.jsonl, .jsonl.gz, .jsonl.zst)"
-    version = 1
+    suffixes = (".jsonl", ".ndjson")
 
-    def recognise(self, path: Path) -> bool:
-        if not path.is_file():
-            return False
+    def recognise_file(self, path: Path) -> bool:
         line = files.first_line(path)
         if not line.startswith(b"{"):
             return False
@@ -65,7 +64,7 @@ class RecordsImporter:
             {"source", "kind", "bibkey", "venue"} & first.keys()
         )
 
-    def read(self, path: Path, report: ImportReport) -> Iterator[Work]:
+    def read_file(self, path: Path, report: ImportReport) -> Iterator[Work]:
         decoder = msgspec.json.Decoder(_Record)
         day = fields.retrieved(path)
         for number, line in files.lines(path, report):

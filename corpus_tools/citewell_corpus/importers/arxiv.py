@@ -1,0 +1,89 @@
+"""The arXiv metadata snapshot: JSON Lines, one paper a line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from citewell.model import Author, Provenance, Work
+from citewell.model.ids import arxiv_id, normalise_doi
+from citewell.model.names import split_authors
+from citewell.model.tex import tex_to_unicode
+from citewell_corpus.importers import fields, files
+from citewell_corpus.importers.contract import ImportReport
+from citewell_corpus.importers.folder import FileImporter
+
+
+class ArxivImporter(FileImporter):
+    """`arxiv-metadata-oai-snapshot.json` and the like."""
+
+    name = "arxiv"
+    about = "the arXiv metadata snapshot (JSON Lines)"
+    suffixes = (".json", ".jsonl", ".ndjson")
+
+    def recognise_file(self, path: Path) -> bool:
+        line = files.first_line(path, 1 << 16)
+        return line.startswith(b"{") and b'"authors_parsed"' in line and b'"categories"' in line
+
+    def read_file(self, path: Path, report: ImportReport) -> Iterator[Work]:
+        day = fields.retrieved(path)
+        for number, line in files.lines(path, report):
+            try:
+                record = msgspec.json.decode(line, type=dict[str, Any])
+            except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+                report.bad_record(path, number, f"The line is not a record: {error}.")
+                continue
+            work = _work(record, day)
+            if isinstance(work, str):
+                report.bad_record(path, number, work)
+                continue
+            report.records += 1
+            yield work
+
+
+def _work(record: dict[str, Any], day: str) -> Work | str:
+    identity = arxiv_id(fields.raw(record.get("id")))
+    title = fields.title(record.get("title"))
+    if not identity:
+        return "The record has no arXiv id."
+    if not title:
+        return "The record has no title."
+    identifier = f"arxiv:{identity}"
+    return Work(
+        id=identifier,
+        title=title,
+        authors=_authors(record),
+        year=_first_year(record) or fields.year(record.get("update_date")),
+        kind="misc",
+        venue="arXiv",
+        doi=normalise_doi(fields.raw(record.get("doi"))),
+        arxiv=identity,
+        url=f"https://arxiv.org/abs/{identity}",
+        abstract=fields.abstract(record.get("abstract")),
+        same_as=(identifier,),
+        provenance=(Provenance(source="arxiv", source_id=identity, retrieved=day),),
+    )
+
+
+def _authors(record: dict[str, Any]) -> tuple[Author, ...]:
+    parsed = record.get("authors_parsed")
+    if not isinstance(parsed, list) or not parsed:
+        names = fields.raw(record.get("authors"), 100_000).replace(", ", " and ")
+        return tuple(split_authors(names))
+    authors = []
+    for name in parsed[: fields.MAX_AUTHORS]:
+        parts = [tex_to_unicode(p) if isinstance(p, str) else "" for p in name[:3]]
+        parts += [""] * (3 - len(parts))
+        if parts[0]:
+            authors.append(Author(family=parts[0], given=parts[1], suffix=parts[2]))
+    return tuple(authors)
+
+
+def _first_year(record: dict[str, Any]) -> int | None:
+    """Year of the first version."""
+    versions = record.get("versions")
+    first = versions[0] if isinstance(versions, list) and versions else None
+    return fields.year(first.get("created")) if isinstance(first, dict) else None

@@ -1,0 +1,120 @@
+"""Zotero items in JSON: the export of Better BibTeX, and what Zotero's web API answers."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from citewell.model import Author, Provenance, Work
+from citewell.model.ids import arxiv_id, normalise_doi
+from citewell_corpus.importers import fields, json_list
+from citewell_corpus.importers.contract import ImportReport
+from citewell_corpus.importers.files import head
+from citewell_corpus.importers.folder import FileImporter
+
+_KINDS = {
+    "journalArticle": "article",
+    "magazineArticle": "article",
+    "newspaperArticle": "article",
+    "conferencePaper": "inproceedings",
+    "bookSection": "incollection",
+    "book": "book",
+    "thesis": "phdthesis",
+    "report": "techreport",
+    "manuscript": "unpublished",
+    "preprint": "misc",
+    "document": "misc",
+    "webpage": "misc",
+    "dataset": "misc",
+    "computerProgram": "misc",
+}
+_NO_PAPER = frozenset({"attachment", "note", "annotation"})
+_KEY_IN_EXTRA = re.compile(r"^\s*citation key\s*:\s*(\S+)", re.IGNORECASE | re.MULTILINE)
+
+
+class ZoteroImporter(FileImporter):
+    """An object with `items`, or an array of items, that have an `itemType`."""
+
+    name = "zotero"
+    about = "Zotero items (.json): Better BibTeX's export, or answers of the web API"
+    suffixes = (".json",)
+
+    def recognise_file(self, path: Path) -> bool:
+        start = head(path, 1 << 16)
+        return start[:1] in (b"{", b"[") and b'"itemType"' in start
+
+    def read_file(self, path: Path, report: ImportReport) -> Iterator[Work]:
+        day = fields.retrieved(path)
+        for line, raw in json_list.records(path, "items", report):
+            try:
+                item = msgspec.json.decode(raw, type=dict[str, Any])
+            except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+                report.bad_record(path, line, f"The item is not an object: {error}.")
+                continue
+            data = item.get("data")
+            if isinstance(data, dict):
+                item = {**item, **data}
+            if item.get("itemType") in _NO_PAPER:
+                report.skip(str(item["itemType"]))
+                continue
+            work = _work(item, path, day)
+            if isinstance(work, str):
+                report.bad_record(path, line, work)
+                continue
+            report.records += 1
+            yield work
+
+
+def _work(item: dict[str, Any], path: Path, day: str) -> Work | str:
+    title = fields.title(item.get("title"))
+    if not title:
+        return "The item has no title."
+    extra = fields.raw(item.get("extra"), 10_000)
+    found = _KEY_IN_EXTRA.search(extra)
+    key = fields.raw(item.get("citationKey") or item.get("citekey") or "")
+    key = key or (found[1] if found else "")
+    identity = fields.raw(item.get("itemKey") or item.get("key") or item.get("uri")) or key
+    kind = _KINDS.get(fields.raw(item.get("itemType")), "misc")
+    url = fields.raw(item.get("url"))
+    doi = normalise_doi(fields.raw(item.get("DOI"))) or normalise_doi(extra)
+    arxiv = arxiv_id(fields.raw(item.get("archiveID"))) or arxiv_id(url) or arxiv_id(extra)
+    identifier = f"zotero:{path.stem}:{identity or title[:80]}"
+    return Work(
+        id=identifier,
+        title=title,
+        authors=_authors(item.get("creators")),
+        year=fields.year(item.get("date")),
+        kind=kind,
+        venue=fields.text(item.get("conferenceName") or item.get("journalAbbreviation"), 200),
+        booktitle=fields.text(item.get("proceedingsTitle") or item.get("bookTitle"))
+        or (fields.text(item.get("publicationTitle")) if kind == "inproceedings" else ""),
+        journal=fields.text(item.get("publicationTitle")) if kind == "article" else "",
+        volume=fields.text(item.get("volume"), 60),
+        issue=fields.text(item.get("issue"), 60),
+        pages=fields.pages(item.get("pages")),
+        publisher=fields.text(
+            item.get("publisher") or item.get("university") or item.get("institution")
+        ),
+        doi=doi,
+        arxiv=arxiv or arxiv_id(doi),
+        url=url,
+        bibkey=key,
+        abstract=fields.abstract(item.get("abstractNote")),
+        same_as=(identifier,),
+        provenance=(Provenance(source=f"zotero:{path}", source_id=identity, retrieved=day),),
+    )
+
+
+def _authors(value: object) -> tuple[Author, ...]:
+    authors = []
+    for creator in value[: fields.MAX_AUTHORS] if isinstance(value, list) else ():
+        if not isinstance(creator, dict) or creator.get("creatorType", "author") != "author":
+            continue
+        family = fields.text(creator.get("lastName") or creator.get("name"), 300)
+        if family:
+            authors.append(Author(family=family, given=fields.text(creator.get("firstName"), 300)))
+    return tuple(authors)

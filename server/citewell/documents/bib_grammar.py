@@ -1,0 +1,109 @@
+"""The regular expressions of .bib files, and the finder of entry heads.
+
+Every repetition is possessive, so that no input makes them backtrack: reading is linear in the
+length of the text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+
+HEAD = re.compile(r"@\s*+([A-Za-z][\w+-]*+)\s*+([{(])")
+BLANK = re.compile(r"\s*+")
+CLOSERS = {"{": "}", "(": ")"}
+
+_NAME = r"[^\W\d][^\s={},\"#%()@]*+"
+_FLAT = r"\{[^{}]*+\}"
+_TWO = rf"\{{[^{{}}]*+(?:{_FLAT}[^{{}}]*+)*+\}}"
+_THREE = rf"\{{[^{{}}]*+(?:{_TWO}[^{{}}]*+)*+\}}"
+_BRACED = rf"\{{[^{{}}]*+(?:{_THREE}[^{{}}]*+)*+\}}"
+_QUOTED = rf"\"[^\"{{}}]*+(?:{_THREE}[^\"{{}}]*+)*+\""
+
+
+def _field(closer: str) -> re.Pattern[str]:
+    value = rf"{_BRACED}|{_QUOTED}|\d++(?=\s*+[,{closer}])|{_NAME}"
+    return re.compile(rf"\s*+({_NAME})\s*+=\s*+({value})\s*+(,|{closer}|)")
+
+
+def _key(closer: str) -> re.Pattern[str]:
+    return re.compile(rf"\s*+([^\s,{{}}={closer}]*+)\s*+(,|{closer}|)")
+
+
+FIELD = {"}": _field(r"\}"), ")": _field(r"\)")}
+"""One whole field up to its comma or the entry's end; group 3 is empty when neither follows."""
+KEY = {"}": _key(r"\}"), ")": _key(r"\)")}
+LONG_KEY = re.compile(r"[^\n,={}]*+(?=,)")
+"""A key with blanks in it."""
+NAME_EQUALS = re.compile(rf"({_NAME})\s*+=\s*+")
+NAME_VALUE = re.compile(rf"({_NAME})\s*+(?=[{{\"\d])")
+"""A field without its `=`."""
+BARE = re.compile(r"[^\s={},\"#%()@]++")
+NEXT_FIELD = re.compile(rf",?[ \t]*+\r?\n[ \t]*+(?={_NAME}[ \t]*+=[ \t]*+[\"{{\w])")
+"""Where a field whose delimiter was forgotten ends: before a line that begins another."""
+AFTER_CLOSER = re.compile(rf",?+\s*+{_NAME}\s*+=\s*+[\"{{\d]")
+"""What follows a brace too many: the rest of the entry."""
+RESYNC = {
+    closer: re.compile(rf"[,{{{mark}]|\n(?=[ \t]*+{_NAME}[ \t]*+=)")
+    for closer, mark in (("}", "}"), (")", ")}"))
+}
+
+
+class Heads:
+    """The `@type{` heads of a text from an offset on, found as they are asked for."""
+
+    def __init__(self, text: str, at: int) -> None:
+        self._text = text
+        self._found = HEAD.finditer(text, at)
+        self._queue: deque[tuple[re.Match[str], bool]] = deque()
+
+    def next(self, at: int) -> re.Match[str] | None:
+        """The first head at or after `at`, which must not fall from call to call."""
+        while self._queue or self._pull():
+            head, _ = self._queue.popleft()
+            if head.start() >= at:
+                return head
+        return None
+
+    def limit(self, at: int, count: int = 1) -> int:
+        """Start of the `count`-th head after `at` that begins a line; else the text's length.
+
+        There the author began another entry, whatever is still open.
+        """
+        head = self._line_head(at, count)
+        return len(self._text) if head is None else head.start()
+
+    def sight(self, at: int, count: int = 1) -> int:
+        """How far `limit` looks: to the end of that head, or one beyond the end of the text."""
+        head = self._line_head(at, count)
+        return len(self._text) + 1 if head is None else head.end()
+
+    def _line_head(self, at: int, count: int) -> re.Match[str] | None:
+        index = 0
+        while index < len(self._queue) or self._pull():
+            head, begins_line = self._queue[index]
+            index += 1
+            if begins_line and head.start() > at:
+                count -= 1
+                if count == 0:
+                    return head
+        return None
+
+    def _pull(self) -> bool:
+        for head in self._found:
+            start = head.start()
+            before = self._text[max(0, start - 16) : start]
+            if before and (before[-1].isalnum() or before[-1] == "."):
+                continue  # an address: somebody@example (work)
+            line = max(before.rfind("\n"), before.rfind("\r"))
+            indent = before[line + 1 :].strip(" \t\ufeff")
+            if indent == "%" and self._commented_out(head.end()):
+                continue
+            self._queue.append((head, (line >= 0 or start < 16) and not indent))
+            return True
+        return False
+
+    def _commented_out(self, at: int) -> bool:
+        """True when the next line is a comment too: `%@article{...` of a disabled entry."""
+        end = self._text.find("\n", at, at + 4096)
+        return end >= 0 and self._text[end + 1 : end + 17].lstrip().startswith("%")

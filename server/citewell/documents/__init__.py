@@ -1,0 +1,21 @@
+"""The author's own files: scanned with exact ranges, read and written without loss."""
+
+from citewell.documents.context import Context, context_at, query_for
+from citewell.documents.files import FileCache
+from citewell.documents.project import Project
+from citewell.documents.scan import format_of, scan_document
+from citewell.documents.textfile import TextFile, apply_edits, read_text, write_text
+
+__all__ = [
+    "Context",
+    "FileCache",
+    "Project",
+    "TextFile",
+    "apply_edits",
+    "context_at",
+    "format_of",
+    "query_for",
+    "read_text",
+    "scan_document",
+    "write_text",
+]

@@ -1,0 +1,110 @@
+"""The files of a project, read once: from the editor's buffers if open there, else from disk."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import msgspec
+
+from citewell.documents.bibtex import parse_bib, reparse
+from citewell.documents.latex_commands import parse_signature
+from citewell.documents.scan import scan_document
+from citewell.documents.textfile import FileError, read_text
+from citewell.model.bib import BibFile
+from citewell.model.document import Document
+from citewell.model.problem import Problem
+from citewell.options.tree import DocumentOptions
+
+MAX_SOURCE = 16 * 1024 * 1024
+"""A larger source is passed over: it is data, no manuscript."""
+
+Overlay = Callable[[Path], str | None]
+"""The text of an unsaved editor buffer, or None when the file is not open."""
+
+Stamp = tuple[int, int, int]
+
+
+class _Source(msgspec.Struct):
+    text: str
+    stamp: Stamp | None
+    """Modification time, size and inode; None for a text that came from an editor."""
+
+
+class FileCache:
+    """Texts, scanned documents and parsed bibliographies by path.
+
+    Keep one for as long as the editor runs: a file whose text has not changed is never read or
+    scanned again, and a changed .bib costs what changed in it. Not safe for use from two threads
+    at once.
+    """
+
+    def __init__(self, options: DocumentOptions | None = None) -> None:
+        self.options = options or DocumentOptions()
+        self._sources: dict[Path, _Source] = {}
+        self._documents: dict[Path, tuple[str, tuple[object, ...], Document]] = {}
+        self._bibs: dict[Path, BibFile] = {}
+
+    def text(self, path: Path, overlay: Overlay | None = None) -> str | Problem | None:
+        """The text of a file; None when there is no such file, a Problem when it cannot be read."""
+        if overlay is not None and (text := overlay(path)) is not None:
+            known = self._sources.get(path)
+            if known is None or known.stamp is not None or known.text != text:
+                self._sources[path] = known = _Source(text, None)
+            return known.text
+        try:
+            status = path.stat()
+        except (OSError, ValueError):
+            self._sources.pop(path, None)
+            return None
+        stamp = (status.st_mtime_ns, status.st_size, status.st_ino)
+        known = self._sources.get(path)
+        if known is not None and known.stamp == stamp:
+            return known.text
+        try:
+            text = read_text(path).text
+        except FileError as error:
+            return error.problem
+        self._sources[path] = _Source(text, stamp)
+        return text
+
+    def document(
+        self,
+        path: Path,
+        text: str,
+        *,
+        cite_commands: Sequence[str] = (),
+        packages: Sequence[str] = (),
+    ) -> Document:
+        """The document of a file, scanned again only when its text or what bears on it changed."""
+        commands = tuple(
+            name for name in cite_commands if "\\" + parse_signature(name).name in text
+        )
+        loaded = tuple(name for name in packages if name == "apacite")
+        depends = (commands, loaded, self.options)
+        known = self._documents.get(path)
+        if known is not None and known[1] == depends and (known[0] is text or known[0] == text):
+            return known[2]
+        document = scan_document(
+            str(path), text, self.options, cite_commands=commands, packages=loaded
+        )
+        self._documents[path] = (text, depends, document)
+        return document
+
+    def bib(self, path: Path, text: str) -> BibFile:
+        """The bibliography of a file; a changed text is read from where it changed."""
+        known = self._bibs.get(path)
+        if known is not None and (known.text is text or known.text == text):
+            return known
+        parsed = reparse(known, text) if known is not None else parse_bib(text, str(path))
+        self._bibs[path] = parsed
+        return parsed
+
+
+_BINARY = re.compile("[\x00\x01\x02\x03]")
+
+
+def is_source(text: str) -> bool:
+    """True for text that may be a manuscript: not too long and not binary."""
+    return len(text) <= MAX_SOURCE and _BINARY.search(text, 0, 4_096) is None

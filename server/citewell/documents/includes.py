@@ -1,0 +1,138 @@
+"""Which files belong together: include targets, and the root from which a file is reached."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+from citewell.model.document import Document, Format, Include
+
+SOURCE_SUFFIXES = (".tex", ".ltx", ".latex", ".tikz", ".pgf", ".sty", ".cls", ".md", ".qmd", ".rmd")
+"""What an include may read: no other file is opened on behalf of a document."""
+
+MAX_FILES = 2_000
+_MAX_CANDIDATES = 200
+_MAX_PARENTS = 4
+_MARKERS = (".git", ".hg", "citewell.toml", "latexmkrc", ".latexmkrc", "_quarto.yml")
+_FIRST_NAMES = ("main", "paper", "thesis", "article", "root", "book", "ms", "manuscript")
+
+Load = Callable[[Path], Document | None]
+"""The scanned document of a path, or None when there is none."""
+
+
+def absolute(path: Path | str) -> Path:
+    """The path made absolute, with `..` taken out but symbolic links kept."""
+    return Path(os.path.abspath(Path(path).expanduser()))  # noqa: PTH100
+
+
+def include_candidates(include: Include, source: Path, root: Path) -> Iterator[Path]:
+    """Where an include may lie, the likeliest first."""
+    target = include.target.replace("\\jobname", root.stem)
+    if "\\" in target or "#" in target or "\x00" in target or not target:
+        return
+    # TeX looks from the folder in which it runs; \subimport and \subfile from the file's own.
+    folders = [root.parent, source.parent]
+    if include.command.startswith("sub"):
+        folders.reverse()
+    for folder in dict.fromkeys(folders):
+        path = absolute(folder / target)
+        if path.suffix.lower() in SOURCE_SUFFIXES:
+            yield path
+        if path.suffix.lower() != ".tex":
+            yield path.with_name(path.name + ".tex")
+
+
+def include_tree(root: Path, load: Load) -> Iterator[tuple[Path, Document]]:
+    """The root and all that it includes, each once, in reading order; cycles end by themselves."""
+    seen = {root}
+    # The files still to be read, the next one last.
+    waiting = [root]
+    count = 0
+    while waiting and count < MAX_FILES:
+        path = waiting.pop()
+        document = load(path)
+        if document is None:
+            continue
+        count += 1
+        yield path, document
+        found: list[Path] = []
+        for include in document.includes:
+            for candidate in include_candidates(include, path, root):
+                if candidate in seen:
+                    break
+                if candidate.is_file() or load(candidate) is not None:
+                    seen.add(candidate)
+                    found.append(candidate)
+                    break
+        waiting += reversed(found)
+
+
+def find_root(path: Path, load: Load, roots: Sequence[Path] = ()) -> Path:
+    """The file from which TeX would start to reach `path`; `path` itself when none is found.
+
+    A magic comment or a subfile's class option names it; a file with `\\documentclass` is its own;
+    else the folders above are searched, within the workspace, for one whose includes reach it.
+    """
+    seen = {path}
+    current = path
+    while (document := load(current)) is not None and document.root:
+        parent = _named_root(document.root, current, load)
+        if parent is None or parent in seen:
+            break
+        seen.add(parent)
+        current = parent
+    if current != path:
+        return current
+    document = load(path)
+    if document is None or document.format is not Format.LATEX or document.document_class:
+        return path
+    for folder in _folders_above(path, roots):
+        for candidate in _candidates(folder):
+            known = None if candidate == path else load(candidate)
+            if known is None or not known.document_class or known.document_class == "subfiles":
+                continue
+            if any(reached == path for reached, _ in include_tree(candidate, load)):
+                return candidate
+    return path
+
+
+def _named_root(target: str, source: Path, load: Load) -> Path | None:
+    path = absolute(source.parent / target)
+    options = [path] if path.suffix else []
+    options.append(path.with_name(path.name + ".tex"))
+    return next((p for p in options if load(p) is not None), None)
+
+
+def _folders_above(path: Path, roots: Sequence[Path]) -> Iterator[Path]:
+    """The file's folder and those above it, up to the workspace's or a repository's top."""
+    inside = [root for root in roots if path.is_relative_to(root)]
+    home = Path.home()
+    for depth, folder in enumerate(path.parents):
+        if roots and not any(folder.is_relative_to(root) for root in inside):
+            return
+        if depth and folder in (home, folder.parent):
+            return
+        yield folder
+        if not inside and depth >= _MAX_PARENTS:
+            return
+        if not inside and any((folder / marker).exists() for marker in _MARKERS):
+            return
+
+
+def _candidates(folder: Path) -> list[Path]:
+    try:
+        names = [
+            entry.name
+            for entry in os.scandir(folder)
+            if entry.name.lower().endswith((".tex", ".ltx")) and not entry.name.startswith(".")
+        ]
+    except OSError:
+        return []
+    names.sort(key=lambda name: (_rank(name), name))
+    return [folder / name for name in names[:_MAX_CANDIDATES]]
+
+
+def _rank(name: str) -> int:
+    stem = name.rpartition(".")[0].lower()
+    return _FIRST_NAMES.index(stem) if stem in _FIRST_NAMES else len(_FIRST_NAMES)

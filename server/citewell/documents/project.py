@@ -1,0 +1,322 @@
+"""A paper with all its files: sources, bibliographies, and where a new entry belongs."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from citewell.documents.declare import declaration_edit
+from citewell.documents.files import FileCache, Overlay, is_source
+from citewell.documents.includes import absolute, find_root, include_tree
+from citewell.documents.markdown_yaml import read_front_matter
+from citewell.model.bib import BibEntry, BibFile, FileEdit
+from citewell.model.document import BibDeclaration, Document, Format, KeyUse, Span
+from citewell.model.problem import Problem
+from citewell.model.query import CitingPaper, Reference
+from citewell.options.tree import BibOptions, DocumentOptions
+
+DEFAULT_BIB = "references.bib"
+_LARGE_BIB = 8_000_000
+_QUARTO = ("_quarto.yml", "_metadata.yml", "_bookdown.yml", "_output.yml")
+
+
+class Project:
+    """A paper as it stands now: immutable once opened. Open it again when a file has changed; with
+    the same `FileCache` that costs only what changed."""
+
+    def __init__(
+        self,
+        path: Path,
+        *,
+        roots: Sequence[Path],
+        read: Overlay | None,
+        cache: FileCache,
+        bib_options: BibOptions,
+    ) -> None:
+        self.path = path
+        self.roots = tuple(roots)
+        self.bib_options = bib_options
+        self.problems: list[Problem] = []
+        self._read = read
+        self._cache = cache
+        self.root = find_root(path, self._scan, self.roots)
+        """The file from which the paper is built."""
+        self.documents: dict[Path, Document] = {}
+        """Every source of the paper in reading order, and the file that was opened."""
+        self.styles: dict[Path, Document] = {}
+        """The paper's own .sty and .cls files, which may define cite commands."""
+        self._load_documents()
+        self._declared = tuple(self._declarations())
+        self.bibs: dict[Path, BibFile] = {}
+        """The bibliographies in the order of their declaration."""
+        self._load_bibs()
+
+    @classmethod
+    def open(
+        cls,
+        path: Path | str,
+        options: DocumentOptions | None = None,
+        *,
+        roots: Sequence[Path] = (),
+        read: Overlay | None = None,
+        bib_options: BibOptions | None = None,
+        cache: FileCache | None = None,
+    ) -> Project:
+        """Open the paper to which `path` belongs; never raises for what stands in the files.
+
+        `roots` are the workspace's folders: the search for a root file stays in them, and nothing
+        outside of them is ever written. `read` gives the text of unsaved buffers.
+        """
+        return cls(
+            absolute(path),
+            roots=[absolute(root) for root in roots],
+            read=read,
+            cache=cache or FileCache(options),
+            bib_options=bib_options or BibOptions(),
+        )
+
+    # What the paper holds
+
+    @property
+    def document(self) -> Document:
+        """The document that was opened."""
+        return self.documents[self.path]
+
+    @property
+    def root_document(self) -> Document:
+        return self.documents[self.root]
+
+    @property
+    def bibliographies(self) -> tuple[BibFile, ...]:
+        """The .bib files in the order of their declaration."""
+        return tuple(self.bibs.values())
+
+    def entries(self) -> Iterator[tuple[Path, BibEntry]]:
+        """Every entry with its file, in order."""
+        for path, bib in self.bibs.items():
+            for entry in bib.entries:
+                yield path, entry
+
+    def entry(self, key: str) -> tuple[Path, BibEntry] | None:
+        """The first entry of a key, with its file."""
+        return next(((path, entry) for path, entry in self.entries() if entry.key == key), None)
+
+    def uses(self, key: str) -> Iterator[tuple[Path, KeyUse]]:
+        """Every place that cites a key."""
+        for path, document in self.documents.items():
+            for citation in document.citations:
+                for use in citation.keys:
+                    if use.key == key:
+                        yield path, use
+
+    def cited_keys(self) -> tuple[str, ...]:
+        """All keys that the paper cites, each once, in reading order."""
+        return tuple(
+            dict.fromkeys(
+                use.key
+                for document in self.documents.values()
+                for citation in document.citations
+                for use in citation.keys
+            )
+        )
+
+    def references(self) -> tuple[Reference, ...]:
+        """The cited works that a .bib of the paper describes, in reading order."""
+        entries: dict[str, BibEntry] = {}
+        for _, entry in self.entries():
+            entries.setdefault(entry.key, entry)
+        found = (entries.get(key) for key in self.cited_keys())
+        return tuple(_reference(entry) for entry in found if entry is not None)
+
+    def citing_paper(self) -> CitingPaper:
+        """What is known of the paper: title, abstract, references."""
+        documents = (self.root_document, *self.documents.values())
+        return CitingPaper(
+            title=next((d.title for d in documents if d.title), ""),
+            abstract=next((d.abstract for d in documents if d.abstract), ""),
+            references=self.references(),
+        )
+
+    # Where a new entry goes
+
+    def target_bib(self, for_path: Path | str | None = None) -> Path:
+        """The .bib that takes new entries cited in `for_path`; it may not exist yet.
+
+        The one that the settings name; else the first declared one that can be written, a
+        file's own declarations before those of others; else `references.bib` beside the root.
+        """
+        if self.bib_options.target:
+            named = absolute(self.root.parent / Path(self.bib_options.target).expanduser())
+            if self.may_write(named):
+                return named
+        own = absolute(for_path) if for_path is not None else self.path
+        declared = sorted(self._declared, key=lambda item: item[1] != own)
+        usable = [path for path, _ in declared if self.may_write(path)]
+        if not declared:
+            usable = [path for path in self.bibs if self.may_write(path)]
+        # A collection such as the whole ACL Anthology is no place for one's own entries.
+        small = [path for path in usable if not _is_collection(path, self.bibs.get(path))]
+        if small or usable:
+            return (small or usable)[0]
+        return self.root.parent / DEFAULT_BIB
+
+    def declaration_edit(self, bib: Path | str) -> FileEdit | None:
+        """The edit that makes the paper use `bib`; None when it does so already or cannot."""
+        path = absolute(bib)
+        if any(path == declared for declared, _ in self._declared):
+            return None
+        return declaration_edit(self.root, self.documents, self.styles.values(), path)
+
+    def may_write(self, path: Path) -> bool:
+        """True for a file inside the workspace, links followed, that permissions let one write."""
+        real = Path(os.path.realpath(path))
+        if not any(real.is_relative_to(top) for top in self._writable_roots()):
+            return False
+        try:
+            if real.exists():
+                return bool(real.stat().st_mode & 0o222) and os.access(real, os.W_OK)
+            return real.parent.is_dir() and os.access(real.parent, os.W_OK)
+        except OSError:
+            return False
+
+    def _writable_roots(self) -> list[Path]:
+        if self.roots:
+            return [Path(os.path.realpath(root)) for root in self.roots]
+        folder = Path(os.path.realpath(self.root.parent))
+        above = folder.parent
+        # Without a workspace: the paper's folder and, for `../refs.bib`, the one above.
+        return [folder] if above in (Path.home(), above.parent) else [folder, above]
+
+    # Reading
+
+    def _text(self, path: Path) -> str | None:
+        text = self._cache.text(path, self._read)
+        if isinstance(text, Problem):
+            if text not in self.problems:
+                self.problems.append(text)
+            return None
+        return text if text is not None and is_source(text) else None
+
+    def _scan(self, path: Path) -> Document | None:
+        text = self._text(path)
+        return None if text is None else self._cache.document(path, text)
+
+    def _load_documents(self) -> None:
+        tree = dict(include_tree(self.root, self._scan))
+        if self.path not in tree:
+            self.root = self.path
+            tree = dict(include_tree(self.path, self._scan))
+        tree.setdefault(self.path, self._cache.document(self.path, self._text(self.path) or ""))
+        self._load_styles(tree)
+        known = [*tree.values(), *self.styles.values()]
+        macros = tuple(dict.fromkeys(name for d in known for name in d.cite_macros))
+        packages = tuple(dict.fromkeys(name for d in known for name in d.packages))
+        for path, document in tree.items():
+            # Scanned again only where the text uses what another file defines.
+            self.documents[path] = self._cache.document(
+                path, document.text, cite_commands=macros, packages=packages
+            )
+
+    def _load_styles(self, tree: dict[Path, Document]) -> None:
+        waiting = [
+            name
+            for document in tree.values()
+            for name in (
+                *(package + ".sty" for package in document.packages),
+                *((document.document_class + ".cls",) if document.document_class else ()),
+            )
+        ]
+        for name in waiting:
+            path = absolute(self.root.parent / name)
+            if path in self.styles or "\\" in name or len(self.styles) > 100:
+                continue
+            document = self._scan(path) if path.is_file() else None
+            if document is not None:
+                self.styles[path] = document
+                waiting += [package + ".sty" for package in document.packages]
+
+    def _declarations(self) -> Iterator[tuple[Path, Path]]:
+        """Each declared .bib with the file that declares it, in order."""
+        seen: set[Path] = set()
+        for source, document in self.documents.items():
+            for declaration in (*document.bibliographies, *self._quarto(source, document)):
+                path = self._bib_path(declaration, source)
+                if path is not None and path not in seen:
+                    seen.add(path)
+                    yield path, source
+
+    def _quarto(self, source: Path, document: Document) -> Iterator[BibDeclaration]:
+        """What the `_quarto.yml` of the folder or of one above declares for a Markdown file."""
+        if document.format is not Format.MARKDOWN:
+            return
+        for folder in list(source.parents)[:4]:
+            for name in _QUARTO:
+                path = folder / name
+                text = self._text(path) if path.is_file() else None
+                if text is not None:
+                    front = read_front_matter(text, Span(0, len(text)))
+                    for target, span in front.bibliographies:
+                        yield BibDeclaration(str(folder / target), span, "yaml")
+            if folder in self.roots or (folder / "_quarto.yml").is_file():
+                return
+
+    def _bib_path(self, declaration: BibDeclaration, source: Path) -> Path | None:
+        target = declaration.target.replace("\\jobname", self.root.stem)
+        if "\\" in target or "#" in target or "://" in target or "\x00" in target:
+            return None
+        if not target.lower().endswith((".bib", ".bibtex", ".json", ".yaml", ".yml")):
+            target += ".bib"
+        if not target.lower().endswith((".bib", ".bibtex")):
+            return None
+        folders = [self.root.parent, source.parent]
+        if declaration.command == "yaml":
+            folders.reverse()
+        if os.environ.get("BIBINPUTS"):
+            folders += [Path(p) for p in os.environ["BIBINPUTS"].split(os.pathsep) if p]
+        places = [absolute(folder / target) for folder in folders]
+        return next((path for path in places if path.is_file()), places[0])
+
+    def _load_bibs(self) -> None:
+        paths = [path for path, _ in self._declared]
+        if not paths:
+            lone = self._lone_bib()
+            paths = [lone] if lone is not None else []
+        for path in paths:
+            text = self._cache.text(path, self._read)
+            if isinstance(text, Problem):
+                self.problems.append(text)
+            elif text is not None:
+                self.bibs[path] = self._cache.bib(path, text)
+            else:
+                cure = "Check the name; it is created when the first entry is written."
+                self.problems.append(
+                    Problem(
+                        "bib-missing", f"{path.name} is declared but not there.", cure, str(path)
+                    )
+                )
+
+    def _lone_bib(self) -> Path | None:
+        try:
+            found = [p for p in self.root.parent.iterdir() if p.suffix.lower() == ".bib"]
+        except OSError:
+            return None
+        return found[0] if len(found) == 1 else None
+
+
+def _is_collection(path: Path, bib: BibFile | None) -> bool:
+    return path.stem.lower().startswith("anthology") or (
+        bib is not None and len(bib.text) > _LARGE_BIB
+    )
+
+
+def _reference(entry: BibEntry) -> Reference:
+    body = entry.body
+    return Reference(
+        title=body.get("title"),
+        authors=tuple(author.family for author in body.authors),
+        year=body.year,
+        doi=body.doi,
+        arxiv=body.arxiv,
+        key=entry.key,
+    )

@@ -1,0 +1,138 @@
+"""Gathers the priors: what others cite, in which words, as vectors of a trained encoder."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter, defaultdict
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from citewell.corpus.columns import title_key
+from citewell.corpus.priors import Priors
+from citewell.model import CitingPaper, Query
+from citewell.retrieval.encoders.static import StaticEncoder
+from citewell_corpus.training.data import Context, Paper
+from citewell_corpus.training.pairs import Citations
+from citewell_corpus.training.split import fraction
+
+PASSAGES_PER_PAPER = 16
+
+
+def paper_key(context: Context) -> int:
+    """What tells the citing paper of a context: its title's key, else a hash of its name."""
+    key = title_key(context.title) if len(context.title) > 12 else 0
+    return key or int.from_bytes(
+        hashlib.blake2b(context.paper.encode(), digest_size=8).digest(), "little"
+    )
+
+
+def near(query: Query) -> Query:
+    """The query without all but its words and its sentence."""
+    return Query(text=query.text, sentence=query.sentence)
+
+
+def topic(query: Query) -> Query:
+    """The query's citing title and abstract alone."""
+    return Query(paper=CitingPaper(title=query.paper.title, abstract=query.paper.abstract))
+
+
+def gather(
+    papers: list[Paper],
+    citations: Citations,
+    counts: Mapping[int, int],
+    encoder: StaticEncoder,
+) -> tuple[Priors, NDArray[np.int64]]:
+    """The priors, and the row of each of their papers.
+
+    `counts` gives times cited by row. A list joins what a citing paper cites in any of the data.
+    """
+    cited_by: dict[int, set[int]] = defaultdict(set)
+    about: dict[int, Query] = {}
+    row_of = {p.id: n for n, p in enumerate(papers)}
+    for entry in citations.lists:
+        key = title_key(entry.title)
+        if not key:
+            continue
+        cited_by[key].update(entry.cited)
+        abstract = papers[entry.row].abstract if entry.row >= 0 else ""
+        about[key] = Query(paper=CitingPaper(title=entry.title, abstract=abstract))
+    for context in citations.contexts:
+        key = paper_key(context)
+        cited_by[key].update(row_of[g] for g in context.gold[:1] if g in row_of)
+        if context.title:
+            about.setdefault(key, Query(paper=CitingPaper(title=context.title)))
+    # Two records of one paper are one paper here: the first with an abstract stands for both.
+    first: dict[int, int] = {}
+    key_of_row: dict[int, int] = {}
+    for row in sorted({r for rows in cited_by.values() for r in rows} | set(counts)):
+        key = title_key(papers[row].title)
+        if key:
+            key_of_row[row] = key
+            old = first.get(key)
+            if old is None or (papers[row].abstract and not papers[old].abstract):
+                first[key] = row
+    keys = np.array(sorted(first), np.uint64)
+    number = {int(key): n for n, key in enumerate(keys)}
+    rows = np.array([first[int(key)] for key in keys], np.int64)
+    times: Counter[int] = Counter()
+    for row, count in counts.items():
+        if row in key_of_row:
+            n = number[key_of_row[row]]
+            times[n] = max(times[n], count)
+    known = np.full(len(keys), -1.0, np.float16)
+    for n, count in times.items():
+        known[n] = np.log1p(count)
+    list_keys = sorted(cited_by)
+    starts, cited = [0], []
+    for key in list_keys:
+        cited += sorted({number[key_of_row[r]] for r in cited_by[key] if r in key_of_row})
+        starts.append(len(cited))
+    list_number = {key: n for n, key in enumerate(list_keys)}
+    by_gold: dict[int, list[Context]] = defaultdict(list)
+    for context in citations.contexts:
+        row = row_of.get(context.gold[0], -1)
+        if context.clean and row in key_of_row:
+            by_gold[number[key_of_row[row]]].append(context)
+    passages: list[tuple[int, Context]] = []
+    for n, contexts in by_gold.items():
+        contexts.sort(key=lambda c: fraction(c.id))
+        passages += [(n, c) for c in contexts[:PASSAGES_PER_PAPER]]
+    return (
+        Priors(
+            keys,
+            known,
+            np.array(list_keys, np.uint64),
+            np.array(starts, np.int32),
+            np.array(cited, np.int32),
+            coded(encoder.encode_queries([about.get(key, Query()) for key in list_keys])),
+            coded(encoder.encode_queries([Query(sentence=c.sentence) for _, c in passages])),
+            np.array([n for n, _ in passages], np.int32),
+            np.array([list_number[paper_key(c)] for _, c in passages], np.int32),
+            encoder.fingerprint,
+        ),
+        rows,
+    )
+
+
+def coded(vectors: NDArray[np.float32]) -> NDArray[np.int8]:
+    """Vectors of length 1 as int8, each row scaled to its own greatest value."""
+    greatest = np.abs(vectors).max(axis=1, keepdims=True)
+    scaled = np.divide(127 * vectors, greatest, out=np.zeros_like(vectors), where=greatest > 0)
+    return np.asarray(np.rint(scaled), np.int8)
+
+
+def read_counts(data: Path, papers: list[Paper]) -> dict[int, int]:
+    """Times cited by row, where an outside source counted; our own in-degrees are left out."""
+    import gzip
+
+    row = {p.id: n for n, p in enumerate(papers)}
+    counts: dict[int, int] = {}
+    with gzip.open(data / "graph" / "counts.tsv.gz", "rt", encoding="utf-8") as lines:
+        for line in lines:
+            parts = line.rstrip("\n").split("\t")
+            if parts[0] in row and parts[1].isdigit() and not parts[2].startswith("in-degree"):
+                counts[row[parts[0]]] = int(parts[1])
+    return counts

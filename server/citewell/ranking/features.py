@@ -1,0 +1,159 @@
+"""The learned head's view of a candidate: one row of numbers, the same in training and at work."""
+
+from __future__ import annotations
+
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from citewell.corpus.columns import Columns
+from citewell.model import Query
+from citewell.model.query import MARK, OTHER
+from citewell.ranking.lexical import NAMES as LEXICAL
+from citewell.ranking.lexical import TitleWords, lexical, read_passage
+
+UNKNOWN = -99.0
+"""Stands where a fact is missing: the trees learn what its absence means."""
+
+
+class Company(msgspec.Struct, frozen=True):
+    """The references that the author already has, as the ranker needs them."""
+
+    vectors: NDArray[np.float32]
+    """Shape (r, d)."""
+    rows: NDArray[np.int64]
+    surnames: NDArray[np.uint32]
+    """Distinct surname hashes, sorted."""
+    surname_counts: NDArray[np.int64]
+    """How many references each is an author of."""
+    years: NDArray[np.int16]
+
+
+class Evidence(msgspec.Struct, frozen=True):
+    """Everything known of n candidates, before it becomes features."""
+
+    rows: NDArray[np.int64]
+    columns: Columns
+    bm25: NDArray[np.float32]
+    vectors: NDArray[np.float32]
+    """Shape (n, d)."""
+    full: NDArray[np.float32]
+    near: NDArray[np.float32]
+    topic: NDArray[np.float32]
+    """Query vectors, shape (d,), zero where the query has no such part."""
+    memory: NDArray[np.float32]
+    """Shape (n, len(memory_names)); UNKNOWN rows for papers without priors."""
+    company: Company | None = None
+
+
+def feature_names(memory: tuple[str, ...]) -> tuple[str, ...]:
+    """Names of the columns that `features` gives, in order."""
+    return (
+        "bm25", "bm25_share", "bm25_rank", "full", "full_gap", "full_rank", "near", "near_gap",
+        "near_rank", "topic", "topic_rank",
+        *memory, "memory_rank", "popularity_rank",
+        *LEXICAL,
+        "year", "year_gap", "has_abstract", "title_words", "authors",
+        "company_mean", "company_best", "company_authors", "company_size",
+        "sentence_words", "typed_words", "has_title", "mark_place", "others", "before",
+    )  # fmt: skip
+
+
+def features(query: Query, known: Evidence, words: TitleWords) -> NDArray[np.float32]:
+    """Shape (n, features), float32."""
+    columns, count = known.columns, len(known.rows)
+    parts: list[NDArray[np.float32]] = []
+    best = max(float(known.bm25.max(initial=0)), 1e-6)
+    parts += [known.bm25, known.bm25 / best, places(known.bm25)]
+    full = known.vectors @ known.full
+    near = known.vectors @ known.near
+    topic = known.vectors @ known.topic if known.topic.any() else np.full(count, UNKNOWN)
+    parts += [full, full - full.max(initial=-1), places(full)]
+    parts += [near, near - near.max(initial=-1), places(near)]
+    parts += [topic.astype(np.float32), places(topic)]
+    parts += list(known.memory.T)
+    blend = full * 20 + 0.75 * np.maximum(known.memory[:, 1], 0)
+    parts += [places(blend), places(known.memory[:, 1])]
+    parts += list(lexical(read_passage(query), columns, words).T)
+    year = columns.year.astype(np.float32)
+    now = query.paper.year or 0
+    if not now and known.company is not None and len(known.company.years):
+        now = int(known.company.years.max())
+    gap = np.where((year > 0) & (now > 0), now - year, UNKNOWN)
+    parts += [
+        np.where(year > 0, year, UNKNOWN), gap, columns.abstract.astype(np.float32),
+        np.diff(columns.word_starts).astype(np.float32),
+        np.diff(columns.surname_starts).astype(np.float32),
+    ]  # fmt: skip
+    parts += _company(known)
+    parts += [np.full(count, value, np.float32) for value in _query_facts(query)]
+    return np.stack([np.asarray(part, np.float32) for part in parts], axis=1)
+
+
+def places(scores: NDArray[np.float32]) -> NDArray[np.float32]:
+    """log2(1 + rank) of each candidate by these scores; equal scores share the best rank."""
+    order = np.sort(-scores)
+    return np.log2(1.0 + 1.0 + np.searchsorted(order, -scores)).astype(np.float32)
+
+
+def _company(known: Evidence) -> list[NDArray[np.float32]]:
+    count, company = len(known.rows), known.company
+    if company is None or not len(company.rows):
+        unknown = np.full(count, UNKNOWN, np.float32)
+        return [unknown, unknown, unknown, np.zeros(count, np.float32)]
+    likeness = known.vectors @ company.vectors.T
+    # A candidate that is a reference itself is no witness for itself.
+    same = known.rows[:, None] == company.rows[None, :]
+    likeness[same] = 0
+    others = np.maximum(len(company.rows) - same.sum(axis=1), 1)
+    mean = likeness.sum(axis=1) / others
+    top = likeness.max(axis=1)
+    shared = np.zeros(count, np.float32)
+    columns = known.columns
+    if len(company.surnames) and len(columns.surname):
+        at = np.minimum(
+            np.searchsorted(company.surnames, columns.surname), len(company.surnames) - 1
+        )
+        counts = np.where(company.surnames[at] == columns.surname, company.surname_counts[at], 0)
+        owner = np.repeat(np.arange(count), np.diff(columns.surname_starts))
+        # Its own authors are among the references' if it is one of them.
+        np.add.at(shared, owner, np.maximum(counts - same.any(axis=1)[owner], 0))
+    return [mean, top, np.log1p(shared), np.full(count, np.log1p(len(company.rows)), np.float32)]
+
+
+def _query_facts(query: Query) -> tuple[float, ...]:
+    left, mark, right = query.sentence.partition(MARK)
+    before, after = len(left.split()), len(right.split())
+    return (
+        float(before + after),
+        float(len(query.text.split())),
+        float(bool(query.paper.title)),
+        before / max(before + after, 1) if mark else -1.0,
+        float(query.sentence.count(OTHER)),
+        float(min(len(query.before), 3)),
+    )
+
+
+def memory_rows(
+    signals: NDArray[np.float32], numbers: NDArray[np.int64]
+) -> NDArray[np.float32]:
+    """The memory's signals for candidates, given each one's paper number (-1: none)."""
+    out = np.full((len(numbers), signals.shape[1]), UNKNOWN, np.float32)
+    has = numbers >= 0
+    out[has] = signals[numbers[has]]
+    return out
+
+
+def company_of(
+    rows: NDArray[np.int64], vectors: NDArray[np.float32], columns: Columns
+) -> Company:
+    """The references' part, from their rows."""
+    surnames, counts = np.unique(columns.surname, return_counts=True)
+    return Company(vectors, rows, surnames, counts, columns.year)
+
+
+__all__ = [
+    "UNKNOWN", "Company", "Evidence", "company_of", "feature_names", "features",
+    "memory_rows", "places",
+]  # fmt: skip

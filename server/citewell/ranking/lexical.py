@@ -1,0 +1,182 @@
+"""What the words of a passage say about titles, authors and years of the candidates."""
+
+from __future__ import annotations
+
+import re
+import zlib
+from collections.abc import Iterable, Sequence
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from citewell.corpus.columns import Columns, name_hash, word_hash
+from citewell.model import Query
+from citewell.model.query import MARK, OTHER
+from citewell.model.titles import normalise_title
+
+NAMES = (
+    "title_in_sentence", "title_near", "title_in_text", "title_in_before", "title_in_topic",
+    "sentence_explained", "title_whole", "opening_near", "opening_before", "initials_near",
+    "first_author_near", "authors_named", "author_before", "year_named", "words_matched",
+)  # fmt: skip
+
+_WORDS = re.compile(r"[^\W_]+(?:[-'’][^\W_]+)*")
+_YEAR = re.compile(r"(?<![\d.])(19[5-9]\d|20[0-4]\d)(?![\d.]*\d)")
+_REACH = 8.0
+"""Words after which nearness has fallen to 1/e."""
+_LONGEST = 150
+
+
+class Passage(msgspec.Struct, frozen=True):
+    """A query's words as sorted hashes with a weight each."""
+
+    near: tuple[NDArray[np.uint32], NDArray[np.float32]]
+    """Words of the sentence and of the typed text, with their nearness in (0, 1]."""
+    text: tuple[NDArray[np.uint32], NDArray[np.float32]]
+    before: tuple[NDArray[np.uint32], NDArray[np.float32]]
+    topic: tuple[NDArray[np.uint32], NDArray[np.float32]]
+    names: tuple[NDArray[np.uint32], NDArray[np.float32]]
+    """Capitalised words (any word of a typed text), as possible surnames and method names."""
+    names_before: tuple[NDArray[np.uint32], NDArray[np.float32]]
+    initials: tuple[NDArray[np.uint32], NDArray[np.float32]]
+    years: tuple[int, ...]
+
+
+def read_passage(query: Query) -> Passage:
+    """The words of a query, ready to be looked up."""
+    near: dict[int, float] = {}
+    names: dict[int, float] = {}
+    initials: dict[int, float] = {}
+    left, mark, right = query.sentence.replace(OTHER, " ").partition(MARK)
+    sides = [(left, True), (right, False)] if mark else [(left, False)]
+    for side, backwards in sides:
+        found = _WORDS.findall(side)
+        found = found[::-1][:_LONGEST] if backwards else found[:_LONGEST]
+        share = 1.0 if mark else 0.3
+        for at, word in enumerate(found):
+            weight = share * 2.718281828 ** (-at / _REACH) if mark else share
+            _note(near, normalise_title(word).split(), max(weight, 0.05))
+            if any(c.isupper() for c in word):
+                _note_name(names, initials, word, weight)
+    for word in _WORDS.findall(query.text)[:_LONGEST]:
+        _note(near, normalise_title(word).split(), 1.0)
+        _note_name(names, initials, word, 1.0)
+    text: dict[int, float] = {}
+    _note(text, normalise_title(query.text).split()[:_LONGEST], 1.0)
+    before: dict[int, float] = {}
+    names_before: dict[int, float] = {}
+    for age, sentence in enumerate(reversed(query.before[-3:])):
+        plain = sentence.replace(OTHER, " ")
+        _note(before, normalise_title(plain).split()[:_LONGEST], 1 / (1 + age))
+        for word in _WORDS.findall(plain)[:_LONGEST]:
+            if word[0].isupper() or any(c.isupper() for c in word[1:]):
+                _note_name(names_before, {}, word, 1 / (1 + age))
+    topic: dict[int, float] = {}
+    _note(topic, normalise_title(query.paper.title).split()[:60], 1.0)
+    years = tuple(int(y) for y in _YEAR.findall(f"{query.sentence} {query.text}"))
+    return Passage(
+        _sorted(near), _sorted(text), _sorted(before), _sorted(topic), _sorted(names),
+        _sorted(names_before), _sorted(initials), years,
+    )  # fmt: skip
+
+
+def _note(found: dict[int, float], words: Sequence[str], weight: float) -> None:
+    for word in words:
+        number = word_hash(word)
+        if found.get(number, 0.0) < weight:
+            found[number] = weight
+
+
+def _note_name(
+    names: dict[int, float], initials: dict[int, float], word: str, weight: float
+) -> None:
+    for part in {word, *word.replace("’", "'").removesuffix("'s").split("-")}:
+        number = name_hash(part)
+        if names.get(number, 0.0) < weight:
+            names[number] = weight
+    if sum(c.isupper() for c in word) >= 2 and 2 <= len(word) <= 8:
+        plain = "".join(c for c in word.lower() if c.isalnum())
+        for form in {plain, plain.removesuffix("s")}:
+            number = zlib.crc32(form.encode())
+            if initials.get(number, 0.0) < weight:
+                initials[number] = weight
+
+
+def _sorted(found: dict[int, float]) -> tuple[NDArray[np.uint32], NDArray[np.float32]]:
+    keys = np.array(sorted(found), np.uint32)
+    return keys, np.array([found[int(key)] for key in keys], np.float32)
+
+
+def _look(
+    values: NDArray[np.uint32], table: tuple[NDArray[np.uint32], NDArray[np.float32]]
+) -> NDArray[np.float32]:
+    """Weight of each value, 0 where the table lacks it."""
+    keys, weights = table
+    if not len(keys):
+        return np.zeros(len(values), np.float32)
+    at = np.minimum(np.searchsorted(keys, values), len(keys) - 1)
+    return np.where(keys[at] == values, weights[at], np.float32(0))
+
+
+def _sum(values: NDArray[np.float32], starts: NDArray[np.int64]) -> NDArray[np.float32]:
+    ends = np.concatenate([np.zeros(1, np.float64), np.cumsum(values, dtype=np.float64)])
+    return (ends[starts[1:]] - ends[starts[:-1]]).astype(np.float32)
+
+
+class TitleWords:
+    """How telling a title word is: its inverse document frequency among the library's titles."""
+
+    def __init__(self, words: NDArray[np.uint32], counts: NDArray[np.int64], papers: int) -> None:
+        self._words = words
+        self._idf = np.log1p(papers / np.maximum(counts, 1)).astype(np.float32)
+        self._new = float(np.log1p(papers))
+
+    def idf(self, words: NDArray[np.uint32]) -> NDArray[np.float32]:
+        """Of each word; that of a word seen once where it is unknown."""
+        if not len(self._words):
+            return np.full(len(words), self._new, np.float32)
+        at = np.minimum(np.searchsorted(self._words, words), len(self._words) - 1)
+        return np.where(self._words[at] == words, self._idf[at], np.float32(self._new))
+
+
+def lexical(passage: Passage, columns: Columns, words: TitleWords) -> NDArray[np.float32]:
+    """Shape (n, len(NAMES)), one row a candidate."""
+    out = np.zeros((len(columns), len(NAMES)), np.float32)
+    starts = columns.word_starts
+    idf = words.idf(columns.word)
+    total = np.maximum(_sum(idf, starts), 1e-6)
+    near = _look(columns.word, passage.near)
+    matched = near > 0
+    shared = _sum(idf * matched, starts)
+    out[:, 0] = shared / total
+    out[:, 1] = _sum(idf * near, starts)
+    out[:, 2] = _sum(idf * (_look(columns.word, passage.text) > 0), starts) / total
+    out[:, 3] = _sum(idf * (_look(columns.word, passage.before) > 0), starts) / total
+    out[:, 4] = _sum(idf * (_look(columns.word, passage.topic) > 0), starts) / total
+    out[:, 5] = shared / max(float(words.idf(passage.near[0]).sum()), 1e-6)
+    out[:, 6] = (out[:, 0] > 0.99) & (np.diff(starts) > 1)
+    has_opening = columns.opening != 0
+    out[:, 7] = _look(columns.opening, passage.names) * has_opening
+    out[:, 8] = _look(columns.opening, passage.names_before) * has_opening
+    out[:, 9] = _look(columns.initials, passage.initials) * (columns.initials != 0)
+    named = _look(columns.surname, passage.names)
+    filled = np.diff(columns.surname_starts) > 0
+    if len(named):
+        out[filled, 10] = named[columns.surname_starts[:-1][filled]]
+    out[:, 11] = _sum((named > 0).astype(np.float32), columns.surname_starts)
+    before = _look(columns.surname, passage.names_before)
+    if len(before):
+        out[filled, 12] = before[columns.surname_starts[:-1][filled]]
+    out[:, 13] = _closest_year(columns.year, passage.years)
+    out[:, 14] = _sum(matched.astype(np.float32), starts)
+    return out
+
+
+def _closest_year(years: NDArray[np.int16], named: Iterable[int]) -> NDArray[np.float32]:
+    """1 for a year that is named, 0.5 for one beside it, -1 where no year is named."""
+    out = np.full(len(years), -1.0, np.float32)
+    for year in named:
+        gap = np.abs(years.astype(np.int32) - year)
+        out = np.maximum(out, np.where(gap == 0, 1.0, np.where(gap == 1, 0.5, 0.0)))
+    return out.astype(np.float32)

@@ -1,0 +1,92 @@
+"""An ensemble of regression trees evaluated with numpy alone.
+
+Every tree is padded to a complete binary tree, so that all candidates walk all trees level by
+level in a few array operations: no compiled library is needed at run time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+_STRIPE = 32
+"""Trees walked together: their arrays stay in the cache."""
+
+
+class Trees(msgspec.Struct, frozen=True):
+    """T complete trees of one depth: left where a feature is at most the threshold."""
+
+    feature: NDArray[np.int16]
+    """Shape (T, 2 ** depth - 1), in level order."""
+    threshold: NDArray[np.float32]
+    """Shape (T, 2 ** depth - 1)."""
+    leaf: NDArray[np.float32]
+    """Shape (T, 2 ** depth)."""
+
+    @property
+    def depth(self) -> int:
+        """Levels above the leaves."""
+        return int(self.leaf.shape[1]).bit_length() - 1
+
+    def predict(self, rows: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Sum of the leaves that each row of features reaches, shape (n,)."""
+        count, width = rows.shape
+        flat = np.ascontiguousarray(rows).ravel()
+        offset = (np.arange(count, dtype=np.int32) * width)[:, None]
+        total = np.zeros(count, np.float32)
+        inner = self.feature.shape[1]
+        for first in range(0, len(self.leaf), _STRIPE):
+            feature = self.feature[first : first + _STRIPE].astype(np.int32).ravel()
+            threshold = self.threshold[first : first + _STRIPE].ravel()
+            leaf = self.leaf[first : first + _STRIPE]
+            base = (np.arange(len(leaf), dtype=np.int32) * inner)[None, :]
+            at = np.zeros((count, len(leaf)), np.int32)
+            for _ in range(self.depth):
+                node = base + at
+                value = flat.take(offset + feature.take(node))
+                at = 2 * at + 1 + (value > threshold.take(node))
+            leaf_base = (np.arange(len(leaf), dtype=np.int32) * leaf.shape[1])[None, :]
+            total += leaf.ravel().take(leaf_base + at - inner).sum(axis=1, dtype=np.float32)
+        return total
+
+
+def from_lightgbm(dump: Mapping[str, Any]) -> Trees:
+    """The trees of `Booster.dump_model()`. Raises ValueError for splits that are no thresholds."""
+    trees = [info["tree_structure"] for info in dump["tree_info"]]
+    depth = max((_depth(tree) for tree in trees), default=0)
+    inner, leaves = 2**depth - 1, 2**depth
+    feature = np.zeros((len(trees), inner), np.int16)
+    threshold = np.full((len(trees), inner), np.inf, np.float32)
+    leaf = np.zeros((len(trees), leaves), np.float32)
+
+    def fill(number: int, node: Mapping[str, Any], place: int, level: int) -> None:
+        if "leaf_value" in node:
+            # An early leaf stands at the bottom left of its own padded subtree.
+            for _ in range(depth - level):
+                place = 2 * place + 1
+            leaf[number, place - inner] = node["leaf_value"]
+            return
+        if node["decision_type"] != "<=":
+            raise ValueError(f"a split by {node['decision_type']!r}")
+        feature[number, place] = node["split_feature"]
+        # Rounded down, so that a float32 feature falls on the side it fell in double precision.
+        value = np.float32(node["threshold"])
+        if float(value) > node["threshold"]:
+            value = np.nextafter(value, np.float32(-np.inf))
+        threshold[number, place] = value
+        fill(number, node["left_child"], 2 * place + 1, level + 1)
+        fill(number, node["right_child"], 2 * place + 2, level + 1)
+
+    for number, tree in enumerate(trees):
+        fill(number, tree, 0, 0)
+    return Trees(feature, threshold, leaf)
+
+
+def _depth(node: Mapping[str, Any]) -> int:
+    if "leaf_value" in node:
+        return 0
+    return 1 + max(_depth(node["left_child"]), _depth(node["right_child"]))

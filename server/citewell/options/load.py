@@ -232,7 +232,7 @@ class _Merge:
             elif setting.trusted_only and layer == "workspace file":
                 self._untrusted(setting, path, line)
             else:
-                origin = Origin(layer, path or source, line)
+                origin = Origin(layer, path, line)
                 self._put(setting, value, origin, name, base, textual=textual)
         if skipped:
             self.problems.append(

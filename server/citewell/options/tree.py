@@ -108,6 +108,18 @@ class BibOptions:
 
 
 @frozen(kw_only=True)
+class FillOptions:
+    """What `citewell fill` writes without being asked."""
+
+    threshold: float = _leaf(
+        0.3,
+        "A placeholder stays open when its best paper is less certain than this.",
+        at_least=0,
+        at_most=1,
+    )
+
+
+@frozen(kw_only=True)
 class Options:
     """The whole tree."""
 
@@ -116,3 +128,4 @@ class Options:
     completion: CompletionOptions = field(factory=CompletionOptions)
     documents: DocumentOptions = field(factory=DocumentOptions)
     bib: BibOptions = field(factory=BibOptions)
+    fill: FillOptions = field(factory=FillOptions)

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import re
 
+from citewell.documents.sentences import split_sentences
 from citewell.model.query import MARK
 
-_END = re.compile(r"(?<=[.!?])[)\"'”’]*\s+(?=[\"'“‘(\[]*[A-Z0-9])")
-_ABBREVIATION = re.compile(
-    r"(?:\b(?:et al|e\.g|i\.e|cf|vs|Fig|Figs|Eq|Eqs|Sec|Tab|Dr|Prof|resp|approx|[A-Z])\.)[)\"']*$"
-)
 _YEAR = re.compile(r"\b(1[6-9]\d\d|20\d\d)\b")
 _DOI = re.compile(r"\bdoi\s*=\s*[{\"]+\s*(?:https?://(?:dx\.)?doi\.org/)?(10\.[^\s}\"]+)", re.I)
 _ARXIV = re.compile(
@@ -36,23 +33,9 @@ def identifiers(entry: str) -> tuple[str, str]:
     return (doi.group(1).lower().rstrip(".,;") if doi else "", arxiv.group(1) if arxiv else "")
 
 
-def sentences(text: str) -> list[str]:
-    """Sentences in reading order; a break after an abbreviation does not count."""
-    out: list[str] = []
-    start = 0
-    for match in _END.finditer(text):
-        piece = text[start : match.start()]
-        if _ABBREVIATION.search(piece):
-            continue
-        out.append(text[start : match.end()].strip())
-        start = match.end()
-    out.append(text[start:].strip())
-    return [sentence for sentence in out if sentence]
-
-
 def around_mark(text: str) -> tuple[tuple[str, ...], str, tuple[str, ...]]:
     """Sentences before, the sentence with `[CITATION]`, and sentences after it."""
-    parts = sentences(" ".join(text.split()))
+    parts = split_sentences(" ".join(text.split()))
     for i, part in enumerate(parts):
         if MARK in part:
             # A mark that opens its own sentence belongs to the one that it follows.

@@ -90,9 +90,12 @@ class LocalEngine:
         )
 
     def find_batch(
-        self, queries: Sequence[Query], k: int = 20, *, tier: Tier = "fast"
+        self, queries: Sequence[Query], k: int = 20, *, tier: Tier = "fast", explain: bool = True
     ) -> list[SearchResult]:
-        """The same for many queries; retrievers share their work over the queries."""
+        """The same for many queries; retrievers share their work over the queries.
+
+        Without `explain` the hits carry no evidence, which costs more than finding them.
+        """
         if self._library is None:
             return [SearchResult(problems=self._problems) for _ in queries]
         depth = max(k, self._options.retrieval.depth)
@@ -105,7 +108,7 @@ class LocalEngine:
         results: list[SearchResult] = []
         for number, query in enumerate(queries):
             own = {name: rankings[number] for name, rankings in lists.items()}
-            found = self._finish(query, k, own, {}, never)
+            found = self._finish(query, k, own, {}, never, explain=explain)
             results.append(
                 SearchResult(
                     hits=found.hits,
@@ -159,6 +162,8 @@ class LocalEngine:
         lists: Mapping[str, Ranking],
         timings: dict[str, float],
         cancel: Cancel,
+        *,
+        explain: bool = True,
     ) -> SearchResult:
         """Fuse the lists, order the head, and fetch what is shown."""
         assert self._library is not None
@@ -180,7 +185,7 @@ class LocalEngine:
             Hit(
                 work=work,
                 score=float(ordering.scores[place]),
-                evidence=self._evidence(query, fused, int(at)),
+                evidence=self._evidence(query, fused, int(at)) if explain else (),
                 confidence=None
                 if ordering.confidence is None
                 else float(ordering.confidence[place]),

@@ -11,7 +11,7 @@ import attrs
 import msgspec
 
 from citewell import __version__
-from citewell.engine.contract import Engine
+from citewell.engine.local import LocalEngine
 from citewell.evaluation import metrics, misses, runner
 from citewell.evaluation.matching import Gold, judge, targets_of
 from citewell.evaluation.methods import Method
@@ -19,6 +19,7 @@ from citewell.evaluation.results import (
     Comparison,
     DataInfo,
     Evaluation,
+    EvaluationError,
     Item,
     Judged,
     MethodRun,
@@ -26,7 +27,7 @@ from citewell.evaluation.results import (
     problem,
 )
 from citewell.evaluation.scoring import THRESHOLDS, Scorer, compare_runs
-from citewell.model import Problem, Query, Question
+from citewell.model import Query, Question
 from citewell.options import Options
 
 PROBE = 32
@@ -86,10 +87,8 @@ def evaluate(
         base.close()
 
 
-def open_engine(options: Options) -> Engine:
+def open_engine(options: Options) -> LocalEngine:
     """The engine in this process. Raises `EvaluationError` when it has no papers."""
-    from citewell.engine.local import LocalEngine
-
     engine = LocalEngine.open(options)
     status = engine.status()
     if not status.works:
@@ -105,7 +104,7 @@ def open_engine(options: Options) -> Engine:
 
 
 def _evaluate(
-    base: Engine,
+    base: LocalEngine,
     questions: Sequence[Question],
     options: Options,
     plan: Plan,
@@ -167,7 +166,7 @@ def _evaluate(
         comparisons=comparisons(runs, items, plan),
         misses=misses.worst(base, held, right, runs[-1], plan.misses) if runs else (),
         notes=tuple(notes),
-        problems=_problems(base),
+        problems=tuple(dict.fromkeys(p for run in runs for p in run.problems)),
     )
 
 
@@ -190,7 +189,7 @@ def _sample(
 class _Run:
     """One method in one setting."""
 
-    engine: Engine
+    engine: LocalEngine
     method: Method
     options: Options
     setting: Setting
@@ -209,6 +208,8 @@ class _Run:
             asked += unheld
         queries = [runner.query_for(question, self.setting) for question in asked]
         answers = self._ask(queries)
+        if not answers.emitted:
+            raise self._offers_nothing(answers)
         judged = {
             question.id: judge(question, right[question.id], offered)
             for question, offered in zip(asked, answers.offered, strict=True)
@@ -229,6 +230,7 @@ class _Run:
             emitted=answers.emitted,
             unbacked=answers.unbacked,
             dropped=answers.dropped,
+            problems=tuple(answers.problems.values()),
             seconds=round(answers.seconds, 2),
             judged=tuple(judged.values()),
         )
@@ -241,9 +243,20 @@ class _Run:
             return runner.ask_in_processes(self.options, queries, k, tier, advance, jobs=jobs)
         return runner.ask(self.engine, queries, k, tier, self.reporter.advance)
 
+    def _offers_nothing(self, answers: runner.Answers) -> EvaluationError:
+        """A method that never answers is broken, and must not pass for one that finds nothing."""
+        first = next(iter(answers.problems.values()), None)
+        return problem(
+            first.code if first else "method-silent",
+            f"The method {self.method.name} offered no paper at all."
+            + (f" {first.message}" if first else ""),
+            first.cure if first else "Look at its settings with `citewell doctor`.",
+            first.path if first else "",
+        )
+
     def _states_confidence(self, questions: Sequence[Question]) -> bool:
         sample = [runner.query_for(question, self.setting) for question in questions[:PROBE]]
-        results = self.engine.find_batch(sample, 1, tier=self.method.tier)
+        results = self.engine.find_batch(sample, 1, tier=self.method.tier, explain=False)
         return any(hit.confidence is not None for result in results for hit in result.hits[:1])
 
     def _citeme(self, held: Sequence[Question], judged: dict[str, Judged]) -> float | None:
@@ -317,7 +330,3 @@ def compare_saved(a: Evaluation, b: Evaluation, seed: int = 0) -> tuple[Comparis
             "Run both on the same data with the same methods.",
         )
     return compare_runs(pairs, items, min(a.depth, b.depth), seed=seed)
-
-
-def _problems(engine: Engine) -> tuple[Problem, ...]:
-    return engine.status().problems

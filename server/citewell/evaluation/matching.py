@@ -53,8 +53,8 @@ class Gold:
     """The right answers of many questions as sets of the library's own ids.
 
     A target is resolved by the data set's ids where the library has one of them (editions named
-    by the data set count alike), else by DOI, by arXiv id, and by normalised title with a year
-    within one; a title without a year stands for itself.
+    by the data set count alike), else by DOI, arXiv id, and normalised title with a year within
+    one, all editions found so; a title without a year stands for itself.
     """
 
     def __init__(self, catalogue: Catalogue, questions: Sequence[Question]) -> None:
@@ -91,11 +91,11 @@ def _by_id(catalogue: Catalogue, ids: Sequence[str]) -> dict[str, str]:
 
 
 def _by_description(catalogue: Catalogue, target: Target) -> frozenset[str]:
-    if target.doi and (found := catalogue.lookup(doi=target.doi)):
-        return frozenset(work.id for work in found)
-    if target.arxiv and (found := catalogue.lookup(arxiv=target.arxiv)):
-        return frozenset(work.id for work in found)
     ids: set[str] = set()
+    if target.doi:
+        ids.update(work.id for work in catalogue.lookup(doi=target.doi))
+    if target.arxiv:
+        ids.update(work.id for work in catalogue.lookup(arxiv=target.arxiv))
     for title in target.titles:
         letters = letters_only(title)
         if not letters:

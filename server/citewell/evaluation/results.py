@@ -116,6 +116,8 @@ class MethodRun(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Papers offered that the library does not hold word for word: must be 0."""
     dropped: dict[str, int] = msgspec.field(default_factory=dict)
     """Answers that lacked a retriever, by problem code."""
+    problems: tuple[Problem, ...] = ()
+    """The first problem of each code."""
     seconds: float = 0.0
     judged: tuple[Judged, ...] = ()
 

@@ -10,10 +10,11 @@ from multiprocessing import get_context
 import msgspec
 import numpy as np
 
-from citewell.engine.contract import Engine, Tier
+from citewell.engine.contract import Tier
+from citewell.engine.local import LocalEngine
 from citewell.evaluation.matching import Offered
 from citewell.evaluation.results import Latency, Setting
-from citewell.model import Query, Question, SearchResult
+from citewell.model import Problem, Query, Question, SearchResult
 from citewell.options import Options
 
 CHUNK = 64
@@ -32,6 +33,8 @@ class Answers(msgspec.Struct):
     emitted: int = 0
     unbacked: int = 0
     dropped: dict[str, int] = {}
+    problems: dict[str, Problem] = {}
+    """The first problem of each code."""
     seconds: float = 0.0
 
 
@@ -40,6 +43,7 @@ class _Part(msgspec.Struct, array_like=True):
     emitted: int
     unbacked: int
     dropped: dict[str, int]
+    problems: dict[str, Problem]
 
 
 def query_for(question: Question, setting: Setting) -> Query:
@@ -57,14 +61,14 @@ def has_warm(questions: Iterable[Question]) -> bool:
 
 
 def ask(
-    engine: Engine, queries: Sequence[Query], k: int, tier: Tier, progress: Progress
+    engine: LocalEngine, queries: Sequence[Query], k: int, tier: Tier, progress: Progress
 ) -> Answers:
     """Every answer, in this process."""
     answers = Answers()
     started = time.perf_counter()
     for start in range(0, len(queries), CHUNK):
         part = queries[start : start + CHUNK]
-        _add(answers, _reduce(engine, engine.find_batch(part, k, tier=tier)))
+        _add(answers, _reduce(engine, engine.find_batch(part, k, tier=tier, explain=False)))
         progress(len(part))
     answers.seconds = time.perf_counter() - started
     return answers
@@ -89,13 +93,11 @@ def ask_in_processes(
     return answers
 
 
-_engine: Engine | None = None
+_engine: LocalEngine | None = None
 """The engine of a worker process; set once when the process starts."""
 
 
 def _start(options: Options) -> None:
-    from citewell.engine.local import LocalEngine
-
     global _engine  # noqa: PLW0603 - a pool's initialiser has no other way to hand it on
     _engine = LocalEngine.open(options)
 
@@ -105,7 +107,9 @@ def _answer(work: tuple[bytes, int, Tier]) -> bytes:
     if _engine is None:
         raise RuntimeError("the worker has no engine")
     queries = msgspec.msgpack.decode(data, type=list[Query])
-    return msgspec.msgpack.encode(_reduce(_engine, _engine.find_batch(queries, k, tier=tier)))
+    return msgspec.msgpack.encode(
+        _reduce(_engine, _engine.find_batch(queries, k, tier=tier, explain=False))
+    )
 
 
 def _add(answers: Answers, part: _Part) -> None:
@@ -114,9 +118,10 @@ def _add(answers: Answers, part: _Part) -> None:
     answers.unbacked += part.unbacked
     for code, count in part.dropped.items():
         answers.dropped[code] = answers.dropped.get(code, 0) + count
+    answers.problems = part.problems | answers.problems
 
 
-def _reduce(engine: Engine, results: Sequence[SearchResult]) -> _Part:
+def _reduce(engine: LocalEngine, results: Sequence[SearchResult]) -> _Part:
     """Ids, years and confidence; every paper is looked up again by its id.
 
     An offered paper counts as unbacked when the library has no such id or another title under it.
@@ -129,8 +134,11 @@ def _reduce(engine: Engine, results: Sequence[SearchResult]) -> _Part:
         if record is None or record.id != one or record.title != title
     }
     dropped: dict[str, int] = {}
+    problems: dict[str, Problem] = {}
     for result in results:
-        for code in {problem.code for problem in result.dropped}:
+        met = {problem.code: problem for problem in (*result.dropped, *result.problems)}
+        problems = met | problems
+        for code in met:
             dropped[code] = dropped.get(code, 0) + 1
     return _Part(
         [
@@ -144,10 +152,13 @@ def _reduce(engine: Engine, results: Sequence[SearchResult]) -> _Part:
         sum(len(result.hits) for result in results),
         sum(hit.work.id in false for result in results for hit in result.hits),
         dropped,
+        problems,
     )
 
 
-def latency(engine: Engine, queries: Sequence[Query], tier: Tier, sample: int) -> Latency | None:
+def latency(
+    engine: LocalEngine, queries: Sequence[Query], tier: Tier, sample: int
+) -> Latency | None:
     """Time of single calls on an evenly spaced sample, after a few that warm up."""
     if not queries or sample < 1:
         return None

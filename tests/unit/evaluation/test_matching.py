@@ -61,7 +61,7 @@ def test_a_record_without_a_year_matches_any_year():
     ("target", "found"),
     [(Target(doi="10.1/x"), "a:4"), (Target(arxiv="1901.00001"), "a:2")],
 )
-def test_an_identifier_comes_before_the_title(target, found):
+def test_an_identifier_finds_the_work_whatever_its_title(target, found):
     assert gold_of(target) == [frozenset({found})]
 
 

@@ -1,0 +1,279 @@
+"""`citewell eval`: how well citations are found, on one's own papers or on a data set."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from citewell.cli.eval_data import NAMED, read, select
+from citewell.cli.report import FINDINGS, OK, show_problems
+from citewell.cli.session import Session, console
+
+if TYPE_CHECKING:
+    from citewell.evaluation.evaluate import Plan
+    from citewell.evaluation.methods import Method
+    from citewell.evaluation.results import DataInfo
+    from citewell.model import Problem, Question
+    from citewell.options import Options
+
+MODES = ("pipeline", "baselines", "single", "all")
+PATH = click.Path(path_type=Path)
+
+
+@click.command("eval", short_help="Measure how well citations are found.")
+@click.argument("papers", nargs=-1, type=PATH)
+@click.option(
+    "--data", metavar="NAME|FILE", default="", help=f"Data set: {', '.join(NAMED)}, or any file."
+)
+@click.option("--schema", metavar="NAME", default="", help="Schema of the file, if not recognised.")
+@click.option(
+    "--mode",
+    type=click.Choice(MODES),
+    help="Methods to measure. Default: all; pipeline for papers.",
+)
+@click.option("--method", "methods", multiple=True, metavar="NAME", help="One method (repeatable).")
+@click.option(
+    "--without", multiple=True, metavar="NAME", help="Also without a retriever or the ranker."
+)
+@click.option("--fusion", type=click.Choice(["rrf", "max"]), help="Also with this fusion.")
+@click.option(
+    "--setting", type=click.Choice(["both", "cold", "warm"]), default="both", show_default=True,
+    help="Cold: the text alone. Warm: the paper's other references are known.",
+)  # fmt: skip
+@click.option(
+    "--split", type=click.Choice(["train", "valid", "test"]), help="One part of the data."
+)
+@click.option("--all-records", is_flag=True, help="Also records that are not marked clean.")
+@click.option("--limit", type=click.IntRange(1), help="A sample of so many answerable questions.")
+@click.option("--seed", default=0, show_default=True, help="Of the sample and the statistics.")
+@click.option("--depth", default=100, show_default=True, type=click.IntRange(10, 10_000),
+              help="Length of the lists; 1000 adds recall@1000.")  # fmt: skip
+@click.option("--threshold", type=click.FloatRange(0, 1), help="Confidence below which to abstain.")
+@click.option("--compare", nargs=2, metavar="A B", help="Two methods, or two files of --json.")
+@click.option("--jobs", default=1, show_default=True, type=click.IntRange(1, 64), help="Processes.")
+@click.option(
+    "--latency-calls", default=100, show_default=True, help="Single calls that are timed."
+)
+@click.option("--json", "json_path", type=PATH, help="Write the result, with every rank.")
+@click.option("--html", "html_path", type=PATH, help="Write a page with charts and misses to read.")
+@click.option("--own-corpus", is_flag=True, help="Search the data set's own corpus (built once).")
+@click.option("--list", "listing", is_flag=True, help="List data sets, schemas and methods.")
+@click.pass_context
+def eval_command(ctx: click.Context, /, **flags: Any) -> None:
+    """Measure how well citations are found.
+
+    PAPERS are .tex or Markdown files: each citation in them is taken out and looked for again.
+    Without PAPERS, a data set is asked. Exits with 1 if any offered paper is not in the library.
+    """
+    session: Session = ctx.obj
+    if flags["listing"]:
+        _list(session)
+        return
+    pair = flags["compare"]
+    if pair and all(Path(name).is_file() for name in pair):
+        _compare_files(pair, flags["seed"])
+        return
+    papers: tuple[Path, ...] = flags["papers"]
+    if flags["own_corpus"] and papers:
+        raise click.UsageError("--own-corpus goes with --data.")
+    if bool(papers) == bool(flags["data"]):
+        raise click.UsageError(
+            "Give papers, or a data set with --data, and not both.\n"
+            "For example: citewell eval paper.tex --html page.html"
+        )
+    ctx.exit(_evaluate(session, papers, flags))
+
+
+def _evaluate(session: Session, papers: tuple[Path, ...], flags: dict[str, Any]) -> int:
+    import msgspec
+
+    from citewell.evaluation import page, results, table
+    from citewell.evaluation.evaluate import evaluate
+
+    options = session.load(papers[0] if papers else None).options
+    for path in (flags["json_path"], flags["html_path"]):
+        if path is not None and path.is_dir():
+            raise click.UsageError(f"{path} is a folder; name a file.")
+    if flags["own_corpus"]:
+        options = _own_library(options, flags)
+    questions, info, problems = _questions(papers, options, flags)
+    if session.verbosity >= 0:
+        show_problems(problems)
+    if not questions:
+        raise click.UsageError("No question is left to ask.")
+    plan = _plan(options, flags, bool(papers))
+    with _Bars() as bars:
+        evaluation = evaluate(questions, options, plan, info, bars)
+    command = "citewell " + " ".join(_quote(word) for word in sys.argv[1:])
+    evaluation = msgspec.structs.replace(evaluation, command=command)
+    console().print(table.render(evaluation))
+    show_problems(evaluation.problems)
+    if flags["json_path"]:
+        results.write_atomically(flags["json_path"], results.encode(evaluation))
+    if flags["html_path"]:
+        title = _title(papers, info) if papers else ""
+        text = page.render(evaluation, title, own=bool(papers))
+        results.write_atomically(flags["html_path"], text.encode("utf-8"))
+        click.echo(f"page: {flags['html_path']}", err=True)
+    elif papers:
+        click.echo("Add --html page.html for a page with every citation and miss.", err=True)
+    return FINDINGS if any(run.unbacked for run in evaluation.runs) else OK
+
+
+def _own_library(options: Options, flags: dict[str, Any]) -> Options:
+    """The settings with the library of the data set's own corpus in place of the author's."""
+    import attrs
+    from platformdirs import user_cache_path
+
+    from citewell_corpus.datasets.own_library import library_of
+
+    data = read(flags["data"], flags["schema"])
+    cache = user_cache_path("citewell") / "evaluation"
+    with _Bars() as bars:
+        folder = library_of(data, cache, options, bars)
+    library = attrs.evolve(options.library, path=folder.parent, name=folder.name)
+    return attrs.evolve(options, library=library)
+
+
+def _questions(
+    papers: tuple[Path, ...], options: Options, flags: dict[str, Any]
+) -> tuple[list[Question], DataInfo, list[Problem]]:
+    from citewell.evaluation.results import DataInfo
+
+    if papers:
+        from citewell.evaluation.leave_one_out import questions_of
+
+        return questions_of(papers, options.documents)
+    data = read(flags["data"], flags["schema"])
+    if data.kind != "questions":
+        raise click.UsageError(f"{data.name} holds {data.kind}; `citewell eval` needs questions.")
+    questions, words = select(data, flags["split"] or "", flags["all_records"])
+    info = DataInfo(
+        name=data.name,
+        schema=data.schema,
+        path=data.path,
+        counts=data.counts,
+        notes=data.notes,
+        selection=words,
+    )
+    return questions, info, list(data.problems)
+
+
+def _plan(options: Options, flags: dict[str, Any], own: bool) -> Plan:
+    from citewell.evaluation.evaluate import Plan
+
+    methods = _methods(options, flags, own)
+    compare = flags["compare"]
+    return Plan(
+        methods=tuple(methods),
+        settings=("cold", "warm") if flags["setting"] == "both" else (flags["setting"],),
+        depth=flags["depth"],
+        limit=flags["limit"],
+        seed=flags["seed"],
+        jobs=flags["jobs"],
+        latency_calls=flags["latency_calls"],
+        threshold=flags["threshold"],
+        compare=(tuple(compare),) if compare else (),
+    )
+
+
+def _methods(options: Options, flags: dict[str, Any], own: bool) -> list[Method]:
+    from citewell.evaluation import methods
+
+    chosen = methods.named(flags["methods"], options)
+    if flags["compare"]:
+        names = [name.partition(":")[0] for name in flags["compare"]]
+        chosen += methods.named(list(dict.fromkeys(names)), options)
+    ablations = [methods.without(name, options) for name in flags["without"]]
+    if flags["fusion"]:
+        ablations.append(methods.with_fusion(flags["fusion"]))
+    if flags["mode"]:
+        chosen += methods.mode(flags["mode"], options)
+    elif ablations or (own and not chosen):
+        chosen += methods.mode("pipeline", options)
+    elif not chosen:
+        chosen += methods.mode("all", options)
+    # The pipeline stands last: it is what the headline and the comparisons speak of.
+    return methods.distinct([*ablations, *chosen], options)
+
+
+def _title(papers: tuple[Path, ...], info: DataInfo) -> str:
+    name = info.name or papers[0].name
+    return f"How well Citewell would have cited for you: {name}"
+
+
+def _quote(word: str) -> str:
+    import shlex
+
+    return shlex.quote(word)
+
+
+def _compare_files(pair: tuple[str, str], seed: int) -> None:
+    from citewell.evaluation import results, table
+    from citewell.evaluation.evaluate import compare_saved
+
+    a, b = (results.load(Path(name)) for name in pair)
+    click.echo(f"A: {pair[0]}\nB: {pair[1]}")
+    console().print(table.comparison_table(compare_saved(a, b, seed)))
+
+
+def _list(session: Session) -> None:
+    from citewell.cli.eval_data import data_folder
+    from citewell.evaluation import methods
+    from citewell_corpus.datasets import SCHEMAS
+
+    folder = data_folder()
+    click.echo(f"Data sets in {folder}:" if folder else "Data sets (../shared/data is not here):")
+    for name, path in NAMED.items():
+        click.echo(f"  {name:<16}{path}")
+    click.echo("Schemas:")
+    for schema in SCHEMAS:
+        click.echo(f"  {schema.name:<16}{schema.description}")
+    click.echo("Methods:")
+    for method in methods.known(session.load().options).values():
+        click.echo(f"  {method.name:<16}{method.description}")
+
+
+class _Bars:
+    """Progress bars on standard error; nothing where that is no terminal."""
+
+    def __init__(self) -> None:
+        from rich.progress import (
+            BarColumn,
+            MofNCompleteColumn,
+            Progress,
+            TextColumn,
+            TimeRemainingColumn,
+        )
+
+        self._progress = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TimeRemainingColumn(),
+            console=console(err=True),
+            transient=True,
+        )
+        self._task: Any = None
+
+    def __enter__(self) -> _Bars:
+        self._progress.start()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._progress.stop()
+
+    def stage(self, name: str, total: int | None) -> None:
+        self.begin(name, total or 0)
+
+    def begin(self, what: str, total: int) -> None:
+        if self._task is not None:
+            self._progress.remove_task(self._task)
+        self._task = self._progress.add_task(what, total=total or None)
+
+    def advance(self, n: int) -> None:
+        if self._task is not None:
+            self._progress.advance(self._task, n)

@@ -1,0 +1,78 @@
+"""Which questions `citewell eval` puts: a named data set or a file, filtered and divided."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from citewell.model import Question
+    from citewell_corpus.datasets import DataSet
+
+NAMED = {
+    "dev": "contexts/dev.jsonl.gz",
+    "train": "contexts/train.jsonl.gz",
+    "no-gold": "contexts/train_no_gold.jsonl.gz",
+    "autoscholar": "queries/autoscholar_dev.jsonl.gz",
+    "sparbench": "queries/sparbench_dev.jsonl.gz",
+}
+"""Data sets that can be named, below the folder `../shared/data` of a checkout."""
+
+
+def data_folder() -> Path | None:
+    """The developers' data beside the checkout, or beside the current folder; None elsewhere."""
+    checkout = Path(__file__).resolve().parents[3]
+    for start in (Path.cwd(), checkout):
+        folder = start.parent / "shared" / "data"
+        if folder.is_dir():
+            return folder
+    return None
+
+
+def locate(name: str) -> Path:
+    """The path of a data set given by name or by path; a usage error for neither."""
+    path = Path(name).expanduser()
+    if name not in NAMED or path.exists():
+        return path
+    folder = data_folder()
+    if folder is None or not (folder / NAMED[name]).exists():
+        raise click.UsageError(
+            f"The data set `{name}` is not here: it lies at ../shared/data/{NAMED[name]} of a "
+            "checkout. Give a file with --data FILE instead."
+        )
+    return folder / NAMED[name]
+
+
+def read(name: str, schema: str) -> DataSet:
+    """The data set. Raises `DataSetError` with the cure when it cannot be read."""
+    from citewell_corpus.datasets import open_data
+
+    return open_data(locate(name), schema)
+
+
+def select(data: DataSet, split: str, every: bool) -> tuple[list[Question], str]:
+    """The questions that are put, and in words how they were chosen."""
+    questions: Sequence[Question] = data.questions
+    words = [f"{data.schema} schema"]
+    if data.split:
+        words.append(f"the file's own split `{data.split}`")
+    if data.schema == "contexts" and not every:
+        questions = [question for question in questions if "clean" in question.tags]
+        words.append(f"clean records only ({len(questions):,} of {len(data.questions):,})")
+    if split:
+        questions = [question for question in questions if _part(question, data.schema) == split]
+        unit = "repository" if data.schema == "contexts" else "question"
+        words.append(f"{split} split by {unit} ({len(questions):,} questions)")
+    return list(questions), "; ".join(words)
+
+
+def _part(question: Question, schema: str) -> str:
+    from citewell_corpus.training.split import dev_part, question_part
+
+    if schema == "contexts":
+        unit = next((t[11:] for t in question.tags if t.startswith("repository:")), question.paper)
+        return dev_part(unit)
+    return question_part(question.id)

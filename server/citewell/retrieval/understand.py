@@ -55,7 +55,7 @@ class Wanted(msgspec.Struct, frozen=True):
 
 _SPACE = re.compile(r"\s+")
 _MARKS = re.compile(re.escape(MARK) + "|" + re.escape(OTHER))
-_YEAR = re.compile(r"(?<![\d.])(19[5-9]\d|20[0-4]\d)(?![\d.]*\d)")
+_YEAR = re.compile(r"(?<![\d.])(19[5-9]\d|20[0-3]\d)(?![\d.]*\d)")
 _CITED_NAME = re.compile(
     r"([^\W\d_][\w'’-]+)(?:\s+et\s+al\b\.?|'s\b|\s*(?:,|\()\s*(?:19|20)\d\d|"
     r"\s+(?:and|&)\s+([^\W\d_][\w'’-]+)(?=\s*(?:\(|,|\[|19|20)))"
@@ -100,7 +100,11 @@ def wanted(query: Query, weights: Weights | None = None) -> Wanted:
     else:
         _decay(words, split(plain(left))[::-1], w.left * quiet, w)
         _decay(words, split(plain(right)), w.right * quiet, w)
-    _find_names(names, query.sentence, w.name * quiet)
+    cited: dict[str, float] = {}
+    _find_names(cited, query.sentence, w.name * quiet)
+    for name, weight in cited.items():
+        words.pop(name, None)  # "Long" of "Long et al." is no length
+        _most(names, name, weight)
     _find_acronyms(acronyms, left[-200:], w.acronym * quiet)
     for year in _YEAR.findall(query.sentence):
         years.setdefault(int(year), w.year * quiet)

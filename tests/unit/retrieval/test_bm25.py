@@ -1,0 +1,212 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import bm25s
+import numpy as np
+import pytest
+import Stemmer
+
+from citewell.corpus.contract import SegmentView
+from citewell.model import CitewellError, CitingPaper, Query, Work
+from citewell.model.cancel import Cancel, Cancelled
+from citewell.retrieval.bm25 import MAX_TERMS, Bm25Retriever
+from citewell.retrieval.bm25_build import Bm25Builder, Parameters
+from citewell.retrieval.stopwords import STOPWORDS
+from citewell.retrieval.understand import Weights
+from citewell.retrieval.words import split
+
+BuildSegments = Callable[..., list[SegmentView]]
+PLAIN = Weights(name=0, acronym=0, year=0)
+
+
+def found(retriever: Bm25Retriever, query: Query, k: int = 10) -> list[int]:
+    return retriever.search(query, k, Cancel()).rows.tolist()
+
+
+def stems(text: str) -> list[str]:
+    words = [w.decode() for w in split(text) if len(w) > 1 and w not in STOPWORDS]
+    return Stemmer.Stemmer("english").stemWords(words)
+
+
+def test_scores_equal_those_of_bm25s_over_the_same_weighted_text(
+    many_papers: list[Work], build_segments: BuildSegments
+) -> None:
+    tokens = [stems(w.title) * 3 + stems(w.abstract) for w in many_papers]
+    oracle = bm25s.BM25(method="lucene", k1=1.2, b=0.75)
+    oracle.index(tokens, show_progress=False)
+    mean = float(np.mean([len(t) for t in tokens]))
+    parameters = Parameters(k1=1.2, b=0.75, title_weight=3, pivot=mean)
+    segments = build_segments(many_papers, [Bm25Builder(parameters)])
+    retriever = Bm25Retriever(segments, weights=PLAIN)
+    for text in ("w1x w5x w700x", "w30x w31x w32x w33x w0x"):
+        ours = retriever.scores(Query(sentence=text), Cancel())
+        assert ours is not None
+        np.testing.assert_allclose(ours, oracle.get_scores(stems(text)), rtol=2e-4, atol=1e-4)
+
+
+def test_bm25s_opens_the_folder_and_scores_alike(
+    many_papers: list[Work], build_segments: BuildSegments
+) -> None:
+    segments = build_segments(many_papers, [Bm25Builder()])
+    opened = bm25s.BM25.load(str(segments[0].index("bm25")), mmap=True)
+    ours = Bm25Retriever(segments, weights=PLAIN).scores(Query(sentence="w9x w50x"), Cancel())
+    assert ours is not None
+    np.testing.assert_allclose(ours, opened.get_scores(["w9x", "w50x"]), rtol=1e-5, atol=1e-5)
+
+
+def test_several_segments_answer_as_one_index(
+    many_papers: list[Work], build_segments: BuildSegments
+) -> None:
+    whole = Bm25Retriever(build_segments(many_papers, [Bm25Builder()]))
+    parts = Bm25Retriever(build_segments(many_papers, [Bm25Builder()], cuts=(3, 700, 1990)))
+    for text in ("w2x w17x Name5", "w400x", "w0x w1x w88x"):
+        query = Query(text=text, paper=CitingPaper(title="w3x w4x"))
+        one, many = whole.search(query, 50, Cancel()), parts.search(query, 50, Cancel())
+        np.testing.assert_allclose(one.scores, many.scores, rtol=1e-4)
+        assert set(one.rows[:45].tolist()) <= set(many.rows.tolist())
+
+
+def test_score_rows_gives_the_scores_of_the_search(
+    many_papers: list[Work], build_segments: BuildSegments
+) -> None:
+    retriever = Bm25Retriever(build_segments(many_papers, [Bm25Builder()], cuts=(500,)))
+    query = Query(text="w2x w17x w90x")
+    answer = retriever.search(query, 30, Cancel())
+    rows = np.concatenate([answer.rows[::-1], [0, 1999]])
+    again = retriever.score_rows(query, rows)
+    np.testing.assert_allclose(again[:-2][::-1], answer.scores, rtol=1e-4)
+
+
+def test_words_in_the_title_weigh_more(papers: list[Work], build_segments: BuildSegments) -> None:
+    retriever = Bm25Retriever(build_segments(papers, [Bm25Builder()]))
+    assert found(retriever, Query(text="neural parser"))[0] == 7
+    assert found(retriever, Query(text="yield orchard"))[0] == 1
+
+
+def test_a_word_near_the_citation_weighs_more_than_a_far_one(
+    papers: list[Work], build_segments: BuildSegments
+) -> None:
+    retriever = Bm25Retriever(build_segments(papers, [Bm25Builder()]))
+    far = " and then it goes on about something quite different for a while " * 3
+    near_parser = Query(sentence=f"Translation {far} sentences parser [CITATION].")
+    near_translation = Query(sentence=f"Sentences parser {far} translation [CITATION].")
+    assert found(retriever, near_parser)[0] == 4
+    assert found(retriever, near_translation)[0] == 3
+
+
+def test_a_surname_finds_its_papers_and_no_paper_with_the_word(
+    papers: list[Work], build_segments: BuildSegments
+) -> None:
+    retriever = Bm25Retriever(build_segments(papers, [Bm25Builder()]))
+    assert set(found(retriever, Query(text="Okafor"))) == {6}
+    first_two = found(retriever, Query(sentence="As Long et al. (2016) show [CITATION]."))[:2]
+    assert set(first_two) <= {0, 3, 4}
+    assert first_two[0] == 3
+
+
+def test_an_acronym_finds_the_title_that_opens_with_it(
+    papers: list[Work], build_segments: BuildSegments
+) -> None:
+    retriever = Bm25Retriever(build_segments(papers, [Bm25Builder()]))
+    assert found(retriever, Query(sentence="We evaluate on ORCH [CITATION]."))[0] == 1
+
+
+def test_folded_accents_match(papers: list[Work], build_segments: BuildSegments) -> None:
+    retriever = Bm25Retriever(build_segments(papers, [Bm25Builder()]))
+    assert found(retriever, Query(text="cafe"))[0] == 5
+    assert found(retriever, Query(text="muller")) == [5]
+
+
+def test_an_empty_query_and_unknown_words_find_nothing(
+    papers: list[Work], build_segments: BuildSegments
+) -> None:
+    retriever = Bm25Retriever(build_segments(papers, [Bm25Builder()]))
+    assert found(retriever, Query()) == []
+    assert found(retriever, Query(text="the of zzzz")) == []
+
+
+def test_dead_rows_and_masked_rows_are_never_returned(
+    papers: list[Work], build_segments: BuildSegments
+) -> None:
+    [view] = build_segments(papers, [Bm25Builder()])
+    dead = np.zeros(len(papers), np.bool_)
+    dead[7] = True
+    buried = SegmentView(path=view.path, base=0, count=view.count, dead=dead)
+    assert 7 not in found(Bm25Retriever([buried]), Query(text="neural parser"))
+    masked = Bm25Retriever([view], mask=lambda query: np.arange(len(papers)) != 7)
+    assert 7 not in found(masked, Query(text="neural parser"))
+
+
+def test_a_hit_explains_its_words_as_the_author_wrote_them(
+    papers: list[Work], build_segments: BuildSegments
+) -> None:
+    retriever = Bm25Retriever(build_segments(papers, [Bm25Builder()], cuts=(4,)))
+    query = Query(text="parsers with attentive Ruiz")
+    evidence = retriever.explain(query, 7, 1, 3.5)
+    assert evidence.retriever == "bm25"
+    assert set(evidence.terms) == {"parsers", "attentive", "ruiz"}
+    assert evidence.fields == ("title", "abstract", "authors")
+    assert (evidence.rank, evidence.score) == (1, 3.5)
+
+
+def test_a_cancelled_search_stops(papers: list[Work], build_segments: BuildSegments) -> None:
+    cancel = Cancel()
+    cancel.set()
+    with pytest.raises(Cancelled):
+        Bm25Retriever(build_segments(papers, [Bm25Builder()])).search(
+            Query(text="yield"), 5, cancel
+        )
+
+
+def test_a_pasted_page_is_cut_to_its_strongest_terms(
+    many_papers: list[Work], build_segments: BuildSegments
+) -> None:
+    retriever = Bm25Retriever(build_segments(many_papers, [Bm25Builder()]))
+    page = " ".join(f"w{number}x" for number in range(900))
+    assert len(retriever._terms(Query(text=page))) == MAX_TERMS
+
+
+def test_a_killed_build_is_built_anew_into_the_same_index(
+    papers: list[Work], build_segments: BuildSegments, tmp_path: Path
+) -> None:
+    [whole] = build_segments(papers, [Bm25Builder()])
+    into = tmp_path / "again"
+    into.mkdir()
+
+    def killed(count: int) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        Bm25Builder().build(lambda: iter(papers), len(papers), into, killed)
+    (into / "data.csc.index.npy").write_bytes(b"half")
+    Bm25Builder().build(lambda: iter(papers), len(papers), into, lambda n: None)
+    names = {path.name for path in whole.index("bm25").iterdir()}
+    assert names == {path.name for path in into.iterdir()}
+    for name in names:
+        assert (into / name).read_bytes() == (whole.index("bm25") / name).read_bytes()
+
+
+def test_fewer_works_than_announced_is_an_error(papers: list[Work], tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="9 works were announced and 8 came"):
+        Bm25Builder().build(lambda: iter(papers), 9, tmp_path, lambda n: None)
+
+
+def test_a_cut_index_is_refused_with_a_cure(
+    papers: list[Work], build_segments: BuildSegments
+) -> None:
+    [view] = build_segments(papers, [Bm25Builder()])
+    file = view.index("bm25") / "indptr.csc.index.npy"
+    file.write_bytes(file.read_bytes()[:-16])
+    with pytest.raises(CitewellError) as caught:
+        Bm25Retriever([view])
+    assert caught.value.problem.code == "index-unreadable"
+    assert "citewell library build" in caught.value.problem.cure
+
+
+def test_an_empty_segment_is_an_index_too(
+    papers: list[Work], build_segments: BuildSegments
+) -> None:
+    retriever = Bm25Retriever(build_segments(papers, [Bm25Builder()], cuts=(0, 8)))
+    assert found(retriever, Query(text="yield"))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from citewell.cli.eval_data import NAMED, read, select
+from citewell.cli.eval_data import NAMED, default_split, read, select
 from citewell.cli.report import FINDINGS, OK, show_problems
 from citewell.cli.session import Session, console
 
@@ -150,7 +150,8 @@ def _questions(
     data = read(flags["data"], flags["schema"])
     if data.kind != "questions":
         raise click.UsageError(f"{data.name} holds {data.kind}; `citewell eval` needs questions.")
-    questions, words = select(data, flags["split"] or "", flags["all_records"])
+    split = flags["split"] or default_split(flags["data"])
+    questions, words = select(data, split, flags["all_records"])
     info = DataInfo(
         name=data.name,
         schema=data.schema,

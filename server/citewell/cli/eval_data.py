@@ -21,6 +21,14 @@ NAMED = {
 }
 """Data sets that can be named, below the folder `../shared/data` of a checkout."""
 
+TRAINED_ON = ("dev", "autoscholar", "sparbench")
+"""Data sets of which one part trained what ships, another tuned it, and the rest tests it."""
+
+
+def default_split(name: str) -> str:
+    """`test` for a data set that training has seen a part of; a user's own file is asked whole."""
+    return "test" if name in TRAINED_ON and not Path(name).exists() else "all"
+
 
 def data_folder() -> Path | None:
     """The developers' data beside the checkout, or beside the current folder; None elsewhere."""
@@ -62,10 +70,12 @@ def select(data: DataSet, split: str, every: bool) -> tuple[list[Question], str]
     if data.schema == "contexts" and not every:
         questions = [question for question in questions if "clean" in question.tags]
         words.append(f"clean records only ({len(questions):,} of {len(data.questions):,})")
-    if split:
+    if split != "all":
         questions = [question for question in questions if _part(question, data.schema) == split]
         unit = "repository" if data.schema == "contexts" else "question"
         words.append(f"{split} split by {unit} ({len(questions):,} questions)")
+    elif data.name in ("dev", "autoscholar_dev", "sparbench_dev"):
+        words.append("all parts, also those that trained what ships: see --split test")
     return list(questions), "; ".join(words)
 
 

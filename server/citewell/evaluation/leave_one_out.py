@@ -8,27 +8,24 @@ from pathlib import Path
 
 import msgspec
 
-from citewell.documents import Project
-from citewell.documents.context import context_at
+from citewell.documents import Project, context_at, format_of
 from citewell.evaluation.matching import letters_only
-from citewell.evaluation.results import DataInfo
-from citewell.model import CitingPaper, Problem, Query, Question, Reference, Target
-from citewell.model.bib import BibEntry
-from citewell.model.document import Citation, Document
-from citewell.model.ids import arxiv_id, normalise_doi
-from citewell.model.names import split_authors
-from citewell.model.titles import plain_title
+from citewell.evaluation.results import DataInfo, problem
+from citewell.model import Problem, Query, Question, Reference, Target
+from citewell.model.document import Citation, Document, Format
 from citewell.options.tree import DocumentOptions
 
-_NOT_CITED = ("nocite",)
-_ARXIV_FIELDS = ("eprint", "arxivid", "arxiv", "journal", "note", "url", "howpublished", "doi")
+_BUILT = ("citations of keys", "keys in no .bib", "entries without a title")
 
 
-class _Entry(msgspec.Struct, frozen=True):
-    """A .bib entry as a reference of the paper."""
+class _Place(msgspec.Struct, frozen=True):
+    """One key at one place of the text."""
 
+    path: Path
+    document: Document
+    citation: Citation
+    line: int
     reference: Reference
-    letters: str
 
 
 def questions_of(
@@ -37,70 +34,81 @@ def questions_of(
     """A question for every citation of a key that a .bib of the paper defines.
 
     The reference that is asked for is taken from what is known of the paper, whatever its key;
-    the text keeps `[CITATION]` in its place. Raises `CitewellError` for a file that is not there.
+    the text keeps `[CITATION]` in its place. Raises `EvaluationError` for a file that is not there
+    or holds no such citation.
     """
     questions: list[Question] = []
     problems: list[Problem] = []
-    counts = dict.fromkeys(("citations of keys", "keys in no .bib", "entries without a title"), 0)
+    counts = dict.fromkeys(_BUILT, 0)
     titles: list[str] = []
     for path in papers:
+        _must_be_readable(path)
         project = Project.open(path, options)
         problems.extend(project.problems)
-        title, made = _of_project(project, path, counts)
-        titles.append(title or path.name)
+        made = _of_project(project, counts)
+        titles.append(project.citing_paper().title or path.name)
         questions.extend(made)
+    if not questions:
+        missing = f" {problems[0].message}" if problems else ""
+        raise problem(
+            "evaluation-no-citations",
+            f"No citation in {', '.join(path.name for path in papers)} has an entry in a .bib: "
+            f"{counts[_BUILT[0]]} keys are cited, {counts[_BUILT[1]]} are in no .bib.{missing}",
+            "Name the root file of a paper whose bibliography is a .bib.",
+            str(papers[0]),
+        )
+    one = len(papers) == 1
     info = DataInfo(
-        name="; ".join(titles),
+        name=titles[0] if one else f"{len(titles)} papers",
         schema="leave-one-out",
         path="; ".join(str(path) for path in papers),
         counts=counts,
         notes=(
-            "The cited paper is matched by the DOI, arXiv id or title of its .bib entry. "
-            "Warm: the paper's other references are known, the one asked for is removed by key, "
-            "identifier and title.",
+            "The cited paper is matched by the DOI, arXiv id or title of its .bib entry.",
+            "Warm: the paper's other references are known; the one asked for is removed by key, "
+            "identifier and title, the other keys of the same citation stay. Cold: none is known.",
             "The year of the paper is taken to be that of its newest reference.",
         ),
-        selection=f"every citation of {len(papers)} paper{'s' if len(papers) > 1 else ''}",
-        unit="question" if len(papers) == 1 else "paper",
+        selection="every citation of " + ("the paper" if one else f"{len(papers)} papers"),
+        unit="question" if one else "paper",
     )
     return questions, info, problems
 
 
-def _of_project(project: Project, path: Path, counts: dict[str, int]) -> tuple[str, list[Question]]:
-    entries: dict[str, _Entry] = {}
-    for bib in project.bibliographies:
-        for entry in bib.entries:
-            entries.setdefault(entry.key, _entry(entry))
-    documents = project.documents
-    title = next((one.title for one in documents if one.title), "")
-    abstract = next((one.abstract for one in documents if one.abstract), "")
-    places = list(_places(documents, entries, counts))
-    cited = list(dict.fromkeys(key for _, _, _, key in places))
-    years = [entries[key].reference.year for key in cited]
-    year = max((one for one in years if one is not None), default=None)
+def _must_be_readable(path: Path) -> None:
+    if not path.is_file():
+        cure = "Name a .tex or Markdown file."
+        raise problem("evaluation-no-paper", f"There is no file {path}.", cure, str(path))
+    if format_of(path) in (None, Format.BIBTEX):
+        cure = "Name a .tex or Markdown file; for a data set use --data."
+        raise problem("evaluation-no-paper", f"{path.name} is no manuscript.", cure, str(path))
+
+
+def _of_project(project: Project, counts: dict[str, int]) -> list[Question]:
+    paper = project.citing_paper()
+    known = {reference.key: reference for reference in paper.references}
+    years = [reference.year for reference in paper.references if reference.year]
+    name = paper.title or project.path.stem
     questions = []
-    for document, citation, line, key in places:
-        entry = entries[key]
-        context = context_at(document, citation.span.start)
-        paper = CitingPaper(
-            title=title,
-            abstract=abstract,
-            references=tuple(_others(entry, (entries[one] for one in cited))),
-        )
-        reference = entry.reference
+    for place in _places(project.documents.items(), known, counts):
+        reference = place.reference
+        context = context_at(place.document, place.citation.span.start)
+        others = tuple(_others(reference, paper.references))
+        citing = msgspec.structs.replace(paper, references=others)
+        file = _relative(place.path, project.root.parent)
         questions.append(
             Question(
-                id=f"{document.path}:{line}:{citation.span.start}:{key}",
+                id=f"{file}:{place.citation.span.start}:{reference.key}",
                 query=Query(
                     sentence=context.sentence,
                     before=context.before,
                     after=context.after,
                     section=context.section,
-                    paper=paper,
+                    paper=citing,
                 ),
                 gold_titles=(reference.title,),
-                paper=title or path.stem,
-                tags=(f"key:{key}", f"file:{_short(document, path)}", f"line:{line}"),
+                paper=name,
+                tags=(f"key:{reference.key}", f"file:{file}", f"line:{place.line}"),
                 targets=(
                     Target(
                         titles=(reference.title,),
@@ -109,65 +117,50 @@ def _of_project(project: Project, path: Path, counts: dict[str, int]) -> tuple[s
                         arxiv=reference.arxiv,
                     ),
                 ),
-                year=year,
+                year=max(years, default=None),
             )
         )
-    return title, questions
+    return questions
 
 
 def _places(
-    documents: Sequence[Document], entries: dict[str, _Entry], counts: dict[str, int]
-) -> Iterator[tuple[Document, Citation, int, str]]:
-    """Every key that is cited and known, with its line, in the order of the text."""
-    for document in documents:
+    documents: Iterable[tuple[Path, Document]], known: dict[str, Reference], counts: dict[str, int]
+) -> Iterator[_Place]:
+    """Every key that is cited and described, with its line, in the order of the text."""
+    for path, document in documents:
         starts = [0, *(i + 1 for i, char in enumerate(document.text) if char == "\n")]
         for citation in document.citations:
-            if citation.command.startswith(_NOT_CITED):
+            if citation.command.startswith("nocite"):
                 continue
-            for use in dict.fromkeys(one.key for one in citation.keys):
-                counts["citations of keys"] += 1
-                entry = entries.get(use)
-                if entry is None:
-                    counts["keys in no .bib"] += 1
-                elif not entry.letters:
-                    counts["entries without a title"] += 1
+            for key in dict.fromkeys(use.key for use in citation.keys):
+                counts[_BUILT[0]] += 1
+                reference = known.get(key)
+                if reference is None:
+                    counts[_BUILT[1]] += 1
+                elif not letters_only(reference.title):
+                    counts[_BUILT[2]] += 1
                 else:
-                    yield document, citation, bisect_right(starts, citation.span.start), use
+                    line = bisect_right(starts, citation.span.start)
+                    yield _Place(path, document, citation, line, reference)
 
 
-def _others(target: _Entry, cited: Iterable[_Entry]) -> Iterator[Reference]:
-    """The references that stay known: none that is the target under another key."""
-    gone = target.reference
-    for one in cited:
-        other = one.reference
+def _others(target: Reference, references: Sequence[Reference]) -> Iterator[Reference]:
+    """The references that stay known: none that is the target, under whatever key."""
+    letters = letters_only(target.title)
+    for other in references:
         same = (
-            other.key == gone.key
-            or one.letters == target.letters
-            or (gone.doi and other.doi == gone.doi)
-            or (gone.arxiv and other.arxiv == gone.arxiv)
+            other.key == target.key
+            or letters_only(other.title) == letters
+            or (target.doi and other.doi == target.doi)
+            or (target.arxiv and other.arxiv == target.arxiv)
         )
-        if not same and one.letters:
+        if not same and other.title:
             yield other
 
 
-def _entry(entry: BibEntry) -> _Entry:
-    title = plain_title(entry.get("title"))
-    year = entry.get("year") or entry.get("date")[:4]
-    arxiv = next((found for name in _ARXIV_FIELDS if (found := arxiv_id(entry.get(name)))), "")
-    reference = Reference(
-        title=title,
-        authors=tuple(one.family for one in split_authors(entry.get("author"))),
-        year=int(year) if year.isdigit() and len(year) == 4 else None,
-        doi=normalise_doi(entry.get("doi") or entry.get("url")),
-        arxiv=arxiv,
-        key=entry.key,
-    )
-    return _Entry(reference, letters_only(title))
-
-
-def _short(document: Document, paper: Path) -> str:
-    """The document's path as its author names it."""
+def _relative(path: Path, folder: Path) -> str:
+    """The path as the author names it."""
     try:
-        return Path(document.path).relative_to(paper.resolve().parent).as_posix()
+        return path.relative_to(folder).as_posix()
     except ValueError:
-        return Path(document.path).name
+        return path.name

@@ -65,6 +65,7 @@ class BuildReport(msgspec.Struct, kw_only=True):
     by_title: int = 0
     refused_identifier: int = 0
     refused_title: int = 0
+    doubtful_doi: int = 0
     segments: int = 0
     sources: list[ImportedSource] = msgspec.field(default_factory=list)
     problems: list[Problem] = msgspec.field(default_factory=list)
@@ -285,14 +286,17 @@ class _Build:
                 bad=done.bad,
                 skipped=sum(done.skipped.values()),
             )
-        alone = base is None or len(merged.absorbed) == len(base.segments)
+        if base is None or len(merged.absorbed) == len(base.segments):
+            titles = merged.titles
+        else:
+            titles = 0 if merged.count or merged.dead else base.manifest.titles
         return Manifest(
             sources=uses,
             indexes=plan.indexes,
             merged=(base.manifest.merged if base is not None else 0)
             + merged.by_identifier
             + merged.by_title,
-            titles=merged.titles if alone else 0,
+            titles=titles,
             previous=base.snapshot if base is not None else "",
         )
 
@@ -317,6 +321,7 @@ class _Build:
         report.by_identifier, report.by_title = merged.by_identifier, merged.by_title
         report.refused_identifier = merged.refused_identifier
         report.refused_title = merged.refused_title
+        report.doubtful_doi = merged.doubtful_doi
         report.sources = [source.imported for source in staged]
         report.problems = [p for source in staged for p in source.imported.problems]
         return report

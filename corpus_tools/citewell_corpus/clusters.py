@@ -1,31 +1,46 @@
 """Which records are the same paper.
 
 In order of strength: DOI, arXiv id and source id; then the normalised title with a shared surname
-and years at most one apart. Records with different (non-preprint) DOIs stay apart whatever their
-titles: the journal version of a conference paper is another work, and so is next year's tutorial
-of the same name. An identifier is believed only if title or a surname agree, since records with
-somebody else's DOI are common.
+and years at most one apart. What keeps records apart although their titles agree: two different
+DOIs (preprints' aside), a journal article and a conference paper of careful sources, different
+pages or years in one careful source (next year's tutorial of the same name), and titles such as
+"Introduction" unless venue, year and authors all agree.
+
+An identifier is believed only if the titles are alike, because records with the DOI of somebody
+else, or of their whole volume, are common. A DOI that different works claim is doubtful: it is
+left out of those that cannot show that it is theirs, since an entry without a DOI is no harm and
+one with a wrong DOI is.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import combinations
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
+from rapidfuzz import fuzz
 
+from citewell.model.titles import normalise_title
 from citewell_corpus.staging import (
     CURATED_FLAG,
     GENERIC_FLAG,
     LONG_TITLE,
+    OWN_DOI,
     PREPRINT,
+    WORKSHOP,
     KeyTable,
 )
 
 _BUCKET = 400
 """Records of one title that are compared pair by pair; beyond, only the first so many are."""
+_NEAR = 20
+"""Earlier records with the same identifier that a record is compared with."""
+_MANY_TITLES = 40
+"""An identifier with more different titles than this names a volume, not a paper."""
+_ALIKE = 80.0
+"""Least token-set ratio of titles that may belong to one work (rapidfuzz, 0-100)."""
 
 
 class Clusters(msgspec.Struct):
@@ -40,6 +55,8 @@ class Clusters(msgspec.Struct):
     """Pairs with an identifier in common that agree in neither title nor a surname."""
     refused_title: int = 0
     """Pairs with the same title that are different works."""
+    doubtful_doi: frozenset[int] = frozenset()
+    """Records whose DOI is probably not theirs."""
 
     def groups(self) -> Iterator[NDArray[np.int64]]:
         """Record numbers of each cluster, in the order of their first records."""
@@ -48,14 +65,19 @@ class Clusters(msgspec.Struct):
         yield from np.split(order, cuts) if len(order) else ()
 
 
-def cluster(table: KeyTable) -> Clusters:
-    """Partition the records. Deterministic in the order of the records."""
-    return _Clustering(table).run()
+def cluster(table: KeyTable, title_of: Callable[[int], str]) -> Clusters:
+    """Partition the records. Deterministic in their order.
+
+    `title_of(record)` is asked only where records share an identifier and not a title.
+    """
+    return _Clustering(table, title_of).run()
 
 
 class _Clustering:
-    def __init__(self, table: KeyTable) -> None:
+    def __init__(self, table: KeyTable, title_of: Callable[[int], str]) -> None:
         self.table = table
+        self._title_of = title_of
+        self._titles: dict[int, str] = {}
         self.parent = list(range(len(table)))
         self.members: dict[int, list[int]] = {}
         self.result = Clusters(root=np.empty(0, np.int64))
@@ -67,18 +89,16 @@ class _Clustering:
         self.venue = table.venue.tolist()
         self.source = table.source.tolist()
         self.flags = table.flags.tolist()
+        self.trust = table.trust.tolist()
         self._names: dict[int, frozenset[int]] = {}
 
     def run(self) -> Clusters:
         everyone = np.arange(len(self.table))
         owners = np.repeat(everyone, np.diff(self.table.id_end, prepend=0))
-        for numbers, records in (
-            (self.table.ids, owners),
-            (self.table.doi, everyone),
-            (self.table.arxiv, everyone),
-        ):
+        for numbers, records in ((self.table.ids, owners), (self.table.arxiv, everyone)):
             for bucket in _runs(numbers, records):
                 self._join_by_identifier(bucket)
+        self._doubt_dois(_runs(self.table.doi, everyone))
         for bucket in _runs(self.table.title, everyone):
             self._join_by_title(bucket[:_BUCKET])
         self.result.root = np.fromiter(map(self.find, range(len(self.table))), np.int64)
@@ -108,17 +128,61 @@ class _Clustering:
         return found
 
     def _join_by_identifier(self, bucket: list[int]) -> None:
+        strict = len({self.title[record] for record in bucket}) > _MANY_TITLES
         for position, record in enumerate(bucket[1:], start=1):
-            # Compared with the nearest that came before: a chain of agreeing records is one work.
-            for other in reversed(bucket[max(0, position - 20) : position]):
+            near = bucket[max(0, position - _NEAR) : position]
+            if strict:
+                near = [other for other in near if self.title[other] == self.title[record]]
+            for other in reversed(near):
                 if self.find(record) == self.find(other):
                     break
-                if self.title[record] == self.title[other] or self._shares_name(record, other):
+                if self._same_by_identifier(record, other):
                     self.union(record, other)
                     self.result.by_identifier += 1
                     break
             else:
                 self.result.refused_identifier += 1
+
+    def _same_by_identifier(self, one: int, other: int) -> bool:
+        names = self.names(one), self.names(other)
+        if self.title[one] == self.title[other]:
+            return not all(names) or bool(names[0] & names[1]) or self.year[one] == self.year[other]
+        if all(names) and not names[0] & names[1]:
+            return False
+        return fuzz.token_set_ratio(self._title(one), self._title(other)) >= _ALIKE
+
+    def _title(self, record: int) -> str:
+        found = self._titles.get(record)
+        if found is None:
+            found = self._titles[record] = normalise_title(self._title_of(record))
+        return found
+
+    def _doubt_dois(self, buckets: Iterator[list[int]]) -> None:
+        """Find the DOIs that several works claim, and forget them for the title's sake."""
+        doubtful: set[int] = set()
+        for bucket in buckets:
+            claims: dict[int, list[int]] = {}
+            for record in bucket:
+                claims.setdefault(self.find(record), []).append(record)
+            if len(claims) == 1:
+                continue
+            shown = {
+                root
+                for root, records in claims.items()
+                if any(self.flags[record] & OWN_DOI for record in records)
+            }
+            if not shown:
+                trust = {root: max(self.trust[r] for r in rs) for root, rs in claims.items()}
+                best = max(trust.values())
+                shown = {root for root in claims if trust[root] == best}
+            # Two works of equal standing cannot both be right, and nothing says which one is.
+            keeps = shown if len(shown) == 1 else set()
+            for root, records in claims.items():
+                if root not in keeps:
+                    doubtful.update(records)
+        for record in doubtful:
+            self.doi[record] = 0
+        self.result.doubtful_doi = frozenset(doubtful)
 
     def _join_by_title(self, bucket: list[int]) -> None:
         pairs = []
@@ -163,24 +227,28 @@ class _Clustering:
 
     def _compatible(self, one: int, other: int) -> bool:
         """False when the records cannot be one publication, whatever their titles."""
+        if self.doi[one] and self.doi[other] and self.doi[one] != self.doi[other]:
+            return False
         if self.title[one] != self.title[other]:
             # Joined by an identifier to something of another title: that identifier decides.
-            return not (self.doi[one] and self.doi[other] and self.doi[one] != self.doi[other])
+            return True
         years = self.year[one], self.year[other]
         if all(years) and abs(years[0] - years[1]) > 1:
             return False
-        if self.doi[one] and self.doi[other] and self.doi[one] != self.doi[other]:
+        careful = self.flags[one] & self.flags[other] & CURATED_FLAG
+        preprint = (self.flags[one] | self.flags[other]) & PREPRINT
+        return not careful or bool(preprint) or not self._told_apart(one, other)
+
+    def _told_apart(self, one: int, other: int) -> bool:
+        """True when careful sources mean two publications."""
+        if {self.kind[one], self.kind[other]} == {1, 2}:
+            return True
+        if self.source[one] != self.source[other]:
             return False
-        both = self.flags[one] & self.flags[other]
-        either = self.flags[one] | self.flags[other]
-        if both & CURATED_FLAG and not either & PREPRINT:
-            kinds = {self.kind[one], self.kind[other]}
-            if kinds == {1, 2}:
-                return False
-            pages = self.pages[one], self.pages[other]
-            if self.source[one] == self.source[other] and all(pages) and pages[0] != pages[1]:
-                return False
-        return True
+        pages = self.pages[one], self.pages[other]
+        workshop = (self.flags[one] | self.flags[other]) & WORKSHOP
+        other_year = self.year[one] != self.year[other]
+        return (all(pages) and pages[0] != pages[1]) or (other_year and not workshop)
 
 
 def _runs(numbers: NDArray[np.int64], records: NDArray[np.int64]) -> Iterator[list[int]]:

@@ -8,7 +8,7 @@ import msgspec
 
 from citewell.model import Provenance, Work
 from citewell.model.titles import normalise_title, title_key
-from citewell_corpus.trust import is_preprint, is_preprint_doi, work_trust
+from citewell_corpus.trust import is_preprint, is_preprint_doi, is_workshop, work_trust
 
 _COMPLETENESS = ("doi", "booktitle", "journal", "volume", "pages", "publisher", "abstract", "url")
 
@@ -29,6 +29,7 @@ def combine(records: Sequence[Work], identifier: str = "") -> Work:
     same = [other for other in others if _same_publication(lead, other)]
     ranked = [lead, *others]
     publication = [lead, *same]
+    doi = _doi(publication) or _preprint_doi(ranked)
     counts = [work.citations for work in ranked if work.citations is not None]
     return msgspec.structs.replace(
         lead,
@@ -43,14 +44,14 @@ def combine(records: Sequence[Work], identifier: str = "") -> Work:
         issue=_first(publication, "issue"),
         pages=_first(publication, "pages"),
         publisher=_first(publication, "publisher"),
-        doi=_doi(publication) or _doi(ranked),
+        doi=doi,
         arxiv=_first(ranked, "arxiv"),
-        url=_first(ranked, "url"),
+        url=_first(publication, "url") or _first(ranked, "url"),
         bibkey=_first(ranked, "bibkey"),
         abstract=_first(ranked, "abstract"),
         citations=max(counts, default=None),
         retracted=any(work.retracted for work in ranked),
-        same_as=tuple(dict.fromkeys(i for work in ranked for i in (work.id, *work.same_as))),
+        same_as=_identifiers(ranked, doi),
         provenance=_provenance(ranked),
     )
 
@@ -90,9 +91,9 @@ def _renamed(work: Work, identifier: str) -> Work:
     return msgspec.structs.replace(work, id=identifier, same_as=ids)
 
 
-def _rank(work: Work) -> tuple[bool, int, int]:
+def _rank(work: Work) -> tuple[bool, int, bool, int]:
     complete = sum(bool(getattr(work, name)) for name in _COMPLETENESS)
-    return is_preprint(work), -work_trust(work), -complete
+    return is_preprint(work), -work_trust(work), is_workshop(work), -complete
 
 
 def _first(works: Sequence[Work], field: str) -> str:
@@ -102,6 +103,17 @@ def _first(works: Sequence[Work], field: str) -> str:
 def _doi(works: Sequence[Work]) -> str:
     published = [work.doi for work in works if work.doi and not is_preprint_doi(work.doi)]
     return published[0] if published else _first(works, "doi")
+
+
+def _preprint_doi(works: Sequence[Work]) -> str:
+    return next((work.doi for work in works if is_preprint_doi(work.doi)), "")
+
+
+def _identifiers(works: Sequence[Work], doi: str) -> tuple[str, ...]:
+    """Every id, and the DOIs of other versions: not this publication's, but ways to find it."""
+    ids = dict.fromkeys(i for work in works for i in (work.id, *work.same_as))
+    ids |= dict.fromkeys(f"doi:{work.doi}" for work in works if work.doi and work.doi != doi)
+    return tuple(ids)
 
 
 def _same_publication(lead: Work, other: Work) -> bool:

@@ -44,6 +44,8 @@ class Merged(msgspec.Struct, frozen=True, kw_only=True):
     by_title: int = 0
     refused_identifier: int = 0
     refused_title: int = 0
+    doubtful_doi: int = 0
+    """Records whose DOI was left out because other works have it too."""
     absorbed: tuple[str, ...] = ()
     """Segments whose live rows moved into the new one."""
     dead: dict[str, list[int]] = msgspec.field(default_factory=dict)
@@ -80,6 +82,7 @@ class _Pool:
     def __init__(self, folder: Path, staged: Sequence[StagedSource], base: Library | None) -> None:
         tables = [source.table() for source in staged]
         self.files: list[RecordFile] = []
+        self.doubtful: frozenset[int] = frozenset()
         self.base_rows: list[int] = []
         if base is not None and staged:
             base_table, self.base_rows, file = _related(folder, concatenate(tables), base)
@@ -102,7 +105,11 @@ class _Pool:
 
     def work(self, record: int) -> Work:
         file = int(np.searchsorted(self.ends, record, side="right"))
-        return self.files[file].work(int(self.table.offset[record]))
+        work = self.files[file].work(int(self.table.offset[record]))
+        # A work of the library keeps what it has: only new records are doubted.
+        if record in self.doubtful and record >= self.first_new:
+            return msgspec.structs.replace(work, doi="")
+        return work
 
     def source(self, record: int) -> str:
         return self.names[int(np.searchsorted(self.ends, record, side="right"))]
@@ -145,7 +152,8 @@ def _related(
 
 
 def _decide(pool: _Pool, staged: Sequence[StagedSource], base: Library | None) -> _Decided:
-    clusters = cluster(pool.table)
+    clusters = cluster(pool.table, lambda record: pool.work(record).title)
+    pool.doubtful = clusters.doubtful_doi
     order = np.argsort(clusters.root, kind="stable")
     cuts = np.flatnonzero(np.diff(clusters.root[order])) + 1
     begin = np.concatenate(([0], cuts)) if len(order) else np.empty(0, np.int64)
@@ -309,6 +317,7 @@ def _outcome(decided: _Decided, base: Library | None, absorbed: list[int], *, co
         by_title=decided.clusters.by_title,
         refused_identifier=decided.clusters.refused_identifier,
         refused_title=decided.clusters.refused_title,
+        doubtful_doi=len(decided.clusters.doubtful_doi),
         absorbed=tuple(base.segments[number].path.name for number in absorbed) if base else (),
         dead=dead,
     )

@@ -24,9 +24,17 @@ from citewell.corpus.keys import (
     title_number,
 )
 from citewell.model import Work
+from citewell.model.ids import acl_id
 from citewell.model.names import family_key
 from citewell.model.titles import title_key
-from citewell_corpus.trust import CURATED, family, is_preprint, is_preprint_doi, work_trust
+from citewell_corpus.trust import (
+    CURATED,
+    family,
+    is_preprint,
+    is_preprint_doi,
+    is_workshop,
+    work_trust,
+)
 
 _LENGTH = struct.Struct("<I")
 
@@ -88,7 +96,7 @@ class KeyTable(msgspec.Struct):
         return len(self.offset)
 
 
-PREPRINT, CURATED_FLAG, GENERIC_FLAG, LONG_TITLE = 1, 2, 4, 8
+PREPRINT, CURATED_FLAG, GENERIC_FLAG, LONG_TITLE, OWN_DOI, WORKSHOP = 1, 2, 4, 8, 16, 32
 
 
 class KeyCollector:
@@ -119,6 +127,8 @@ class KeyCollector:
             | (CURATED_FLAG if work_trust(work) >= CURATED else 0)
             | (GENERIC_FLAG if generic else 0)
             | (LONG_TITLE if len(key) >= _LONG else 0)
+            | (OWN_DOI if doi and acl_id(doi) and acl_id(doi) == acl_id(work.url) else 0)
+            | (WORKSHOP if is_workshop(work) else 0)
         )
         add["flags"](flags)
         for author in work.authors:

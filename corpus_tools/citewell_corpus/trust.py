@@ -49,6 +49,11 @@ def is_preprint_doi(doi: str) -> bool:
     return doi.startswith(_PREPRINT_DOIS)
 
 
+def is_workshop(work: Work) -> bool:
+    """True when the place of publication calls itself a workshop."""
+    return "workshop" in " ".join((work.booktitle, work.journal, work.venue)).lower()
+
+
 def is_preprint(work: Work) -> bool:
     """True when the record names no publication but a preprint server."""
     place = " ".join((work.journal, work.booktitle, work.venue)).lower()

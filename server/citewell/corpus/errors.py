@@ -24,6 +24,7 @@ _CURES = {
     "library-name": "Use letters, digits, '.', '_' and '-' only, and begin with a letter or digit.",
     "starter-missing": "Install the records with `pip install 'citewell[starter]'`.",
     "source-missing": "Check the path, or drop the source with `citewell library remove --source`.",
+    "source-pending": "Run `citewell library build`.",
     "source-unknown": "Name its format with `--format`; `citewell library formats` lists them.",
     "source-empty": "Check that this is the right file, and its format with `--format`.",
     "source-unreadable": "Check that the file is whole and that you may read it.",

@@ -51,10 +51,13 @@ def bibkey_number(key: str) -> int:
 def identity_numbers(work: Work) -> set[int]:
     """Numbers of the identifiers that say which work it is, whoever recorded it.
 
-    Besides the ids of the records in it: the Anthology's identifier and OpenReview's forum, read
-    from the address or the DOI, because most sources point there and few say so.
+    The ids of the records in it and its DOIs ("doi:..." in `same_as` are those of other versions);
+    also the Anthology's identifier and OpenReview's forum, read from the address or the DOI,
+    because most sources point there and few say so.
     """
     numbers = {id_number(identifier) for identifier in (work.id, *work.same_as)}
+    dois = [work.doi, *(other[4:] for other in work.same_as if other.startswith("doi:"))]
+    numbers.update(number for doi in dois if doi and (number := doi_number(doi)) is not None)
     anthology = acl_id(work.url) or acl_id(work.doi)
     if anthology:
         numbers.add(id_number(f"acl:{anthology}"))
@@ -69,7 +72,6 @@ def work_keys(work: Work) -> set[int]:
     found = identity_numbers(work)
     found.update(id_number(origin.source_id) for origin in work.provenance if origin.source_id)
     numbers = (
-        doi_number(work.doi) if work.doi else None,
         arxiv_number(work.arxiv) if work.arxiv else None,
         title_number(work.title),
         bibkey_number(work.bibkey) if work.bibkey else None,

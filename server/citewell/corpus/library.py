@@ -262,7 +262,8 @@ def _answers_to(work: Work, identifier: str) -> bool:
 
 
 def _same_doi(work: Work, doi: str) -> bool:
-    return bool(work.doi) and normalise_doi(work.doi) == normalise_doi(doi)
+    bare = normalise_doi(doi)
+    return normalise_doi(work.doi) == bare or f"doi:{bare}" in work.same_as
 
 
 def _same_arxiv(work: Work, arxiv: str) -> bool:

@@ -1,0 +1,40 @@
+"""The root of `citewell-corpus`: the same commands as `citewell library`, and where errors end."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import click
+
+from citewell import __version__
+from citewell.model import CitewellError
+from citewell_corpus.cli.library import library
+from citewell_corpus.cli.output import show_problem
+
+BROKEN = 2
+INTERRUPTED = 130
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(__version__, prog_name="citewell-corpus", message="%(prog)s %(version)s")
+def root() -> None:
+    """Builds libraries of papers for Citewell."""
+
+
+root.add_command(library)
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run one command line and return the exit code; errors become messages with a cure."""
+    try:
+        code = root.main(args=list(arguments), prog_name="citewell-corpus", standalone_mode=False)
+    except click.ClickException as error:
+        error.show()
+        return BROKEN
+    except (click.Abort, KeyboardInterrupt):
+        click.echo("Interrupted; run the same command again to go on.", err=True)
+        return INTERRUPTED
+    except CitewellError as error:
+        show_problem(error.problem, error=True)
+        return BROKEN
+    return code if isinstance(code, int) else 0

@@ -1,0 +1,84 @@
+"""Progress bars on standard error; plain lines where that is no terminal."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import click
+
+from citewell_corpus.progress import Progress
+
+
+class _Lines:
+    """One line per finished stage, for logs."""
+
+    def __init__(self) -> None:
+        self._stage = ""
+        self._began = 0.0
+
+    def stage(self, name: str, total: int) -> None:
+        self.finish()
+        self._stage, self._began = name, time.monotonic()
+
+    def advance(self, steps: int) -> None:
+        """Nothing: only whole stages are told."""
+
+    def finish(self) -> None:
+        """Tell the last stage."""
+        if self._stage:
+            click.echo(f"{self._stage}: {time.monotonic() - self._began:.1f} s", err=True)
+        self._stage = ""
+
+
+@contextmanager
+def bars() -> Iterator[Progress]:
+    """Shows the stages of a build while the context lasts."""
+    from rich.console import Console
+
+    console = Console(stderr=True, highlight=False)
+    if not console.is_terminal:
+        lines = _Lines()
+        yield lines
+        lines.finish()
+        return
+    from rich.progress import BarColumn, TaskProgressColumn, TextColumn, TimeElapsedColumn
+    from rich.progress import Progress as Bars
+
+    columns = (
+        TextColumn("{task.description}", markup=False),
+        BarColumn(),
+        TaskProgressColumn(),
+        TimeElapsedColumn(),
+    )
+    with Bars(*columns, console=console) as shown:
+        stages = _Bars(shown)
+        yield stages
+        stages.finish()
+
+
+class _Bars:
+    def __init__(self, shown: object) -> None:
+        from rich.progress import Progress as Bars
+
+        assert isinstance(shown, Bars)
+        self._shown = shown
+        self._task: int | None = None
+
+    def stage(self, name: str, total: int) -> None:
+        self.finish()
+        self._task = self._shown.add_task(name, total=total or None)
+
+    def advance(self, steps: int) -> None:
+        if self._task is not None:
+            self._shown.advance(self._task, steps)  # type: ignore[arg-type]
+
+    def finish(self) -> None:
+        """Fill the last bar: a stage that ended is done, whatever was counted."""
+        if self._task is None:
+            return
+        task = self._shown.tasks[self._task]
+        total = task.total or 1
+        self._shown.update(task.id, total=total, completed=total)
+        self._task = None

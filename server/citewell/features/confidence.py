@@ -1,0 +1,80 @@
+"""How likely an author would cite the first of the papers found.
+
+A ranker that knows its own probabilities says so in `Hit.confidence`, and that stands. Otherwise
+two logistic curves estimate it, one for words that an author typed, one for a sentence alone. They
+were fitted on searches in 159,215 bibliographic records: 4,790 typed queries (title words, in
+whole or in part, of papers of which 41% are not in the library) and 2,400 citing sentences of
+training papers. On the halves left out the typed curve ranks right above wrong answers in 98.6% of
+pairs; at 0.3 it answers 53% of the queries, 87% of them rightly. A sentence alone seldom tells: the
+curve passes 0.3 only where it all but names the title, and is right there in about half of the
+cases.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+
+from citewell.model import Hit, Query, Work
+from citewell.model.query import MARK, OTHER
+from citewell.retrieval.stopwords import STOPWORDS
+from citewell.retrieval.words import split
+
+_TYPED = (-10.73, 2.79, 8.11, 2.02, 4.80)
+"""Intercept; title covered by the words, words covered by the record, agreement, lead."""
+_SENTENCE = (-4.29, 1.25, 1.38, 1.51, 0.98)
+"""Intercept; title covered, sentence covered, agreement, title covered entirely."""
+_WHOLE = 0.99
+_LONG_TITLE = 4
+"""Words of a title that is no phrase of everyday use."""
+_RIVALS = 5
+
+
+def confidence_of(query: Query, hits: Sequence[Hit]) -> float:
+    """Probability in [0, 1] that the author would cite the first hit; 0 without hits."""
+    if not hits:
+        return 0.0
+    first = hits[0]
+    if first.confidence is not None:
+        return first.confidence
+    typed = bool(query.text.strip())
+    sentence = query.sentence.replace(MARK, " ").replace(OTHER, " ")
+    asked = _words(query.text if typed else sentence)
+    title = _words(first.work.title)
+    contained = _share(title, asked)
+    covered = _share(asked, title | _record_words(first.work))
+    agreement = min(1.0, sum(evidence.rank == 1 for evidence in first.evidence) / 2)
+    if typed:
+        rivals = (_share(asked, _words(hit.work.title)) for hit in hits[1:_RIVALS])
+        features = (contained, covered, agreement, covered - max(rivals, default=0.0))
+        return _logistic(_TYPED, features)
+    whole = float(contained >= _WHOLE and len(title) >= _LONG_TITLE)
+    return _logistic(_SENTENCE, (contained, covered, agreement, whole))
+
+
+def _record_words(work: Work) -> set[str]:
+    authors = " ".join(author.family for author in work.authors)
+    return _words(f"{authors} {work.venue} {work.booktitle} {work.journal} {work.year or ''}")
+
+
+def _words(text: str) -> set[str]:
+    """The stems of the words that carry a topic."""
+    from Stemmer import Stemmer
+
+    words = {word.decode() for word in split(text) if word not in STOPWORDS}
+    # A stemmer of one's own: it costs microseconds, and one must not be shared by threads.
+    return set(Stemmer("english").stemWords(list(words)))
+
+
+def _share(part: Iterable[str], whole: set[str]) -> float:
+    """How much of `part` is in `whole`; long words count more (by the root of their length)."""
+    weights = {word: math.sqrt(len(word)) for word in part}
+    total = sum(weights.values())
+    return sum(weights[word] for word in weights if word in whole) / total if total else 0.0
+
+
+def _logistic(curve: Sequence[float], features: Sequence[float]) -> float:
+    exponent = curve[0] + sum(
+        weight * value for weight, value in zip(curve[1:], features, strict=True)
+    )
+    return 1 / (1 + math.exp(-exponent))

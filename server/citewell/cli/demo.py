@@ -76,7 +76,8 @@ def _with_starter(session: Session) -> Options:
         return options
     from citewell_corpus.starter import ensure_starter
 
-    path = ensure_starter(options.library.path)
+    path = ensure_starter(options.library.path, options=options)
+    click.echo(f"   {path}")
     library = attrs.evolve(options.library, path=path.parent, name=path.name)
     return attrs.evolve(options, library=library)
 

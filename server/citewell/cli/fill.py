@@ -15,7 +15,6 @@ from citewell.cli.session import Session, console
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from citewell.engine.contract import Engine
     from citewell.features.fill import FillPlan, PlaceholderFill
     from citewell.model import Hit
     from citewell.options import Options

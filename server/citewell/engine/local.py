@@ -9,12 +9,13 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-from citewell.corpus import Library, library_path
+from citewell.corpus import Library
 from citewell.engine.contract import EngineStatus, Tier
 from citewell.engine.memory import rss_mb
 from citewell.engine.retrievers import Opened, open_retrievers
 from citewell.engine.runs import Runner
 from citewell.engine.signals import LibrarySignals
+from citewell.engine.which_library import which_library
 from citewell.model import CitewellError, Evidence, Hit, Problem, Query, SearchResult, Work
 from citewell.model.cancel import Cancel, Cancelled
 from citewell.options import Options
@@ -57,7 +58,7 @@ class LocalEngine:
     ) -> LocalEngine:
         """Open the library that the options name; without one, every answer says so."""
         try:
-            library = Library.open(library_path(options.library.path, options.library.name))
+            library = Library.open(which_library(options))
         except CitewellError as error:
             return cls(options, None, Opened(), problems=[error.problem])
         return cls(options, library, retrievers(library, options), ranker)

@@ -233,10 +233,11 @@ def _open_local(options: Options) -> Engine:
 
 def _library_stamp(options: Options) -> bytes:
     """What the library's pointer to its snapshot holds; empty without a library."""
-    from citewell.corpus.layout import CURRENT, library_path
+    from citewell.corpus.layout import CURRENT
+    from citewell.engine.which_library import which_library
 
     try:
-        path = library_path(options.library.path, options.library.name) / CURRENT
+        path = which_library(options) / CURRENT
         with path.open("rb") as stream:
             return stream.read(1000)
     except (OSError, CitewellError):

@@ -1,0 +1,25 @@
+"""Which library answers when the settings leave it open."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from citewell.corpus import library_path
+from citewell.options import Options
+
+DEFAULT = "default"
+STARTER = "starter"
+
+
+def which_library(options: Options) -> Path:
+    """Folder of the library that the settings name.
+
+    While nobody has built the library "default", the starter library stands in for it: after the
+    first try every command and editor already has something to search.
+    """
+    named = library_path(options.library.path, options.library.name)
+    if options.library.name == DEFAULT and not named.exists():
+        starter = library_path(options.library.path, STARTER)
+        if starter.is_dir():
+            return starter
+    return named

@@ -1,0 +1,26 @@
+"""Which library answers when nobody has named one."""
+
+from pathlib import Path
+
+import attrs
+
+from citewell.engine.which_library import which_library
+from citewell.options import Options
+
+
+def options(folder: Path, name: str = "default") -> Options:
+    base = Options()
+    return attrs.evolve(base, library=attrs.evolve(base.library, path=folder, name=name))
+
+
+def test_the_starter_library_stands_in_until_there_is_a_default_one(tmp_path: Path) -> None:
+    assert which_library(options(tmp_path)) == tmp_path / "default"
+    (tmp_path / "starter").mkdir()
+    assert which_library(options(tmp_path)) == tmp_path / "starter"
+    (tmp_path / "default").mkdir()
+    assert which_library(options(tmp_path)) == tmp_path / "default"
+
+
+def test_a_named_library_is_never_replaced(tmp_path: Path) -> None:
+    (tmp_path / "starter").mkdir()
+    assert which_library(options(tmp_path, "mine")) == tmp_path / "mine"

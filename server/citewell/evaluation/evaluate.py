@@ -67,6 +67,7 @@ class Plan:
     compare: tuple[tuple[str, str], ...] = ()
     """Pairs of methods, or of `method:setting`; empty: the last method against the others."""
     misses: int = 20
+    finds: int = 5
     abstain: bool = True
     """Also ask what the library cannot answer, of methods that state a confidence."""
 
@@ -165,6 +166,7 @@ def _evaluate(
         runs=tuple(runs),
         comparisons=comparisons(runs, items, plan),
         misses=misses.worst(base, held, right, runs[-1], plan.misses) if runs else (),
+        finds=misses.best(base, held, right, runs[-1], plan.finds) if runs else (),
         notes=tuple(notes),
         problems=tuple(dict.fromkeys(p for run in runs for p in run.problems)),
     )

@@ -1,4 +1,4 @@
-"""The misses worth reading: where the passage says plainly what is meant, and it was not found."""
+"""Questions worth reading: plain ones that were missed, and dark ones that were found at once."""
 
 from __future__ import annotations
 
@@ -36,21 +36,49 @@ def worst(
 ) -> tuple[Miss, ...]:
     """At most `limit` misses, those first whose true title the passage itself names most fully."""
     judged = {one.id: one for one in run.judged}
-    ranked: list[tuple[float, int, Question]] = []
-    for order, question in enumerate(questions):
+    ranked: list[tuple[float, Question]] = []
+    for question in questions:
         one = judged.get(question.id)
         if one is None or (one.ranks and one.ranks[0] <= GOOD_RANK):
             continue
         depth = 1.0 if not one.ranks else 1.0 - 1.0 / one.ranks[0]
-        ranked.append((-(named(question) + 0.2 * depth), order, question))
+        ranked.append((-(named(question) + 0.2 * depth), question))
+    chosen = _spread(ranked, limit)
+    return tuple(_miss(catalogue, q, right[q.id], judged[q.id], run.label) for q in chosen)
+
+
+def best(
+    catalogue: Catalogue,
+    questions: Sequence[Question],
+    right: Mapping[str, Sequence[frozenset[str]]],
+    run: MethodRun,
+    limit: int,
+) -> tuple[Miss, ...]:
+    """At most `limit` answers that stood first although the passage hardly names their title."""
+    judged = {one.id: one for one in run.judged}
+    ranked = [
+        (named(question), question)
+        for question in questions
+        if question.id in judged and judged[question.id].ranks[:1] == (1,)
+    ]
+    chosen = _spread(ranked, limit)
+    return tuple(_miss(catalogue, q, right[q.id], judged[q.id], run.label) for q in chosen)
+
+
+def _spread(ranked: Sequence[tuple[float, Question]], limit: int) -> list[Question]:
+    """The first of each work and few of each citing paper, so that none fills the page."""
     chosen: list[Question] = []
     per_paper = Counter[str]()
-    spare = max(PER_PAPER, limit if len({q.paper for _, _, q in ranked}) == 1 else 0)
-    for _, _, question in sorted(ranked, key=lambda entry: entry[:2]):
-        if len(chosen) < limit and per_paper[question.paper] < spare:
+    works: set[tuple[str, ...]] = set()
+    spare = limit if len({question.paper for _, question in ranked}) == 1 else PER_PAPER
+    for _, question in sorted(ranked, key=lambda entry: entry[0]):
+        work = tuple(title for target in targets_of(question) for title in target.titles)
+        work = work or question.gold
+        if len(chosen) < limit and per_paper[question.paper] < spare and work not in works:
             per_paper[question.paper] += 1
+            works.add(work)
             chosen.append(question)
-    return tuple(_miss(catalogue, q, right[q.id], judged[q.id], run.label) for q in chosen)
+    return chosen
 
 
 def named(question: Question) -> float:

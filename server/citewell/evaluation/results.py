@@ -158,7 +158,7 @@ class Paper(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Miss(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A question whose right answer stood low or nowhere, with what was offered instead."""
+    """A question to read: the passage, the right answer, and what was offered first."""
 
     id: str
     paper: str
@@ -202,6 +202,8 @@ class Evaluation(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     runs: tuple[MethodRun, ...] = ()
     comparisons: tuple[Comparison, ...] = ()
     misses: tuple[Miss, ...] = ()
+    finds: tuple[Miss, ...] = ()
+    """Right answers that stood first although the passage hardly names them."""
     notes: tuple[str, ...] = ()
     problems: tuple[Problem, ...] = ()
 

@@ -13,6 +13,8 @@ from citewell.evaluation.results import Evaluation, MethodRun
 WIDTH, HEIGHT = 720, 330
 LEFT, RIGHT, TOP, BOTTOM = 52, 178, 16, 46
 _TICKS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
+_TOPS = ((0.1, 5), (0.2, 4), (0.4, 4), (0.6, 6), (0.8, 4), (1.0, 5))
+"""Heights of the axis, each with a number of steps that makes round percentages."""
 COLOURS = 6
 """Number of line colours that the style sheet names --c1 ... --c6 (Okabe and Ito, adapted)."""
 
@@ -31,11 +33,19 @@ def lines(evaluation: Evaluation) -> list[Line]:
     held = {item.id: item for item in evaluation.items if item.held}
     names = list(dict.fromkeys(run.name for run in evaluation.runs))
     both = len({run.setting for run in evaluation.runs}) > 1
-    out = []
+    answers = {i: item.held for i, item in held.items()}
+    out: list[Line] = []
     for run in evaluation.runs:
         colour = names.index(run.name) % COLOURS + 1
+        values = recalls(run, answers, evaluation.depth)
+        twin = next(
+            (n for n, line in enumerate(out) if (line.colour, line.values) == (colour, values)),
+            None,
+        )
+        if twin is not None:
+            out[twin] = Line(f"{run.name} (both)", values, colour, False)
+            continue
         label = run.label if both else run.name
-        values = recalls(run, {i: item.held for i, item in held.items()}, evaluation.depth)
         out.append(Line(label, values, colour, both and run.setting == "cold"))
     return out
 
@@ -59,12 +69,12 @@ def recall_chart(chart: Sequence[Line], depth: int) -> str:
     if not chart or depth < 2:
         return ""
     peak = max(max(line.values) for line in chart)
-    top = min(1.0, math.ceil(max(peak, 0.05) * 10.0) / 10.0)
+    top, steps = next((t, n) for t, n in _TOPS if t >= min(1.0, peak))
     parts = [
         f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-labelledby="curve-t curve-d">',
         '<title id="curve-t">Recall by length of the list</title>',
         f'<desc id="curve-d">{escape(_describe(chart, depth))}</desc>',
-        *_axes(depth, top),
+        *_axes(depth, top, steps),
     ]
     places = _label_places([_y(line.values[-1], top) for line in chart])
     for line, place in zip(chart, places, strict=True):
@@ -81,9 +91,8 @@ def _y(value: float, top: float) -> float:
     return TOP + (HEIGHT - TOP - BOTTOM) * (1.0 - value / top)
 
 
-def _axes(depth: int, top: float) -> list[str]:
+def _axes(depth: int, top: float, steps: int) -> list[str]:
     parts = []
-    steps = 5 if top > 0.4 else 4
     for i in range(steps + 1):
         value = top * i / steps
         y = _y(value, top)

@@ -50,6 +50,7 @@ format: $(VENV)/.test ## Bring the code into its form
 
 docs: $(VENV)/.base ## Write the pages that are made from the code
 	$(BIN)/python -m citewell.options.docs > docs/settings.md
+	$(BIN)/python -m citewell.cli.reference > docs/commands.md
 
 bench: $(VENV)/.test ## Measure latency and recall (see tests/bench)
 	sh scripts/bench.sh

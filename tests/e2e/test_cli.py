@@ -1,0 +1,390 @@
+"""The command line as a user runs it: real processes, a real library, real files."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+FIXTURES = Path(__file__).resolve().parents[1] / "fixtures"
+PAPERS = (FIXTURES / "papers.jsonl", FIXTURES / "more_papers.jsonl")
+
+Run = Callable[..., subprocess.CompletedProcess[str]]
+
+
+def environment(folder: Path) -> dict[str, str]:
+    """Nothing of the user's own: neither settings nor libraries."""
+    clean = {name: value for name, value in os.environ.items() if "CITEWELL" not in name}
+    config = folder / "config.toml"
+    config.touch()
+    return clean | {
+        "CITEWELL_LIBRARY_PATH": str(folder / "libraries"),
+        "CITEWELL_CONFIG": str(config),
+        "PYTHONIOENCODING": "utf-8",
+        "OMP_NUM_THREADS": "1",
+    }
+
+
+def command(
+    *arguments: str | Path, folder: Path, env: dict[str, str]
+) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "citewell", *map(str, arguments)],
+        cwd=folder,
+        env=env,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        encoding="utf-8",
+        timeout=600,
+        check=False,
+    )
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A user's home whose library "default" holds the 28 papers of the fixtures."""
+    folder = tmp_path_factory.mktemp("home")
+    run = command("library", "add", *PAPERS, folder=folder, env=environment(folder))
+    assert run.returncode == 0, run.stderr
+    yield folder
+
+
+@pytest.fixture
+def citewell(home: Path, tmp_path: Path) -> Run:
+    """Runs `citewell ARGUMENTS` in the test's folder with the library of `home`."""
+
+    def run(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
+        return command(*arguments, folder=tmp_path, env=environment(home))
+
+    return run
+
+
+@pytest.fixture
+def bare(tmp_path: Path) -> Run:
+    """The same without any library."""
+
+    def run(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
+        return command(*arguments, folder=tmp_path, env=environment(tmp_path))
+
+    return run
+
+
+class TestFind:
+    def test_the_paper_that_is_meant_comes_first_with_the_reason(self, citewell: Run) -> None:
+        run = citewell("find", "graph", "attention", "networks")
+        assert run.returncode == 0, run.stderr
+        first = run.stdout.index("Graph Attention Networks")
+        assert first < run.stdout.index("Attention Is All You Need")
+        assert "bm25 #1" in run.stdout
+        assert "2018" in run.stdout
+
+    def test_json_holds_the_whole_record(self, citewell: Run) -> None:
+        run = citewell("find", "long short-term memory", "--json", "-k", "3")
+        result = json.loads(run.stdout)
+        assert len(result["hits"]) <= 3
+        work = result["hits"][0]["work"]
+        assert work["title"] == "Long Short-Term Memory"
+        assert work["authors"][1][0] == "Schmidhuber"
+        assert {e["retriever"] for e in result["hits"][0]["evidence"]} == {"bm25", "dense"}
+
+    def test_years_bound_the_answer(self, citewell: Run) -> None:
+        run = citewell("find", "neural networks", "--year-from", "2016", "--json")
+        years = [hit["work"]["year"] for hit in json.loads(run.stdout)["hits"]]
+        assert years
+        assert min(years) >= 2016
+
+    def test_nothing_found_is_exit_code_one(self, citewell: Run) -> None:
+        run = citewell("--set", "retrieval.dense=false", "find", "zzyzzx")
+        assert run.returncode == 1
+        assert "No paper was found." in run.stderr
+
+    def test_a_missing_library_is_named_with_its_cure_and_no_traceback(self, bare: Run) -> None:
+        run = bare("find", "anything")
+        assert run.returncode == 2
+        assert "[library-missing]" in run.stderr
+        assert "citewell library add" in run.stderr
+        assert "Traceback" not in run.stderr
+
+
+class TestDoctor:
+    def test_what_answers_and_how_fast_is_told(self, citewell: Run, home: Path) -> None:
+        run = citewell("doctor", "--json")
+        assert run.returncode == 0, run.stderr
+        found = json.loads(run.stdout)
+        assert found["library"]["works"] == 28
+        assert set(found["library"]["retrievers"]) == {"bm25", "dense"}
+        assert found["timing"]["warm_ms"] > 0
+        assert found["problems"] == []
+        assert str(home) in found["settings"]["library.path"]
+        assert "CITEWELL_LIBRARY_PATH" in found["settings"]["library.path"]
+
+    def test_a_machine_without_a_library_gets_the_cure(self, bare: Run) -> None:
+        run = bare("doctor")
+        assert run.returncode == 1
+        assert "[library-missing]" in run.stderr
+        assert "Versions" in run.stdout
+
+    def test_a_wrong_setting_is_shown_with_its_file_and_line(
+        self, citewell: Run, tmp_path: Path
+    ) -> None:
+        (tmp_path / "citewell.toml").write_text("\n[retrieval]\nrrfk = 3\n", encoding="utf-8")
+        run = citewell("doctor")
+        assert run.returncode == 1
+        assert "citewell.toml:3" in run.stderr
+        assert "Perhaps `retrieval.rrf_k` is meant." in run.stderr
+
+
+TEX = r"""\documentclass{article}
+\begin{document}
+We use residual networks \cite<deep residual learning for image recognition>, trained with
+\cite{Adam a method for stochastic optimization}. The Transformer \cite<attention is all you need>
+is known. Medieval trade routes \cite<salt roads of the twelfth century> are not.
+\bibliographystyle{plain}
+\bibliography{refs}
+\end{document}
+"""
+BIB = """@comment{kept as it is}
+
+@inproceedings{transformer,
+    title = {Attention is All you Need},
+    author = {Vaswani, Ashish and others},
+    year = 2017,
+}
+"""
+
+
+@pytest.fixture
+def paper(tmp_path: Path) -> Path:
+    (tmp_path / "refs.bib").write_bytes(BIB.encode())
+    path = tmp_path / "paper.tex"
+    path.write_bytes(TEX.encode())
+    return path
+
+
+def plan_of(run: subprocess.CompletedProcess[str]) -> dict[str, Any]:
+    plan: dict[str, Any] = json.loads(run.stdout)
+    return plan
+
+
+class TestFill:
+    def test_a_dry_run_shows_the_diff_and_writes_nothing(self, citewell: Run, paper: Path) -> None:
+        run = citewell("fill", paper.name, "--dry-run")
+        assert run.returncode == 1, run.stderr  # one placeholder is left open
+        assert paper.read_bytes() == TEX.encode()
+        assert (paper.parent / "refs.bib").read_bytes() == BIB.encode()
+        assert "+++ b/refs.bib" in run.stdout
+        assert "+++ b/paper.tex" in run.stdout
+        assert "left open" in run.stdout
+        assert "salt roads of the twelfth century" in run.stdout
+
+    @pytest.mark.skipif(shutil.which("patch") is None, reason="patch is not installed")
+    def test_the_diff_is_what_is_written(self, citewell: Run, paper: Path, tmp_path: Path) -> None:
+        diff = plan_of(citewell("fill", paper.name, "--dry-run", "--json"))["diff"]
+        copy = tmp_path / "copy"
+        copy.mkdir()
+        for name in ("paper.tex", "refs.bib"):
+            shutil.copy(tmp_path / name, copy / name)
+        patch = ["patch", "--binary", "-s", "-p1"]
+        subprocess.run(patch, cwd=copy, input=diff.encode(), check=True)
+        citewell("fill", paper.name, "--yes")
+        for name in ("paper.tex", "refs.bib"):
+            assert (copy / name).read_bytes() == (tmp_path / name).read_bytes()
+
+    def test_citations_and_entries_are_written_and_the_rest_stays(
+        self, citewell: Run, paper: Path
+    ) -> None:
+        run = citewell("fill", paper.name, "--yes", "--json")
+        plan = plan_of(run)
+        assert plan["written"] is True
+        by_title = {p["work"]["title"]: p for p in plan["placeholders"] if p["work"]}
+        assert set(by_title) == {
+            "Deep Residual Learning for Image Recognition",
+            "Adam: A Method for Stochastic Optimization",
+            "Attention Is All You Need",
+        }
+        assert by_title["Attention Is All You Need"]["key"] == "transformer"
+        assert by_title["Attention Is All You Need"]["reused"] is True
+
+        bib = (paper.parent / "refs.bib").read_text(encoding="utf-8")
+        text = paper.read_text(encoding="utf-8")
+        assert bib.startswith(BIB.rstrip("\n"))
+        assert bib.count("@inproceedings") == 3
+        for found in by_title.values():
+            assert f"{{{found['key']}}}" in text
+            assert f"{{{found['key']}," in bib
+        changed = [
+            (old, new)
+            for old, new in zip(TEX.split("\n"), text.split("\n"), strict=True)
+            if old != new
+        ]
+        assert len(changed) == 2
+        assert r"\cite<salt roads of the twelfth century> are not." in text
+
+    def test_a_second_run_finds_only_what_was_left_open(self, citewell: Run, paper: Path) -> None:
+        citewell("fill", paper.name, "--yes")
+        before = (paper.read_bytes(), (paper.parent / "refs.bib").read_bytes())
+        run = citewell("fill", paper.name, "--yes", "--json")
+        assert run.returncode == 1
+        (left,) = plan_of(run)["placeholders"]
+        assert left["query"] == "salt roads of the twelfth century"
+        assert "too uncertain" in left["reason"]
+        assert (paper.read_bytes(), (paper.parent / "refs.bib").read_bytes()) == before
+
+    def test_the_threshold_decides_what_is_left_open(self, citewell: Run, paper: Path) -> None:
+        none = plan_of(citewell("fill", paper.name, "--dry-run", "--json", "--threshold", "1"))
+        assert all(p["work"] is None for p in none["placeholders"])
+        every = plan_of(citewell("fill", paper.name, "--dry-run", "--json", "--threshold", "0"))
+        assert all(p["work"] for p in every["placeholders"])
+
+    def test_one_work_wanted_twice_gets_one_entry(self, citewell: Run, tmp_path: Path) -> None:
+        path = tmp_path / "twice.tex"
+        path.write_text(
+            "\\documentclass{article}\\begin{document}\n"
+            "A \\cite<graph attention networks> and B \\cite<graph attention networks>.\n"
+            "\\bibliography{new}\n\\end{document}\n",
+            encoding="utf-8",
+        )
+        run = citewell("fill", path.name, "--yes", "--json")
+        assert run.returncode == 0, run.stderr
+        first, second = plan_of(run)["placeholders"]
+        assert first["key"] == second["key"]
+        assert (first["reused"], second["reused"]) == (False, True)
+        assert (tmp_path / "new.bib").read_text(encoding="utf-8").count("@") == 1
+
+    def test_markdown_with_windows_line_ends_keeps_them(
+        self, citewell: Run, tmp_path: Path
+    ) -> None:
+        path = tmp_path / "notes.md"
+        text = "---\r\ntitle: Notes\r\nbibliography: refs.bib\r\n---\r\n\r\nWord vectors [@?GloVe global vectors for word representation] work.\r\n"
+        path.write_bytes(text.encode())
+        (tmp_path / "refs.bib").write_bytes(BIB.replace("\n", "\r\n").encode())
+        run = citewell("fill", path.name, "--yes")
+        assert run.returncode == 0, run.stderr
+        new = path.read_bytes().decode()
+        assert new.count("\r\n") == text.count("\r\n") == new.count("\n")
+        assert "[@?" not in new
+        bib = (tmp_path / "refs.bib").read_bytes().decode()
+        assert bib.count("\n") == bib.count("\r\n")
+        assert "GloVe" in bib
+
+    def test_a_paper_without_a_bibliography_gets_one_that_is_declared(
+        self, citewell: Run, tmp_path: Path
+    ) -> None:
+        path = tmp_path / "alone.tex"
+        path.write_text(
+            "\\documentclass{article}\n\\begin{document}\n"
+            "See \\cite<sequence to sequence learning with neural networks>.\n\\end{document}\n",
+            encoding="utf-8",
+        )
+        run = citewell("fill", path.name, "--yes")
+        assert run.returncode == 0, run.stderr
+        (bib,) = tmp_path.glob("*.bib")
+        assert "Sutskever" in bib.read_text(encoding="utf-8")
+        assert f"\\bibliography{{{bib.stem}}}" in path.read_text(encoding="utf-8")
+        assert "+++ b/" in run.stdout and "--- /dev/null" in run.stdout
+
+    def test_without_a_terminal_a_question_is_wrong_usage(self, citewell: Run, paper: Path) -> None:
+        run = citewell("fill", paper.name)
+        assert run.returncode == 2
+        assert "--yes or --dry-run" in run.stderr
+        assert paper.read_bytes() == TEX.encode()
+
+    def test_a_paper_without_placeholders_is_done(self, citewell: Run, tmp_path: Path) -> None:
+        path = tmp_path / "done.tex"
+        path.write_text("\\documentclass{article}\\begin{document}x\\end{document}\n", "utf-8")
+        run = citewell("fill", path.name, "--yes")
+        assert run.returncode == 0
+        assert "There is no placeholder." in run.stderr
+
+    def test_without_a_library_nothing_is_written_and_the_cure_is_told(
+        self, bare: Run, paper: Path
+    ) -> None:
+        run = bare("fill", paper.name, "--yes")
+        assert run.returncode == 2
+        assert "[library-missing]" in run.stderr
+        assert paper.read_bytes() == TEX.encode()
+
+    @pytest.mark.skipif(
+        not hasattr(os, "geteuid") or os.geteuid() == 0,
+        reason="the superuser may write everywhere",
+    )
+    def test_a_bibliography_that_cannot_be_written_leaves_the_paper_alone(
+        self, citewell: Run, paper: Path
+    ) -> None:
+        paper.parent.chmod(0o555)
+        try:
+            run = citewell("fill", paper.name, "--yes")
+        finally:
+            paper.parent.chmod(0o755)
+        assert run.returncode == 2
+        assert "Traceback" not in run.stderr
+        assert paper.read_bytes() == TEX.encode()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no pseudo-terminal on Windows")
+class TestAtATerminal:
+    def drive(self, home: Path, folder: Path, arguments: list[str], keys: bytes) -> tuple[int, str]:
+        """Run with a pseudo-terminal for all three streams and type `keys` at it."""
+        import pty
+
+        env = environment(home) | {"TERM": "dumb", "COLUMNS": "100"}
+        pid, terminal = pty.fork()
+        if pid == 0:
+            os.chdir(folder)
+            os.execve(sys.executable, [sys.executable, "-m", "citewell", *arguments], env)
+        os.write(terminal, keys)
+        output = b""
+        while True:
+            try:
+                part = os.read(terminal, 4096)
+            except OSError:
+                break
+            if not part:
+                break
+            output += part
+        os.close(terminal)
+        _, status = os.waitpid(pid, 0)
+        return os.waitstatus_to_exitcode(status), output.decode("utf-8", "replace")
+
+    def test_yes_writes_and_no_does_not(self, home: Path, paper: Path) -> None:
+        code, out = self.drive(home, paper.parent, ["fill", "paper.tex"], b"n\n")
+        assert "Write these changes?" in out
+        assert code == 1
+        assert paper.read_bytes() == TEX.encode()
+        code, _ = self.drive(home, paper.parent, ["fill", "paper.tex"], b"y\n")
+        assert code == 1  # one placeholder is left open
+        assert paper.read_bytes() != TEX.encode()
+
+    def test_each_placeholder_can_be_chosen_searched_again_or_skipped(
+        self, home: Path, paper: Path
+    ) -> None:
+        keys = b"1\nlatent dirichlet allocation\n1\ns\nq\ny\n"
+        code, out = self.drive(home, paper.parent, ["fill", "paper.tex", "-i"], keys)
+        assert code == 1
+        text = paper.read_text(encoding="utf-8")
+        bib = (paper.parent / "refs.bib").read_text(encoding="utf-8")
+        assert "Deep Residual Learning" in bib
+        assert "Latent Dirichlet Allocation" in bib
+        assert "Adam" not in bib
+        assert r"\cite<attention is all you need>" in text, out
+
+
+def test_a_reader_that_leaves_early_is_no_error(home: Path) -> None:
+    run = subprocess.Popen(
+        [sys.executable, "-m", "citewell", "find", "networks", "--json", "-k", "20"],
+        env=environment(home),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        stdin=subprocess.DEVNULL,
+    )
+    assert run.stdout is not None and run.stderr is not None
+    run.stdout.close()
+    errors = run.stderr.read()
+    run.stderr.close()
+    run.wait(60)
+    assert b"Traceback" not in errors

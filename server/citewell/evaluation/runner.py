@@ -126,11 +126,11 @@ def _reduce(engine: LocalEngine, results: Sequence[SearchResult]) -> _Part:
 
     An offered paper counts as unbacked when the library has no such id or another title under it.
     """
-    titles = {hit.work.id: hit.work.title for result in results for hit in result.hits}
-    records = engine.works(list(titles))
+    shown = list({(hit.work.id, hit.work.title) for result in results for hit in result.hits})
+    records = engine.works([one for one, _ in shown])
     false = {
-        one
-        for (one, title), record in zip(titles.items(), records, strict=True)
+        (one, title)
+        for (one, title), record in zip(shown, records, strict=True)
         if record is None or record.id != one or record.title != title
     }
     dropped: dict[str, int] = {}
@@ -150,7 +150,7 @@ def _reduce(engine: LocalEngine, results: Sequence[SearchResult]) -> _Part:
             for result in results
         ],
         sum(len(result.hits) for result in results),
-        sum(hit.work.id in false for result in results for hit in result.hits),
+        sum((hit.work.id, hit.work.title) in false for r in results for hit in r.hits),
         dropped,
         problems,
     )

@@ -29,7 +29,11 @@ def short(metric: str) -> str:
 
 
 def number(value: float | None) -> str:
-    return "-" if value is None else f"{value:.3f}".removeprefix("0") if value < 1 else "1.00"
+    """Three digits without the leading zero, as the field writes it; a dash for none."""
+    if value is None:
+        return "-"
+    text = f"{value:.3f}"
+    return "1.00" if text == "1.000" else text.removeprefix("0")
 
 
 def estimate(one: Estimate) -> str:

@@ -1,0 +1,138 @@
+"""A whole evaluation on a real small library: figures, settings, methods, comparisons."""
+
+import attrs
+import msgspec
+import pytest
+
+from citewell.evaluation import evaluate as run
+from citewell.evaluation import methods, results
+from citewell.evaluation.evaluate import Plan, compare_saved, evaluate
+from citewell.evaluation.leave_one_out import questions_of
+from citewell.evaluation.results import DataInfo
+from citewell.model import CitewellError, Query, Question, Target
+
+
+@pytest.fixture
+def asked(paper, library_options):
+    made, info, _ = questions_of([paper], library_options.documents)
+
+    def go(names=("bm25", "rrf"), **changes):
+        plan = Plan(methods=tuple(methods.named(names, library_options)), depth=10, latency_calls=3)
+        return evaluate(made, library_options, attrs.evolve(plan, **changes), info)
+
+    return go
+
+
+def test_the_answers_are_found_and_the_one_outside_the_library_is_counted_apart(asked):
+    result = asked()
+    held = {item.id.rpartition(":")[2]: item.held for item in result.items}
+    assert held == {"attention": 1, "drop": 1, "vectors": 1, "essay": 0, "graphs": 1}
+    bm25 = result.run("bm25", "cold")
+    assert bm25.figure("recall@10").by_question.mean == 1.0
+    assert bm25.figure("recall@10", "all").by_question.mean == pytest.approx(0.8)
+
+
+def test_figures_agree_with_the_ranks_that_are_kept(asked):
+    for method in asked().runs:
+        ranks = [one.ranks for one in method.judged]
+        mean = sum(1 / r[0] if r else 0 for r in ranks) / len(ranks)
+        assert method.figure("mrr").by_question.mean == pytest.approx(mean)
+
+
+def test_cold_and_warm_are_both_measured_and_differ_in_the_references_only(paper, library_options):
+    made, _, _ = questions_of([paper], library_options.documents)
+    warm, cold = (run.runner.query_for(made[0], setting) for setting in ("warm", "cold"))
+    assert warm.paper.references and not cold.paper.references
+    assert msgspec.structs.replace(warm.paper, references=()) == cold.paper
+    assert warm.sentence == cold.sentence
+
+
+def test_no_offered_paper_is_made_up_and_every_one_was_checked(asked):
+    for method in asked().runs:
+        assert method.emitted > 0 and method.unbacked == 0
+        assert method.hallucination_rate == 0.0
+
+
+def test_a_paper_that_the_library_lacks_is_counted_as_made_up(library_options):
+    engine = run.open_engine(library_options)
+    results_ = engine.find_batch([Query(text="graph convolutions on molecules")], 5)
+    hit = results_[0].hits[0]
+    false = msgspec.structs.replace(hit, work=msgspec.structs.replace(hit.work, title="Another"))
+    invented = msgspec.structs.replace(hit, work=msgspec.structs.replace(hit.work, id="t:none"))
+    forged = msgspec.structs.replace(results_[0], hits=(hit, false, invented))
+    part = run.runner._reduce(engine, [forged])
+    engine.close()
+    assert (part.emitted, part.unbacked) == (3, 2)
+
+
+def test_processes_give_the_same_ranks_as_one(asked, monkeypatch):
+    monkeypatch.setattr(run.runner, "CHUNK", 2)
+    alone, together = asked(), asked(jobs=2)
+    assert [r.judged for r in alone.runs] == [r.judged for r in together.runs]
+    assert [r.emitted for r in alone.runs] == [r.emitted for r in together.runs]
+
+
+def test_a_sample_keeps_the_mix_and_is_the_same_for_the_same_seed(asked):
+    first, second = asked(limit=2, seed=3), asked(limit=2, seed=3)
+    assert first.items == second.items
+    assert sum(item.held > 0 for item in first.items) == 2
+
+
+def test_the_result_survives_its_json_form(asked, tmp_path):
+    result = asked()
+    results.write_atomically(tmp_path / "deep" / "out.json", results.encode(result))
+    assert results.load(tmp_path / "deep" / "out.json") == result
+    assert [p.name for p in (tmp_path / "deep").iterdir()] == ["out.json"]
+
+
+def test_two_saved_results_are_compared_method_by_method(asked):
+    result = asked()
+    compared = compare_saved(result, result)
+    assert {one.a for one in compared} >= {"A bm25 (cold)", "A rrf (warm)"}
+    assert all(one.result.difference == 0.0 and one.p_holm == 1.0 for one in compared)
+
+
+def test_a_pair_may_name_its_settings(asked):
+    result = asked(compare=(("rrf:warm", "bm25:cold"),))
+    assert {(one.a, one.b) for one in result.comparisons} == {("rrf (warm)", "bm25 (cold)")}
+    with pytest.raises(CitewellError, match="was not measured"):
+        asked(compare=(("rrf", "bm52"),))
+
+
+def test_a_missing_library_is_refused_with_the_cure(library_options, asked):
+    gone = attrs.evolve(library_options, library=attrs.evolve(library_options.library, name="gone"))
+    plan = Plan(methods=tuple(methods.named(["bm25"], gone)))
+    with pytest.raises(CitewellError) as caught:
+        evaluate([], gone, plan, DataInfo(name="x"))
+    assert caught.value.problem.code == "library-missing" and caught.value.problem.cure
+
+
+def test_questions_that_the_library_cannot_answer_at_all_are_refused(library_options):
+    question = Question(
+        id="q", query=Query(text="x"), targets=(Target(titles=("Not Here At All",)),)
+    )
+    plan = Plan(methods=tuple(methods.named(["bm25"], library_options)))
+    with pytest.raises(CitewellError, match="none of the 1 questions"):
+        evaluate([question], library_options, plan, DataInfo(name="x"))
+
+
+def test_a_method_that_offers_nothing_is_no_bad_method_but_an_error(asked, library_options):
+    silent = methods.Method("silent", "", (("retrieval.bm25", False), ("retrieval.dense", False)))
+    with pytest.raises(CitewellError, match="silent offered no paper at all"):
+        asked(methods=(silent,))
+    with pytest.raises(CitewellError, match="no part 'bn25'"):
+        methods.without("bn25", library_options)
+    with pytest.raises(CitewellError, match="no method 'densse'"):
+        methods.named(["densse"], library_options)
+
+
+def test_methods_with_the_same_settings_are_measured_once(library_options):
+    twice = methods.named(["rrf", "bm25", "without-dense", "max"], library_options)
+    names = [one.name for one in methods.distinct(twice, library_options)]
+    assert "bm25" in names and len(names) == len(set(names))
+
+
+def test_another_file_is_no_evaluation(tmp_path):
+    (tmp_path / "x.json").write_text("{}", encoding="utf-8")
+    with pytest.raises(CitewellError, match="cannot be read"):
+        results.load(tmp_path / "x.json")

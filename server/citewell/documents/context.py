@@ -24,8 +24,10 @@ SENTENCES_AFTER = 1
 
 _CONTAINER = re.compile(
     r"\\(?:footnote|footnotetext|tablefootnote|thanks|caption|captionof\{\w+\}|subcaption|sidenote|"
-    r"marginnote|endnote)\*?(?:\[[^\[\]]{0,300}\])?\{"
+    r"marginnote|endnote)\*?(?:\[[^\[\]]{0,300}\])?\{|\\.|[{}]|%[^\n]*",
+    re.DOTALL,
 )
+"""Notes and captions, which are prose of their own; and the braces around them."""
 _FLOAT_BEGIN = re.compile(
     r"\\begin\{(figure|table|algorithm|algorithmic|wrapfigure|wraptable|subfigure|subtable|sidewaystable|"
     r"sidewaysfigure|SCfigure|longtable|tabular|tabularx|tikzpicture|listing)(\*?)\}"
@@ -146,17 +148,23 @@ def _window(document: Document, target: Span) -> tuple[Span, Span | None]:
 
 def _container(text: str, low: int, target: Span) -> Span | None:
     """The inside of the innermost footnote or caption that holds the target."""
-    found: Span | None = None
+    open_braces: list[int | None] = []  # where a container's contents begin, or None
     for match in _CONTAINER.finditer(text, low, target.start):
-        end = _close(text, match.end(), target.end + _AHEAD)
-        if end is not None and end >= target.end:
-            found = Span(match.end(), end)
-    return found
+        if match[0] == "}":
+            del open_braces[-1:]
+        elif match[0][-1] == "{" and match[0][0] != "%":
+            open_braces.append(match.end() if match[0] != "{" else None)
+    inside = [i for i, start in enumerate(open_braces) if start is not None]
+    if not inside:
+        return None
+    start = open_braces[inside[-1]]
+    end = _close(text, target.end, len(open_braces) - inside[-1])
+    return None if start is None or end is None else Span(start, end)
 
 
-def _close(text: str, position: int, stop: int) -> int | None:
-    depth = 1
-    for match in _BRACES.finditer(text, position, min(stop, len(text))):
+def _close(text: str, position: int, depth: int) -> int | None:
+    """Where the brace stands that closes the `depth`-th group open at `position`."""
+    for match in _BRACES.finditer(text, position, min(position + _AHEAD, len(text))):
         if match[0] == "{":
             depth += 1
         elif match[0] == "}":

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 
 import msgspec
 
@@ -32,10 +33,16 @@ from citewell.model.document import (
     Span,
 )
 
-_TOKEN = re.compile(r"\\(?:([A-Za-z@]+)|.|$)|%|\$", re.DOTALL)
 _ROOT = re.compile(r"%[ \t]*!T[Ee]X\s+root\s*=\s*(.+?)\s*$")
+_SIMPLE_MATH = re.compile(
+    r"\$(?:[^$\\{}%\n]|\\.|\n(?![ \t]*\r?\n)"
+    r"|\{(?:[^$\\{}%\n]|\\.|\{(?:[^$\\{}%\n]|\\.){0,500}+\}){0,500}+\}){1,2000}+\$",
+    re.DOTALL,
+)
+"""Nearly all inline mathematics: no blank line, no comment, braces that match."""
 _MATH_INSIDE = re.compile(r"\\.|[{}$%]|\n[ \t]*\r?\n", re.DOTALL)
 _CONDITION = re.compile(r"\\(if[A-Za-z@]*|fi|else)(?![A-Za-z@])")
+_FI = re.compile(r"\\fi(?![A-Za-z@])")
 _NOT_CONDITION = frozenset(("iff", "ifthenelse", "ifdefined@", "ifstrequal", "ifblank"))
 _VERB = re.compile(r"\*?([^A-Za-z\s*])")
 _BARE_FILE = re.compile(r"[ \t]+([^\s\\{}%]+)")
@@ -99,14 +106,20 @@ class _Scanner:
         self.no_math_before = 0
         self.next_end: dict[str, int] = {}
         self.no_nested_conditions = False
+        self.no_fi = False
 
     def scan(self) -> Document:
         text = self.text
         position = 0
-        while match := _TOKEN.search(text, position):
+        token_pattern = _token_pattern(frozenset(self.own))
+        known_names = len(self.own)
+        while match := token_pattern.search(text, position):
             name = match[1]
             if name is not None:
                 position = self._command(name, match.start(), match.end())
+                if len(self.own) != known_names:  # it was a definition
+                    known_names = len(self.own)
+                    token_pattern = _token_pattern(frozenset(self.own))
             elif (token := match[0]) == "%":
                 position = self._comment(match.start())
             elif token == "$":
@@ -174,8 +187,7 @@ class _Scanner:
         elif name in known.MATH_ENVIRONMENTS:
             stop = self._environment_end(name, after)
             if stop is not None:
-                self.math.append(Span(start, stop))
-                self.math_until = max(self.math_until, stop)
+                return self._note_math(start, after, stop)
         elif name in known.ABSTRACTS:
             stop = self._environment_end(name, after)
             if stop is not None and self.abstract is None:
@@ -238,26 +250,30 @@ class _Scanner:
             if not self.text.startswith("0", end):
                 return end
             end += 1
+        stop = None if self.no_nested_conditions else self._matching_fi(end)
+        if stop is None:
+            # Unbalanced, perhaps through conditions of the author's own: the next `\fi` is the best
+            # guess, and without one nothing is left out.
+            self.no_nested_conditions = True
+            following = None if self.no_fi else _FI.search(self.text, end)
+            if following is None:
+                self.no_fi = True
+                return end
+            stop = following.start()
+        self.blanked.append(Span(start, stop))
+        return stop
+
+    def _matching_fi(self, position: int) -> int | None:
         depth = 0
-        first: int | None = None
-        for match in _CONDITION.finditer(self.text, end):
+        for match in _CONDITION.finditer(self.text, position):
             word = match[1]
-            if word == "fi" and first is None:
-                first = match.start()
-            if self.no_nested_conditions and first is not None:
-                break
             if word in ("fi", "else"):
                 if depth == 0:
-                    self.blanked.append(Span(start, match.start()))
                     return match.start()
                 depth -= word == "fi"
             elif word not in _NOT_CONDITION and not self._declares(match.start()):
                 depth += 1
-        self.no_nested_conditions = True
-        if first is None:
-            return end
-        self.blanked.append(Span(start, first))
-        return first
+        return None
 
     def _declares(self, start: int) -> bool:
         """True for the name in `\\newif\\ifdraft`, which opens nothing."""
@@ -270,7 +286,15 @@ class _Scanner:
             return start + 1
         if self.text.startswith("$$", start):
             return self._math(start, start + 2, "$$")
+        if start >= self.no_math_before and (match := _SIMPLE_MATH.match(self.text, start)):
+            return self._note_math(start, start + 1, match.end())
         return self._math(start, start + 1, "$")
+
+    def _note_math(self, start: int, inside: int, end: int) -> int:
+        """Go on inside of mathematics only if it may hold a citation."""
+        self.math.append(Span(start, end))
+        self.math_until = max(self.math_until, end)
+        return inside if self.text.find("cit", inside, end) >= 0 else end
 
     def _math(self, start: int, inside: int, closer: str) -> int:
         """Note the math that opens at `start`, if it closes within the paragraph, and go on inside:
@@ -295,9 +319,7 @@ class _Scanner:
                 break
             elif depth <= 0 and self.text.startswith(closer, match.start()):
                 end = match.start() + len(closer)
-                self.math.append(Span(start, end))
-                self.math_until = end
-                return inside
+                return self._note_math(start, inside, end)
         self.no_math_before = stop
         return inside
 
@@ -549,3 +571,16 @@ _HANDLERS = {
     **dict.fromkeys(known.INCLUDES, _Scanner._include),
     **dict.fromkeys(known.TODO_COMMANDS, _Scanner._todo),
 }
+
+
+@lru_cache(maxsize=64)
+def _token_pattern(own: frozenset[str]) -> re.Pattern[str]:
+    """Matches the commands that matter, and only those: the others pass at the speed of C."""
+    plain = {name for name in (*_HANDLERS, *own, *known.CITE_COMMANDS) if "cit" not in name.lower()}
+    by_letter: dict[str, list[str]] = {}
+    for name in sorted(plain):
+        by_letter.setdefault(name[0], []).append(re.escape(name[1:]))
+    names = "|".join(f"{letter}(?:{'|'.join(rest)})" for letter, rest in by_letter.items())
+    asks = r"(?:todo|fixme|need|missing|add|find|insert|fill|want)[a-z]*_?[Rr]ef[a-z]*"
+    words = rf"{names}|bibliography[A-Za-z]+|[A-Za-z@]*[cC]it[A-Za-z@]*|{asks}"
+    return re.compile(rf"\\(?:({words})(?![A-Za-z@])|[\\%$\[(])|%|\$")

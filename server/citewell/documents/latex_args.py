@@ -29,7 +29,7 @@ class ArgumentReader:
     def __init__(self, text: str) -> None:
         self.text = text
         # Failed searches may overlap, so that their sum is bounded rather than each alone.
-        self._budget = 4 * len(text) + 200_000
+        self._budget = 4 * len(text) + 20_000
 
     def group(self, position: int, limit: int = MAX_GROUP, *, blank: bool = True) -> int | None:
         """The place after the `}` that closes the `{` at `position`, or None.

@@ -67,6 +67,7 @@ class CiteReader:
         self.arguments = arguments
         self.apacite = apacite
         """apacite is loaded: `<see>{}` is then its prefix."""
+        self._balance_checks = 100  # each reads a paragraph
 
     def read(self, start: int, position: int, command: CiteCommand) -> CiteResult | None:
         """Read the command whose backslash is at `start` and whose name ends at `position`.
@@ -247,6 +248,8 @@ class CiteReader:
                 continue
             elif token[0] in "\\$" and not text[place + 1 : match.start()].strip():
                 continue  # `\cite{\mykeys}`
+            elif token == "$" and not text[match.start() - 1].isspace():
+                continue  # Zotero makes keys such as yao$t$bench2024
             elif token[0] in "\\$\n":
                 break
         end = self._loose_end(place + 1)
@@ -257,8 +260,9 @@ class CiteReader:
         footnote's: long prose in a paragraph that has one closing brace too few."""
         text = self.text
         words = text[group.start : group.end]
-        if len(words.split()) <= _LONG_WORDS or "," in words:
+        if len(words.split()) <= _LONG_WORDS or "," in words or self._balance_checks <= 0:
             return False
+        self._balance_checks -= 1
         window = 4_000
         low, high = max(0, group.start - window), min(len(text), group.end + window)
         for match in _PARAGRAPH.finditer(text, low, group.start):

@@ -88,8 +88,7 @@ class _Scanner:
         self.taken: list[Span] = []
         self.blanked: list[Span] = []
         self.nocite_all = False
-        # Brackets may nest: their total cost is bounded, not only that of each.
-        self.budget = 20 * len(text) + 100_000
+        self.pairs: dict[int, int] = {}
 
     def scan(self) -> Document:
         text = self.text
@@ -99,6 +98,7 @@ class _Scanner:
         self._blank(body)
         blanked = merge_spans(self.blanked)
         dead = SpanIndex(blanked)
+        self.pairs = self._pair_brackets(body, dead)
         self._brackets(body, dead)
         self._bare_keys(body, dead)
         self._latex(body, dead)
@@ -145,9 +145,12 @@ class _Scanner:
                 end = stop + 3 if stop >= 0 else len(text)
             elif kind in ("math", "ticks"):
                 end = self._delimited(match[0], position, limits)
-            elif kind == "dollar":
+            elif kind == "dollar" and start >= limits.get("$", 0):
                 stop_match = _DOLLAR_END.search(text, position, position + 2_000)
-                end = stop_match.end() if stop_match and stop_match[0] == "$" else None
+                if stop_match and stop_match[0] == "$":
+                    end = stop_match.end()
+                else:  # then none that opens before that place closes either
+                    limits["$"] = stop_match.start() if stop_match else position + 2_000
             elif kind == "link":
                 stop_match = _LINK_END.search(text, position, position + 2_000)
                 end = stop_match.start() if stop_match and stop_match[0] == ")" else None
@@ -196,31 +199,30 @@ class _Scanner:
                 continue
             if text[start - 1 : start] == "\\":
                 continue
-            end = self._bracket_end(start)
+            end = self.pairs.get(start)
             inner_end = end - 1 if end is not None else self._loose_end(start + 1)
             if text.find("@", start, inner_end) < 0:
                 continue
             if self._group(start, inner_end, closed=end is not None):
                 position = end if end is not None else inner_end
 
-    def _bracket_end(self, start: int) -> int | None:
-        """The place after the `]` that closes `[`, within the paragraph and a bound."""
-        depth = 0
-        end: int | None = None
-        stop = start + (_MAX_BRACKET if self.budget > 0 else 200)
-        for match in _BRACKET.finditer(self.text, start, stop):
+    def _pair_brackets(self, body: int, dead: SpanIndex) -> dict[int, int]:
+        """The place after the `]` for each `[` that closes within its paragraph."""
+        pairs: dict[int, int] = {}
+        waiting: list[int] = []
+        for match in _BRACKET.finditer(self.text, body):
             token = match[0]
-            stop = match.end()
-            if token == "[":
-                depth += 1
-            elif token == "]":
-                depth -= 1
-                if depth == 0:
-                    end = stop
-            if end is not None or token[0] == "\n":
-                break
-        self.budget -= stop - start
-        return end
+            if token[0] == "\n":
+                waiting.clear()
+            elif token[0] == "\\" or dead.covers(match.start()):
+                continue
+            elif token == "[":
+                waiting.append(match.start())
+            elif waiting:
+                start = waiting.pop()
+                if match.end() - start <= _MAX_BRACKET:
+                    pairs[start] = match.end()
+        return pairs
 
     def _loose_end(self, start: int) -> int:
         first = self.text[start : start + 2].removeprefix("-")[:1] == "@"
@@ -315,7 +317,7 @@ class _Scanner:
             for name, span in self._keys(start, match.end()):
                 end = match.end()
                 option = end + 1 if text.startswith(" [", end) else end
-                stop = self._bracket_end(option) if text.startswith("[", option) else None
+                stop = self.pairs.get(option) if text.startswith("[", option) else None
                 if stop is not None and not text.startswith(("(", ":"), stop):
                     end = stop
                 self.citations.append(Citation("@", (KeyUse(name, span),), Span(start, end)))

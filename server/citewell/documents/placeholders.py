@@ -110,6 +110,7 @@ _MARK = re.compile(
         (?P<pword>cites?|citations?|references?|refs?)(?P<prest>{_REST}){_S}\)
     """
 )
+_MARK_START = re.compile(r"[\[(](?=\s{0,3}[?TtAaNnIiMmFfSsPpYyCcRr])")
 _AFTER_COMMAND = re.compile(r"\\[A-Za-z@]+\*?$")
 
 
@@ -124,8 +125,9 @@ def find_markers(text: str, literal: Sequence[str] = ()) -> Iterator[Placeholder
             span = Span(position, position + len(word))
             yield _marker(span, "", Span(span.end, span.end))
             position = text.find(word, span.end)
-    for match in _MARK.finditer(text):
-        if _is_marker(match) and not _is_argument(text, match):
+    for start in _MARK_START.finditer(text):
+        match = _MARK.match(text, start.start())
+        if match and _is_marker(match) and not _is_argument(text, match):
             span = Span(*match.span())
             words = match["words"] or ""
             if words:

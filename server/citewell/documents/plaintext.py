@@ -22,12 +22,12 @@ _TOKEN = re.compile(
     r"\\([A-Za-z@]+)[ \t]*\n?[ \t]*|\\(.|\n|$)|%[^\n]*(?:\n[ \t]*)?|[{}$~&]|---?|``|''", re.DOTALL
 )
 _LETTER = re.compile(r"\s*(?:\{\s*(\\?[A-Za-zı]*)\s*\}|(\\[ij](?![A-Za-z]))\s?|([A-Za-z]))")
-_BREAKS = re.compile(r"[ \t]*\n[ \t]*\n\s*")
-_OPTION = re.compile(r"\s*\[[^\[\]{}]{0,200}(?:\{[^{}]{0,200}\}[^\[\]{}]{0,200}){0,4}\]")
+_BREAKS = re.compile(r"\n[ \t]*\n\s*")
+_OPTION = re.compile(r"\s{0,20}\[[^\[\]{}]{0,200}(?:\{[^{}]{0,200}\}[^\[\]{}]{0,200}){0,4}\]")
 _PUNCTUATION = {"---": "—", "--": "–", "``": '"', "''": '"', "~": " ", "&": " ", "$": ""}
 _GAP = "\ue002"
 """Where something was left out: no space stays between it and the punctuation that follows."""
-_CLOSED_GAP = re.compile(r"\s*\ue002\s*(?=[,.;:?!)\]])")
+_CLOSED_GAP = re.compile(r"\s{0,4}\ue002\s{0,4}(?=[,.;:?!)\]])")
 
 
 def latex_to_text(text: str) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from pathlib import Path
 from typing import Any
 
@@ -10,15 +9,14 @@ import msgspec
 
 from citewell.model import Work
 from citewell.options import Options
-from citewell_corpus.build import build_library, default_builders
+from citewell_corpus.cached import cached_library
 from citewell_corpus.datasets.contract import DataSet, refuse
 from citewell_corpus.progress import Progress
-from citewell_corpus.sources import Source
-
-_RECORDS = "corpus.jsonl"
 
 
-def library_of(data: DataSet, cache: Path, options: Options, progress: Progress) -> Path:
+def library_of(
+    data: DataSet, cache: Path, options: Options, progress: Progress | None = None
+) -> Path:
     """The folder of the library, made or brought up to date below `cache`.
 
     Raises `DataSetError` when the data set brings no corpus, `LibraryError` when the build fails.
@@ -27,26 +25,17 @@ def library_of(data: DataSet, cache: Path, options: Options, progress: Progress)
         raise refuse(
             "data-set-no-corpus",
             f"The {data.schema} data at hand has no corpus of its own.",
-            "Put the corpus file beside it, or evaluate with --library.",
+            "Put the corpus file beside it, or search your library without --own-corpus.",
             data.path,
         )
-    place = cache / f"{data.schema}-{_key(data)}"
-    records = place / _RECORDS
-    if not records.is_file():
-        place.mkdir(parents=True, exist_ok=True)
-        part = place / f"{_RECORDS}.part"
-        with part.open("wb") as stream:
-            for work in data.works():
-                stream.write(msgspec.json.encode(_record(work, data.schema)) + b"\n")
-        part.replace(records)
-    library = place / "library"
-    build_library(
-        library,
-        add=[Source(path=str(records), format="records")],
-        builders=default_builders(options),
-        progress=progress,
-    )
-    return library
+    records = cache / "corpora" / f"{data.schema}-{data.name}.jsonl"
+    records.parent.mkdir(parents=True, exist_ok=True)
+    part = records.with_suffix(".part")
+    with part.open("wb") as stream:
+        for work in data.works():
+            stream.write(msgspec.json.encode(_record(work, data.schema)) + b"\n")
+    part.replace(records)
+    return cached_library([records], cache, options, progress)[0]
 
 
 def _record(work: Work, schema: str) -> dict[str, Any]:
@@ -58,15 +47,3 @@ def _record(work: Work, schema: str) -> dict[str, Any]:
         "kind": work.kind,
         "source": schema,
     }
-
-
-def _key(data: DataSet) -> str:
-    """Changes when a file of the data set does."""
-    path = Path(data.path).resolve()
-    files = sorted(path.rglob("*") if path.is_dir() else path.parent.glob("*"))
-    facts = [str(path)]
-    for file in files:
-        if file.is_file():
-            state = file.stat()
-            facts.append(f"{file.name}:{state.st_size}:{state.st_mtime_ns}")
-    return hashlib.sha256("\n".join(facts).encode("utf-8")).hexdigest()[:16]

@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from citewell.cli.eval_data import NAMED, default_split, read, select
+from citewell.cli.eval_data import (
+    CORPORA,
+    NAMED,
+    cache_folder,
+    default_split,
+    locate,
+    read,
+    select,
+)
 from citewell.cli.report import FINDINGS, OK, show_problems
 from citewell.cli.session import Session, console
 
@@ -60,6 +68,10 @@ PATH = click.Path(path_type=Path)
 @click.option("--json", "json_path", type=PATH, help="Write the result, with every rank.")
 @click.option("--html", "html_path", type=PATH, help="Write a page with charts and misses to read.")
 @click.option("--own-corpus", is_flag=True, help="Search the data set's own corpus (built once).")
+@click.option(
+    "--corpus", "corpora", multiple=True, metavar="NAME|FILE",
+    help="Search a library of these records, built once (repeatable): acl, ml, titles or a file.",
+)  # fmt: skip
 @click.option("--list", "listing", is_flag=True, help="List data sets, schemas and methods.")
 @click.pass_context
 def eval_command(ctx: click.Context, /, **flags: Any) -> None:
@@ -79,6 +91,8 @@ def eval_command(ctx: click.Context, /, **flags: Any) -> None:
     papers: tuple[Path, ...] = flags["papers"]
     if flags["own_corpus"] and papers:
         raise click.UsageError("--own-corpus goes with --data.")
+    if flags["own_corpus"] and flags["corpora"]:
+        raise click.UsageError("Give either --own-corpus or --corpus.")
     if bool(papers) == bool(flags["data"]):
         raise click.UsageError(
             "Give papers, or a data set with --data, and not both.\n"
@@ -97,8 +111,8 @@ def _evaluate(session: Session, papers: tuple[Path, ...], flags: dict[str, Any])
     for path in (flags["json_path"], flags["html_path"]):
         if path is not None and path.is_dir():
             raise click.UsageError(f"{path} is a folder; name a file.")
-    if flags["own_corpus"]:
-        options = _own_library(options, flags)
+    if flags["own_corpus"] or flags["corpora"]:
+        options = _made_library(options, flags)
     questions, info, problems = _questions(papers, options, flags)
     if session.verbosity >= 0:
         show_problems(problems)
@@ -123,17 +137,20 @@ def _evaluate(session: Session, papers: tuple[Path, ...], flags: dict[str, Any])
     return FINDINGS if any(run.unbacked for run in evaluation.runs) else OK
 
 
-def _own_library(options: Options, flags: dict[str, Any]) -> Options:
-    """The settings with the library of the data set's own corpus in place of the author's."""
+def _made_library(options: Options, flags: dict[str, Any]) -> Options:
+    """The settings with a library of the corpora named, or of the data set's own, in the cache."""
     import attrs
-    from platformdirs import user_cache_path
 
+    from citewell_corpus.cached import cached_library
     from citewell_corpus.datasets.own_library import library_of
 
-    data = read(flags["data"], flags["schema"])
-    cache = user_cache_path("citewell") / "evaluation"
     with _Bars() as bars:
-        folder = library_of(data, cache, options, bars)
+        if flags["own_corpus"]:
+            data = read(flags["data"], flags["schema"])
+            folder = library_of(data, cache_folder(), options, bars)
+        else:
+            paths = [locate(name, CORPORA) for name in flags["corpora"]]
+            folder, _ = cached_library(paths, cache_folder(), options, bars)
     library = attrs.evolve(options.library, path=folder.parent, name=folder.name)
     return attrs.evolve(options, library=library)
 

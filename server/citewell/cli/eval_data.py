@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,6 +21,12 @@ NAMED = {
 }
 """Data sets that can be named, below the folder `../shared/data` of a checkout."""
 
+CORPORA = {
+    "acl": "corpus/acl.jsonl.zst",
+    "ml": "corpus/ml.jsonl.zst",
+    "titles": "corpus/titles.jsonl.zst",
+}
+"""Corpora that can be named, below the same folder."""
 TRAINED_ON = ("dev", "autoscholar", "sparbench")
 """Data sets of which one part trained what ships, another tuned it, and the rest tests it."""
 
@@ -30,28 +36,41 @@ def default_split(name: str) -> str:
     return "test" if name in TRAINED_ON and not Path(name).exists() else "all"
 
 
+def checkout() -> Path:
+    """The folder that holds the source, where this runs from one."""
+    return Path(__file__).resolve().parents[3]
+
+
 def data_folder() -> Path | None:
     """The developers' data beside the checkout, or beside the current folder; None elsewhere."""
-    checkout = Path(__file__).resolve().parents[3]
-    for start in (Path.cwd(), checkout):
+    for start in (Path.cwd(), checkout()):
         folder = start.parent / "shared" / "data"
         if folder.is_dir():
             return folder
     return None
 
 
-def locate(name: str) -> Path:
-    """The path of a data set given by name or by path; a usage error for neither."""
+def cache_folder() -> Path:
+    """Where libraries made for measuring lie: `.cache` of a checkout, else the user's cache."""
+    if (checkout() / "pyproject.toml").is_file():
+        return checkout() / ".cache"
+    from platformdirs import user_cache_path
+
+    return user_cache_path("citewell") / "evaluation"
+
+
+def locate(name: str, known: Mapping[str, str] = NAMED) -> Path:
+    """The path of something given by name or by path; a usage error for neither."""
     path = Path(name).expanduser()
-    if name not in NAMED or path.exists():
+    if name not in known or path.exists():
         return path
     folder = data_folder()
-    if folder is None or not (folder / NAMED[name]).exists():
+    if folder is None or not (folder / known[name]).exists():
         raise click.UsageError(
-            f"The data set `{name}` is not here: it lies at ../shared/data/{NAMED[name]} of a "
-            "checkout. Give a file with --data FILE instead."
+            f"`{name}` is not here: it lies at ../shared/data/{known[name]} of a checkout. "
+            "Give a file instead."
         )
-    return folder / NAMED[name]
+    return folder / known[name]
 
 
 def read(name: str, schema: str) -> DataSet:

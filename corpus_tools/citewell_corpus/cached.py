@@ -1,0 +1,58 @@
+"""Libraries that measuring needs, built once from corpus files and kept in a cache."""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from citewell.corpus import LibraryError
+from citewell.corpus.layout import FORMAT
+from citewell.options import Options
+from citewell_corpus.build import BuildReport, build_library, default_builders
+from citewell_corpus.progress import Progress
+from citewell_corpus.sources import source_at
+
+LIBRARY = "library"
+PATIENCE = 900.0
+"""Seconds to wait for another process that builds the same library."""
+_BLOCK = 1 << 20
+
+
+def cached_library(
+    corpora: Sequence[Path],
+    cache: Path,
+    options: Options,
+    progress: Progress | None = None,
+    *,
+    patience: float = PATIENCE,
+) -> tuple[Path, BuildReport]:
+    """The folder of a library of these files, up to date, and what had to be done for it.
+
+    Its place follows from the files' contents; indexes made by other builders, or an encoder with
+    other weights, are renewed in place. Raises `LibraryError` when a file is missing or foreign.
+    """
+    sources = [source_at(str(path)) for path in corpora]
+    folder = cache / "libraries" / content_key(corpora) / LIBRARY
+    builders = default_builders(options)
+    deadline = time.monotonic() + patience
+    while True:
+        try:
+            report = build_library(folder, add=sources, builders=builders, progress=progress)
+            return folder, report
+        except LibraryError as error:
+            if error.problem.code != "library-locked" or time.monotonic() > deadline:
+                raise
+            time.sleep(1.0)
+
+
+def content_key(paths: Sequence[Path]) -> str:
+    """Changes with the bytes of any of the files, with their order, and with the format."""
+    digest = hashlib.sha256(str(FORMAT).encode())
+    for path in paths:
+        with path.open("rb") as stream:
+            while block := stream.read(_BLOCK):
+                digest.update(block)
+        digest.update(b"\0")
+    return digest.hexdigest()[:16]

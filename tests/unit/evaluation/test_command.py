@@ -1,0 +1,180 @@
+"""`citewell eval` as a user runs it, on a real small library."""
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from citewell.cli import eval as command
+from citewell.cli.app import root
+from citewell.evaluation import results
+from citewell.model import CitewellError
+
+
+@pytest.fixture
+def citewell(library_options, tmp_path, monkeypatch):
+    """Run a command line in an empty folder; an error that `citewell` would show is raised."""
+    monkeypatch.chdir(tmp_path)
+    config = tmp_path / "config.toml"
+    config.touch()
+    folder = library_options.library.path / library_options.library.name
+
+    def run(*arguments, library=folder):
+        before = ["--config", str(config), "--library", str(library)]
+        result = CliRunner().invoke(root, [*before, *map(str, arguments)])
+        if result.exception and not isinstance(result.exception, SystemExit):
+            raise result.exception
+        return result
+
+    return run
+
+
+@pytest.fixture
+def data(tmp_path):
+    """A file in the contexts schema whose answers the small library holds."""
+    lines = []
+    for n, title in enumerate(
+        ("Dropout Regularises Deep Networks", "Beam Search Revisited", "Nowhere")
+    ):
+        lines.append(
+            {
+                "id": f"c{n}",
+                "source_repo": f"owner/paper{n}",
+                "sentence": f"The work on {title.lower()} is of use here [CITATION].",
+                "key": f"k{n}",
+                "gold_title": title,
+                "gold_year": 2016,
+                "gold_id": f"t:{n * 3 + 2}" if n < 2 else None,
+                "clean": n != 1,
+            }
+        )
+    path = tmp_path / "some.jsonl"
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    return path
+
+
+def test_a_paper_gives_a_table_a_page_and_a_result_with_every_rank(citewell, paper, tmp_path):
+    out = citewell("eval", paper, "--json", "r.json", "--html", "p.html", "--depth", 10)
+    assert out.exit_code == 0, out.output
+    assert "R@10" in out.output and "5 questions, 4 with a right answer" in out.output
+    text = (tmp_path / "p.html").read_text(encoding="utf-8")
+    assert "How well Citewell would have cited for you: On Networks" in text
+    saved = results.load(tmp_path / "r.json")
+    assert {run.setting for run in saved.runs} == {"cold", "warm"}
+    assert all(one.ranks for one in saved.runs[0].judged)
+
+
+def test_a_paper_without_a_page_says_how_to_get_one(citewell, paper):
+    assert "--html page.html" in citewell("eval", paper, "--depth", 10).output
+
+
+def test_a_file_is_recognised_and_its_selection_is_stated(citewell, data):
+    out = citewell("eval", "--data", data, "--mode", "baselines", "--depth", 10)
+    assert out.exit_code == 0, out.output
+    assert "clean records only (2 of 3)" in out.output
+    assert "contexts schema" in out.output
+    everything = citewell(
+        "eval", "--data", data, "--method", "bm25", "--all-records", "--depth", 10
+    )
+    assert "3 questions, 2 with a right answer" in everything.output
+
+
+def test_methods_parts_and_fusions_can_be_named(citewell, data):
+    out = citewell(
+        "eval", "--data", data, "--without", "dense", "--fusion", "max", "--depth", 10,
+        "--json", "r.json",
+    )  # fmt: skip
+    assert out.exit_code == 0, out.output
+    names = list(dict.fromkeys(run.name for run in results.load(Path("r.json")).runs))
+    assert names == ["without-dense", "fusion-max", "pipeline"]
+
+
+def test_two_methods_are_compared_by_name_and_two_results_by_file(citewell, data):
+    out = citewell(
+        "eval", "--data", data, "--compare", "rrf", "bm25", "--depth", 10, "--json", "a.json"
+    )
+    assert out.exit_code == 0, out.output
+    assert "sign flips" in out.output
+    out = citewell("eval", "--compare", "a.json", "a.json")
+    assert out.exit_code == 0 and "A rrf (cold)" in out.output
+
+
+def test_a_split_is_taken_by_repository(citewell, data):
+    from citewell_corpus.training.split import dev_part
+
+    part = dev_part("owner/paper0")
+    out = citewell("eval", "--data", data, "--method", "bm25", "--split", part, "--depth", 10)
+    assert f"{part} split by repository" in out.output
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((), "Give papers, or a data set"),
+        (("paper.tex", "--data", "dev"), "and not both"),
+        (("--data", "x.jsonl", "--own-corpus", "--corpus", "acl"), "either --own-corpus or"),
+        (("paper.tex", "--own-corpus"), "goes with --data"),
+        (("--data", "x", "--mode", "fastest"), "is not one of"),
+    ],
+)
+def test_wrong_usage_is_said_in_words(citewell, arguments, message):
+    out = citewell("eval", *arguments)
+    assert out.exit_code == 2 and message in out.output
+
+
+def test_a_named_data_set_that_is_not_here_says_where_it_would_be(citewell, monkeypatch):
+    monkeypatch.setattr("citewell.cli.eval_data.data_folder", lambda: None)
+    out = citewell("eval", "--data", "dev")
+    assert out.exit_code == 2 and "../shared/data/contexts/dev.jsonl.gz" in out.output
+
+
+def test_a_file_that_is_not_there_is_named(citewell):
+    with pytest.raises(CitewellError, match=r"no file or folder gone\.jsonl"):
+        citewell("eval", "--data", "gone.jsonl")
+
+
+def test_a_folder_as_output_is_refused_before_anything_is_computed(
+    citewell, paper, tmp_path, monkeypatch
+):
+    monkeypatch.setattr(command, "_questions", lambda *_: pytest.fail("computed"))
+    out = citewell("eval", paper, "--json", tmp_path)
+    assert out.exit_code == 2 and "is a folder" in out.output
+
+
+def test_the_data_sets_own_corpus_becomes_a_library_that_is_built_once(
+    citewell, tmp_path, monkeypatch, library_options
+):
+    monkeypatch.setattr(command, "cache_folder", lambda: tmp_path / "cache")
+    folder = tmp_path / "tiny-beir"
+    (folder / "qrels").mkdir(parents=True)
+    corpus = [
+        {"_id": "d1", "title": "Rivers of Ice", "text": "Glaciers flow slowly downhill."},
+        {"_id": "d2", "title": "Towers of Sand", "text": "Dunes wander with the wind."},
+    ]
+    queries = [
+        {"_id": "q1", "text": "how do glaciers flow"},
+        {"_id": "q2", "text": "wandering dunes"},
+    ]
+    for name, rows in (("corpus", corpus), ("queries", queries)):
+        text = "".join(json.dumps(row) + "\n" for row in rows)
+        (folder / f"{name}.jsonl").write_text(text, encoding="utf-8")
+    (folder / "qrels" / "test.tsv").write_text(
+        "query-id\tcorpus-id\tscore\nq1\td1\t1\nq2\td2\t1\n", encoding="utf-8"
+    )
+    flags = ("eval", "--data", folder, "--own-corpus", "--method", "bm25", "--depth", 10)
+    out = citewell(*flags, "--json", "r.json")
+    assert out.exit_code == 0, out.output
+    run = results.load(Path("r.json")).runs[0]
+    assert run.figure("recall@1").by_question.mean == 1.0
+    (made,) = (tmp_path / "cache" / "libraries").iterdir()
+    before = (made / "library" / "CURRENT").read_bytes()
+    citewell(*flags)
+    assert (made / "library" / "CURRENT").read_bytes() == before
+
+
+def test_the_list_names_data_sets_schemas_and_methods(citewell):
+    out = citewell("eval", "--list")
+    assert out.exit_code == 0
+    for word in ("autoscholar", "hatten", "beir", "bm25", "pipeline"):
+        assert word in out.output

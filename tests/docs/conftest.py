@@ -9,7 +9,7 @@ import pytest
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 ROOTS = ("server/citewell", "corpus_tools/citewell_corpus")
-MAKER = "Problem"
+MAKERS = ("Problem", "BibFault")
 
 
 @dataclass
@@ -71,6 +71,8 @@ def _texts(node: ast.expr) -> list[str] | None:
     """The literal texts that an expression may be; None if that cannot be told."""
     if isinstance(node, ast.Constant) and isinstance(node.value, str):
         return [node.value]
+    if isinstance(node, ast.Attribute) and node.attr == "code":
+        return []  # passed on from another problem, which is read where it is made
     if isinstance(node, ast.IfExp):
         first, second = _texts(node.body), _texts(node.orelse)
         return None if first is None or second is None else first + second
@@ -110,7 +112,8 @@ class _Reader:
         self.done: set[tuple[str, str]] = set()
 
     def read(self) -> Codes:
-        self.calls_of(MAKER, "code", 0, self.modules)
+        for maker in MAKERS:
+            self.calls_of(maker, "code", 0, self.modules)
         return self.codes
 
     def calls_of(self, maker: str, argument: str, position: int, modules: list[_Module]) -> None:
@@ -138,8 +141,7 @@ class _Reader:
                 if value is not None
                 for text in _texts(value) or []
             ]
-        if not texts and texts is not None and not isinstance(code, ast.Name):
-            texts = None
+            texts = texts or None
         if texts is None:
             self.codes.unreadable.append(place)
             return

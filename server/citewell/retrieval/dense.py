@@ -141,9 +141,9 @@ def _from_graph(
     """Fill in the exact scores of the rows that the graph proposes."""
     assert segment.graph is not None
     depth = min(segment.count, k * (8 if filtered else 2))
-    segment.graph.expansion_search = max(128, depth)
+    segment.graph.expansion_search = max(512, 2 * depth)
     for number, query in enumerate(coded):
-        rows = segment.graph.search(query, depth).keys.astype(np.int64)
+        rows = segment.graph.search(query.astype(np.float32), depth).keys.astype(np.int64)
         if segment.dead is not None:
             rows = rows[~segment.dead[rows]]
         products = segment.vectors[rows].astype(np.float32) @ query.astype(np.float32)

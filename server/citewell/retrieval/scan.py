@@ -13,11 +13,11 @@ def dot_products(queries: NDArray[np.int8], rows: NDArray[np.int8]) -> NDArray[n
     try:
         import numkong
     except ImportError:
-        return _dot_products_numpy(queries, rows)
+        return dot_products_numpy(queries, rows)
     return np.asarray(numkong.cdist(queries, rows, "dot")).astype(np.float32)
 
 
-def _dot_products_numpy(queries: NDArray[np.int8], rows: NDArray[np.int8]) -> NDArray[np.float32]:
+def dot_products_numpy(queries: NDArray[np.int8], rows: NDArray[np.int8]) -> NDArray[np.float32]:
     left = queries.astype(np.float32)
     out = np.empty((len(queries), len(rows)), np.float32)
     for begin in range(0, len(rows), _BLOCK):

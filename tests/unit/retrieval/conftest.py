@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -24,12 +25,42 @@ def _work(number: int, title: str, abstract: str, family: str, year: int, venue:
 
 
 PAPERS = (
-    ("Grafting orchards in dry valleys", "We graft apple trees and measure yield.", "Long", 2001, "AGR"),
-    ("ORCH: A benchmark of orchard yield", "Yield of apples in forty orchards.", "Brandt", 2015, "AGR"),
-    ("Deep networks for yield", "A neural network predicts yield from weather.", "Ruiz", 2019, "NET"),
-    ("Attention in neural translation", "Translation with attention over source words.", "Long", 2016, "NET"),
+    (
+        "Grafting orchards in dry valleys",
+        "We graft apple trees and measure yield.",
+        "Long",
+        2001,
+        "AGR",
+    ),
+    (
+        "ORCH: A benchmark of orchard yield",
+        "Yield of apples in forty orchards.",
+        "Brandt",
+        2015,
+        "AGR",
+    ),
+    (
+        "Deep networks for yield",
+        "A neural network predicts yield from weather.",
+        "Ruiz",
+        2019,
+        "NET",
+    ),
+    (
+        "Attention in neural translation",
+        "Translation with attention over source words.",
+        "Long",
+        2016,
+        "NET",
+    ),
     ("Parsing long sentences", "A parser for long sentences in newspapers.", "Haddad", 2010, "LNG"),
-    ("Café culture and its words", "Naïve speakers in cafés; a field study.", "Müller", 2012, "LNG"),
+    (
+        "Café culture and its words",
+        "Naïve speakers in cafés; a field study.",
+        "Müller",
+        2012,
+        "LNG",
+    ),
     ("A paper without an abstract", "", "Okafor", 2020, "LNG"),
     ("Neural parsing with attention", "Attention helps a neural parser.", "Ruiz", 2018, "LNG"),
 )
@@ -72,7 +103,7 @@ def build_segments(tmp_path: Path) -> BuildSegments:
         views = []
         bounds = [0, *cuts, len(works)]
         folder = tmp_path / f"library-{len(list(tmp_path.iterdir()))}"
-        for begin, end in zip(bounds, bounds[1:], strict=False):
+        for begin, end in pairwise(bounds):
             path = folder / f"{begin}-{end}"
             part = works[begin:end]
             for builder in builders:

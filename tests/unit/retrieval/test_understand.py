@@ -45,9 +45,9 @@ def test_names_are_read_from_citing_phrases_only() -> None:
 
 
 def test_years_are_found_and_other_numbers_are_not() -> None:
-    assert set(wanted(Query(sentence="Since 2017 with 2048 units and 1.2015 [CITATION]")).years) == {
-        2017
-    }
+    assert set(
+        wanted(Query(sentence="Since 2017 with 2048 units and 1.2015 [CITATION]")).years
+    ) == {2017}
 
 
 def test_acronyms_near_the_mark_are_title_names() -> None:

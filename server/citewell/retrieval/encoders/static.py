@@ -12,6 +12,7 @@ import threading
 from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
+from zipfile import BadZipFile
 
 import numpy as np
 from numpy.typing import NDArray
@@ -56,7 +57,7 @@ class StaticEncoder:
                 raise ValueError("table, weights and vocabulary differ in length")
             if self._query_zones.shape != (zones.COUNT,) or self._paper_zones.shape != (2,):
                 raise ValueError("the factors of the zones have another shape")
-        except (OSError, ValueError, KeyError) as error:
+        except (OSError, ValueError, KeyError, BadZipFile) as error:
             raise CitewellError(
                 Problem(
                     "encoder-weights",
@@ -71,7 +72,7 @@ class StaticEncoder:
         digest.update(self._paper_zones.tobytes())
         digest.update("\n".join(self._vocabulary.tokens).encode())
         self.fingerprint = f"static-1-{digest.hexdigest()[:16]}"
-        self._reader = _TokenReader(self._vocabulary)
+        self._reader = TokenReader(self._vocabulary)
 
     def encode_papers(self, papers: Sequence[Paper]) -> NDArray[np.float32]:
         """Title and abstract, each with its factor."""
@@ -114,7 +115,7 @@ def _unit(rows: NDArray[np.float32]) -> NDArray[np.float32]:
     return rows
 
 
-class _TokenReader:
+class TokenReader:
     """`Vocabulary.encode` for many texts at once; the same tokens, in another order within a text.
 
     Each distinct word is cut once, and phrases are found by looking all adjacent pairs up

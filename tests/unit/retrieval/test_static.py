@@ -1,0 +1,133 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from citewell.model import CitewellError, CitingPaper, Query
+from citewell.retrieval.encoders.static import StaticEncoder, TokenReader
+from citewell.retrieval.tokens import Vocabulary
+
+VOCABULARY = Vocabulary(
+    [
+        "neural",
+        "net",
+        "work",
+        "networks",
+        "apple",
+        "trees",
+        "long",
+        "apple trees",
+        "neural networks",
+    ]
+)
+TEXTS = st.lists(
+    st.sampled_from(
+        [
+            "neural",
+            "Networks",
+            "network",
+            "apple",
+            "trees,",
+            "apple-trees",
+            "zz",
+            "naïve",
+            "long",
+            "é",
+        ]
+    ),
+    max_size=12,
+).map(" ".join)
+
+
+@given(st.lists(TEXTS, max_size=6))
+def test_the_fast_reader_finds_the_tokens_of_the_vocabulary(texts: list[str]) -> None:
+    reader = TokenReader(VOCABULARY)
+    for _ in range(2):  # the second pass reads remembered words
+        tokens, starts = reader.read(texts)
+        for number, text in enumerate(texts):
+            own = tokens[starts[number] : starts[number + 1]].tolist()
+            assert sorted(own) == sorted(VOCABULARY.encode(text))
+
+
+def test_a_phrase_does_not_reach_over_the_end_of_a_text() -> None:
+    tokens, _ = TokenReader(VOCABULARY).read(["apple", "trees"])
+    assert VOCABULARY.tokens.index("apple trees") not in tokens.tolist()
+
+
+def test_vectors_have_length_one_and_empty_texts_are_zeros(static_weights: Path) -> None:
+    encoder = StaticEncoder(static_weights)
+    papers = encoder.encode_papers([("Deep networks for yield", "Weather."), ("", ""), ("zzz", "")])
+    assert papers.shape == (3, encoder.dim) and papers.dtype == np.float32
+    assert np.linalg.norm(papers, axis=1) == pytest.approx([1, 0, 0], abs=1e-5)
+    queries = encoder.encode_queries([Query(), Query(text="yield")])
+    assert np.linalg.norm(queries, axis=1) == pytest.approx([0, 1], abs=1e-5)
+
+
+def test_a_paper_has_the_same_vector_alone_and_in_bulk(static_weights: Path) -> None:
+    encoder = StaticEncoder(static_weights)
+    papers = [
+        ("Deep networks for yield", "A neural network predicts yield."),
+        ("Long sentences", ""),
+    ]
+    one = np.concatenate([encoder.encode_papers([paper]) for paper in papers])
+    many = encoder.encode_papers(papers * 400)
+    np.testing.assert_allclose(many[:2], one, atol=1e-5)
+    np.testing.assert_allclose(many[-2:], one, atol=1e-5)
+
+
+def test_the_title_counts_with_its_own_factor(static_weights: Path) -> None:
+    encoder = StaticEncoder(static_weights)
+    a, b = encoder.encode_papers([("apple", "weather"), ("weather", "apple")])
+    assert float(a @ b) < 0.999
+
+
+def test_where_a_word_stands_in_the_query_counts(static_weights: Path) -> None:
+    encoder = StaticEncoder(static_weights)
+    near = Query(sentence="apple weather [CITATION]", paper=CitingPaper(title="yield"))
+    far = Query(sentence="weather apple [CITATION]", paper=CitingPaper(title="yield"))
+    a, b = encoder.encode_queries([near, far])
+    assert float(a @ b) < 0.99999
+
+
+def test_the_fingerprint_follows_the_weights(static_weights: Path) -> None:
+    before = StaticEncoder(static_weights).fingerprint
+    assert StaticEncoder(static_weights).fingerprint == before
+    with np.load(static_weights / "static.npz") as file:
+        arrays = dict(file)
+    arrays["paper_weight"] = arrays["paper_weight"] * np.float16(0.5)
+    np.savez(static_weights / "static.npz", **arrays)
+    assert StaticEncoder(static_weights).fingerprint != before
+
+
+@pytest.mark.parametrize("damage", ["missing", "cut", "short vocabulary", "no zones", "pickle"])
+def test_damaged_weights_are_refused_with_a_cure(static_weights: Path, damage: str) -> None:
+    file = static_weights / "static.npz"
+    with np.load(file) as opened:
+        arrays = dict(opened)
+    if damage == "missing":
+        file.unlink()
+    elif damage == "cut":
+        file.write_bytes(file.read_bytes()[:-500])
+    elif damage == "short vocabulary":
+        (static_weights / "vocab.txt").write_text("apple\n", encoding="utf-8")
+    elif damage == "no zones":
+        del arrays["query_zones"]
+        np.savez(file, **arrays)
+    else:
+        arrays["table"] = np.array([object()], dtype=object)
+        np.savez(file, **arrays)
+    with pytest.raises(CitewellError) as caught:
+        StaticEncoder(static_weights)
+    assert caught.value.problem.code == "encoder-weights"
+    assert caught.value.problem.cure
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=25)
+@given(st.text(max_size=300))
+def test_no_text_breaks_the_encoder(static_weights: Path, text: str) -> None:
+    encoder = StaticEncoder(static_weights)
+    assert np.isfinite(encoder.encode_texts([text])).all()

@@ -291,7 +291,7 @@ class TestFill:
     def test_without_a_terminal_a_question_is_wrong_usage(self, citewell: Run, paper: Path) -> None:
         run = citewell("fill", paper.name)
         assert run.returncode == 2
-        assert "--yes or --dry-run" in run.stderr
+        assert "give --dry-run or --yes" in run.stderr
         assert paper.read_bytes() == TEX.encode()
 
     def test_a_paper_without_placeholders_is_done(self, citewell: Run, tmp_path: Path) -> None:

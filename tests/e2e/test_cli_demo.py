@@ -45,7 +45,7 @@ def check_paper(out: Path) -> None:
         for key in keys.split(",")
     }
     known = set(re.findall(r"^@\w+\{([^,]+),", bib, flags=re.MULTILINE))
-    assert len(used) == 9
+    assert len(used) == 10
     assert used <= known
     assert "transformer" in used, "the entry that was there is cited under its own key"
     if shutil.which("pdflatex") and shutil.which("bibtex"):
@@ -58,7 +58,7 @@ def test_the_bundled_paper_is_filled_checked_and_compiled(tmp_path: Path) -> Non
     assert run(tmp_path, "library", "add", *PAPERS).returncode == 0
     done = run(tmp_path, "--library", "default", "demo", "--out", "try")
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "9 of 9 placeholders filled" in done.stderr
+    assert "10 of 10 placeholders filled" in done.stderr
     check_paper(tmp_path / "try")
     assert run(tmp_path, "--library", "default", "demo", "--out", "try").returncode == 0
 

@@ -140,7 +140,8 @@ def _fill(screen: Console, paper: Path, options: Options) -> FillPlan:
     from citewell.cli.fill import make_plan, show_plan, summarise, write
 
     _step(screen, 3, "The citations")
-    plan = make_plan(paper, options, threshold=None)
+    # The bundled paper wants papers that the library has: each gets its best, with its confidence.
+    plan = make_plan(paper, options, threshold=0.0)
     show_problems(plan.problems)
     show_plan(screen, plan)
     summarise(plan, write(plan), dry_run=False)

@@ -17,6 +17,7 @@ from collections.abc import Iterable, Sequence
 
 from citewell.model import Hit, Query, Work
 from citewell.model.query import MARK, OTHER
+from citewell.model.titles import title_key
 from citewell.retrieval.stopwords import STOPWORDS
 from citewell.retrieval.words import split
 
@@ -24,6 +25,9 @@ _TYPED = (-10.73, 2.79, 8.11, 2.02, 4.80)
 """Intercept; title covered by the words, words covered by the record, agreement, lead."""
 _SENTENCE = (-4.29, 1.25, 1.38, 1.51, 0.98)
 """Intercept; title covered, sentence covered, agreement, title covered entirely."""
+_TITLE = 0.98
+"""The words are the title, nothing more and nothing less: right in 99% of the typed queries whose
+paper is there; another paper may bear the same title."""
 _WHOLE = 0.99
 _LONG_TITLE = 4
 """Words of a title that is no phrase of everyday use."""
@@ -39,6 +43,8 @@ def confidence_of(query: Query, hits: Sequence[Hit]) -> float:
         return first.confidence
     typed = bool(query.text.strip())
     sentence = query.sentence.replace(MARK, " ").replace(OTHER, " ")
+    if typed and title_key(query.text) == title_key(first.work.title):
+        return _TITLE
     asked = _words(query.text if typed else sentence)
     title = _words(first.work.title)
     contained = _share(title, asked)

@@ -1,0 +1,81 @@
+"""A slice of the evaluation that fails on a regression: 300 real citations, 259,557 papers.
+
+The library is built once and kept under `.cache`; its indexes are renewed when a builder or the
+encoder changes. Everything is deterministic, so a floor may stand close below what was measured.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import attrs
+import pytest
+
+from citewell.evaluation import methods
+from citewell.evaluation.evaluate import Plan, evaluate
+from citewell.evaluation.results import DataInfo, Evaluation
+from citewell.options import Options
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+DATA = REPOSITORY.parent / "shared" / "data"
+CORPORA = (DATA / "corpus" / "acl.jsonl.zst", DATA / "corpus" / "ml.jsonl.zst")
+DEV = DATA / "contexts" / "dev.jsonl.gz"
+
+QUESTIONS = 300
+SEED = 1
+FLOORS = {
+    ("pipeline", "cold"): {"recall@10": 0.20, "recall@100": 0.40, "mrr": 0.12},
+    ("pipeline", "warm"): {"recall@10": 0.20, "recall@100": 0.40, "mrr": 0.12},
+    ("bm25", "cold"): {"recall@10": 0.15, "recall@100": 0.28, "mrr": 0.09},
+}
+"""Method and setting -> metric -> least value, on the test split by repository."""
+
+pytestmark = pytest.mark.skipif(
+    not all(path.exists() for path in (*CORPORA, DEV)),
+    reason="needs ../shared/data/corpus and ../shared/data/contexts beside the checkout",
+)
+
+
+@pytest.fixture(scope="module")
+def evaluation() -> Evaluation:
+    from citewell.cli.eval_data import select
+    from citewell_corpus.cached import cached_library
+    from citewell_corpus.datasets import open_data
+
+    options = Options()
+    folder, _ = cached_library(CORPORA, REPOSITORY / ".cache", options)
+    library = attrs.evolve(options.library, path=folder.parent, name=folder.name)
+    options = attrs.evolve(options, library=library)
+    questions, words = select(open_data(DEV), "test", every=False)
+    plan = Plan(
+        methods=tuple(methods.named(["bm25", "pipeline"], options)),
+        limit=QUESTIONS,
+        seed=SEED,
+        latency_calls=0,
+        abstain=False,
+        misses=0,
+        finds=0,
+    )
+    return evaluate(questions, options, plan, DataInfo(name="dev", selection=words))
+
+
+@pytest.mark.parametrize(("method", "setting"), list(FLOORS))
+def test_no_metric_falls_below_its_floor(evaluation, method, setting):
+    run = evaluation.run(method, setting)
+    assert run is not None
+    found = {name: run.figure(name).by_question.mean for name in FLOORS[method, setting]}
+    low = {name: value for name, value in found.items() if value < FLOORS[method, setting][name]}
+    assert not low, f"{method}, {setting}: {low} below {FLOORS[method, setting]}; all: {found}"
+
+
+def test_three_hundred_questions_of_many_papers_were_asked(evaluation):
+    held = [item for item in evaluation.items if item.held]
+    assert len(held) == QUESTIONS
+    assert len({item.paper for item in held}) >= 25
+
+
+def test_every_offered_paper_is_in_the_library_and_no_retriever_was_left_out(evaluation):
+    for run in evaluation.runs:
+        assert run.emitted > 0
+        assert run.unbacked == 0
+        assert not run.dropped, run.problems

@@ -43,7 +43,7 @@ class FileCache:
     def __init__(self, options: DocumentOptions | None = None) -> None:
         self.options = options or DocumentOptions()
         self._sources: dict[Path, _Source] = {}
-        self._documents: dict[Path, tuple[str, tuple[object, ...], Document]] = {}
+        self._documents: dict[Path, tuple[str, dict[tuple[object, ...], Document]]] = {}
         self._bibs: dict[Path, BibFile] = {}
 
     def text(self, path: Path, overlay: Overlay | None = None) -> str | Problem | None:
@@ -84,13 +84,17 @@ class FileCache:
         loaded = tuple(name for name in packages if name == "apacite")
         depends = (commands, loaded, self.options)
         known = self._documents.get(path)
-        if known is not None and known[1] == depends and (known[0] is text or known[0] == text):
-            return known[2]
-        document = scan_document(
-            str(path), text, self.options, cite_commands=commands, packages=loaded
-        )
-        self._documents[path] = (text, depends, document)
-        return document
+        if known is None or (known[0] is not text and known[0] != text):
+            self._documents[path] = known = (text, {})
+        # A file is scanned first by itself, then with what the others define: both are kept.
+        scans = known[1]
+        if depends not in scans:
+            if len(scans) > 3:
+                scans.clear()
+            scans[depends] = scan_document(
+                str(path), text, self.options, cite_commands=commands, packages=loaded
+            )
+        return scans[depends]
 
     def bib(self, path: Path, text: str) -> BibFile:
         """The bibliography of a file; a changed text is read from where it changed."""

@@ -19,7 +19,9 @@ from citewell.model.document import Citation, KeyUse, Placeholder, PlaceholderKi
 _OVERLAY = re.compile(
     r"[\d\-,+.*|\s]*(?:\|?(?:handout|beamer|article|trans|second|all):[\d\-,+.]+)*"
 )
-_ANGLE = re.compile(r"<((?:[^<>{}\n]|(?<=-)>|\{[^{}\n]{0,200}\}|\r?\n(?![ \t]*\r?\n)){0,600})>")
+_ANGLE = re.compile(
+    r"<((?:[^<>{}\n]|(?<=-)>|(?<=\s)>(?=\s)|\{[^{}\n]{0,200}\}|\r?\n(?![ \t]*\r?\n)){0,600})>"
+)
 _COMMAND = re.compile(r"\\[A-Za-z]")
 _KEY_STOP = re.compile(r"\\.|[{}$]|%[^\n]*|\n[ \t]*\r?\n", re.DOTALL)
 _LOOSE_STOP = re.compile(r"[\r\n\\${}<>%&]|[.!?;]\s+(?=[A-Z])")
@@ -37,8 +39,6 @@ class CiteResult(msgspec.Struct, frozen=True):
     end: int
     citation: Citation | None = None
     placeholder: Placeholder | None = None
-    apacite_prefix: Span | None = None
-    """Where `<see>` stands before a key, for a diagnostic when apacite is not loaded."""
 
 
 class _Site(msgspec.Struct, frozen=True):

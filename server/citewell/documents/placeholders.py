@@ -110,6 +110,7 @@ _MARK = re.compile(
         (?P<pword>cites?|citations?|references?|refs?)(?P<prest>{_REST}){_S}\)
     """
 )
+_ASKING = re.compile(r"(?i)add|insert|need|missing|find|please")
 _MARK_START = re.compile(r"[\[(](?=\s{0,3}[?TtAaNnIiMmFfSsPpYyCcRr])")
 _AFTER_COMMAND = re.compile(r"\\[A-Za-z@]+\*?$")
 
@@ -145,7 +146,8 @@ def _is_marker(match: re.Match[str]) -> bool:
     if match["ask"]:
         return True
     word = match["word"] or match["pword"]
-    qualified = any(match[g] for g in ("todo", "need", "rest", "ptodo", "pneed", "prest"))
+    asked = _ASKING.search(match["need"] or match["pneed"] or "") is not None
+    qualified = asked or any(match[group] for group in ("todo", "rest", "ptodo", "prest"))
     if match["words"]:
         return match["colon"] == ":" or word in ("CITE", "CITATION")
     if word.lower().startswith("cit") or qualified:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 
 from citewell.documents.latex_args import ArgumentReader
+from citewell.documents.latex_commands import CITE_COMMANDS, looks_like_cite
 from citewell.documents.latex_symbols import (
     ACCENTS,
     DECLARATIONS,
@@ -97,6 +98,8 @@ class _Stripper:
             return SYMBOLS[name], self._options(name_end) if name == "item" else end
         if name in ("begin", "end"):
             return self._environment(name_end, end)
+        if "cit" in name.lower() and (name in CITE_COMMANDS or looks_like_cite(name)):
+            return _GAP, self._skip(name_end, 1, end)
         if name in DROPPED or name in FIRST_DROPPED:
             return _GAP if DROPPED.get(name) else "", self._skip(
                 name_end, DROPPED.get(name, 1), end

@@ -204,10 +204,10 @@ class Project:
 
     def _load_documents(self) -> None:
         tree = dict(include_tree(self.root, self._scan))
-        if self.path not in tree:
-            self.root = self.path
-            tree = dict(include_tree(self.path, self._scan))
-        tree.setdefault(self.path, self._cache.document(self.path, self._text(self.path) or ""))
+        for path in (self.root, self.path):
+            # A magic comment is believed even when no include leads from the root to the file.
+            if path not in tree:
+                tree[path] = self._cache.document(path, self._text(path) or "")
         self._load_styles(tree)
         known = [*tree.values(), *self.styles.values()]
         macros = tuple(dict.fromkeys(name for d in known for name in d.cite_macros))

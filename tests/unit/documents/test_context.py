@@ -1,0 +1,168 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from citewell.documents.context import context_at, query_for
+from citewell.documents.latex import scan_latex
+from citewell.documents.markdown import scan_markdown
+from citewell.documents.markdown_text import markdown_to_text
+from citewell.documents.plaintext import latex_to_text
+from citewell.documents.sentences import split_sentences
+from citewell.model.query import CitingPaper
+
+PAPER = r"""\title{On Graphs}
+\begin{document}
+\begin{abstract}Graphs are everywhere.\end{abstract}
+\section{Related work}
+Before it all.
+\subsection{Attention}
+One sentence here. Two, by \citet{a}, shows it~\cite{b}. Three has $\alpha_t$ in Fig.~\ref{f}.
+% a comment. With sentences.
+Four uses \emph{soft} attention~\cite<graph attention>, e.g. of G\"odel~\citep[p.~5]{c},
+in every layer. Five follows. Six ends.
+
+Next paragraph.
+\section{Method}
+Other.
+\end{document}
+"""
+
+
+def test_a_query_holds_the_words_and_all_that_surrounds_them() -> None:
+    document = scan_latex(PAPER)
+    query = query_for(document, document.placeholders[0])
+    assert query.text == "graph attention"
+    assert query.sentence == (
+        "Four uses soft attention [CITATION], e.g. of Gödel [OTHER], in every layer."
+    )
+    assert query.before == (
+        "One sentence here.",
+        "Two, by , shows it .",
+        "Three has alpha_t in Fig..",
+    )
+    assert query.after == ("Five follows.",)
+    assert query.section == "Related work > Attention"
+    assert query.paper == CitingPaper(title="On Graphs", abstract="Graphs are everywhere.")
+
+
+def test_the_paper_may_come_from_the_root_document_or_be_given() -> None:
+    part = scan_latex(r"Text \cite{}.")
+    root = scan_latex(PAPER)
+    assert query_for(part, part.placeholders[0], root_document=root).paper.title == "On Graphs"
+    paper = CitingPaper(title="Given")
+    assert query_for(part, part.placeholders[0], paper=paper).paper is paper
+
+
+def sentence(text: str) -> str:
+    document = scan_latex(text)
+    return query_for(document, document.placeholders[0]).sentence
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (r"See \cite{}.", "See [CITATION]."),
+        (r"See~\cite{}, \cite{a} and [CITE].", "See [CITATION], [OTHER] and [OTHER]."),
+        (r"\citet<word vectors> show it.", "[CITATION] show it."),
+        (r"A \textbf{bold \emph{claim}~\cite{}}.", "A bold claim [CITATION]."),
+        (r"A claim\footnote{An aside. With two.}~\cite{} here.", "A claim [CITATION] here."),
+        (r"A claim\footnote{An aside by \cite{}. Two.} here.", "An aside by [CITATION]."),
+        (
+            "Text.\n\\begin{figure}\\caption{A plot of \\cite{}.}\\end{figure}",
+            "A plot of [CITATION].",
+        ),
+        ("One \\begin{figure}\\caption{No. No.}\\end{figure} two \\cite{}.", "One two [CITATION]."),
+        ("\\begin{itemize}\\item First.\\item Second \\cite{}\\end{itemize}", "Second [CITATION]"),
+        ("A % comment \\cite{x}\n  b \\cite{}.", "A b [CITATION]."),
+        (
+            r"Cost of 5\% \& more---so ``it'' is \cite{}.",
+            'Cost of 5% & more—so "it" is [CITATION].',
+        ),
+        (r"See \href{http://x.y}{this} \url{http://z} \cite{}.", "See this [CITATION]."),
+        (r"Let $x \in \mathbb{R}^{d}$ \cite{}.", "Let x in R^d [CITATION]."),
+        (r"By Smith et al. \cite{} it is so.", "By Smith et al. [CITATION] it is so."),
+        (r"We use \squad{} and \bert\ of \cite{}.", "We use squad and bert of [CITATION]."),
+        ("It ends.\\cite{} Next one.", "It ends.[CITATION]"),
+        ("Über uns. Ökonomie \\cite{}.", "Ökonomie [CITATION]."),
+        ("Windows\r\nline \\cite{}\r\nends.\r\n\r\nNext.", "Windows line [CITATION] ends."),
+    ],
+)
+def test_markup_is_off_and_the_place_is_marked(text: str, expected: str) -> None:
+    assert sentence(text) == expected
+
+
+def test_a_note_takes_what_was_said_before_it_as_context() -> None:
+    document = scan_latex(r"First. Second\footnote{An aside by \cite{}.} goes on.")
+    assert query_for(document, document.placeholders[0]).before == ("First.", "Second")
+
+
+def test_context_stays_in_the_section_but_not_in_a_run_in_heading() -> None:
+    document = scan_latex("\\section{A} One.\n\\section{B} \\cite{} is it.")
+    assert query_for(document, document.placeholders[0]).before == ()
+    document = scan_latex("\\section{A} One.\n\\paragraph{Run in.} Two. \\cite{} is it.")
+    query = query_for(document, document.placeholders[0])
+    assert query.before == ("One.", "Two.")
+    assert query.section == "A > Run in."
+
+
+def test_a_plain_offset_has_a_context_too(fixture_files: Callable[..., Any]) -> None:
+    files = fixture_files(
+        """
+        First one. We measure it with care in all cases. Last.
+                                |
+        """
+    )
+    context = context_at(scan_latex(files.text), files.cursor)
+    assert context.sentence == "We measure it[CITATION] with care in all cases."
+    text = r"See \cite{a} here."
+    assert context_at(scan_latex(text), 8).sentence == "See [CITATION] here."
+    assert context_at(scan_latex(""), 0).sentence == "[CITATION]"
+
+
+def test_markdown_context_is_plain_prose() -> None:
+    text = (
+        "---\ntitle: T\n---\n# Head\n\nFirst *one*. By @a and [@b], see [link](x.html) "
+        "`code` <b>x</b>[^1] [@?graph attention]. Last.\n\n[^1]: note\n"
+    )
+    document = scan_markdown(text)
+    query = query_for(document, document.placeholders[0])
+    assert query.sentence == "By [OTHER] and [OTHER], see link code x [CITATION]."
+    assert (query.before, query.after, query.section) == (("First one.",), ("Last.",), "Head")
+    assert query.paper.title == "T"
+
+
+def test_sentences_do_not_end_at_abbreviations() -> None:
+    text = "We use e.g. Adam, cf. Fig. 3 and Smith et al. (2017). J. Doe agrees. Done?! Yes."
+    assert split_sentences(text) == [
+        "We use e.g. Adam, cf. Fig. 3 and Smith et al. (2017).",
+        "J. Doe agrees.",
+        "Done?!",
+        "Yes.",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("latex", "plain"),
+    [
+        (
+            r"Na\"{\i}ve \'etude, \c{C}a, \v{S}koda, \AA ngstr\"om, \ss",
+            "Naïve étude, Ça, Škoda, Ångström, ß",
+        ),
+        (r"{\bf bold} {\it x}\/ and \textsc{Caps}", "bold x and Caps"),
+        (r"a~b\,c\ d\\e", "a b c d e"),
+        (r"\textcolor{red}{shown} \label{x}", "shown"),
+        (r"broken \emph{brace", "broken brace"),
+        (r"\frac{a}{b} \sum_{i=1}^n", "ab sum_i=1^n"),
+    ],
+)
+def test_latex_becomes_plain_text(latex: str, plain: str) -> None:
+    assert latex_to_text(latex) == plain
+
+
+def test_markdown_becomes_plain_text() -> None:
+    assert markdown_to_text("*a* __b__ snake_case ~~c~~ ![x](y) $\\alpha$ 5\\*6") == (
+        "a b snake_case c alpha 5*6"
+    )

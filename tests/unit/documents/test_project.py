@@ -1,0 +1,416 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from citewell.documents.declare import declaration_edit
+from citewell.documents.files import FileCache
+from citewell.documents.project import Project
+from citewell.documents.textfile import apply_edits, apply_file_edit
+from citewell.options.tree import BibOptions, DocumentOptions
+
+Files = Callable[..., Any]
+
+BOOK = r"""
+%! main.tex
+\documentclass{book}
+\usepackage{own}
+\input{macros}
+\title{A Book}
+\begin{document}
+\include{chapters/one}
+\input{chapters/two.tex}
+\bibliography{bib/first,second}
+\end{document}
+%! macros.tex
+\newcommand{\pic}[2]{#1 \cite{#2}}
+%! own.sty
+\newcommand{\own}[1]{\citep{#1}}
+%! chapters/one.tex
+One \cite{a} and \own{b}.
+\subfile{chapters/deep/three}
+%! chapters/two.tex
+\begin{abstract}About it.\end{abstract}
+Two \pic{x}{c} \cite{nowhere}.
+%! chapters/deep/three.tex
+\input{main}
+Three \cite{a}.
+%! bib/first.bib
+@article{a, title={On {Alpha}}, author={Doe, Jane and Roe, R.}, year={2001}, doi={10.1234/A}}
+%! second.bib
+@book{b, title={Beta}, year=1999}
+@book{c, title={Gamma}}
+@book{unused, title={Delta}}
+"""
+
+
+@pytest.fixture
+def book(fixture_files: Files, tmp_path: Path) -> Path:
+    return fixture_files(BOOK).write(tmp_path / "book")
+
+
+def names(project: Project) -> list[str]:
+    return [path.relative_to(project.root.parent).as_posix() for path in project.documents]
+
+
+@pytest.mark.parametrize("opened", ["main.tex", "chapters/one.tex", "chapters/deep/three.tex"])
+def test_any_file_opens_the_whole_paper(book: Path, opened: str) -> None:
+    project = Project.open(book / opened)
+    assert project.root == book / "main.tex"
+    assert names(project) == [
+        "main.tex",
+        "macros.tex",
+        "chapters/one.tex",
+        "chapters/deep/three.tex",
+        "chapters/two.tex",
+    ]
+    assert [path.name for path in project.bibs] == ["first.bib", "second.bib"]
+    assert project.document.path.endswith(Path(opened).name)
+    assert project.problems == []
+
+
+def test_own_commands_are_known_in_every_file(book: Path) -> None:
+    project = Project.open(book / "main.tex")
+    assert project.cited_keys() == ("a", "b", "c", "nowhere")
+    assert [path.name for path, _ in project.uses("a")] == ["one.tex", "three.tex"]
+    assert [path.name for path in project.styles] == ["own.sty"]
+
+
+def test_the_citing_paper_is_gathered_from_all_files(book: Path) -> None:
+    paper = Project.open(book / "chapters/one.tex").citing_paper()
+    assert (paper.title, paper.abstract) == ("A Book", "About it.")
+    assert [(r.key, r.title, r.year) for r in paper.references] == [
+        ("a", "On Alpha", 2001),
+        ("b", "Beta", 1999),
+        ("c", "Gamma", None),
+    ]
+    assert paper.references[0].authors == ("Doe", "Roe")
+    assert paper.references[0].doi == "10.1234/a"
+
+
+def test_entries_are_found_by_key(book: Path) -> None:
+    project = Project.open(book / "main.tex")
+    found = project.entry("b")
+    assert found is not None and found[0].name == "second.bib"
+    assert project.entry("nowhere") is None
+    assert [entry.key for _, entry in project.entries()] == ["a", "b", "c", "unused"]
+
+
+def test_unsaved_buffers_come_before_the_disk(book: Path) -> None:
+    buffers = {
+        book / "chapters/one.tex": r"Now \cite{new}.",
+        book / "second.bib": "@book{new, title={New}}",
+        book / "bib/first.bib": "",
+    }
+    project = Project.open(book / "chapters/one.tex", read=buffers.get)
+    assert "new" in project.cited_keys()
+    assert [reference.key for reference in project.references()] == ["new"]
+
+
+def test_a_cache_reads_only_what_changed(book: Path) -> None:
+    cache = FileCache()
+    first = Project.open(book / "main.tex", cache=cache)
+    again = Project.open(book / "main.tex", cache=cache)
+    assert all(again.documents[path] is document for path, document in first.documents.items())
+    assert all(again.bibs[path] is bib for path, bib in first.bibs.items())
+    path = book / "second.bib"
+    path.write_text(path.read_text(encoding="utf-8") + "@misc{d, title={D}}\n", encoding="utf-8")
+    third = Project.open(book / "main.tex", cache=cache)
+    assert [entry.key for entry in third.bibs[path].entries] == ["b", "c", "unused", "d"]
+    assert third.bibs[book / "bib/first.bib"] is first.bibs[book / "bib/first.bib"]
+
+
+def test_a_magic_comment_names_the_root_wherever_it_lies(
+    fixture_files: Files, tmp_path: Path
+) -> None:
+    folder = fixture_files(
+        r"""
+%! a/root.tex
+\begin{document} \bibliography{r} \end{document}
+%! b/part.tex
+% !TeX root = ../a/root
+Text \cite{x}.
+%! a/r.bib
+@book{x, title={X}}
+"""
+    ).write(tmp_path)
+    project = Project.open(folder / "b/part.tex")
+    # It is believed even though no include leads from it to the part.
+    assert project.path in project.documents
+    assert project.root == folder / "a/root.tex"
+    assert [path.name for path in project.bibs] == ["r.bib"]
+
+
+def test_the_search_for_a_root_stays_in_the_workspace(fixture_files: Files, tmp_path: Path) -> None:
+    folder = fixture_files(
+        r"""
+%! main.tex
+\documentclass{x} \input{sub/part}
+%! sub/part.tex
+Text.
+"""
+    ).write(tmp_path)
+    assert Project.open(folder / "sub/part.tex", roots=[folder]).root.name == "main.tex"
+    assert Project.open(folder / "sub/part.tex", roots=[folder / "sub"]).root.name == "part.tex"
+
+
+def test_a_lone_bib_serves_when_none_is_declared(fixture_files: Files, tmp_path: Path) -> None:
+    folder = fixture_files(
+        """
+%! main.tex
+\\cite{a}
+%! x.bib
+@book{a, title={A}}
+"""
+    ).write(tmp_path)
+    project = Project.open(folder / "main.tex")
+    assert [path.name for path in project.bibs] == ["x.bib"]
+    assert project.target_bib() == folder / "x.bib"
+    (folder / "y.bib").write_text("", encoding="utf-8")
+    assert Project.open(folder / "main.tex").bibs == {}
+
+
+def test_a_declared_bib_that_is_not_there_is_a_problem_and_still_the_target(
+    tmp_path: Path,
+) -> None:
+    main = tmp_path / "main.tex"
+    main.write_text("\\documentclass{x}\\begin{document}\\bibliography{new}", encoding="utf-8")
+    project = Project.open(main)
+    assert [problem.code for problem in project.problems] == ["bib-missing"]
+    assert project.target_bib() == tmp_path / "new.bib"
+    assert project.declaration_edit(tmp_path / "new.bib") is None
+
+
+def test_a_missing_file_is_an_empty_project(tmp_path: Path) -> None:
+    project = Project.open(tmp_path / "none.tex")
+    assert project.cited_keys() == () and project.document.text == ""
+    assert project.target_bib() == tmp_path / "references.bib"
+
+
+def test_includes_read_no_other_files_than_sources(tmp_path: Path) -> None:
+    (tmp_path / "secret").write_text("\\cite{secret}", encoding="utf-8")
+    (tmp_path / "data.txt").write_text("\\cite{data}", encoding="utf-8")
+    main = tmp_path / "main.tex"
+    main.write_text(
+        "\\input{secret}\\input{data.txt}\\input{/etc/passwd}\\cite{a}", encoding="utf-8"
+    )
+    project = Project.open(main)
+    assert list(project.documents) == [main]
+    assert project.cited_keys() == ("a",)
+
+
+def test_binary_and_unreadable_files_do_no_harm(tmp_path: Path) -> None:
+    (tmp_path / "bin.tex").write_bytes(b"\\cite{x}\x00\x01\x02" * 100)
+    main = tmp_path / "main.tex"
+    main.write_bytes(b"\\input{bin}\\input{gone}\\cite{caf\xe9}\r\n")
+    project = Project.open(main)
+    assert project.cited_keys() == ("café",)
+
+
+def test_jobname_stands_for_the_root(tmp_path: Path) -> None:
+    (tmp_path / "thesis.bib").write_text("@book{a, title={A}}", encoding="utf-8")
+    main = tmp_path / "thesis.tex"
+    main.write_text("\\documentclass{x}\\bibliography{\\jobname}", encoding="utf-8")
+    assert [path.name for path in Project.open(main).bibs] == ["thesis.bib"]
+
+
+def test_quarto_projects_declare_their_bibliography_once(
+    fixture_files: Files, tmp_path: Path
+) -> None:
+    folder = fixture_files(
+        """
+%! _quarto.yml
+project:
+  type: book
+bibliography: refs.bib
+%! chapters/one.qmd
+Text [@a].
+%! refs.bib
+@book{a, title={A}}
+"""
+    ).write(tmp_path)
+    project = Project.open(folder / "chapters/one.qmd")
+    assert [reference.key for reference in project.references()] == ["a"]
+    assert project.declaration_edit(project.target_bib()) is None
+
+
+# Where a new entry goes
+
+
+def test_the_setting_names_the_target(book: Path) -> None:
+    project = Project.open(book / "main.tex", bib_options=BibOptions(target="bib/mine.bib"))
+    assert project.target_bib() == book / "bib/mine.bib"
+
+
+def test_nothing_outside_of_the_workspace_is_a_target(fixture_files: Files, tmp_path: Path) -> None:
+    folder = fixture_files(
+        r"""
+%! work/main.tex
+\documentclass{x}\begin{document}\bibliography{../outside,inside}\end{document}
+%! work/inside.bib
+@book{a, title={A}}
+%! outside.bib
+@book{b, title={B}}
+"""
+    ).write(tmp_path)
+    project = Project.open(folder / "work/main.tex", roots=[folder / "work"])
+    assert [path.name for path in project.bibs] == ["outside.bib", "inside.bib"]
+    assert project.target_bib() == folder / "work/inside.bib"
+    escape = BibOptions(target="../outside.bib")
+    project = Project.open(folder / "work/main.tex", roots=[folder / "work"], bib_options=escape)
+    assert project.target_bib() == folder / "work/inside.bib"
+    link = folder / "work" / "linked.bib"
+    try:
+        link.symlink_to(folder / "outside.bib")
+    except OSError:
+        pytest.skip("symbolic links are not allowed here")
+    assert not project.may_write(link)
+
+
+def test_a_read_only_bib_and_a_collection_are_passed_over(tmp_path: Path) -> None:
+    for name in ("anthology", "frozen", "custom"):
+        (tmp_path / f"{name}.bib").write_text("@book{a, title={A}}", encoding="utf-8")
+    (tmp_path / "frozen.bib").chmod(0o444)
+    main = tmp_path / "main.tex"
+    main.write_text("\\bibliography{anthology,frozen,custom}", encoding="utf-8")
+    assert Project.open(main).target_bib() == tmp_path / "custom.bib"
+    main.write_text("\\bibliography{anthology,frozen}", encoding="utf-8")
+    assert Project.open(main).target_bib() == tmp_path / "anthology.bib"
+
+
+def test_a_files_own_declaration_comes_first(fixture_files: Files, tmp_path: Path) -> None:
+    folder = fixture_files(
+        r"""
+%! main.tex
+\documentclass{x}\input{one}\bibliography{all}
+%! one.tex
+\cite{a}\bibliography{one}
+%! all.bib
+%% empty
+%! one.bib
+%% empty
+"""
+    ).write(tmp_path)
+    project = Project.open(folder / "main.tex")
+    assert project.target_bib() == folder / "all.bib"
+    assert project.target_bib(folder / "one.tex") == folder / "one.bib"
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (
+            "\\documentclass{article}\n\\begin{document}\nText.\n\\end{document}\n",
+            "\\documentclass{article}\n\\begin{document}\nText.\n"
+            "\\bibliographystyle{plain}\n\\bibliography{references}\n\\end{document}\n",
+        ),
+        (
+            "\\documentclass{article}\r\n\\usepackage{natbib}\r\n\\begin{document}\r\nText. \\end{document}",
+            "\\documentclass{article}\r\n\\usepackage{natbib}\r\n\\begin{document}\r\nText. "
+            "\r\n\\bibliographystyle{plainnat}\r\n\\bibliography{references}\r\n\\end{document}",
+        ),
+        (
+            "\\documentclass{IEEEtran}\n\\begin{document}\n\\end{document}\n",
+            "\\documentclass{IEEEtran}\n\\begin{document}\n"
+            "\\bibliographystyle{IEEEtran}\n\\bibliography{references}\n\\end{document}\n",
+        ),
+        (
+            "\\documentclass{x}\n\\bibliographystyle{abc}\n\\begin{document}\n\\end{document}\n",
+            "\\documentclass{x}\n\\bibliographystyle{abc}\n\\begin{document}\n"
+            "\\bibliography{references}\n\\end{document}\n",
+        ),
+        (
+            "\\documentclass{x}\n\\usepackage{biblatex}\n  \\begin{document}\n\\end{document}\n",
+            "\\documentclass{x}\n\\usepackage{biblatex}\n\\addbibresource{references.bib}\n"
+            "  \\begin{document}\n\\printbibliography\n\\end{document}\n",
+        ),
+        (
+            "\\documentclass{x}\n\\usepackage{biblatex}\n\\addbibresource[x]{a.bib}\n\\begin{document}\n",
+            "\\documentclass{x}\n\\usepackage{biblatex}\n\\addbibresource[x]{a.bib}\n"
+            "\\addbibresource{references.bib}\n\\begin{document}\n",
+        ),
+        (
+            "\\documentclass{x}\\begin{document}\\bibliography{a, b}\\end{document}",
+            "\\documentclass{x}\\begin{document}\\bibliography{a, b,references}\\end{document}",
+        ),
+        (
+            "\\documentclass{x}\n\\begin{document}\nstill typing",
+            "\\documentclass{x}\n\\begin{document}\nstill typing"
+            "\n\\bibliographystyle{plain}\n\\bibliography{references}\n",
+        ),
+        ("no document here", None),
+        (
+            "\\documentclass{x}\\begin{document}\\begin{thebibliography}{9}\\bibitem{a} A."
+            "\\end{thebibliography}\\end{document}",
+            None,
+        ),
+    ],
+)
+def test_a_new_bib_is_declared_where_latex_wants_it(
+    tmp_path: Path, before: str, after: str | None
+) -> None:
+    check_declaration(tmp_path / "main.tex", before, after)
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("Text.\n", "---\nbibliography: references.bib\n---\n\nText.\n"),
+        ("---\ntitle: T\n---\nx", "---\ntitle: T\nbibliography: references.bib\n---\nx"),
+        (
+            "---\r\ntitle: T\r\n---\r\nx",
+            "---\r\ntitle: T\r\nbibliography: references.bib\r\n---\r\nx",
+        ),
+        ("---\nbibliography:\n---\nx", "---\nbibliography: references.bib\n---\nx"),
+        ("---\nbibliography: a.bib\n---\n", "---\nbibliography: [a.bib, references.bib]\n---\n"),
+        (
+            "---\nbibliography: 'a b.bib'\n---\n",
+            "---\nbibliography: ['a b.bib', references.bib]\n---\n",
+        ),
+        ("---\nbibliography: [a.bib]\n---\n", "---\nbibliography: [a.bib, references.bib]\n---\n"),
+        (
+            '---\nbibliography:\n  - a.bib\n  - "b.bib" # x\n---\n',
+            '---\nbibliography:\n  - a.bib\n  - "b.bib"\n  - references.bib # x\n---\n',
+        ),
+    ],
+)
+def test_a_new_bib_is_declared_in_front_matter(tmp_path: Path, before: str, after: str) -> None:
+    check_declaration(tmp_path / "paper.md", before, after)
+
+
+def check_declaration(path: Path, before: str, after: str | None) -> None:
+    path.write_bytes(before.encode())
+    bib = path.parent / "references.bib"
+    project = Project.open(path)
+    edit = project.declaration_edit(bib)
+    if after is None:
+        assert edit is None
+        return
+    assert edit is not None
+    assert apply_edits(before, edit.edits) == after
+    apply_file_edit(edit)
+    again = Project.open(path)
+    assert any(problem.path == str(bib) for problem in again.problems)
+    assert again.declaration_edit(bib) is None
+
+
+def test_a_bib_in_another_folder_is_declared_by_its_relative_path(book: Path) -> None:
+    project = Project.open(book / "chapters/one.tex")
+    edit = project.declaration_edit(book / "bib" / "third.bib")
+    assert edit is not None
+    assert Path(edit.path) == book / "main.tex"
+    text = project.root_document.text
+    assert "\\bibliography{bib/first,second,bib/third}" in apply_edits(text, edit.edits)
+    assert declaration_edit(project.root, project.documents, (), book / "x.bib") is not None
+
+
+def test_settings_reach_every_document(tmp_path: Path) -> None:
+    main = tmp_path / "main.tex"
+    main.write_text("\\ask{a} <<ref>>", encoding="utf-8")
+    options = DocumentOptions(cite_commands=("ask",), placeholders=("<<ref>>",))
+    project = Project.open(main, options)
+    assert project.cited_keys() == ("a",)
+    assert len(project.document.placeholders) == 1

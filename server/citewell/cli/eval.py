@@ -52,8 +52,9 @@ PATH = click.Path(path_type=Path)
     help="Cold: the text alone. Warm: the paper's other references are known.",
 )  # fmt: skip
 @click.option(
-    "--split", type=click.Choice(["train", "valid", "test"]), help="One part of the data."
-)
+    "--split", type=click.Choice(["train", "valid", "test", "all"]),
+    help="Part of the data. Default: test for a data set by name, all of a file.",
+)  # fmt: skip
 @click.option("--all-records", is_flag=True, help="Also records that are not marked clean.")
 @click.option("--limit", type=click.IntRange(1), help="A sample of so many answerable questions.")
 @click.option("--seed", default=0, show_default=True, help="Of the sample and the statistics.")

@@ -178,3 +178,15 @@ def test_the_list_names_data_sets_schemas_and_methods(citewell):
     assert out.exit_code == 0
     for word in ("autoscholar", "hatten", "beir", "bm25", "pipeline"):
         assert word in out.output
+
+
+def test_a_named_data_set_is_asked_for_its_test_part_and_a_file_for_all():
+    from citewell.cli.eval_data import default_split
+
+    assert default_split("dev") == default_split("autoscholar") == "test"
+    assert default_split("train") == default_split("some/file.jsonl") == "all"
+
+
+def test_every_part_may_be_asked_for(citewell, data):
+    out = citewell("eval", "--data", data, "--method", "bm25", "--split", "all", "--depth", 10)
+    assert out.exit_code == 0 and "split by" not in out.output

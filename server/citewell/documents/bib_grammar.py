@@ -11,9 +11,11 @@ from collections import deque
 
 HEAD = re.compile(r"@\s*+([A-Za-z][\w+-]*+)\s*+([{(])")
 BLANK = re.compile(r"\s*+")
+SPACES = re.compile(r"[ \t]*+")
 CLOSERS = {"{": "}", "(": ")"}
 
-_NAME = r"[^\W\d][^\s={},\"#%()@]*+"
+# BibTeX's own rule, less the @, which would hide the next entry's head.
+_NAME = r"[^\s\d={},\"#%()'@][^\s={},\"#%()']*+"
 _FLAT = r"\{[^{}]*+\}"
 _TWO = rf"\{{[^{{}}]*+(?:{_FLAT}[^{{}}]*+)*+\}}"
 _THREE = rf"\{{[^{{}}]*+(?:{_TWO}[^{{}}]*+)*+\}}"
@@ -41,8 +43,8 @@ NAME_VALUE = re.compile(rf"({_NAME})\s*+(?=[{{\"\d])")
 BARE = re.compile(r"[^\s={},\"#%()@]++")
 NEXT_FIELD = re.compile(rf",?[ \t]*+\r?\n[ \t]*+(?={_NAME}[ \t]*+=[ \t]*+[\"{{\w])")
 """Where a field whose delimiter was forgotten ends: before a line that begins another."""
-AFTER_CLOSER = re.compile(rf",?+\s*+{_NAME}\s*+=\s*+[\"{{\d]")
-"""What follows a brace too many: the rest of the entry."""
+AFTER_CLOSER = re.compile(rf",\s*+(?={_NAME}\s*+=\s*+[\"{{\d])")
+"""What follows a brace too many, on its line: the rest of the entry."""
 RESYNC = {
     closer: re.compile(rf"[,{{{mark}]|\n(?=[ \t]*+{_NAME}[ \t]*+=)")
     for closer, mark in (("}", "}"), (")", ")}"))
@@ -55,13 +57,18 @@ class Heads:
     def __init__(self, text: str, at: int) -> None:
         self._text = text
         self._found = HEAD.finditer(text, at)
-        self._queue: deque[tuple[re.Match[str], bool]] = deque()
+        self._queue: deque[re.Match[str]] = deque()
+        self._line_heads: deque[re.Match[str]] = deque()
+        self.comment_sight = 0
+        """How far was looked to tell a commented-out head from a live one."""
 
     def next(self, at: int) -> re.Match[str] | None:
         """The first head at or after `at`, which must not fall from call to call."""
         while self._queue or self._pull():
-            head, _ = self._queue.popleft()
+            head = self._queue.popleft()
             if head.start() >= at:
+                while self._line_heads and self._line_heads[0].start() <= head.start():
+                    self._line_heads.popleft()
                 return head
         return None
 
@@ -80,14 +87,16 @@ class Heads:
 
     def _line_head(self, at: int, count: int) -> re.Match[str] | None:
         index = 0
-        while index < len(self._queue) or self._pull():
-            head, begins_line = self._queue[index]
+        while True:
+            while index >= len(self._line_heads):
+                if not self._pull():
+                    return None
+            head = self._line_heads[index]
             index += 1
-            if begins_line and head.start() > at:
+            if head.start() > at:
                 count -= 1
                 if count == 0:
                     return head
-        return None
 
     def _pull(self) -> bool:
         for head in self._found:
@@ -99,11 +108,15 @@ class Heads:
             indent = before[line + 1 :].strip(" \t\ufeff")
             if indent == "%" and self._commented_out(head.end()):
                 continue
-            self._queue.append((head, (line >= 0 or start < 16) and not indent))
+            self._queue.append(head)
+            if not indent and (line >= 0 or start < 16):
+                self._line_heads.append(head)
             return True
         return False
 
     def _commented_out(self, at: int) -> bool:
         """True when the next line is a comment too: `%@article{...` of a disabled entry."""
         end = self._text.find("\n", at, at + 4096)
-        return end >= 0 and self._text[end + 1 : end + 17].lstrip().startswith("%")
+        begin = end + 1 if end >= 0 else min(at + 4096, len(self._text))
+        self.comment_sight = max(self.comment_sight, begin + 17)
+        return end >= 0 and self._text[begin : begin + 16].lstrip().startswith("%")

@@ -20,6 +20,8 @@ from citewell.model.bib_value import literal_end
 _EMBEDDED = 5
 """A value may hold a few whole entries (an abstract that quotes BibTeX); so far is looked."""
 _EMBEDDED_IN_COMMENT = 32
+_MOST_FAULTS = 50
+"""Per entry: a file that is not BibTeX at all must not fill the memory with findings."""
 
 _BRACE = re.compile(r"[{}]")
 
@@ -82,6 +84,7 @@ class EntryScan:
         if self.faults:
             # How a fault is repaired depends on where the next entry begins.
             self.sight = max(self.sight, self.heads.sight(self.limit - 1))
+        self.sight = max(self.sight, self.heads.comment_sight)
         return BibBody(
             self.text[start : self.end],
             self.key_at - start,
@@ -154,18 +157,18 @@ class EntryScan:
 
     def _close(self, end: int) -> int:
         """The entry ends at `end`, unless one brace too many stands there."""
-        at = grammar.BLANK.match(self.text, end, self.limit).end()  # type: ignore[union-attr]
+        at = grammar.SPACES.match(self.text, end, self.limit).end()  # type: ignore[union-attr]
         self.sight = max(self.sight, at + 1)
-        if at < self.limit and self.text[at] != "@":
+        if at < self.limit and self.text[at] == ",":
             self.sight = max(self.sight, self.heads.sight(end))
-            if grammar.AFTER_CLOSER.match(self.text, at, self.limit):
+            if rest := grammar.AFTER_CLOSER.match(self.text, at, self.limit):
                 self._fault(
                     "bib-extra-brace",
                     f'"{self.text[end - 1]}" ends the entry "{self.key}" before its last field.',
                     "Remove that closing delimiter.",
                     end - 1,
                 )
-                return at + 1 if self.text[at] == "," else at
+                return rest.end()
         self.end = end
         return end
 
@@ -246,12 +249,15 @@ class EntryScan:
                         "Write a value in braces, or remove the field.",
                         name.start(1),
                     )
+                    if end == begin:
+                        begin = end = name.start() + len(name.group().rstrip())
                     break
                 end = bare.end()
             at = self._skip_blank(end)
             if at >= self.limit or text[at] != "#":
                 break
-            at = end = self._skip_blank(at + 1)
+            end = at + 1
+            at = self._skip_blank(end)
         self._add(name, begin, max(begin, min(end, self.limit)))
         return self._after_value()
 
@@ -383,7 +389,8 @@ class EntryScan:
             seen.add(name)
 
     def _fault(self, code: str, message: str, cure: str, at: int) -> None:
-        self.faults.append(BibFault(code, message, cure, at - self.start))
+        if len(self.faults) < _MOST_FAULTS:
+            self.faults.append(BibFault(code, message, cure, at - self.start))
 
 
 def _pairs(text: str, start: int, limit: int) -> dict[int, int]:

@@ -1,0 +1,233 @@
+"""How a .bib file writes its entries, found from the entries themselves, so that a new one fits."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from itertools import pairwise
+from typing import Literal, TypeVar
+
+import msgspec
+
+from citewell.model.bib import BibEntry, BibFile
+
+Case = Literal["lower", "title", "upper"]
+
+_T = TypeVar("_T")
+_Equals = tuple[int, str, str, int]
+_End = tuple[bool, str]
+
+_SAMPLE = 200
+"""The newest entries, which stand last, show the style of today."""
+_TITLE_CASE = {
+    "inproceedings": "InProceedings", "incollection": "InCollection", "phdthesis": "PhdThesis",
+    "mastersthesis": "MastersThesis", "techreport": "TechReport", "inbook": "InBook",
+    "doi": "DOI", "url": "URL", "archiveprefix": "ArchivePrefix",
+}  # fmt: skip
+_PAPER = {"title", "author", "booktitle", "journal", "year"}
+
+
+class BibStyle(msgspec.Struct, frozen=True):
+    """The layout of entries in one file. The default is that of a file that has none yet."""
+
+    newline: str = "\n"
+    indent: str = "  "
+    column: int = 0
+    """Width of the name column when the `=` signs stand under each other; 0 when they do not."""
+    before: str = " "
+    """Between name (or column) and `=`."""
+    after: str = " "
+    """Between `=` and value."""
+    value_column: int = 0
+    """Width of name, `=` and blanks when values stand under each other; 0 when they do not."""
+    quotes: bool = False
+    """Values in quotes, not in braces."""
+    bare_numbers: bool = False
+    """`year = 2017`."""
+    type_case: Case = "lower"
+    field_case: Case = "lower"
+    trailing_comma: bool = True
+    closer: str = "\n"
+    """What stands between the last field and the closing brace; "\\n" is the file's line end."""
+    gap: int = 1
+    """Blank lines between entries."""
+    order: tuple[str, ...] = ()
+    """Field names as the file's entries order them; empty for the usual order."""
+    arxiv_as_journal: bool = False
+    """Preprints stand as `@article` with `journal = {arXiv preprint arXiv:...}`."""
+
+    spelling: dict[str, str] = msgspec.field(default_factory=dict)
+    """Entry types (after an "@") and field names as the file writes them, by lower case."""
+
+    def type_name(self, kind: str) -> str:
+        """An entry type as the file writes it, or in its case."""
+        return self.spelling.get(f"@{kind}") or _cased(kind, self.type_case)
+
+    def field_name(self, name: str) -> str:
+        """A field name as the file writes it, or in its case."""
+        return self.spelling.get(name) or _cased(name, self.field_case)
+
+
+def _cased(name: str, case: Case) -> str:
+    if case == "title":
+        return _TITLE_CASE.get(name, name.capitalize())
+    return name.upper() if case == "upper" else name
+
+
+def detect_style(bib: BibFile) -> BibStyle:
+    """The style that most of the last entries of a file have; the default where they are silent."""
+    default = BibStyle(newline=_newline(bib.text))
+    entries = [entry for entry in bib.entries if entry.names and entry.body.closed][-_SAMPLE:]
+    if not entries:
+        return default
+    layouts = [layout for entry in entries if (layout := _layout(entry)) is not None]
+    raws = [_raw_values(entry) for entry in entries]
+    numbers = [raw for raw in (values.get("year", "") for values in raws) if raw]
+    texts = [raw[0] for values in raws for name, raw in values.items() if raw[:1] in ('"', "{")]
+    written = [name for entry in entries[-_SAMPLE // 4 :] for name in _written_names(entry)]
+    style = msgspec.structs.replace(
+        default,
+        quotes=_most(texts, "{") == '"',
+        bare_numbers=_most([raw[0].isdigit() for raw in numbers], False),
+        type_case=_most([_case(name[1:]) for name in written if name[0] == "@"], "lower"),
+        field_case=_most([_case(name) for name in written if name[0] != "@"], "lower"),
+        spelling=_spelling(written),
+        gap=_gap(bib, entries),
+        order=_order(entries),
+        arxiv_as_journal=_arxiv_as_journal(entries),
+    )
+    if not layouts:
+        return style
+    column, before, after, value_column = _most([layout[1] for layout in layouts], (0, " ", " ", 0))
+    trailing_comma, closer = _most([layout[2] for layout in layouts], (True, "\n"))
+    return msgspec.structs.replace(
+        style,
+        indent=_most([layout[0] for layout in layouts], "  "),
+        column=column,
+        before=before,
+        after=after,
+        value_column=value_column,
+        trailing_comma=trailing_comma,
+        closer=closer,
+    )
+
+
+def _newline(text: str) -> str:
+    windows = text.count("\r\n")
+    if windows:
+        return "\r\n" if windows * 2 > text.count("\n") else "\n"
+    return "\r" if "\r" in text and "\n" not in text else "\n"
+
+
+def _most(values: Iterable[_T], default: _T) -> _T:
+    counted = Counter(values).most_common(1)
+    return counted[0][0] if counted else default
+
+
+def _layout(entry: BibEntry) -> tuple[str, _Equals, _End] | None:
+    """Indent, place of `=` and ending of an entry that gives each field a line; None otherwise."""
+    text = entry.body.text
+    names: list[tuple[int, str, str]] = []
+    indents: list[str] = []
+    end = 0
+    for field in entry.fields:
+        at, name_end = field.name_span.start - entry.start, field.name_span.end - entry.start
+        value = field.value_span.start - entry.start
+        line = max(text.rfind("\n", 0, at), text.rfind("\r", 0, at)) + 1
+        if line == 0 or text[line:at].strip():
+            return None
+        equals = text.find("=", name_end, value)
+        if equals < 0:
+            return None
+        indents.append(text[line:at])
+        names.append((name_end - at, text[name_end:equals], text[equals + 1 : value]))
+        end = field.value_span.end - entry.start
+    tail = text[end:-1]
+    closer = tail.lstrip(" \t").removeprefix(",")
+    if closer.strip():
+        return None
+    closer = closer.replace("\r\n", "\n").replace("\r", "\n").lstrip(" \t")
+    ending = ("," in tail, "\n" + closer.rpartition("\n")[2] if "\n" in closer else "")
+    return _most(indents, "  "), _equals(names), ending
+
+
+def _equals(names: list[tuple[int, str, str]]) -> _Equals:
+    """Where `=` and the value stand, from (length of name, blanks before `=`, blanks after)."""
+    widths = {length for length, _, _ in names}
+    columns = {length + len(before) for length, before, _ in names}
+    values = {length + len(before) + len(after) for length, before, after in names}
+    before = _most([before for _, before, _ in names], " ")
+    after = _most([after for _, _, after in names], " ")
+    if "\n" in before or "\n" in after:
+        before = after = " "
+    if len(widths) > 1 and len(columns) == 1:
+        return columns.pop(), "", after, 0
+    if len(widths) > 1 and len(values) == 1:
+        return 0, before, "", values.pop() + 1
+    return 0, before[:1], after[:1], 0
+
+
+def _written_names(entry: BibEntry) -> list[str]:
+    """The type, after its "@", and the names of the fields, as they stand."""
+    text, start = entry.body.text, entry.start
+    names = [
+        text[field.name_span.start - start : field.name_span.end - start] for field in entry.fields
+    ]
+    written = text[1:].lstrip()[: len(entry.type)]
+    return [f"@{written}", *names]
+
+
+def _spelling(written: list[str]) -> dict[str, str]:
+    counted: dict[str, Counter[str]] = {}
+    for name in written:
+        counted.setdefault(name.lower(), Counter())[name] += 1
+    return {
+        name: spellings.most_common(1)[0][0].removeprefix("@")
+        for name, spellings in counted.items()
+    }
+
+
+def _raw_values(entry: BibEntry) -> dict[str, str]:
+    return {name: entry.body.raw(index) for index, name in enumerate(entry.names)}
+
+
+def _case(name: str) -> Case:
+    if name.islower():
+        return "lower"
+    return "upper" if name.isupper() and len(name) > 3 else "title"
+
+
+def _gap(bib: BibFile, entries: list[BibEntry]) -> int:
+    gaps = []
+    for one, other in pairwise(entries):
+        between = bib.text[one.end : other.start]
+        if not between.strip():
+            lines = between.count("\n") or between.count("\r")
+            gaps.append(max(0, lines - 1))
+    return min(_most(gaps, 1), 3)
+
+
+def _order(entries: list[BibEntry]) -> tuple[str, ...]:
+    """Names by their mean relative place in the entries that hold a paper's usual fields."""
+    places: dict[str, list[float]] = {}
+    papers = 0
+    for entry in entries:
+        if len(_PAPER.intersection(entry.names)) < 3:
+            continue
+        papers += 1
+        last = max(1, len(entry.names) - 1)
+        for index, name in enumerate(entry.names):
+            places.setdefault(name, []).append(index / last)
+    # A field that hardly any entry has says nothing about the order.
+    usual = {name: found for name, found in places.items() if len(found) >= papers / 10}
+    mean = {name: sum(found) / len(found) for name, found in usual.items()}
+    return tuple(sorted(mean, key=lambda name: (mean[name], name)))
+
+
+def _arxiv_as_journal(entries: list[BibEntry]) -> bool:
+    preprints = [
+        entry.type == "article" and "arxiv" in entry.get("journal").lower()
+        for entry in entries
+        if entry.body.arxiv
+    ]
+    return sum(preprints) * 2 > len(preprints)

@@ -1,0 +1,88 @@
+"""What an entry says with all that it inherits, and the record of a work that it amounts to."""
+
+from __future__ import annotations
+
+import re
+
+from citewell.model.bib import BibEntry, BibFile
+from citewell.model.titles import plain_title
+from citewell.model.work import Provenance, Work
+
+_DEPTH = 5
+_NOT_INHERITED = frozenset({"crossref", "xdata", "xref", "entryset", "ids", "key", "options"})
+_FROM_PARENT = {"booktitle": "title", "booksubtitle": "subtitle"}
+_ONLY_OWN = frozenset({"title", "subtitle", "author", "pages", "doi", "url", "abstract", "eprint"})
+"""Fields that say something else of the volume than of the paper in it."""
+_KINDS = {
+    "conference": "inproceedings", "online": "misc", "electronic": "misc", "www": "misc",
+    "thesis": "phdthesis", "report": "techreport", "periodical": "misc", "inbook": "incollection",
+    "suppbook": "incollection", "collection": "book", "mvbook": "book", "unpublished": "misc",
+    "preprint": "misc", "dataset": "misc", "software": "misc",
+}  # fmt: skip
+_DASH = re.compile(r"\s*(?:[–—−‐]|-+)\s*")
+
+
+def inherited(bib: BibFile, entry: BibEntry) -> dict[str, str]:
+    """All plain fields of an entry, those of its `xdata` and `crossref` parents included.
+
+    Own fields win, then xdata, then crossref; a paper's `booktitle` is its volume's `title`. A
+    chain that leads back to itself, or to no entry, ends there.
+    """
+    return _inherited(bib, entry, _DEPTH)
+
+
+def _inherited(bib: BibFile, entry: BibEntry, depth: int) -> dict[str, str]:
+    fields: dict[str, str] = {}
+    for name in entry.names:
+        if name not in fields:
+            fields[name] = entry.get(name)
+    if depth == 0:
+        return fields
+    for key in fields.get("xdata", "").split(","):
+        source = bib.by_key.get(key.strip())
+        if source is not None and source is not entry:
+            for name, value in _inherited(bib, source, depth - 1).items():
+                if name not in _NOT_INHERITED:
+                    fields.setdefault(name, value)
+    parent = bib.by_key.get(fields.get("crossref", "").strip())
+    if parent is not None and parent is not entry:
+        volume = _inherited(bib, parent, depth - 1)
+        for name, source_name in _FROM_PARENT.items():
+            if source_name in volume:
+                fields.setdefault(name, volume[source_name])
+        for name, value in volume.items():
+            if name not in _NOT_INHERITED and name not in _ONLY_OWN:
+                fields.setdefault(name, value)
+    return fields
+
+
+def entry_work(bib: BibFile, entry: BibEntry) -> Work:
+    """The work that an entry describes, with the file and the key as provenance."""
+    fields = inherited(bib, entry)
+    body = entry.body
+    title = plain_title(fields.get("title", ""))
+    if subtitle := fields.get("subtitle", ""):
+        title = f"{title}: {subtitle}"
+    institution = fields.get("institution") or fields.get("school") or fields.get("organization")
+    year = body.year
+    if year is None and fields.get("year", "").strip().isdecimal():
+        year = int(fields["year"].strip()[:4])
+    return Work(
+        id=f"bib:{entry.key}",
+        title=title,
+        authors=body.authors,
+        year=year,
+        kind=_KINDS.get(entry.type, entry.type),
+        booktitle=fields.get("booktitle", ""),
+        journal=fields.get("journal") or fields.get("journaltitle", ""),
+        volume=fields.get("volume", ""),
+        issue=fields.get("number") or fields.get("issue", ""),
+        pages=_DASH.sub("-", fields.get("pages", "")),
+        publisher=fields.get("publisher") or institution or "",
+        doi=body.doi,
+        arxiv=body.arxiv,
+        url=fields.get("url", ""),
+        bibkey=entry.key,
+        abstract=fields.get("abstract", ""),
+        provenance=(Provenance(source=f"bibtex:{bib.path}", source_id=entry.key),),
+    )

@@ -1,0 +1,194 @@
+"""Citation keys made from a record by a pattern.
+
+A pattern is text with fields in braces. Fields:
+
+| field | example | what |
+|---|---|---|
+| `author` | `vaswani` | surname of the first author, particles left out |
+| `authors` | `vaswanishazeeretal` | surnames of the first two authors, then "etal" |
+| `year` | `2017` | |
+| `yy` | `17` | |
+| `word` | `attention` | first word of the title that is not a stop word |
+| `title` | `attentionallneed` | first three such words |
+| `venue` | `neurips` | short name of the venue, else initials of the full name |
+| `bibkey` | `devlin-etal-2019-bert` | the key that the source itself uses |
+
+The case of the field's name is the case of its text: `{author}` lower, `{Author}` capitalised,
+`{AUTHOR}` upper. `{field:n}` keeps the first n letters; of `title` the first n words, of `authors`
+the first n names.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Container
+
+from citewell.model.names import family_key
+from citewell.model.problem import Problem
+from citewell.model.titles import fold, normalise_title
+from citewell.model.work import Work
+
+DEFAULT_PATTERN = "{author}{year}{word}"
+FIELDS = ("author", "authors", "year", "yy", "word", "title", "venue", "bibkey")
+
+_FIELD = re.compile(r"\{([^{}]*)\}")
+_SPEC = re.compile(r"^([A-Za-z]+)(?::(\d{1,2}))?$")
+_UNSAFE = re.compile(r"[^A-Za-z0-9_:./+-]+")
+_HYPHEN = re.compile(r"(?<=\w)[-‐‑](?=\w)")
+_INITIALS = re.compile(r"\b[A-Z]")
+_STOP_WORDS = frozenset(
+    {
+        "a", "an", "the", "on", "in", "of", "for", "and", "or", "to", "with", "by", "from", "at",
+        "as", "is", "are", "be", "it", "its", "do", "does", "can", "we", "you", "your", "how",
+        "what", "why", "when", "where", "which", "who", "whats", "via", "using", "into", "towards",
+        "toward", "over", "under", "between", "through", "not", "no", "all", "this", "that",
+        "der", "die", "das", "le", "la", "les", "un", "une", "el", "los", "und", "et",
+    }
+)  # fmt: skip
+_LETTERS = {
+    "а": "a", "б": "b", "в": "v", "г": "g", "д": "d", "е": "e", "ж": "zh", "з": "z", "и": "i",
+    "к": "k", "л": "l", "м": "m", "н": "n", "о": "o", "п": "p", "р": "r", "с": "s", "т": "t",
+    "у": "u", "ф": "f", "х": "kh", "ц": "ts", "ч": "ch", "ш": "sh", "щ": "shch", "ъ": "", "ы": "y",
+    "ь": "", "э": "e", "ю": "yu", "я": "ya", "і": "i", "є": "ye", "ґ": "g", "α": "a", "β": "b",
+    "γ": "g", "δ": "d", "ε": "e", "ζ": "z", "η": "i", "θ": "th", "ι": "i", "κ": "k", "λ": "l",
+    "μ": "m", "ν": "n", "ξ": "x", "ο": "o", "π": "p", "ρ": "r", "σ": "s", "ς": "s", "τ": "t",
+    "υ": "y", "φ": "f", "χ": "ch", "ψ": "ps", "ω": "o",
+}  # fmt: skip
+
+
+def check_pattern(pattern: str) -> Problem | None:
+    """What is wrong with a key pattern, naming the valid fields; None when it is right."""
+    wrong = [text for text in _FIELD.findall(pattern) if not _valid(text)]
+    rest = _FIELD.sub("", pattern)
+    if wrong:
+        message = f'The key pattern "{pattern}" has no field "{{{wrong[0]}}}".'
+    elif "{" in rest or "}" in rest:
+        message = f'The key pattern "{pattern}" has a brace without its partner.'
+    elif not _FIELD.search(pattern):
+        message = f'The key pattern "{pattern}" has no field.'
+    elif _UNSAFE.search(rest):
+        message = f'The key pattern "{pattern}" holds a character that a key cannot have.'
+    else:
+        return None
+    fields = ", ".join(f"{{{name}}}" for name in FIELDS)
+    return Problem("key-pattern", message, f'Use {fields}, for example "{DEFAULT_PATTERN}".')
+
+
+def make_key(work: Work, pattern: str, taken: Container[str]) -> str:
+    """A key for `work` after `pattern` that is not in `taken`; a, b, c ... is added if need be.
+
+    ASCII letters, digits and `_:./+-` only, which BibTeX, biblatex and Pandoc all take. A bad
+    pattern (`check_pattern`) is replaced by the default one: a citation must not fail for it.
+    """
+    if check_pattern(pattern) is not None:
+        pattern = DEFAULT_PATTERN
+    key = _clean(_FIELD.sub(lambda found: _text(work, found[1]), pattern))
+    if not key or not any(char.isalnum() for char in key):
+        key = _clean(_UNSAFE.sub("", work.bibkey))
+        key = (
+            key or _clean(_FIELD.sub(lambda found: _text(work, found[1]), DEFAULT_PATTERN)) or "ref"
+        )
+    if key not in taken and key.lower() not in taken:
+        return key
+    number = 0
+    while True:
+        suffix = _letters(number)
+        if key + suffix not in taken and (key + suffix).lower() not in taken:
+            return key + suffix
+        number += 1
+
+
+def _valid(text: str) -> bool:
+    spec = _SPEC.match(text)
+    return spec is not None and spec[1].lower() in FIELDS
+
+
+def _clean(key: str) -> str:
+    return _UNSAFE.sub("", key).strip(":./+-_")
+
+
+def _letters(number: int) -> str:
+    """a ... z, aa ... zz, ..."""
+    text = ""
+    number += 1
+    while number:
+        number, rest = divmod(number - 1, 26)
+        text = chr(97 + rest) + text
+    return text
+
+
+def _text(work: Work, spec_text: str) -> str:
+    spec = _SPEC.match(spec_text)
+    assert spec is not None, "the pattern was checked"
+    name, count = spec[1], int(spec[2]) if spec[2] else None
+    field = name.lower()
+    parts = _parts(work, field, count)
+    if name.isupper() and len(name) > 1:
+        return "".join(parts).upper()
+    if name[0].isupper():
+        return "".join(part[:1].upper() + part[1:] for part in parts)
+    text = "".join(parts)
+    return text if field == "bibkey" else text.lower()
+
+
+def _parts(work: Work, field: str, count: int | None) -> list[str]:
+    if field == "title":
+        return _words(work)[: count or 3]
+    if field == "authors":
+        names = _surnames(work)
+        kept = names[: count or 2]
+        return [*kept, "etal"] if len(names) > len(kept) else kept
+    year = "" if work.year is None else str(work.year)
+    text = {
+        "author": lambda: _surnames(work)[0],
+        "year": lambda: year,
+        "yy": lambda: year[-2:],
+        "word": lambda: next(iter(_words(work)), ""),
+        "venue": lambda: _venue(work),
+        "bibkey": lambda: _UNSAFE.sub("", _ascii(work.bibkey, keep_case=True)),
+    }[field]()
+    return [text[:count]]
+
+
+def _surnames(work: Work) -> list[str]:
+    """Surnames in ASCII. Those in scripts that have no table here (Chinese ...) are passed over;
+    where none is left, the venue or "anon" stands in."""
+    names = [name for author in work.authors if (name := _ascii(family_key(author)))]
+    return names or [_venue(work) or "anon"]
+
+
+def _words(work: Work) -> list[str]:
+    title = normalise_title(_HYPHEN.sub("", work.title))
+    words = [word for word in map(_ascii, title.split()) if word]
+    return [word for word in words if word not in _STOP_WORDS and len(word) > 1] or words
+
+
+def _venue(work: Work) -> str:
+    if work.venue:
+        return "".join(_ascii(work.venue).split())
+    full = work.booktitle or work.journal
+    initials = "".join(_INITIALS.findall(full))
+    return (initials if len(initials) > 1 else _ascii(full.split()[0] if full else "")).lower()
+
+
+def _ascii(text: str, keep_case: bool = False) -> str:
+    """`text` in ASCII: accents dropped, Cyrillic, Greek, kana and Hangul transliterated."""
+    if text.isascii():
+        folded = text if keep_case else text.lower()
+    else:
+        composed = unicodedata.normalize("NFC", text)
+        folded = "".join(_transliterate(char, keep_case) for char in composed)
+    return "".join(char for char in folded if char.isalnum() or (keep_case and char in "_:./+-"))
+
+
+def _transliterate(char: str, keep_case: bool) -> str:
+    if char.isascii():
+        return char if keep_case else char.lower()
+    name = unicodedata.name(char, "")
+    if name.startswith("HANGUL SYLLABLE "):
+        return name.removeprefix("HANGUL SYLLABLE ").lower()
+    if name.startswith(("HIRAGANA LETTER ", "KATAKANA LETTER ")):
+        return name.rpartition(" ")[2].lower()
+    folded = fold(char)
+    return folded if folded.isascii() else "".join(_LETTERS.get(part, "") for part in folded)

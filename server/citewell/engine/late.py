@@ -1,0 +1,72 @@
+"""A retriever that is still being loaded: others answer, and it joins when it is ready."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+
+from citewell.model import CitewellError, Evidence, Problem, Query
+from citewell.model.cancel import Cancel
+from citewell.retrieval.contract import Ranking, Retriever
+
+
+class LateRetriever:
+    """Loads on a thread of its own from the moment it is made.
+
+    A transformer takes seconds to load; an engine that waited for it would leave the author
+    without any answer. A search before it is ready waits, until its own time is up.
+    """
+
+    def __init__(self, name: str, load: Callable[[], Retriever]) -> None:
+        self.name = name
+        self._load = load
+        self._ready = threading.Event()
+        self._retriever: Retriever | None = None
+        self.problem: Problem | None = None
+        """Why it could not be loaded, once that is known."""
+        threading.Thread(target=self._run, name=f"citewell-load-{name}", daemon=True).start()
+
+    @property
+    def loaded(self) -> Retriever | None:
+        """The retriever itself; None while it is being loaded or when it could not be."""
+        return self._retriever
+
+    def search(self, query: Query, k: int, cancel: Cancel) -> Ranking:
+        """As soon as it is loaded. Raises `CitewellError` if it could not be."""
+        while not self._ready.wait(0.02):
+            cancel.check()
+        return self._wait().search(query, k, cancel)
+
+    def search_batch(self, queries: Sequence[Query], k: int) -> list[Ranking]:
+        """Waits as long as loading takes."""
+        return self._wait().search_batch(queries, k)
+
+    def explain(self, query: Query, row: int, rank: int, score: float) -> Evidence:
+        """As the retriever itself does."""
+        return self._wait().explain(query, row, rank, score)
+
+    def _wait(self) -> Retriever:
+        self._ready.wait()
+        if self._retriever is None:
+            assert self.problem is not None
+            raise CitewellError(self.problem)
+        return self._retriever
+
+    def _run(self) -> None:
+        try:
+            self._retriever = self._load()
+        except CitewellError as error:
+            self.problem = error.problem
+        except Exception as error:
+            self.problem = unexpected(self.name, error)
+        finally:
+            self._ready.set()
+
+
+def unexpected(name: str, error: Exception) -> Problem:
+    """A retriever that broke in a way nobody foresaw."""
+    return Problem(
+        "retriever-failed",
+        f"The retriever {name!r} cannot be opened ({type(error).__name__}: {error}).",
+        "The other retrievers answer; `citewell doctor` shows what is installed.",
+    )

@@ -14,6 +14,8 @@ from citewell.options import Options
 RETRIEVERS = ("bm25", "dense")
 """Switches of `retrieval` that each turn one retriever over the library on or off."""
 RANKERS = ("ranker",)
+RANKER = "retrieval.ranker"
+"""The setting that names the ranker; "none" keeps the order of the fusion."""
 
 
 @attrs.frozen
@@ -48,7 +50,7 @@ def has(options: Options, name: str) -> bool:
 
 def ranker_off(options: Options) -> tuple[tuple[str, Any], ...]:
     """The change that leaves the fused order as it is; nothing where there is no ranker."""
-    return (("ranking.ranker", "none"),) if has(options, "ranking.ranker") else ()
+    return ((RANKER, "none"),) if has(options, RANKER) else ()
 
 
 def _only(options: Options, name: str) -> tuple[tuple[str, Any], ...]:
@@ -68,15 +70,12 @@ def _switches(options: Options) -> list[str]:
 def known(options: Options) -> dict[str, Method]:
     """Every method by name that these settings allow."""
     off = ranker_off(options)
-    both = tuple((f"retrieval.{one}", True) for one in RETRIEVERS)
+    both = tuple((f"retrieval.{one}", one in RETRIEVERS) for one in _switches(options))
+    rrf = ("retrieval.fusion", "rrf")
     methods = [
         Method("bm25", "BM25 alone", _only(options, "bm25")),
         Method("dense", "Dense vectors alone", _only(options, "dense")),
-        Method(
-            "rrf",
-            "BM25 and dense, reciprocal rank fusion",
-            (*both, ("retrieval.fusion", "rrf"), *off),
-        ),
+        Method("rrf", "BM25 and dense, reciprocal rank fusion", (*both, rrf, *off)),
         Method("max", "BM25 and dense, highest score", (*both, ("retrieval.fusion", "max"), *off)),
         Method("pipeline", "Citewell as it is set"),
         Method("full", "Citewell with the time of an explicit act", tier="full"),

@@ -153,9 +153,9 @@ def _check(screen: Console, paper: Path, options: Options, plan: FillPlan) -> bo
     from citewell.documents import Project
 
     project = Project.open(paper, options.documents)
-    used = {use.key for d in project.documents for c in d.citations for use in c.keys}
+    used = {use.key for d in project.documents.values() for c in d.citations for use in c.keys}
     known = {entry.key for bib in project.bibliographies for entry in bib.entries}
-    left = sum(len(document.placeholders) for document in project.documents)
+    left = sum(len(document.placeholders) for document in project.documents.values())
     missing = sorted(used - known)
     if missing:
         screen.print(f"   in no .bib: {', '.join(missing)}", style="red")

@@ -79,24 +79,26 @@ def test_scanning_any_text_never_raises(path: str, text: str) -> None:
 
 @pytest.mark.parametrize("path", ["a.tex", "a.md"])
 def test_one_long_line_takes_time_in_proportion_to_its_length(path: str) -> None:
-    # Each of these has been quadratic once; 200,000 characters of it took minutes then.
+    # Each of these has been quadratic once; 100,000 characters of it took minutes then.
     hostile = ["[@", "\\iffalse ", "$1 ", "\\footnote{\\cite{a b c d e f g h i j k} ", " ", "\\cite<a ",
                "\\begin{align}", "${", "[cite ", "\\todo{cite ", "`", "\\cite{a,", "](", "@a-"]  # fmt: skip
     random.seed(1)
     for unit in hostile:
-        text = (unit * (200_000 // len(unit) + 1))[:200_000]
+        text = (unit * (100_000 // len(unit) + 1))[:100_000]
         start = time.process_time()
         check(scan_document(path, text))
-        assert time.process_time() - start < 8, unit
+        assert time.process_time() - start < 5, unit
 
 
 def test_a_line_of_five_megabytes_is_scanned() -> None:
-    text = "We follow \\cite{a} and $x_{1}$ in prose \\cite<graph attention> " * 80_000
+    prose = "and a good deal of prose in between, of no interest to anybody, " * 8
+    text = f"We follow \\cite{{a}}, $x_{{1}}$ {prose} \\cite<graph attention> " * 9_000
+    assert len(text) > 5_000_000
     start = time.process_time()
     document = scan_document("a.tex", text)
-    assert len(document.placeholders) == 80_000
-    assert time.process_time() - start < 60
+    assert len(document.placeholders) == 9_000
+    assert time.process_time() - start < 20
     start = time.process_time()
-    query = query_for(document, document.placeholders[40_000])
+    query = query_for(document, document.placeholders[4_500])
     assert "[CITATION]" in query.sentence
     assert time.process_time() - start < 1

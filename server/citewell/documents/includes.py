@@ -11,6 +11,9 @@ from citewell.model.document import Document, Format, Include
 SOURCE_SUFFIXES = (".tex", ".ltx", ".latex", ".tikz", ".pgf", ".sty", ".cls", ".md", ".qmd", ".rmd")
 """What an include may read: no other file is opened on behalf of a document."""
 
+LATEX_MAINS = (".tex", ".ltx", ".latex")
+MAINS = (*LATEX_MAINS, ".md", ".markdown", ".qmd", ".rmd")
+
 MAX_FILES = 2_000
 _MAX_CANDIDATES = 200
 _MAX_PARENTS = 4
@@ -19,6 +22,7 @@ _FIRST_NAMES = ("main", "paper", "thesis", "article", "root", "book", "ms", "man
 
 Load = Callable[[Path], Document | None]
 """The scanned document of a path, or None when there is none."""
+Text = Callable[[Path], str | None]
 
 
 def absolute(path: Path | str) -> Path:
@@ -68,11 +72,20 @@ def include_tree(root: Path, load: Load) -> Iterator[tuple[Path, Document]]:
         waiting += reversed(found)
 
 
-def find_root(path: Path, load: Load, roots: Sequence[Path] = ()) -> Path:
+def is_main(document: Document) -> bool:
+    """True for a source from which a paper can be built."""
+    if document.format is not Format.LATEX:
+        return document.format is Format.MARKDOWN
+    return document.document_class != "subfiles" and bool(
+        document.document_class or document.body is not None
+    )
+
+
+def find_root(path: Path, load: Load, mains: Callable[[Path], Iterator[Path]]) -> Path:
     """The file from which TeX would start to reach `path`; `path` itself when none is found.
 
     A magic comment or a subfile's class option names it; a file with `\\documentclass` is its own;
-    else the folders above are searched, within the workspace, for one whose includes reach it.
+    else `mains`, which gives the files worth a look, are searched for one whose includes reach it.
     """
     seen = {path}
     current = path
@@ -85,16 +98,33 @@ def find_root(path: Path, load: Load, roots: Sequence[Path] = ()) -> Path:
     if current != path:
         return current
     document = load(path)
-    if document is None or document.format is not Format.LATEX or document.document_class:
+    if document is None or is_main(document):
         return path
+    for candidate in mains(path):
+        if candidate.suffix.lower() in LATEX_MAINS and any(
+            reached == path for reached, _ in include_tree(candidate, load)
+        ):
+            return candidate
+    return path
+
+
+def main_files(path: Path, load: Load, text: Text, roots: Sequence[Path] = ()) -> Iterator[Path]:
+    """Sources in the folder of `path` and above from which a paper can be built, likely ones first.
+
+    The search stays in the workspace's `roots`; without any it ends at a repository's top.
+    """
     for folder in _folders_above(path, roots):
         for candidate in _candidates(folder):
-            known = None if candidate == path else load(candidate)
-            if known is None or not known.document_class or known.document_class == "subfiles":
+            if candidate == path or not _worth_scanning(text(candidate)):
                 continue
-            if any(reached == path for reached, _ in include_tree(candidate, load)):
-                return candidate
-    return path
+            known = load(candidate)
+            if known is not None and is_main(known):
+                yield candidate
+
+
+def _worth_scanning(text: str | None) -> bool:
+    marks = ("\\documentclass", "\\begin{document}", "bibliography:")
+    return text is not None and any(mark in text for mark in marks)
 
 
 def _named_root(target: str, source: Path, load: Load) -> Path | None:
@@ -125,7 +155,7 @@ def _candidates(folder: Path) -> list[Path]:
         names = [
             entry.name
             for entry in os.scandir(folder)
-            if entry.name.lower().endswith((".tex", ".ltx")) and not entry.name.startswith(".")
+            if entry.name.lower().endswith(MAINS) and not entry.name.startswith(".")
         ]
     except OSError:
         return []

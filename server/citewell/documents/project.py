@@ -8,8 +8,9 @@ from pathlib import Path
 
 from citewell.documents.declare import declaration_edit
 from citewell.documents.files import FileCache, Overlay, is_source
-from citewell.documents.includes import absolute, find_root, include_tree
+from citewell.documents.includes import absolute, find_root, include_tree, main_files
 from citewell.documents.markdown_yaml import read_front_matter
+from citewell.documents.scan import format_of
 from citewell.model.bib import BibEntry, BibFile, FileEdit
 from citewell.model.document import BibDeclaration, Document, Format, KeyUse, Span
 from citewell.model.problem import Problem
@@ -40,7 +41,7 @@ class Project:
         self.problems: list[Problem] = []
         self._read = read
         self._cache = cache
-        self.root = find_root(path, self._scan, self.roots)
+        self.root = self._find_root()
         """The file from which the paper is built."""
         self.documents: dict[Path, Document] = {}
         """Every source of the paper in reading order, and the file that was opened."""
@@ -80,8 +81,8 @@ class Project:
 
     @property
     def document(self) -> Document:
-        """The document that was opened."""
-        return self.documents[self.path]
+        """The document that was opened; the root's for a .bib."""
+        return self.documents.get(self.path) or self.root_document
 
     @property
     def root_document(self) -> Document:
@@ -91,6 +92,11 @@ class Project:
     def bibliographies(self) -> tuple[BibFile, ...]:
         """The .bib files in the order of their declaration."""
         return tuple(self.bibs.values())
+
+    def bib_at(self, path: Path) -> BibFile | Problem | None:
+        """Any bibliography, declared or not; None when there is no such file."""
+        text = self._cache.text(path, self._read)
+        return self._cache.bib(path, text) if isinstance(text, str) else text
 
     def entries(self) -> Iterator[tuple[Path, BibEntry]]:
         """Every entry with its file, in order."""
@@ -202,11 +208,24 @@ class Project:
         text = self._text(path)
         return None if text is None else self._cache.document(path, text)
 
+    def _find_root(self) -> Path:
+        def mains(path: Path) -> Iterator[Path]:
+            return main_files(path, self._scan, self._text, self.roots)
+
+        if format_of(self.path) is not Format.BIBTEX:
+            return find_root(self.path, self._scan, mains)
+        for root in mains(self.path):
+            for source, document in include_tree(root, self._scan):
+                for declaration in document.bibliographies:
+                    if _bib_path(declaration, source, root) == self.path:
+                        return root
+        return self.path
+
     def _load_documents(self) -> None:
         tree = dict(include_tree(self.root, self._scan))
-        for path in (self.root, self.path):
+        for path in dict.fromkeys((self.root, self.path)):
             # A magic comment is believed even when no include leads from the root to the file.
-            if path not in tree:
+            if path not in tree and (path == self.root or format_of(path) is not Format.BIBTEX):
                 tree[path] = self._cache.document(path, self._text(path) or "")
         self._load_styles(tree)
         known = [*tree.values(), *self.styles.values()]
@@ -239,9 +258,9 @@ class Project:
     def _declarations(self) -> Iterator[tuple[Path, Path]]:
         """Each declared .bib with the file that declares it, in order."""
         seen: set[Path] = set()
-        for source, document in self.documents.items():
+        for source, document in (*self.documents.items(), *self.styles.items()):
             for declaration in (*document.bibliographies, *self._quarto(source, document)):
-                path = self._bib_path(declaration, source)
+                path = _bib_path(declaration, source, self.root)
                 if path is not None and path not in seen:
                     seen.add(path)
                     yield path, source
@@ -261,25 +280,11 @@ class Project:
             if folder in self.roots or (folder / "_quarto.yml").is_file():
                 return
 
-    def _bib_path(self, declaration: BibDeclaration, source: Path) -> Path | None:
-        target = declaration.target.replace("\\jobname", self.root.stem)
-        if "\\" in target or "#" in target or "://" in target or "\x00" in target:
-            return None
-        if not target.lower().endswith((".bib", ".bibtex", ".json", ".yaml", ".yml")):
-            target += ".bib"
-        if not target.lower().endswith((".bib", ".bibtex")):
-            return None
-        folders = [self.root.parent, source.parent]
-        if declaration.command == "yaml":
-            folders.reverse()
-        if os.environ.get("BIBINPUTS"):
-            folders += [Path(p) for p in os.environ["BIBINPUTS"].split(os.pathsep) if p]
-        places = [absolute(folder / target) for folder in folders]
-        return next((path for path in places if path.is_file()), places[0])
-
     def _load_bibs(self) -> None:
         paths = [path for path, _ in self._declared]
-        if not paths:
+        if not paths and format_of(self.root) is Format.BIBTEX:
+            paths = [self.root]
+        elif not paths:
             lone = self._lone_bib()
             paths = [lone] if lone is not None else []
         for path in paths:
@@ -302,6 +307,23 @@ class Project:
         except OSError:
             return None
         return found[0] if len(found) == 1 else None
+
+
+def _bib_path(declaration: BibDeclaration, source: Path, root: Path) -> Path | None:
+    target = declaration.target.replace("\\jobname", root.stem)
+    if "\\" in target or "#" in target or "://" in target or "\x00" in target:
+        return None
+    if not target.lower().endswith((".bib", ".bibtex", ".json", ".yaml", ".yml")):
+        target += ".bib"
+    if not target.lower().endswith((".bib", ".bibtex")):
+        return None
+    folders = [root.parent, source.parent]
+    if declaration.command == "yaml":
+        folders.reverse()
+    if os.environ.get("BIBINPUTS"):
+        folders += [Path(p) for p in os.environ["BIBINPUTS"].split(os.pathsep) if p]
+    places = [absolute(folder / target) for folder in folders]
+    return next((path for path in places if path.is_file()), places[0])
 
 
 def _is_collection(path: Path, bib: BibFile | None) -> bool:

@@ -45,6 +45,8 @@ def scan_document(
     """
     options = options or DocumentOptions()
     commands = (*options.cite_commands, *cite_commands)
+    if format_of(path) is Format.BIBTEX:
+        return Document(path, Format.BIBTEX, text)  # its entries are `parse_bib`'s
     if format_of(path) is Format.MARKDOWN:
         return scan_markdown(text, path, cite_commands=commands, placeholders=options.placeholders)
     return scan_latex(

@@ -210,6 +210,45 @@ def test_binary_and_unreadable_files_do_no_harm(tmp_path: Path) -> None:
     assert project.cited_keys() == ("café",)
 
 
+def test_a_bib_opens_the_paper_that_declares_it(book: Path) -> None:
+    project = Project.open(book / "bib/first.bib")
+    assert project.root == book / "main.tex"
+    assert project.document is project.root_document
+    assert "a" in project.cited_keys()
+
+
+def test_a_bib_that_nobody_declares_is_a_project_of_its_own(tmp_path: Path) -> None:
+    path = tmp_path / "lib.bib"
+    path.write_text("@book{a, title={A \\cite{x}}}", encoding="utf-8")
+    project = Project.open(path)
+    assert [entry.key for _, entry in project.entries()] == ["a"]
+    assert project.cited_keys() == ()
+    assert project.target_bib() == path
+
+
+def test_a_class_in_an_included_preamble_still_makes_the_main_file(
+    fixture_files: Files, tmp_path: Path
+) -> None:
+    folder = fixture_files(
+        r"""
+%! main.tex
+\input{preamble}
+\begin{document}\input{part}\end{document}
+%! preamble.tex
+\documentclass{article}
+\usepackage{biblatex}
+\addbibresource{r.bib}
+%! part.tex
+Text \cite{a}.
+%! r.bib
+@book{a, title={A}}
+"""
+    ).write(tmp_path)
+    project = Project.open(folder / "part.tex")
+    assert project.root == folder / "main.tex"
+    assert [reference.key for reference in project.references()] == ["a"]
+
+
 def test_jobname_stands_for_the_root(tmp_path: Path) -> None:
     (tmp_path / "thesis.bib").write_text("@book{a, title={A}}", encoding="utf-8")
     main = tmp_path / "thesis.tex"

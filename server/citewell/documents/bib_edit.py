@@ -80,7 +80,11 @@ def _keeps_all(bib: BibFile, edit: TextEdit) -> bool:
     )
     if index < 0 or after.entries[index].body.faults:
         return False
-    others = (*after.entries[:index], *after.entries[index + 1 :], *after.blocks)
+    others: tuple[BibEntry | BibBlock, ...] = (
+        *after.entries[:index],
+        *after.entries[index + 1 :],
+        *after.blocks,
+    )
     before: tuple[BibEntry | BibBlock, ...] = (*bib.entries, *bib.blocks)
     return all(
         one.body is other.body or (one.type, one.body.text) == (other.type, other.body.text)

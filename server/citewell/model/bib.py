@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from functools import cached_property
+from struct import Struct
 
 import msgspec
 
@@ -19,6 +20,8 @@ from citewell.model.names import split_authors
 from citewell.model.problem import Problem
 from citewell.model.titles import title_key
 from citewell.model.work import Author
+
+_VALUE_MARKS = Struct("2I")
 
 
 class BibField(msgspec.Struct, frozen=True, dict=True):
@@ -67,8 +70,8 @@ class BibBody(msgspec.Struct, frozen=True, dict=True, eq=False):
 
     def raw(self, index: int) -> str:
         """The raw value of the field at `index`."""
-        marks = memoryview(self.marks).cast("I")
-        return self.text[marks[4 * index + 2] : marks[4 * index + 3]]
+        begin, end = _VALUE_MARKS.unpack_from(self.marks, 16 * index + 8)
+        return self.text[begin:end]
 
     def get(self, name: str) -> str:
         """The plain value of a field, or ""; of a field given twice the first, as in BibTeX."""

@@ -21,6 +21,7 @@ _SPECIAL = str.maketrans(
         "´": "", "'": "",
     }
 )  # fmt: skip
+_COMBINING = re.compile("[\u0300-\u036f\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f]+")
 _NOT_WORD = re.compile(r"[\W_]+")
 _MARKUP = re.compile(r"[\\{}$<&]")
 _TAG = re.compile(
@@ -40,7 +41,7 @@ def fold(text: str) -> str:
     text = unicodedata.normalize("NFKD", text).casefold().translate(_SPECIAL)
     if text.isascii():
         return text
-    return "".join(char for char in text if not unicodedata.combining(char))
+    return _COMBINING.sub("", text)
 
 
 def plain_title(title: str) -> str:

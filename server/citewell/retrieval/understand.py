@@ -102,9 +102,9 @@ def wanted(query: Query, weights: Weights | None = None) -> Wanted:
         _decay(words, split(plain(right)), w.right * quiet, w)
     cited: dict[str, float] = {}
     _find_names(cited, query.sentence, w.name * quiet)
-    for name, weight in cited.items():
-        words.pop(name, None)  # "Long" of "Long et al." is no length
-        _most(names, name, weight)
+    for surname, weight in cited.items():
+        words.pop(surname, None)  # "Long" of "Long et al." is no length
+        _most(names, surname, weight)
     _find_acronyms(acronyms, left[-200:], w.acronym * quiet)
     for year in _YEAR.findall(query.sentence):
         years.setdefault(int(year), w.year * quiet)

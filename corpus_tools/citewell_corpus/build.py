@@ -21,13 +21,16 @@ from uuid import uuid4
 
 import msgspec
 
+from citewell import __version__
 from citewell.corpus import IndexBuilder, Library
 from citewell.corpus.errors import LibraryError, library_error
 from citewell.corpus.layout import (
+    ENTRIES,
     FORMAT,
     SEGMENT,
     Manifest,
     SourceUse,
+    current_snapshot,
     is_library,
     read_segment_record,
 )
@@ -76,6 +79,7 @@ class _Plan(msgspec.Struct, frozen=True, kw_only=True):
     """What a build is to do; two builds with the same plan are the same build."""
 
     format: int = FORMAT
+    citewell: str = __version__
     base: str
     """Snapshot that is added to; empty for a build from nothing."""
     sources: dict[str, Source]
@@ -88,7 +92,9 @@ class _Plan(msgspec.Struct, frozen=True, kw_only=True):
 
 def default_builders(options: Options) -> list[IndexBuilder]:
     """The index builders of the retrievers that the settings switch on."""
-    builders: list[IndexBuilder] = []
+    from citewell.corpus.columns import ColumnsBuilder
+
+    builders: list[IndexBuilder] = [ColumnsBuilder()]
     if options.retrieval.bm25:
         from citewell.retrieval.bm25_build import Bm25Builder
 
@@ -118,6 +124,10 @@ def build_library(
     """
     with _environment(path):
         path.mkdir(parents=True, exist_ok=True)
+        strange = sorted(entry.name for entry in path.iterdir() if entry.name not in ENTRIES)
+        if strange:
+            message = f"The folder is not a library: it holds {strange[0]}."
+            raise library_error("library-foreign", message, path)
         with writer_lock(path):
             return _Build(path, builders, progress or Silent()).run(
                 list(add), fresh=fresh, compact=compact
@@ -130,6 +140,7 @@ class _Build:
         self.builders = builders
         self.progress = progress
         self.staging = path / "staging"
+        self.previous = ""
         self.report = BuildReport(library=str(path))
         self._began = time.perf_counter()
 
@@ -143,6 +154,7 @@ class _Build:
                 # A row may hold fields of a source that is gone: only a build anew is right.
                 base.close()
                 base = None
+        self.previous = _current(self.path)
         try:
             plan = self._plan(wanted, base, compact=compact)
             if wanted != known:
@@ -297,7 +309,7 @@ class _Build:
             + merged.by_identifier
             + merged.by_title,
             titles=titles,
-            previous=base.snapshot if base is not None else "",
+            previous=self.previous,
         )
 
     def _unchanged(self, base: Library) -> BuildReport:
@@ -332,6 +344,13 @@ class _Build:
         self._began = now
 
 
+def _current(path: Path) -> str:
+    try:
+        return current_snapshot(path)
+    except LibraryError:
+        return ""
+
+
 def _plain(facts: Any) -> dict[str, Any]:
     """A fingerprint as it will be read back."""
     plain = msgspec.json.decode(msgspec.json.encode(dict(facts)))
@@ -339,8 +358,7 @@ def _plain(facts: Any) -> dict[str, Any]:
     return plain
 
 
-_FULL = {errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC)}
-_DENIED = {errno.EACCES, errno.EPERM, errno.EROFS}
+_FULL = {errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC)}
 
 
 @contextmanager
@@ -348,23 +366,22 @@ def _environment(path: Path) -> Iterator[None]:
     """Turn what the system says of a full disk or a read-only folder into a problem with a cure."""
     try:
         yield
-    except OSError as error:
-        where = Path(os.fsdecode(error.filename)) if error.filename else path
-        if error.errno in _FULL:
+    except (OSError, sqlite3.OperationalError) as error:
+        name = error.filename if isinstance(error, OSError) else None
+        where = Path(os.fsdecode(name)) if isinstance(name, (str, bytes)) else path
+        if _is_full(error):
             message = "The disk is full; the library is as it was before."
             raise library_error("library-disk-full", message, where) from error
-        if error.errno in _DENIED:
-            message = f"The library cannot be written: {error.strerror}."
-            raise library_error("library-unwritable", message, where) from error
-        raise
-    except sqlite3.Error as error:
-        if "full" in str(error):
-            message = "The disk is full; the library is as it was before."
-            raise library_error("library-disk-full", message, path) from error
-        if isinstance(error, sqlite3.OperationalError):
-            message = f"The library cannot be written: {error}."
-            raise library_error("library-unwritable", message, path) from error
-        raise
+        reason = (error.strerror if isinstance(error, OSError) else "") or str(error)
+        message = f"The library cannot be written: {reason}."
+        raise library_error("library-unwritable", message, where) from error
+
+
+def _is_full(error: OSError | sqlite3.OperationalError) -> bool:
+    if isinstance(error, OSError):
+        return error.errno in _FULL
+    # SQLite calls a write that the system refused for size an I/O error.
+    return "full" in str(error) or "disk I/O" in str(error)
 
 
 __all__ = ["BuildReport", "LibraryError", "build_library", "default_builders"]

@@ -6,8 +6,9 @@ DOIs (preprints' aside), a journal article and a conference paper of careful sou
 pages or years in one careful source (next year's tutorial of the same name), and titles such as
 "Introduction" unless venue, year and authors all agree.
 
-An identifier is believed only if the titles are alike, because records with the DOI of somebody
-else, or of their whole volume, are common. A DOI that different works claim is doubtful: it is
+The same id of the same source is the same record, whatever it says by now. Any other identifier is
+believed only if the titles are alike, because records with the DOI of somebody else, or of their
+whole volume, are common. A DOI that different works claim is doubtful: it is
 left out of those that cannot show that it is theirs, since an entry without a DOI is no harm and
 one with a wrong DOI is.
 """
@@ -94,8 +95,17 @@ class _Clustering:
 
     def run(self) -> Clusters:
         everyone = np.arange(len(self.table))
-        owners = np.repeat(everyone, np.diff(self.table.id_end, prepend=0))
-        for numbers, records in ((self.table.ids, owners), (self.table.arxiv, everyone)):
+        table = self.table
+        owners = np.repeat(everyone, np.diff(table.own_end, prepend=0))
+        for bucket in _runs(table.own, owners):
+            for record in bucket[1:]:
+                if self.find(record) != self.find(bucket[0]):
+                    self.union(record, bucket[0])
+                    self.result.by_identifier += 1
+        # Together with the ids, because one record's own id may be what another points to.
+        pointed = np.repeat(everyone, np.diff(table.id_end, prepend=0))
+        every_id = np.concatenate([table.own, table.ids]), np.concatenate([owners, pointed])
+        for numbers, records in (every_id, (table.arxiv, everyone)):
             for bucket in _runs(numbers, records):
                 self._join_by_identifier(bucket)
         self._doubt_dois(_runs(self.table.doi, everyone))

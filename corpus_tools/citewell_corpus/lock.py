@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import BinaryIO
 
 from citewell.corpus.errors import library_error
+from citewell.corpus.layout import LOCK
 
-_LOCK = "lock"
 _HELD = {errno.EACCES, errno.EAGAIN, errno.EDEADLK, errno.EWOULDBLOCK}
 
 
@@ -24,7 +24,7 @@ def writer_lock(library: Path) -> Iterator[None]:
     A lock of the operating system and not a file that exists or not: a build that is killed leaves
     nothing behind that would have to be recognised as stale.
     """
-    path = library / _LOCK
+    path = library / LOCK
     try:
         stream = path.open("a+b")
     except OSError as error:

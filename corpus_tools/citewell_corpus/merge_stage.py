@@ -135,7 +135,7 @@ def _related(
     folder: Path, table: KeyTable, base: Library
 ) -> tuple[KeyTable, list[int], RecordFile]:
     """Works of the library that share a key with a new record, copied beside the new ones."""
-    numbers = np.unique(np.concatenate([table.ids, table.doi, table.arxiv, table.title]))
+    numbers = np.unique(np.concatenate([table.own, table.ids, table.doi, table.arxiv, table.title]))
     numbers = numbers[numbers != 0]
     rows: set[int] = set()
     for start in range(0, len(numbers), _BATCH):

@@ -185,6 +185,7 @@ def write_whole(path: Path, data: bytes) -> None:
             stream.flush()
             os.fsync(stream.fileno())
         temporary.replace(path)
+        flush_folder(path.parent)
     finally:
         temporary.unlink(missing_ok=True)
 
@@ -193,3 +194,17 @@ def flush(path: Path) -> None:
     """Have the system write a file's content to the disk."""
     with path.open("rb+") as stream:
         os.fsync(stream.fileno())
+
+
+def flush_folder(folder: Path) -> None:
+    """The same for a folder's list of names; Windows writes that by itself."""
+    if os.name == "nt":
+        return
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    except OSError:
+        # Some file systems know no such thing; they are no worse for having been asked.
+        pass
+    finally:
+        os.close(handle)

@@ -60,8 +60,7 @@ def source_at(text: str, format: str = "") -> Source:
         starter_folder()
         return Source(path=STARTER, format=starter.name)
     path = Path(text).expanduser().absolute()
-    if not path.exists():
-        raise library_error("source-missing", "There is no such file or folder.", path)
+    _see(path, "There is no such file or folder.")
     importer = importer_named(format) if format else find_importer(path)
     if importer is None:
         raise library_error("source-unknown", "The format was not recognised.", path)
@@ -83,9 +82,18 @@ def location(source: Source) -> tuple[Importer, Path]:
     """Who reads the source, and where. Raises `LibraryError` if it is gone."""
     importer = importer_named(source.format)
     path = starter_folder() if source.path == STARTER else Path(source.path)
-    if not path.exists():
-        raise library_error("source-missing", "The source is no longer there.", path)
+    _see(path, "The source is no longer there.")
     return importer, path
+
+
+def _see(path: Path, missing: str) -> None:
+    try:
+        path.stat()
+    except (FileNotFoundError, NotADirectoryError):
+        raise library_error("source-missing", missing, path) from None
+    except OSError as error:
+        message = f"The source cannot be read: {error.strerror or error}."
+        raise library_error("source-unreadable", message, path) from None
 
 
 def fingerprint(importer: Importer, path: Path) -> str:

@@ -10,6 +10,7 @@ import mmap
 import struct
 from array import array
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from pathlib import Path
 
 import msgspec
@@ -21,7 +22,8 @@ from citewell.corpus.keys import (
     doi_number,
     identity_numbers,
     key_number,
-    title_number,
+    record_numbers,
+    title_key_number,
 )
 from citewell.model import Work
 from citewell.model.ids import acl_id
@@ -86,8 +88,11 @@ class KeyTable(msgspec.Struct):
     names: NDArray[np.int64]
     """Surnames of all records, one after the other."""
     name_end: NDArray[np.int64]
+    own: NDArray[np.int64]
+    """Ids of all records, one after the other."""
+    own_end: NDArray[np.int64]
     ids: NDArray[np.int64]
-    """Identities of all records, one after the other."""
+    """Other identities of all records, such as their DOI, one after the other."""
     id_end: NDArray[np.int64]
     offset: NDArray[np.int64]
     """Where the record's frame begins."""
@@ -104,39 +109,45 @@ class KeyCollector:
 
     def __init__(self) -> None:
         self._columns = {name: array("q") for name in KeyTable.__struct_fields__}
+        self._add = {name: column.append for name, column in self._columns.items()}
 
     def add(self, work: Work, offset: int) -> None:
         """Append one work, whose frame is at `offset`."""
-        add = {name: column.append for name, column in self._columns.items()}
+        add = self._add
         doi = work.doi
         key = title_key(work.title)
-        generic = key in GENERIC or len(key) <= _SHORT
+        trust = work_trust(work)
+        anthology = acl_id(doi) if doi else ""
+        first, _, last = work.pages.partition("-")
+        venue = work.venue or work.journal or work.booktitle
+        sources = {family(origin.source) for origin in work.provenance}
         add["doi"](0 if not doi or is_preprint_doi(doi) else doi_number(doi) or 0)
         add["arxiv"](arxiv_number(work.arxiv) or 0 if work.arxiv else 0)
-        add["title"](title_number(work.title) or 0)
-        first, _, last = work.pages.partition("-")
+        add["title"](title_key_number(key))
         add["pages"](key_number("pages", f"{first}-{last}") if work.pages else 0)
-        add["venue"](key_number("venue", _venue(work)) if _venue(work) else 0)
-        sources = sorted({family(origin.source) for origin in work.provenance})
-        add["source"](key_number("source", " ".join(sources)))
+        add["venue"](_venue_number(venue) if venue else 0)
+        add["source"](_number("source", " ".join(sorted(sources))))
         add["year"](work.year or 0)
         add["kind"](KINDS.get(work.kind, 0))
-        add["trust"](work_trust(work))
-        flags = (
+        add["trust"](trust)
+        add["flags"](
             (PREPRINT if is_preprint(work) else 0)
-            | (CURATED_FLAG if work_trust(work) >= CURATED else 0)
-            | (GENERIC_FLAG if generic else 0)
+            | (CURATED_FLAG if trust >= CURATED else 0)
+            | (GENERIC_FLAG if key in GENERIC or len(key) <= _SHORT else 0)
             | (LONG_TITLE if len(key) >= _LONG else 0)
-            | (OWN_DOI if doi and acl_id(doi) and acl_id(doi) == acl_id(work.url) else 0)
+            | (OWN_DOI if anthology and anthology == acl_id(work.url) else 0)
             | (WORKSHOP if is_workshop(work) else 0)
         )
-        add["flags"](flags)
         for author in work.authors:
-            surname = family_key(author)
+            surname = _surname_number(author.family)
             if surname:
-                add["names"](key_number("name", surname))
+                add["names"](surname)
         add["name_end"](len(self._columns["names"]))
-        for number in identity_numbers(work):
+        own = record_numbers(work)
+        for number in sorted(own):
+            add["own"](number)
+        add["own_end"](len(self._columns["own"]))
+        for number in sorted(identity_numbers(work) - own):
             add["ids"](number)
         add["id_end"](len(self._columns["ids"]))
         add["offset"](offset)
@@ -152,8 +163,18 @@ class KeyCollector:
         )
 
 
-def _venue(work: Work) -> str:
-    return title_key(work.venue or work.journal or work.booktitle)
+_number = lru_cache(maxsize=10_000)(key_number)
+
+
+@lru_cache(maxsize=100_000)
+def _surname_number(family_name: str) -> int:
+    surname = family_key(family_name)
+    return key_number("name", surname) if surname else 0
+
+
+@lru_cache(maxsize=20_000)
+def _venue_number(venue: str) -> int:
+    return key_number("venue", title_key(venue))
 
 
 def concatenate(tables: Sequence[KeyTable]) -> KeyTable:
@@ -162,7 +183,7 @@ def concatenate(tables: Sequence[KeyTable]) -> KeyTable:
         name: np.concatenate([getattr(table, name) for table in tables])
         for name in KeyTable.__struct_fields__
     }
-    for end, values in (("name_end", "names"), ("id_end", "ids")):
+    for end, values in (("name_end", "names"), ("own_end", "own"), ("id_end", "ids")):
         base = np.cumsum([0] + [len(getattr(table, values)) for table in tables[:-1]])
         parts = [getattr(table, end) + add for table, add in zip(tables, base, strict=True)]
         joined[end] = np.concatenate(parts)

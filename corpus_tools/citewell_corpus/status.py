@@ -11,12 +11,10 @@ import msgspec
 
 from citewell.corpus import Library, LibraryError, default_libraries_dir
 from citewell.corpus.errors import library_error, library_problem
-from citewell.corpus.layout import SourceUse, is_library
+from citewell.corpus.layout import CURRENT, ENTRIES, SOURCES, SourceUse, is_library
 from citewell.model import Problem
 from citewell_corpus import sources as source_list
 from citewell_corpus.lock import writer_lock
-
-_STATES = ("staging", "snapshots", "segments")
 
 
 class LibraryStatus(msgspec.Struct, kw_only=True):
@@ -76,7 +74,7 @@ def libraries(folder: Path | None) -> list[Path]:
     return sorted(
         path
         for path in place.iterdir()
-        if path.is_dir() and (is_library(path) or (path / "sources.json").is_file())
+        if path.is_dir() and (is_library(path) or (path / SOURCES).is_file())
     )
 
 
@@ -84,14 +82,13 @@ def remove_library(path: Path) -> None:
     """Delete a library. Raises `LibraryError` for a folder that is none, or is being written."""
     if not path.is_dir():
         raise library_error("library-missing", "There is no library in this folder.", path)
-    known = {"CURRENT", "sources.json", "lock", *_STATES}
-    strange = sorted(entry.name for entry in path.iterdir() if entry.name not in known)
-    if strange or not (is_library(path) or (path / "sources.json").is_file()):
+    strange = sorted(entry.name for entry in path.iterdir() if entry.name not in ENTRIES)
+    if strange or not (is_library(path) or (path / SOURCES).is_file()):
         message = f"The folder is not a library{f', it holds {strange[0]}' if strange else ''}."
         raise library_error("library-foreign", message, path)
     with writer_lock(path):
         # CURRENT first: from here on no reader takes the rest for a library.
-        (path / "CURRENT").unlink(missing_ok=True)
+        (path / CURRENT).unlink(missing_ok=True)
     shutil.rmtree(path)
 
 

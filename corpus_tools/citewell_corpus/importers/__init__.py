@@ -18,9 +18,9 @@ from citewell_corpus.importers.zotero import ZoteroImporter
 __all__ = ["IMPORTERS", "ImportReport", "Importer", "find_importer", "importer_named"]
 
 IMPORTERS: tuple[Importer, ...] = (
-    BibtexImporter(),
     AclXmlImporter(),
     RebiberImporter(),
+    BibtexImporter(),
     OpenAlexImporter(),
     ArxivImporter(),
     RecordsImporter(),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -42,7 +41,7 @@ class BibtexImporter(FileImporter):
                 continue
             report.bad_record(path, problem.line, problem.message)
         day = fields.retrieved(path)
-        place = f"bib:{path.stem}.{_short(path)}"
+        place = f"bib:{fields.place(path)}"
         seen: set[str] = set()
         line, at = 1, 0
         for entry in bib.entries:
@@ -64,9 +63,3 @@ class BibtexImporter(FileImporter):
                 continue
             report.records += 1
             yield work
-
-
-def _short(path: Path) -> str:
-    """Eight characters that tell apart files of one name."""
-    data = path.absolute().as_posix().encode("utf-8", "surrogatepass")
-    return hashlib.blake2b(data, digest_size=4).hexdigest()

@@ -69,7 +69,7 @@ def work_of_csl(item: dict[str, Any], path: Path, day: str) -> Work | str:
     container = fields.text(item.get("container-title"))
     url = fields.raw(item.get("URL"))
     doi = normalise_doi(fields.raw(item.get("DOI"))) or normalise_doi(url)
-    identifier = f"csl:{path.stem}:{identity or title[:80]}"
+    identifier = f"csl:{fields.place(path)}:{identity or title[:80]}"
     return Work(
         id=identifier,
         title=title,

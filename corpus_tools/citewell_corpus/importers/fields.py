@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import hashlib
 import re
 from collections.abc import Iterable
 from itertools import islice
@@ -20,12 +21,13 @@ MAX_AUTHORS = 5_000
 
 _YEAR = re.compile(r"(?<!\d)(1[5-9]\d\d|20\d\d)(?!\d)")
 _TAGS = re.compile(r"<[^<>]{1,200}>")
+_DASHES = re.compile(r"\s*(?:-{2,}|[–—‒−])\s*")
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
 
 
 def title(value: object) -> str:
     """A title without markup, at most 2,000 characters; empty for anything but a text."""
-    return plain_title(_CONTROL.sub("", value[:MAX_TITLE])) if isinstance(value, str) else ""
+    return plain_title(_printable(value[:MAX_TITLE])) if isinstance(value, str) else ""
 
 
 def text(value: object, limit: int = MAX_TEXT) -> str:
@@ -34,33 +36,33 @@ def text(value: object, limit: int = MAX_TEXT) -> str:
         value = f"{value:g}" if isinstance(value, float) else str(value)
     if not isinstance(value, str):
         return ""
-    value = _CONTROL.sub("", value[: limit * 2])
+    value = _printable(value[: limit * 2])
     if "{" in value or "\\" in value or "}" in value:
         value = tex_to_unicode(value)
-    return " ".join(value.split())[:limit]
+    return _squeezed(value)[:limit]
 
 
 def raw(value: object, limit: int = MAX_TEXT) -> str:
     """An identifier, key or address: trimmed, otherwise as it is."""
     if isinstance(value, int) and not isinstance(value, bool):
         value = str(value)
-    return _CONTROL.sub("", value[:limit]).strip() if isinstance(value, str) else ""
+    return _printable(value[:limit]).strip() if isinstance(value, str) else ""
 
 
 def pages(value: object) -> str:
     """Page range with a plain hyphen: "225--240" and "225–240" become "225-240"."""
     plain = text(value, 100)
-    return re.sub(r"\s*(?:-{2,}|[–—‒−])\s*", "-", plain)
+    return plain if plain.replace("-", "", 1).isalnum() else _DASHES.sub("-", plain)
 
 
 def abstract(value: object) -> str:
     """An abstract: tags taken out, blanks collapsed, cut at 20,000 characters."""
     if not isinstance(value, str):
         return ""
-    plain = _CONTROL.sub("", value[:MAX_ABSTRACT])
+    plain = _printable(value[:MAX_ABSTRACT])
     if "<" in plain:
         plain = _TAGS.sub(" ", plain)
-    return " ".join(plain.split())
+    return _squeezed(plain)
 
 
 def year(value: object) -> int | None:
@@ -86,6 +88,12 @@ def authors(names: Iterable[object]) -> tuple[Author, ...]:
     return tuple(islice((author for author in parsed if author.family), MAX_AUTHORS))
 
 
+def place(path: Path) -> str:
+    """A short name for a file that tells it apart from others of its name: "refs.3f2a9c1b"."""
+    data = path.absolute().as_posix().encode("utf-8", "surrogatepass")
+    return f"{path.stem}.{hashlib.blake2b(data, digest_size=4).hexdigest()}"
+
+
 def retrieved(path: Path) -> str:
     """Day on which the copy at `path` was obtained: its last change; empty when unknown."""
     try:
@@ -93,3 +101,14 @@ def retrieved(path: Path) -> str:
     except OSError:
         return ""
     return datetime.datetime.fromtimestamp(seconds, datetime.UTC).date().isoformat()
+
+
+def _printable(value: str) -> str:
+    """Without control characters; the check first, because hardly any text has one."""
+    return value if value.isprintable() else _CONTROL.sub("", value)
+
+
+def _squeezed(value: str) -> str:
+    if "  " in value or not value.isprintable():
+        return " ".join(value.split())
+    return value.strip()

@@ -24,6 +24,7 @@ _ZSTD = b"\x28\xb5\x2f\xfd"
 _GZIP = b"\x1f\x8b"
 _BOM = b"\xef\xbb\xbf"
 _CHUNK = 1 << 18
+_BITE = 1 << 10
 
 
 class _Counted(io.RawIOBase):
@@ -45,6 +46,41 @@ class _Counted(io.RawIOBase):
         return len(data)
 
 
+class _Zstandard(io.RawIOBase):
+    """Decompresses frame after frame; a file that ends inside a frame is an error.
+
+    The library's own reader takes such a file for a whole one. Small bites of input bound what a
+    hostile file can make of them.
+    """
+
+    def __init__(self, stream: BinaryIO) -> None:
+        self._stream = stream
+        self._decompressor = zstandard.ZstdDecompressor(max_window_size=1 << 27)
+        self._frame = self._decompressor.decompressobj()
+        self._begun = False
+        self._ready = b""
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: object, /) -> int:
+        view = memoryview(buffer)  # type: ignore[arg-type]
+        while not self._ready:
+            bite = self._frame.unused_data or self._stream.read(_BITE)
+            if not bite:
+                if self._begun and not self._frame.eof:
+                    raise EOFError("the last frame is not whole")
+                return 0
+            if self._frame.eof:
+                self._frame = self._decompressor.decompressobj()
+            self._begun = True
+            self._ready = self._frame.decompress(bite)
+        count = min(len(view), len(self._ready))
+        view[:count] = self._ready[:count]
+        self._ready = self._ready[count:]
+        return count
+
+
 @contextmanager
 def opened(path: Path, report: ImportReport | None = None) -> Iterator[BinaryIO]:
     """The file's content, decompressed. Raises `LibraryError` if it cannot be opened or is cut."""
@@ -54,10 +90,7 @@ def opened(path: Path, report: ImportReport | None = None) -> Iterator[BinaryIO]
             stream.seek(0)
             counted = io.BufferedReader(_Counted(stream, report), _CHUNK)
             if head.startswith(_ZSTD):
-                reader = zstandard.ZstdDecompressor(max_window_size=1 << 27).stream_reader(
-                    counted, read_across_frames=True
-                )
-                yield io.BufferedReader(reader, _CHUNK)
+                yield io.BufferedReader(_Zstandard(counted), _CHUNK)
             elif head.startswith(_GZIP):
                 yield gzip.GzipFile(fileobj=counted)  # type: ignore[misc]
             else:

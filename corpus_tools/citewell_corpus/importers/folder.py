@@ -51,6 +51,9 @@ class FileImporter:
             yield from self.read_file(path, report)
             return
         for file in self.files(path):
+            if not self.recognise_file(file):
+                report.skip("other files")
+                continue
             try:
                 yield from self.read_file(file, report)
             except LibraryError as error:

@@ -25,7 +25,7 @@ def records(path: Path, name: str, report: ImportReport) -> Iterator[tuple[int, 
             array = msgspec.json.decode(frame.get(name, msgspec.Raw(b"[]")), type=list[msgspec.Raw])
         else:
             array = msgspec.json.decode(data, type=list[msgspec.Raw])
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         message = f"The file is not valid JSON: {error}."
         raise library_error("source-unreadable", message, path) from None
     line, at = 1, 0

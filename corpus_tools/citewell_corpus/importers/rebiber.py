@@ -61,7 +61,7 @@ class RebiberImporter:
         for file in self.files(path) if path.is_dir() else [path]:
             try:
                 table = decoder.decode(files.whole(file, report))
-            except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
                 problem = library_error("source-unreadable", f"Not a JSON table: {error}.", file)
                 report.bad_file(problem.problem)
                 continue

@@ -13,7 +13,7 @@ from pathlib import Path
 import msgspec
 
 from citewell.model import Author, Provenance, Work
-from citewell.model.ids import arxiv_id, normalise_doi
+from citewell.model.ids import acl_id, arxiv_id, normalise_doi
 from citewell_corpus.importers import fields, files
 from citewell_corpus.importers.contract import ImportReport
 from citewell_corpus.importers.folder import FileImporter
@@ -58,7 +58,7 @@ class RecordsImporter(FileImporter):
             return False
         try:
             first = msgspec.json.decode(line)
-        except msgspec.DecodeError:
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             return False
         return {"id", "title"} <= first.keys() and bool(
             {"source", "kind", "bibkey", "venue"} & first.keys()
@@ -66,14 +66,14 @@ class RecordsImporter(FileImporter):
 
     def read_file(self, path: Path, report: ImportReport) -> Iterator[Work]:
         decoder = msgspec.json.Decoder(_Record)
-        day = fields.retrieved(path)
+        day, place = fields.retrieved(path), fields.place(path)
         for number, line in files.lines(path, report):
             try:
                 record = decoder.decode(line)
             except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
                 report.bad_record(path, number, f"The line is not a record: {error}.")
                 continue
-            work = _work(record, day, path.name)
+            work = _work(record, day, place)
             if isinstance(work, str):
                 report.bad_record(path, number, work)
                 continue
@@ -81,8 +81,8 @@ class RecordsImporter(FileImporter):
             yield work
 
 
-def _work(record: _Record, day: str, file: str) -> Work | str:
-    source = fields.raw(record.source or "", 100) or f"records:{file}"
+def _work(record: _Record, day: str, place: str) -> Work | str:
+    source = fields.raw(record.source or "", 100) or f"records:{place}"
     source_id = fields.raw(record.id, _MAX_ID)
     title = fields.title(record.title)
     if not source_id:
@@ -90,8 +90,11 @@ def _work(record: _Record, day: str, file: str) -> Work | str:
     if not title:
         return "The record has no title."
     identifier = source_id
-    if ":" not in source_id:
-        identifier = f"{_PREFIXES.get(source, source.partition(':')[0])}:{source_id}"
+    if acl_id(source_id) == source_id:
+        identifier = f"acl:{source_id}"
+    elif ":" not in source_id:
+        family = source.removeprefix("records:") if not record.source else source.partition(":")[0]
+        identifier = f"{_PREFIXES.get(source, family)}:{source_id}"
     doi, url = fields.raw(record.doi or ""), fields.raw(record.url or "")
     arxiv = arxiv_id(record.arxiv or "") or arxiv_id(doi) or arxiv_id(url)
     authors: tuple[Author, ...] = fields.authors(record.authors or ())

@@ -82,7 +82,7 @@ def _work(item: dict[str, Any], path: Path, day: str) -> Work | str:
     url = fields.raw(item.get("url"))
     doi = normalise_doi(fields.raw(item.get("DOI"))) or normalise_doi(extra)
     arxiv = arxiv_id(fields.raw(item.get("archiveID"))) or arxiv_id(url) or arxiv_id(extra)
-    identifier = f"zotero:{path.stem}:{identity or title[:80]}"
+    identifier = f"zotero:{fields.place(path)}:{identity or title[:80]}"
     return Work(
         id=identifier,
         title=title,

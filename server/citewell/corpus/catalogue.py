@@ -48,6 +48,8 @@ class _Reader:
         self._decoder = msgspec.msgpack.Decoder(Work)
 
     def decode(self, blob: bytes) -> Work:
+        if zstandard.frame_content_size(blob) > _MAX_WORK:
+            raise zstandard.ZstdError("a work is far too large")
         return self._decoder.decode(self._zstd.decompress(blob, max_output_size=_MAX_WORK))
 
 
@@ -162,16 +164,16 @@ class Catalogue:
             if self._closed:
                 raise library_error("library-missing", "The library was closed.", self.path)
             reader = self._idle.pop() if self._idle else None
-        if reader is None:
-            reader = _Reader(self._connect(), self._dictionary)
         try:
+            if reader is None:
+                reader = _Reader(self._connect(), self._dictionary)
             yield reader
         except (sqlite3.Error, zstandard.ZstdError, msgspec.DecodeError) as error:
             message = f"The catalogue is damaged: {error}."
             raise library_error("library-corrupt", message, self.path) from None
         finally:
             with self._lock:
-                if not self._closed:
+                if reader is not None and not self._closed:
                     self._idle.append(reader)
                     reader = None
             if reader is not None:

@@ -39,13 +39,23 @@ def arxiv_number(identifier: str) -> int | None:
 
 def title_number(title: str) -> int | None:
     """Number of a title by `title_key`; None for a title without letters or digits."""
-    normal = title_key(title)
-    return key_number("title", normal) if normal else None
+    return title_key_number(title_key(title)) or None
+
+
+def title_key_number(key: str) -> int:
+    """The same for a `title_key`; 0 for an empty one."""
+    return key_number("title", key) if key else 0
 
 
 def bibkey_number(key: str) -> int:
     """Number of a citation key that a source uses."""
     return key_number("key", key)
+
+
+def record_numbers(work: Work) -> set[int]:
+    """Numbers of the ids of the records in a work: what the sources themselves call them."""
+    ids = (work.id, *work.same_as)
+    return {id_number(identifier) for identifier in ids if not identifier.startswith("doi:")}
 
 
 def identity_numbers(work: Work) -> set[int]:

@@ -35,6 +35,10 @@ CATALOGUE = "catalogue.sqlite"
 YEARS = "year.npy"
 CITATIONS = "citations.npy"
 
+LOCK = "lock"
+ENTRIES = frozenset({CURRENT, SOURCES, LOCK, "snapshots", "segments", "staging"})
+"""All that the folder of a library holds."""
+
 _MAX_RECORD = 64 << 20
 _SNAPSHOT = re.compile(r"\d{6,}-[0-9a-f]{16}")
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
@@ -159,7 +163,7 @@ def current_snapshot(library: Path) -> str:
         data = _read_bounded(library / CURRENT, 256)
     except FileNotFoundError:
         names = {entry.name for entry in library.iterdir()}
-        if names <= {SOURCES, "snapshots", "segments", "staging", "lock"}:
+        if names <= ENTRIES:
             raise library_error(
                 "library-missing", "The library in this folder is not built yet.", library
             ) from None

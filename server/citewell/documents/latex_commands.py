@@ -219,6 +219,8 @@ INCLUDES = {
 }
 """Commands that read another file, with the number of groups that make up its name."""
 
+PACKAGES = ("usepackage", "RequirePackage", "documentclass", "LoadClass")
+
 BIBLIOGRAPHIES = words(
     """
     bibliography nobibliography addbibresource addglobalbib addsectionbib putbib

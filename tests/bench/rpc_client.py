@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import os
 import queue
 import subprocess
 import threading
@@ -33,7 +34,7 @@ class RpcClient:
             list(command),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
+            stderr=None if "RPC_DEBUG" in os.environ else subprocess.DEVNULL,
             cwd=cwd,
             env=env,
         )

@@ -34,6 +34,7 @@ THREADS: dict[protocol.Lane, int] = {"quick": 1, "fast": 3, "full": 2}
 RETRY_OPEN_SECONDS = 5.0
 """An engine that could not start is tried again by a request, but not by each one."""
 
+WARM_UP_SECONDS = 20.0
 STAMP_SECONDS = 1.0
 """How often, at most, the library is looked at for a new snapshot."""
 
@@ -106,12 +107,10 @@ class Worker:
             logger.exception("The engine cannot start")
             opened.set_exception(error)
             return
+        _warm_up(engine)
         # An engine that this one replaces is not closed: requests may still be in it.
         opened.set_result(engine)
         self._engine = opened
-        # The first search of a process maps the indexes and fills caches: done before a user waits.
-        with contextlib.suppress(Exception):
-            engine.find(Query(text="warm up the index"), 1, cancel=Cancel(30.0))
 
     def _refresh(self) -> None:
         """Open the engine anew if it failed a while ago, or if the library has changed since."""
@@ -191,6 +190,20 @@ class Worker:
         with self._write_lock, contextlib.suppress(BrokenPipeError, OSError, ValueError):
             self._sink.write(frame)
             self._sink.flush()
+
+
+def _warm_up(engine: Engine) -> None:
+    """Search until no retriever is late.
+
+    The first search of a process imports libraries and maps the indexes. A user's request would
+    lose the retrievers that take longer for it than a search may take.
+    """
+    limit = time.monotonic() + WARM_UP_SECONDS
+    with contextlib.suppress(Exception):
+        while time.monotonic() < limit:
+            found = engine.find(Query(text="warm up the index"), 1)
+            if not any(problem.code == "retriever-late" for problem in found.dropped):
+                return
 
 
 def _internal(error: Exception) -> Problem:

@@ -85,8 +85,7 @@ def _braces(text: str, placeholder: Placeholder, key: str) -> TextEdit | None:
         return None
     if placeholder.closed and (after is None or text[after] not in "},"):
         return None
-    lead = " " if text[before] == "," and words.start == before + 1 and ", " in text else ""
-    return TextEdit(words, f"{lead}{key}" if placeholder.closed else f"{lead}{key}}}")
+    return TextEdit(words, key if placeholder.closed else f"{key}}}")
 
 
 def _markdown(text: str, placeholder: Placeholder, key: str) -> TextEdit:

@@ -1,0 +1,31 @@
+"""The language server: translates the protocol to and from plain data, nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+__all__ = ["serve"]
+
+
+def serve(
+    *,
+    host: str = "",
+    port: int = 0,
+    overrides: Mapping[str, Any] | None = None,
+    user_file: Path | None = None,
+) -> None:
+    """Serve one editor over stdin and stdout, or over TCP when a host is named; returns at its end.
+
+    `overrides` and `user_file` are those of `citewell.options.load`. Port 0 takes a free port; the
+    log names it.
+    """
+    from citewell.lsp.server import create_server
+    from citewell.lsp.transport import serve_stdio, serve_tcp
+
+    server = create_server(overrides, user_file)
+    if host:
+        serve_tcp(server, host, port)
+    else:
+        serve_stdio(server)

@@ -10,6 +10,7 @@ from lsprotocol import types
 class ClientFlags:
     """The capabilities that change what the server sends."""
 
+    apply_edit: bool = False
     document_changes: bool = False
     """Versioned edits and file creation in one workspace edit."""
     create_files: bool = False
@@ -37,6 +38,7 @@ class ClientFlags:
         watched = workspace.did_change_watched_files
         configuration = workspace.did_change_configuration
         return cls(
+            apply_edit=bool(workspace.apply_edit),
             document_changes=bool(edit.document_changes),
             create_files=bool(edit.document_changes)
             and types.ResourceOperationKind.Create in operations,

@@ -92,6 +92,12 @@ class LineIndex:
         head = self._lines[line][: offset - self._starts[line]]
         return types.Position(line=line, character=units(head, self._encoding))
 
+    def line_end(self, line: int) -> int:
+        """The offset at which a line's text ends, before its line end."""
+        if line >= len(self._lines):
+            return self._starts[-1]
+        return self._starts[line] + len(self._lines[line].rstrip("\r\n"))
+
     def range(self, span: Span) -> types.Range:
         return types.Range(start=self.position(span.start), end=self.position(span.end))
 
@@ -191,8 +197,12 @@ class DocumentStore(Workspace):
         version: int | None = None,
         language_id: str | None = None,
     ) -> OpenDocument:
-        encoding = getattr(self.position_encoding, "value", self.position_encoding) or "utf-16"
-        return OpenDocument(doc_uri, source or "", version, language_id, encoding)
+        return OpenDocument(doc_uri, source or "", version, language_id, self.encoding)
+
+    @property
+    def encoding(self) -> str:
+        """The negotiated position encoding: "utf-8", "utf-16" or "utf-32"."""
+        return getattr(self.position_encoding, "value", self.position_encoding) or "utf-16"
 
     def open_document(self, uri: str) -> OpenDocument | None:
         """The document if the editor has it open, else None (never a read from disk)."""

@@ -1,0 +1,117 @@
+"""What a completion list holds, and how its edit is placed; shared by papers and keys.
+
+The form is the one that every editor's filter and every editor's way of applying an item agree on:
+all items replace the same range, which starts on the cursor's line; the new text has no white
+space (one editor cuts it there); nothing but that range changes.
+"""
+
+from __future__ import annotations
+
+import re
+
+import msgspec
+
+from citewell.model import Evidence, Problem, Work
+from citewell.model.bib import BibEntry, TextEdit
+from citewell.model.document import Document, Span
+
+_SPACE = re.compile(r"\s")
+
+
+class Candidate(msgspec.Struct, frozen=True):
+    """One thing to cite: a new paper (`work`) or an entry of the project's own (`entry`)."""
+
+    key: str
+    text: str
+    """What replaces the list's range."""
+    title: str
+    year: int | None = None
+    venue: str = ""
+    authors: str = ""
+    work: Work | None = None
+    """Set when accepting must add an entry to a .bib."""
+    entry: BibEntry | None = None
+    bib: str = ""
+    """Path of the .bib that holds `entry`."""
+    evidence: tuple[Evidence, ...] = ()
+
+
+class Completion(msgspec.Struct, frozen=True):
+    """A list of candidates, best first, for one place in a document."""
+
+    span: Span
+    """What is replaced. Begins at the same place in each list for this placeholder or key."""
+    typed: str
+    """The document's text from the span's start to the cursor."""
+    tail: str
+    """The document's text from the cursor to the span's end: an editor that replaces up to the
+    cursor only leaves it behind."""
+    candidates: tuple[Candidate, ...] = ()
+    problems: tuple[Problem, ...] = ()
+
+
+class Place(msgspec.Struct, frozen=True):
+    """Where the text of the candidates goes."""
+
+    span: Span
+    typed: str
+    tail: str
+    after: str
+    """What each candidate's text ends with: what stands between the edit and the cursor."""
+
+
+def place_for(document: Document, cursor: int, edit: TextEdit) -> Place | None:
+    """The range for an edit at a cursor; None where no editor could apply it in one piece."""
+    text = document.text
+    start, end = edit.span.start, max(edit.span.end, cursor)
+    if not start <= cursor or _breaks_line(text, start, end):
+        return None
+    after = text[edit.span.end : cursor]
+    if _SPACE.search(edit.text) or _SPACE.search(after):
+        return None
+    return Place(Span(start, end), text[start:cursor], text[cursor:end], after)
+
+
+def family_names(names: tuple[str, ...]) -> str:
+    """ "Vaswani", "Kipf and Welling", "Devlin et al."."""
+    if len(names) <= 1:
+        return "".join(names)
+    return f"{names[0]} and {names[1]}" if len(names) == 2 else f"{names[0]} et al."
+
+
+def work_candidate(
+    work: Work, key: str, text: str, evidence: tuple[Evidence, ...] = ()
+) -> Candidate:
+    """A candidate for a paper that is in no .bib of the project yet."""
+    return Candidate(
+        key=key,
+        text=text,
+        title=work.title,
+        year=work.year,
+        venue=work.venue or work.booktitle or work.journal or work.publisher,
+        authors=family_names(tuple(a.family or a.given for a in work.authors)),
+        work=work,
+        evidence=evidence,
+    )
+
+
+def entry_candidate(
+    entry: BibEntry, bib: str, text: str, evidence: tuple[Evidence, ...] = ()
+) -> Candidate:
+    """A candidate for an entry that stands in a .bib of the project."""
+    venue = entry.get("booktitle") or entry.get("journaltitle") or entry.get("journal")
+    return Candidate(
+        key=entry.key,
+        text=text,
+        title=entry.get("title"),
+        year=entry.body.year,
+        venue=venue or entry.get("publisher"),
+        authors=family_names(tuple(a.family or a.given for a in entry.body.authors)),
+        entry=entry,
+        bib=bib,
+        evidence=evidence,
+    )
+
+
+def _breaks_line(text: str, start: int, end: int) -> bool:
+    return "\n" in text[start:end] or "\r" in text[start:end]

@@ -1,0 +1,93 @@
+"""What inserting a paper changes: its entry in the right .bib, and the declaration of that file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import msgspec
+
+from citewell.documents import Project
+from citewell.documents.bib_edit import insert_entry, new_bib_text
+from citewell.documents.bib_match import find_work
+from citewell.documents.textfile import newline_of
+from citewell.model import Problem, Work
+from citewell.model.bib import BibEntry, FileEdit, TextEdit
+from citewell.model.document import Span
+from citewell.options import Options
+
+
+class InsertPlan(msgspec.Struct, frozen=True):
+    """The edits that make a paper citable, none when it is so already."""
+
+    edits: tuple[FileEdit, ...] = ()
+    """The bibliography first, then its declaration."""
+    key: str = ""
+    """Cites the paper once the edits are made; empty when no place takes the entry."""
+    problems: tuple[Problem, ...] = ()
+    texts: Mapping[str, str] = msgspec.field(default_factory=dict)
+    """By path: the text to which the edits of that file refer."""
+
+
+def plan_insert(
+    project: Project,
+    work: Work,
+    options: Options,
+    *,
+    for_path: Path | None = None,
+    key: str = "",
+) -> InsertPlan:
+    """Plan the entry of `work` for a citation in the file `for_path`.
+
+    A work that any .bib of the project holds keeps its key and changes nothing. `key` is taken over
+    unless another entry has it.
+    """
+    known = entry_of(project, work)
+    if known is not None:
+        return InsertPlan(key=known[1].key)
+    target = project.target_bib(for_path)
+    if not project.may_write(target):
+        return InsertPlan(problems=(_no_place(target),))
+    bib = project.bib_at(target)
+    if isinstance(bib, Problem):
+        return InsertPlan(problems=(bib,))
+    taken = taken_keys(project)
+    if bib is not None:
+        edit, key = insert_entry(bib, work, key or None, options.bib, taken)
+        edits = [edit] if edit is not None else []
+        texts = {str(target): bib.text}
+    else:
+        newline = newline_of(project.root_document.text)
+        text, key = new_bib_text(work, key or None, options.bib, taken, newline)
+        edits = [FileEdit(str(target), (TextEdit(Span(0, 0), text),), create=True)]
+        texts = {str(target): ""}
+    declaration = project.declaration_edit(target)
+    if declaration is not None:
+        edits.append(declaration)
+        texts[declaration.path] = project.documents[Path(declaration.path)].text
+    return InsertPlan(tuple(edits), key, (), texts)
+
+
+def entry_of(project: Project, work: Work) -> tuple[str, BibEntry] | None:
+    """The entry of the project that describes a work, with its .bib."""
+    for path, bib in project.bibs.items():
+        entry = find_work(bib, work)
+        if entry is not None and entry.key:
+            return str(path), entry
+    return None
+
+
+def taken_keys(project: Project) -> frozenset[str]:
+    """Every key of the project, as it is and in lower case: BibTeX does not part them by case."""
+    keys = [key for bib in project.bibs.values() for key in bib.by_key]
+    keys += [use.key for document in project.documents.values() for use in document.bibitems]
+    return frozenset(keys) | frozenset(key.lower() for key in keys)
+
+
+def _no_place(target: Path) -> Problem:
+    return Problem(
+        "bib-not-writable",
+        f"{target.name} cannot take the entry: it is outside of the workspace, or write-protected.",
+        "Name another file in the setting `bib.target`, or open the folder that holds it.",
+        str(target),
+    )

@@ -1,0 +1,58 @@
+"""What stands at a place in a document: a placeholder, or a key of a citation."""
+
+from __future__ import annotations
+
+from citewell.features.citation import until
+from citewell.model.document import Citation, Document, KeyUse, Placeholder, PlaceholderKind
+
+
+def placeholder_at(document: Document, cursor: int) -> Placeholder | None:
+    """The placeholder in which, or at whose end, the cursor stands, as far as it is typed."""
+    for placeholder in document.placeholders:
+        if placeholder.span.start < cursor <= placeholder.span.end:
+            return until(document, placeholder, cursor)
+        if placeholder.span.start >= cursor:
+            break
+    return None
+
+
+def key_at(document: Document, cursor: int) -> tuple[Citation, KeyUse] | None:
+    """The key that the cursor touches, with its citation."""
+    for citation in document.citations:
+        if citation.span.start <= cursor <= citation.span.end:
+            for use in citation.keys:
+                if use.span.start <= cursor <= use.span.end:
+                    return citation, use
+    return None
+
+
+def wanted_at(document: Document, cursor: int) -> Placeholder | None:
+    """What the author wants to cite at the cursor: a placeholder, or a key being typed.
+
+    A key is given as the placeholder that it would be if it were free text, with what stands
+    before the cursor as its words.
+    """
+    placeholder = placeholder_at(document, cursor)
+    if placeholder is not None:
+        return placeholder
+    found = key_at(document, cursor)
+    if found is None:
+        return None
+    citation, use = found
+    return Placeholder(
+        kind=PlaceholderKind.FREE_TEXT,
+        span=citation.span,
+        query=document.text[use.span.start : cursor],
+        query_span=use.span,
+        command=citation.command,
+        other_keys=tuple(other.key for other in citation.keys if other != use),
+    )
+
+
+def is_key_like(placeholder: Placeholder) -> bool:
+    """True when the words may be the beginning of a key: one word, in braces or behind an @."""
+    return (
+        placeholder.kind is not PlaceholderKind.MARKER
+        and placeholder.kind is not PlaceholderKind.QUERY
+        and " " not in placeholder.query
+    )

@@ -1,0 +1,125 @@
+"""From a place in a document to papers and entries: the features, fed from session and engine."""
+
+from __future__ import annotations
+
+import asyncio
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from attrs import frozen
+
+from citewell.model import Problem, Query, SearchResult, Work
+from citewell.model.bib import FileEdit
+from citewell.model.document import Placeholder
+
+if TYPE_CHECKING:
+    from citewell.features.completion import Candidate, Completion
+    from citewell.features.insert import InsertPlan
+    from citewell.lsp.session import Session, Shown, Snapshot
+
+RETRIES = 5
+"""How often an insertion is planned again because a document changed meanwhile."""
+
+
+@frozen(eq=False)
+class Insertion:
+    """What inserting a paper changes, and the texts to which the edits refer."""
+
+    edits: tuple[FileEdit, ...]
+    texts: dict[Path, str]
+    key: str
+    problems: tuple[Problem, ...]
+    snapshot: Snapshot
+
+
+async def complete(session: Session, snapshot: Snapshot, cursor: int) -> Completion | None:
+    """The completion list at a cursor; None where nothing is to be cited.
+
+    The author's own entries are looked up on the reader thread, the papers in the worker; when the
+    client cancels, both are given up.
+    """
+    from citewell.features.complete import complete as make_list
+    from citewell.features.complete import own_entries, search_words, wanted
+
+    options, paper = snapshot.options, snapshot.paper
+    command = options.documents.default_command
+    at = wanted(snapshot.document, cursor, command)
+    if at is None:
+        return None
+    limit = options.completion.key_limit if at.key_like else options.completion.limit
+    own, more = await session.read(lambda: own_entries(at, paper.index, limit))
+    result = SearchResult()
+    if at.asks_library(len(own)):
+        query = await make_query(session, snapshot, at.placeholder, search_words(at.placeholder))
+        result = await session.engine.find_async(query, options.completion.limit)
+    return await session.read(
+        lambda: make_list(
+            at,
+            own=own,
+            hits=result.hits,
+            more=more,
+            find_work=paper.find_work,
+            new_key=paper.new_key,
+            limit=limit if own or not at.key_like else options.completion.limit,
+            default_command=command,
+            problems=result.problems if result.hits else (*result.problems, *result.dropped),
+        )
+    )
+
+
+async def make_query(
+    session: Session, snapshot: Snapshot, placeholder: Placeholder, words: str | None = None
+) -> Query:
+    """What a placeholder asks, with all that the paper says around it."""
+    import msgspec
+
+    from citewell.documents import query_for
+
+    def build() -> Query:
+        query = query_for(snapshot.document, placeholder, paper=snapshot.paper.citing)
+        return query if words is None else msgspec.structs.replace(query, text=words)
+
+    return await session.read(build)
+
+
+async def entry_text(session: Session, shown: Shown, candidate: Candidate) -> str:
+    """The entry that accepting a candidate would write."""
+    work = candidate.work
+    if work is None:
+        return ""
+    return await session.read(lambda: shown.snapshot.paper.entry_text(work, candidate.key))
+
+
+async def find_work(session: Session, work_id: str) -> Work | None:
+    """A paper by its id: from a list that was shown, else from the library."""
+    work = session.shown_work(work_id)
+    if work is not None:
+        return work
+    found = await asyncio.to_thread(session.engine.works, [work_id])
+    return found[0] if found else None
+
+
+async def plan_insertion(session: Session, uri: str, work: Work, key: str) -> Insertion | None:
+    """The edits that add a paper to the bibliography of an open document, for its present text.
+
+    None when the document is no longer open, or changes faster than can be planned.
+    """
+    for _ in range(RETRIES):
+        snapshot = await session.fresh_snapshot(uri)
+        if snapshot is None:
+            return None
+        plan = await session.read(partial(_plan, snapshot, work, key))
+        texts = {Path(path): text for path, text in plan.texts.items()}
+        texts[snapshot.path] = snapshot.document.text
+        if session.is_current(snapshot, texts):
+            return Insertion(plan.edits, texts, plan.key, plan.problems, snapshot)
+    return None
+
+
+def _plan(snapshot: Snapshot, work: Work, key: str) -> InsertPlan:
+    from citewell.features.insert import plan_insert
+
+    return plan_insert(
+        snapshot.paper.project, work, snapshot.options, for_path=snapshot.path, key=key
+    )

@@ -1,0 +1,238 @@
+"""workspace/executeCommand: insert an entry, tell the engine's state.
+
+`citewell.insert` is what a completion item runs once its text is in the document. It writes through
+the editor, so that one undo takes it back and unsaved buffers are respected.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+from lsprotocol import types
+from pygls.uris import from_fs_path
+
+from citewell.lsp import citing
+from citewell.lsp.edits import TextOf, workspace_edit
+from citewell.lsp.text import LineIndex
+from citewell.model import CitewellError, Problem
+from citewell.model.bib import FileEdit
+
+if TYPE_CHECKING:
+    from citewell.lsp.server import Server
+    from citewell.lsp.session import Snapshot
+
+logger = logging.getLogger(__name__)
+
+INSERT = "citewell.insert"
+STATUS = "citewell.status"
+APPLY_SECONDS = 60.0
+"""An editor may ask its author before it applies an edit."""
+
+
+class InsertArguments(msgspec.Struct, frozen=True):
+    """What a completion item gives to the command."""
+
+    uri: str
+    work: str = ""
+    """Id of the paper whose entry is wanted; empty when only the text is to be tidied."""
+    key: str = ""
+    line: int = 0
+    text: str = ""
+    """What the item wrote into the document, on that line."""
+    tail: str = ""
+    """What the item was to replace behind the cursor."""
+    rest: int = 0
+    """How many characters of the line stand behind what was to be replaced."""
+
+
+def register(server: Server) -> None:
+    """Offer the commands."""
+
+    @server.command(INSERT)
+    async def insert(arguments: Any) -> dict[str, Any]:
+        try:
+            wanted = msgspec.convert(arguments, InsertArguments)
+        except msgspec.ValidationError as error:
+            problem = Problem("command-arguments", f"`{INSERT}` was called wrongly: {error}.")
+            server.session.tell([problem], again=True)
+            return {"applied": False}
+        # A cancelled command must not leave a citation without its entry.
+        return await asyncio.shield(_insert(server, wanted))
+
+    @server.command(STATUS)
+    async def status() -> dict[str, Any]:
+        await server.session.configured()
+        state = await asyncio.to_thread(server.session.engine.status)
+        found = msgspec.to_builtins(state)
+        found["problems"] = [
+            {"code": p.code, "message": p.message, "cure": p.cure} for p in state.problems
+        ]
+        return {"library": "", "works": 0, **found}
+
+
+async def _insert(server: Server, wanted: InsertArguments) -> dict[str, Any]:
+    async with server.session.edits:
+        try:
+            return await _insert_now(server, wanted)
+        except CitewellError as error:
+            server.session.tell([error.problem], again=True)
+        except Exception as error:
+            logger.exception("Inserting failed")
+            message = f"The entry for `{wanted.key}` could not be added: {error}."
+            cure = "Run the completion again at the key, or add the entry by hand."
+            server.session.tell([Problem("insert-failed", message, cure)], again=True)
+    return {"applied": False}
+
+
+async def _insert_now(server: Server, wanted: InsertArguments) -> dict[str, Any]:
+    session = server.session
+    if wanted.work:
+        work = await citing.find_work(session, wanted.work)
+        if work is None:
+            raise CitewellError(_unknown(wanted))
+        plan = await citing.plan_insertion(session, wanted.uri, work, wanted.key)
+        if plan is None:
+            raise CitewellError(_not_open(wanted))
+        session.tell(plan.problems, again=True)
+        snapshot, texts, key, edits = plan.snapshot, plan.texts, plan.key, list(plan.edits)
+    else:
+        found = await session.snapshot(wanted.uri)
+        if found is None:
+            raise CitewellError(_not_open(wanted))
+        snapshot, key, edits = found, wanted.key, []
+        texts = {snapshot.path: snapshot.document.text}
+    if not key:
+        return {"applied": False}
+    tidy = _tidy(snapshot, wanted, key)
+    if tidy is not None:
+        edits = _merged(edits, tidy)
+    if not edits:
+        return {"applied": True, "key": key}
+    return {"applied": await apply_edits(server, edits, texts, f"Cite {key}"), "key": key}
+
+
+def _not_open(wanted: InsertArguments) -> Problem:
+    return Problem(
+        "document-not-open",
+        f"The entry for `{wanted.key}` was not added: its document is closed or keeps changing.",
+        "Complete the citation again.",
+    )
+
+
+def _unknown(wanted: InsertArguments) -> Problem:
+    return Problem(
+        "work-unknown",
+        f"The entry for `{wanted.key}` was not added: the library no longer has its paper.",
+        "Complete the citation again.",
+    )
+
+
+def _tidy(snapshot: Snapshot, wanted: InsertArguments, key: str) -> FileEdit | None:
+    """Take away the tail that an editor left behind, and write the key that the entry really got.
+
+    Only where the line is exactly what the item made of it: else the author went on typing.
+    """
+    from citewell.model.bib import TextEdit
+    from citewell.model.document import Span
+
+    text = snapshot.document.text
+    start = snapshot.index.offset(types.Position(line=wanted.line, character=0))
+    end = snapshot.index.offset(types.Position(line=wanted.line, character=2**31 - 1))
+    written = text[start : max(start, end - wanted.rest)]
+    tail = wanted.tail if wanted.tail and written.endswith(wanted.text + wanted.tail) else ""
+    if not written.endswith(wanted.text + tail):
+        return None
+    at = start + len(written) - len(wanted.text + tail)
+    changes: list[TextEdit] = []
+    if key != wanted.key and wanted.key in wanted.text:
+        place = at + wanted.text.index(wanted.key)
+        changes.append(TextEdit(Span(place, place + len(wanted.key)), key))
+    if tail:
+        place = at + len(wanted.text)
+        changes.append(TextEdit(Span(place, place + len(tail)), ""))
+    return FileEdit(str(snapshot.path), tuple(changes)) if changes else None
+
+
+def _merged(edits: Sequence[FileEdit], more: FileEdit) -> list[FileEdit]:
+    """All edits, with those of one file in one piece."""
+    merged: list[FileEdit] = []
+    taken = False
+    for edit in edits:
+        if Path(edit.path) == Path(more.path):
+            both = tuple(sorted((*edit.edits, *more.edits), key=lambda change: change.span))
+            merged.append(FileEdit(edit.path, both, edit.create))
+            taken = True
+        else:
+            merged.append(edit)
+    return merged if taken else [*merged, more]
+
+
+async def apply_edits(
+    server: Server, edits: Sequence[FileEdit], texts: Mapping[Path, str], label: str
+) -> bool:
+    """Have the editor make edits of `texts`; tell the author, with a cure, when it does not."""
+    if not server.flags.apply_edit:
+        return _write(server, edits)
+    if not server.flags.create_files:
+        for edit in edits:
+            if edit.create:
+                Path(edit.path).touch()
+
+    def text_of(path: Path) -> TextOf:
+        document = server.session.open_document(path)
+        if document is not None:
+            return TextOf(document.uri, document.index, document.version)
+        encoding = server.session.encoding
+        return TextOf(from_fs_path(str(path)) or "", LineIndex.of(texts[path], encoding), None)
+
+    change = workspace_edit(edits, text_of, server.flags, label)
+    request = server.workspace_apply_edit_async(
+        types.ApplyWorkspaceEditParams(edit=change, label=label)
+    )
+    try:
+        result = await asyncio.wait_for(asyncio.shield(request), APPLY_SECONDS)
+        reason = "" if result.applied else (result.failure_reason or "it gave no reason")
+    except Exception as error:
+        reason = str(error) or type(error).__name__
+    if reason:
+        names = ", ".join(dict.fromkeys(Path(e.path).name for e in edits))
+        message = f"The editor did not make the change of {names} ({reason})."
+        cure = "Nothing was written. Save or revert the file, then complete the key again."
+        server.session.tell([Problem("edit-refused", message, cure)], again=True)
+        return False
+    _assume(server, edits, texts)
+    return True
+
+
+def _assume(server: Server, edits: Sequence[FileEdit], texts: Mapping[Path, str]) -> None:
+    from citewell.documents import apply_edits as applied_to
+
+    for edit in edits:
+        path = Path(edit.path)
+        if server.session.open_document(path) is None:
+            server.session.assume(path, applied_to(texts[path], edit.edits))
+
+
+def _write(server: Server, edits: Sequence[FileEdit]) -> bool:
+    """For an editor that takes no edits: write the files that it does not show."""
+    from citewell.documents.textfile import apply_file_edit
+
+    done = True
+    for edit in edits:
+        if server.session.open_document(Path(edit.path)) is not None:
+            name = Path(edit.path).name
+            problem = Problem(
+                "edit-unsupported",
+                f"This editor takes no edits from a server, so that {name} was not changed.",
+                "Save it, close it and complete the key again.",
+            )
+            server.session.tell([problem], again=True)
+            done = False
+        else:
+            apply_file_edit(edit)
+    return done

@@ -1,0 +1,152 @@
+"""textDocument/completion and completionItem/resolve: papers for placeholders, keys for citations.
+
+The shape of the items is the one that the filters of all editors let through: `filterText` is the
+typed text itself, the list is incomplete (so that it is asked for again at the next letter), the
+order is in `sortText`.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from lsprotocol import types
+
+from citewell.lsp import citing
+from citewell.lsp.session import Shown
+
+if TYPE_CHECKING:
+    from citewell.features.completion import Candidate, Completion
+    from citewell.lsp.server import Server
+    from citewell.lsp.session import Snapshot
+    from citewell.lsp.text import OpenDocument
+
+TRIGGERS = ("<", ">", "{", "}", ",", "@", "[", "]", "?", " ")
+WINDOW = 700
+"""Characters before the cursor in which a citation or placeholder must have begun."""
+
+_PARAGRAPH = re.compile(r"\n[ \t]*\r?\n")
+
+
+def register(server: Server) -> None:
+    """Offer completion and its resolution."""
+
+    @server.feature(
+        types.TEXT_DOCUMENT_COMPLETION,
+        types.CompletionOptions(trigger_characters=list(TRIGGERS), resolve_provider=True),
+    )
+    async def completion(params: types.CompletionParams) -> types.CompletionList | None:
+        document = server.documents.open_document(params.text_document.uri)
+        if document is None or not may_complete(document, params.position):
+            return None
+        return await _complete(server, document, params.position)
+
+    @server.feature(types.COMPLETION_ITEM_RESOLVE)
+    async def resolve(item: types.CompletionItem) -> types.CompletionItem:
+        return await _resolve(server, item)
+
+
+def may_complete(document: OpenDocument, position: types.Position) -> bool:
+    """False, at the cost of a glance, where no citation or placeholder can stand.
+
+    The space is a trigger character, so that this is asked at every word of prose.
+    """
+    head = document.before(position, WINDOW)
+    breaks = list(_PARAGRAPH.finditer(head))
+    paragraph = head[breaks[-1].end() :] if breaks else head
+    return any(mark in paragraph for mark in ("\\", "@", "[", "("))
+
+
+async def _complete(
+    server: Server, document: OpenDocument, position: types.Position
+) -> types.CompletionList | None:
+    session = server.session
+    snapshot = await session.snapshot(document.uri)
+    if snapshot is None:
+        return None
+    cursor = snapshot.index.offset(position)
+    found = await citing.complete(session, snapshot, cursor)
+    if found is None:
+        return None
+    session.tell(found.problems)
+    number = session.remember(snapshot, found)
+    items = [
+        _item(server, Shown(snapshot, found), rank, number) for rank in range(len(found.candidates))
+    ]
+    return types.CompletionList(is_incomplete=True, items=items)
+
+
+def _item(server: Server, shown: Shown, rank: int, number: int) -> types.CompletionItem:
+    from citewell.features.card import year_and_venue
+
+    snapshot, found = shown.snapshot, shown.completion
+    candidate = found.candidates[rank]
+    details = None
+    if server.flags.label_details:
+        where = year_and_venue(candidate.year, candidate.venue)
+        details = types.CompletionItemLabelDetails(
+            detail=f" {candidate.authors}" if candidate.authors else None,
+            description=where or None,
+        )
+    return types.CompletionItem(
+        label=candidate.key,
+        label_details=details,
+        kind=types.CompletionItemKind.Reference
+        if candidate.work is None
+        else types.CompletionItemKind.File,
+        detail=candidate.title,
+        sort_text=f"{rank:05d}",
+        filter_text=found.typed,
+        text_edit=types.TextEdit(range=snapshot.index.range(found.span), new_text=candidate.text),
+        insert_text_format=types.InsertTextFormat.PlainText,
+        commit_characters=[],
+        command=_command(snapshot, found, candidate),
+        data={"list": number, "rank": rank},
+    )
+
+
+def _command(snapshot: Snapshot, found: Completion, candidate: Candidate) -> types.Command | None:
+    """What must happen after the text is in: the entry, and a tail that the editor left behind."""
+    if candidate.work is None and not found.tail:
+        return None
+    start = snapshot.index.position(found.span.start)
+    end = snapshot.index.line_end(start.line)
+    arguments: dict[str, Any] = {
+        "uri": snapshot.uri,
+        "work": candidate.work.id if candidate.work is not None else "",
+        "key": candidate.key,
+        "line": start.line,
+        "text": candidate.text,
+        "tail": found.tail,
+        "rest": end - found.span.end,
+    }
+    return types.Command(
+        title="Add to bibliography", command="citewell.insert", arguments=[arguments]
+    )
+
+
+async def _resolve(server: Server, item: types.CompletionItem) -> types.CompletionItem:
+    from citewell.features.card import entry_card, work_card
+
+    data = item.data if isinstance(item.data, dict) else {}
+    found = server.session.recall(data.get("list"))
+    rank = data.get("rank")
+    if (
+        found is None
+        or not isinstance(rank, int)
+        or not 0 <= rank < len(found.completion.candidates)
+    ):
+        return item
+    candidate = found.completion.candidates[rank]
+    if candidate.work is not None:
+        entry = await citing.entry_text(server.session, found, candidate)
+        card = work_card(candidate.work, evidence=candidate.evidence, entry=entry)
+    elif candidate.entry is not None:
+        card = entry_card(candidate.entry, candidate.bib)
+    else:
+        return item
+    markdown = server.flags.markdown_documentation
+    item.documentation = types.MarkupContent(
+        kind=types.MarkupKind.Markdown if markdown else types.MarkupKind.PlainText, value=card
+    )
+    return item

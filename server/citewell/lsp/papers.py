@@ -1,0 +1,194 @@
+"""The papers being written, as the reader thread holds them: read again only where they changed."""
+
+from __future__ import annotations
+
+from collections import Counter, OrderedDict
+from collections.abc import Mapping
+from functools import cached_property
+from pathlib import Path
+
+from attrs import frozen
+
+from citewell.documents import FileCache, Project
+from citewell.documents.bib_style import BibStyle, detect_style
+from citewell.documents.entry import entry_text
+from citewell.documents.key_index import KeyIndex
+from citewell.documents.keys import make_key
+from citewell.features.insert import entry_of, taken_keys
+from citewell.lsp.stamp import stamp_of
+from citewell.model import CitingPaper, Work
+from citewell.model.bib import BibEntry, BibFile
+from citewell.model.document import Document
+from citewell.options import Options
+
+MAX_PAPERS = 32
+
+
+@frozen(eq=False)
+class Reading:
+    """One document to be read: its text, and all that its paper depends on."""
+
+    path: Path
+    text: str
+    texts: Mapping[Path, str]
+    """Of all open documents."""
+    roots: tuple[Path, ...]
+    options: Options
+    epoch: int
+    """Rises when a file may have changed in a way that nothing else shows."""
+
+    @property
+    def setting(self) -> object:
+        """What a paper that was opened for this reading remains valid for."""
+        return (self.epoch, self.options, self.roots)
+
+    def overlay(self, path: Path) -> str | None:
+        """The text that an editor holds for a file."""
+        return self.text if path == self.path else self.texts.get(path)
+
+
+class Paper:
+    """A project at one moment, with what the features compute from it once."""
+
+    def __init__(self, project: Project, before: Paper | None = None) -> None:
+        """`before` is the paper as it was, of which what still holds is taken over."""
+        self.project = project
+        self._before = before._index if before is not None else None
+        self._index: KeyIndex | None = None
+        missing = (Path(p.path) for p in project.problems if p.code == "bib-missing")
+        self.stamps = tuple((path, stamp_of(path)) for path in (*project.bibs, *missing))
+        """Of the bibliographies on disk."""
+
+    @property
+    def index(self) -> KeyIndex:
+        """The entries by key, title, author and year."""
+        if self._index is None:
+            bibs = self.project.bibliographies
+            if self._before is not None:
+                self._index = self._before.refreshed(bibs, self.cited)
+            else:
+                self._index = KeyIndex.build(bibs, self.cited)
+            self._before = None
+        return self._index
+
+    @cached_property
+    def citing(self) -> CitingPaper:
+        """What the searches may know of the paper."""
+        return self.project.citing_paper()
+
+    def find_entry(self, key: str) -> tuple[str, BibEntry] | None:
+        """The entry of a key, with the path of its .bib."""
+        for path, bib in self.project.bibs.items():
+            entry = bib.by_key.get(key)
+            if entry is not None:
+                return str(path), entry
+        return None
+
+    @cached_property
+    def taken(self) -> frozenset[str]:
+        """The keys that a new entry must not have."""
+        return taken_keys(self.project)
+
+    @cached_property
+    def cited(self) -> Mapping[str, int]:
+        """How often the paper cites each key."""
+        return Counter(
+            use.key
+            for document in self.project.documents.values()
+            for citation in document.citations
+            for use in citation.keys
+        )
+
+    def find_work(self, work: Work) -> tuple[str, BibEntry] | None:
+        """The entry that describes a work, with the path of its .bib."""
+        return entry_of(self.project, work)
+
+    def new_key(self, work: Work) -> str:
+        """The key that a new entry for the work would get."""
+        return make_key(work, self.project.bib_options.key_pattern, self.taken)
+
+    def entry_text(self, work: Work, key: str) -> str:
+        """The entry that would be written for a work, in the style of the file that takes it."""
+        options = self.project.bib_options
+        bib = self.project.bib_at(self.project.target_bib(self.project.path))
+        style = detect_style(bib) if isinstance(bib, BibFile) else BibStyle()
+        return entry_text(work, key, style, abstract=options.abstract)
+
+
+class Papers:
+    """Projects by the file that is open, over one cache of texts. For one thread."""
+
+    def __init__(self) -> None:
+        self._caches: dict[object, FileCache] = {}
+        self._known: OrderedDict[Path, tuple[object, Paper]] = OrderedDict()
+
+    def read(self, wanted: Reading, *, anew: bool = False) -> tuple[Document, Paper]:
+        """The document with its present text, and its paper.
+
+        While an author types prose nothing but the document is read: the paper is opened again
+        when a declaration, an include or any other of its files has changed. Its own copy of the
+        document may then be an older one, unless it is opened `anew`.
+        """
+        cache = self._cache(wanted.options)
+        known = self._known.get(wanted.path)
+        if known is not None and not anew:
+            project = known[1].project
+            document = cache.document(
+                wanted.path,
+                wanted.text,
+                cite_commands=_macros(project),
+                packages=_packages(project),
+            )
+            if known[0] == (wanted.setting, _shape(document)) and self._unchanged(
+                cache, project, wanted.texts
+            ):
+                self._known.move_to_end(wanted.path)
+                return document, known[1]
+        project = Project.open(
+            wanted.path,
+            wanted.options.documents,
+            roots=wanted.roots,
+            read=wanted.overlay,
+            bib_options=wanted.options.bib,
+            cache=cache,
+        )
+        paper = Paper(project, known[1] if known is not None else None)
+        self._known[wanted.path] = ((wanted.setting, _shape(project.document)), paper)
+        self._known.move_to_end(wanted.path)
+        while len(self._known) > MAX_PAPERS:
+            self._known.popitem(last=False)
+        return project.document, paper
+
+    def _cache(self, options: Options) -> FileCache:
+        return self._caches.setdefault(options.documents, FileCache(options.documents))
+
+    @staticmethod
+    def _unchanged(cache: FileCache, project: Project, texts: Mapping[Path, str]) -> bool:
+        others: dict[Path, BibFile | Document] = {**project.documents, **project.bibs}
+        others.pop(project.path, None)
+        missing = (p.path for p in project.problems if p.code == "bib-missing")
+        if any(Path(path) in texts or Path(path).exists() for path in missing):
+            return False
+        return all(cache.text(path, texts.get) == file.text for path, file in others.items())
+
+
+def _shape(document: Document) -> object:
+    """What of a document bears on the rest of the paper."""
+    return (
+        tuple((b.target, b.command) for b in document.bibliographies),
+        tuple((i.target, i.command) for i in document.includes),
+        document.root,
+        document.packages,
+        document.document_class,
+        document.cite_macros,
+    )
+
+
+def _macros(project: Project) -> tuple[str, ...]:
+    known = (*project.documents.values(), *project.styles.values())
+    return tuple(dict.fromkeys(name for d in known for name in d.cite_macros))
+
+
+def _packages(project: Project) -> tuple[str, ...]:
+    known = (*project.documents.values(), *project.styles.values())
+    return tuple(dict.fromkeys(name for d in known for name in d.packages))

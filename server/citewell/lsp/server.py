@@ -1,0 +1,159 @@
+"""The composition of the language server: one object per connection, one module per feature."""
+
+from __future__ import annotations
+
+import logging
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from lsprotocol import types
+from pygls.lsp.server import LanguageServer
+from pygls.uris import to_fs_path
+
+from citewell import __version__
+from citewell.lsp import commands, completion, hover
+from citewell.lsp.client import ClientFlags
+from citewell.lsp.session import Session
+from citewell.lsp.settings import Settings, show
+from citewell.lsp.text import DocumentStore, Protocol
+
+logger = logging.getLogger(__name__)
+
+WATCHED = ("**/*.bib", "**/*.tex", "**/*.md", "**/*.qmd", "**/*.Rmd", "**/citewell.toml")
+
+
+class Server(LanguageServer):
+    """The server's state; the handlers stand beside it."""
+
+    def __init__(self, overrides: Mapping[str, Any] | None, user_file: Path | None) -> None:
+        # Two threads read stdin, by the library's design; no work of ours ever goes to them.
+        super().__init__("citewell", __version__, protocol_cls=Protocol, max_workers=2)
+        self.flags = ClientFlags()
+        self.settings = Settings(overrides, user_file)
+        self.session = Session(self)
+
+    @property
+    def documents(self) -> DocumentStore:
+        """The editor's open documents."""
+        store = self.workspace
+        assert isinstance(store, DocumentStore)
+        return store
+
+    @property
+    def roots(self) -> list[Path]:
+        """The workspace folders, deepest first, so that the first that holds a file is its own."""
+        uris = [folder.uri for folder in self.workspace.folders.values()]
+        if not uris and self.workspace.root_uri:
+            uris = [self.workspace.root_uri]
+        paths = [Path(path) for uri in uris if (path := to_fs_path(uri))]
+        return sorted(paths, key=lambda path: len(path.parts), reverse=True)
+
+    def report_server_error(self, error: Exception, source: Any) -> None:
+        """Errors go to the log; what an author should know is told by the features."""
+        logger.error("%s: %s", getattr(source, "__name__", source), error)
+
+
+def create_server(
+    overrides: Mapping[str, Any] | None = None, user_file: Path | None = None
+) -> Server:
+    """A server with every feature, not yet connected. Imports nothing heavy."""
+    # A long pure-Python job in another thread holds the interpreter this long at a time.
+    sys.setswitchinterval(0.001)
+    server = Server(overrides, user_file)
+    _register_life(server)
+    _register_documents(server)
+    completion.register(server)
+    hover.register(server)
+    commands.register(server)
+    return server
+
+
+def _register_life(server: Server) -> None:
+    @server.feature(types.INITIALIZE)
+    def initialize(params: types.InitializeParams) -> None:
+        server.flags = ClientFlags.of(params.capabilities)
+        server.settings.take(params.initialization_options)
+
+    @server.feature(types.INITIALIZED)
+    async def initialized(_params: types.InitializedParams) -> None:
+        if server.flags.configuration:
+            await server.settings.pull(server, server.roots)
+        server.session.start()
+        show(server, server.settings.news())
+        await _register_with_client(server)
+
+    @server.feature(types.SHUTDOWN)
+    def shutdown(_params: None) -> None:
+        server.session.close()
+
+    @server.feature(types.WORKSPACE_DID_CHANGE_CONFIGURATION)
+    async def did_change_configuration(params: types.DidChangeConfigurationParams) -> None:
+        if server.flags.configuration:
+            await server.settings.pull(server, server.roots)
+        else:
+            server.settings.take(params.settings)
+        server.session.reconfigure()
+        show(server, server.settings.news())
+
+    @server.feature(types.WORKSPACE_DID_CHANGE_WORKSPACE_FOLDERS)
+    async def did_change_folders(_params: types.DidChangeWorkspaceFoldersParams) -> None:
+        if server.flags.configuration:
+            await server.settings.pull(server, server.roots)
+        server.settings.forget_files()
+        server.session.reconfigure()
+
+
+def _register_documents(server: Server) -> None:
+    @server.feature(types.TEXT_DOCUMENT_DID_OPEN)
+    def did_open(params: types.DidOpenTextDocumentParams) -> None:
+        server.session.opened(params.text_document.uri)
+
+    @server.feature(types.TEXT_DOCUMENT_DID_CHANGE)
+    def did_change(params: types.DidChangeTextDocumentParams) -> None:
+        server.session.changed(params.text_document.uri)
+
+    @server.feature(types.TEXT_DOCUMENT_DID_CLOSE)
+    def did_close(params: types.DidCloseTextDocumentParams) -> None:
+        server.session.closed(params.text_document.uri)
+
+    @server.feature(types.WORKSPACE_DID_CHANGE_WATCHED_FILES)
+    def did_change_watched_files(params: types.DidChangeWatchedFilesParams) -> None:
+        paths = [Path(path) for change in params.changes if (path := to_fs_path(change.uri))]
+        if any(path.name == "citewell.toml" for path in paths):
+            server.settings.forget_files()
+            server.session.reconfigure()
+            show(server, server.settings.news())
+        server.session.touched(paths)
+
+
+async def _register_with_client(server: Server) -> None:
+    """Ask the client to tell of changed files and settings, where it can only be asked so."""
+    registrations = []
+    if server.flags.watch_files:
+        watchers = [types.FileSystemWatcher(glob_pattern=pattern) for pattern in WATCHED]
+        registrations.append(
+            types.Registration(
+                id="citewell-files",
+                method=types.WORKSPACE_DID_CHANGE_WATCHED_FILES,
+                register_options=types.DidChangeWatchedFilesRegistrationOptions(watchers=watchers),
+            )
+        )
+    if server.flags.watch_configuration:
+        registrations.append(
+            types.Registration(
+                id="citewell-settings",
+                method=types.WORKSPACE_DID_CHANGE_CONFIGURATION,
+                register_options=types.DidChangeConfigurationRegistrationOptions(
+                    section="citewell"
+                ),
+            )
+        )
+    if registrations:
+        try:
+            await server.client_register_capability_async(
+                types.RegistrationParams(registrations=registrations)
+            )
+        except Exception as error:
+            logger.warning("The editor does not tell of changes: %s", error)

@@ -1,0 +1,335 @@
+"""What one connection knows: documents as they are scanned, projects, the engine, shown lists.
+
+Documents are scanned on one thread of their own, so that neither a hover nor a cancel waits for
+them; papers are searched in the worker process. All tables here belong to the event loop.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import itertools
+import logging
+import os
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+from attrs import frozen
+from lsprotocol import types
+from pygls.uris import to_fs_path, uri_scheme
+
+from citewell.engine.worker_client import WorkerEngine
+from citewell.lsp.stamp import stamp_of
+from citewell.lsp.text import LineIndex, OpenDocument
+from citewell.model import Problem, Work
+from citewell.options import Options
+
+if TYPE_CHECKING:
+    from citewell.features.completion import Completion
+    from citewell.lsp.papers import Paper, Papers
+    from citewell.lsp.server import Server
+    from citewell.model.document import Document
+
+logger = logging.getLogger(__name__)
+
+MAX_LISTS = 16
+"""Completion lists that are remembered for resolution."""
+SETTINGS_SECONDS = 5.0
+SUFFIXES = {"latex": ".tex", "tex": ".tex", "plaintex": ".tex", "markdown": ".md", "quarto": ".qmd"}
+R = TypeVar("R")
+
+
+@frozen(eq=False)
+class Snapshot:
+    """One version of one document with the paper it belongs to. Immutable."""
+
+    uri: str
+    path: Path
+    version: int | None
+    document: Document
+    paper: Paper
+    index: LineIndex
+    options: Options
+    stamps: tuple[tuple[Path, object], ...]
+    """Of the bibliographies on disk, as they were read."""
+
+    @property
+    def is_fresh(self) -> bool:
+        """False when a bibliography has changed on disk since."""
+        return all(stamp_of(path) == stamp for path, stamp in self.stamps)
+
+
+@frozen(eq=False)
+class Shown:
+    """A completion list that the client may ask about."""
+
+    snapshot: Snapshot
+    completion: Completion
+
+
+class Session:
+    """The state behind the handlers."""
+
+    def __init__(self, server: Server) -> None:
+        self._server = server
+        self._engine: WorkerEngine | None = None
+        self._papers: Papers | None = None
+        self._papers_lock = threading.Lock()
+        self._reader = ThreadPoolExecutor(1, thread_name_prefix="citewell-documents")
+        self._snapshots: dict[str, tuple[object, asyncio.Task[Snapshot]]] = {}
+        self._lists: OrderedDict[int, Shown] = OrderedDict()
+        self._numbers = itertools.count(1)
+        self._preparing: set[asyncio.Task[None]] = set()
+        self._told: set[str] = set()
+        self._assumed: dict[Path, tuple[object, str]] = {}
+        self._epoch = 0
+        """Rises with every change of a file other than the one that is asked about."""
+        self._configured = asyncio.Event()
+        self.edits = asyncio.Lock()
+        """Held while an entry is inserted, so that two never work from the same text."""
+
+    # -- life ---------------------------------------------------------------------------------
+
+    def start(self) -> None:
+        """The settings are known: start the worker and load the scanners, in the background."""
+        self._configured.set()
+        self.engine.start()
+        self._reader.submit(self._warm)
+
+    def close(self) -> None:
+        """End the worker and the threads."""
+        if self._engine is not None:
+            self._engine.close()
+        self._reader.shutdown(wait=False, cancel_futures=True)
+
+    def reconfigure(self) -> None:
+        """The settings changed: scan and search with the new ones."""
+        self._epoch += 1
+        self._told.clear()
+        with self._papers_lock:
+            self._papers = None
+        if self._engine is not None:
+            self._engine.configure(self._engine_options())
+
+    @property
+    def engine(self) -> WorkerEngine:
+        """The search engine; its process starts at the first use."""
+        if self._engine is None:
+            self._engine = WorkerEngine(self._engine_options())
+        return self._engine
+
+    def _engine_options(self) -> Options:
+        roots = self._server.roots
+        return self._server.settings.of(roots[-1] if roots else None)
+
+    def _warm(self) -> None:
+        try:
+            self.papers()
+            import citewell.features.complete
+            import citewell.features.insert  # noqa: F401
+        except Exception:
+            logger.exception("Loading failed")
+
+    def papers(self) -> Papers:
+        """The papers being written. For the reader thread."""
+        from citewell.lsp.papers import Papers
+
+        with self._papers_lock:
+            if self._papers is None:
+                self._papers = Papers()
+            return self._papers
+
+    # -- documents ----------------------------------------------------------------------------
+
+    def opened(self, uri: str) -> None:
+        """A document was opened: scan it before it is asked about."""
+        self._epoch += 1
+        path = self.path_of(uri)
+        if path is not None:
+            self._assumed.pop(path, None)
+        if path is not None and path.suffix.lower() != ".bib":
+            preparing = asyncio.ensure_future(self._prepare(uri))
+            self._preparing.add(preparing)
+            preparing.add_done_callback(self._preparing.discard)
+
+    def changed(self, uri: str) -> None:
+        """A document was edited. The version tells; other documents may depend on a .bib."""
+        if uri.lower().endswith(".bib"):
+            self._epoch += 1
+
+    def closed(self, uri: str) -> None:
+        """A document was closed: the disk counts again."""
+        self._epoch += 1
+        self._snapshots.pop(uri, None)
+        if (path := self.path_of(uri)) is not None:
+            self._assumed.pop(path, None)
+
+    def touched(self, paths: Sequence[Path]) -> None:
+        """Files changed on disk."""
+        if paths:
+            self._epoch += 1
+
+    async def _prepare(self, uri: str) -> None:
+        try:
+            await self.snapshot(uri)
+        except Exception:
+            logger.exception("Scanning %s failed", uri)
+
+    def path_of(self, uri: str) -> Path | None:
+        """The file of a document; for one that has no file yet, where it would stand."""
+        if uri_scheme(uri) == "file":
+            found = to_fs_path(uri)
+            return Path(os.path.abspath(found)) if found else None  # noqa: PTH100
+        roots = self._server.roots
+        document = self._server.documents.open_document(uri)
+        if not roots or document is None:
+            return None
+        suffix = SUFFIXES.get(document.language_id or "", "")
+        return roots[-1] / f"untitled-{abs(hash(uri)) % 10**6}{suffix}" if suffix else None
+
+    def root_of(self, path: Path) -> Path | None:
+        """The workspace folder of a file."""
+        return next((root for root in self._server.roots if path.is_relative_to(root)), None)
+
+    def options_for(self, path: Path) -> Options:
+        """The settings for a file."""
+        return self._server.settings.of(self.root_of(path), path)
+
+    async def configured(self) -> None:
+        """Wait for the settings, which a client may send after its first request."""
+        if not self._configured.is_set():
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._configured.wait(), SETTINGS_SECONDS)
+            self._configured.set()
+
+    async def snapshot(self, uri: str) -> Snapshot | None:
+        """The present version of an open document, scanned; None when it is not open.
+
+        Requests for the same version share one scan, and cancelling one of them does not stop it.
+        """
+        await self.configured()
+        document = self._server.documents.open_document(uri)
+        path = self.path_of(uri)
+        if document is None or path is None:
+            return None
+        state = (document.version, document.source, self._epoch)
+        known = self._snapshots.get(uri)
+        if known is not None and known[0] == state:
+            snapshot = await asyncio.shield(known[1])
+            if snapshot.is_fresh:
+                return snapshot
+        task = asyncio.ensure_future(self._scan(uri, path))
+        self._snapshots[uri] = (state, task)
+        return await asyncio.shield(task)
+
+    async def fresh_snapshot(self, uri: str) -> Snapshot | None:
+        """The present version with its paper opened anew: what edits are planned from."""
+        path = self.path_of(uri)
+        if path is None or self._server.documents.open_document(uri) is None:
+            return None
+        return await self._scan(uri, path, anew=True)
+
+    async def _scan(self, uri: str, path: Path, *, anew: bool = False) -> Snapshot:
+        from citewell.lsp.papers import Reading
+
+        document = self._server.documents.open_document(uri)
+        assert document is not None
+        index, version = document.index, document.version
+        wanted = Reading(
+            path=path,
+            text=document.source,
+            texts=self.open_texts(),
+            roots=tuple(self._server.roots),
+            options=self.options_for(path),
+            epoch=self._epoch,
+        )
+        scanned, paper = await self.read(lambda: self.papers().read(wanted, anew=anew))
+        stamps = tuple((p, stamp) for p, stamp in paper.stamps if p not in wanted.texts)
+        return Snapshot(uri, path, version, scanned, paper, index, wanted.options, stamps)
+
+    def open_texts(self) -> dict[Path, str]:
+        """The texts of all open documents, and of files just edited through the editor, by path."""
+        for path, (stamp, _) in list(self._assumed.items()):
+            if stamp_of(path) != stamp:
+                del self._assumed[path]
+        texts = {path: text for path, (_, text) in self._assumed.items()}
+        for uri, document in self._server.documents.text_documents.items():
+            found = self.path_of(uri)
+            if found is not None:
+                texts[found] = document.source
+        return texts
+
+    def assume(self, path: Path, text: str) -> None:
+        """The editor took an edit of a file that it may not show to us: this is what it holds now,
+        until the file changes on disk."""
+        self._assumed[path] = (stamp_of(path), text)
+        self._epoch += 1
+
+    async def read(self, job: Callable[[], R]) -> R:
+        """Run a job on the reader thread."""
+        return await asyncio.get_running_loop().run_in_executor(self._reader, job)
+
+    def open_document(self, path: Path) -> OpenDocument | None:
+        """The open document of a file."""
+        for uri in self._server.documents.text_documents:
+            if self.path_of(uri) == path:
+                return self._server.documents.open_document(uri)
+        return None
+
+    def is_current(self, snapshot: Snapshot, texts: Mapping[Path, str]) -> bool:
+        """True while what the editor holds is what a plan was made from."""
+        document = self._server.documents.open_document(snapshot.uri)
+        if document is None or document.version != snapshot.version:
+            return False
+        opened = ((path, self.open_document(path)) for path in texts)
+        return all(found is None or found.source == texts[path] for path, found in opened)
+
+    @property
+    def encoding(self) -> str:
+        """The negotiated position encoding."""
+        return self._server.documents.encoding
+
+    # -- lists --------------------------------------------------------------------------------
+
+    def remember(self, snapshot: Snapshot, completion: Completion) -> int:
+        """Keep a list for resolution; its number."""
+        number = next(self._numbers)
+        self._lists[number] = Shown(snapshot, completion)
+        while len(self._lists) > MAX_LISTS:
+            self._lists.popitem(last=False)
+        return number
+
+    def recall(self, number: object) -> Shown | None:
+        """The list of that number, unless it is too old."""
+        return self._lists.get(number) if isinstance(number, int) else None
+
+    def shown_work(self, work_id: str) -> Work | None:
+        """A paper of a list that is remembered."""
+        for shown in reversed(self._lists.values()):
+            for candidate in shown.completion.candidates:
+                if candidate.work is not None and candidate.work.id == work_id:
+                    return candidate.work
+        return None
+
+    # -- problems -----------------------------------------------------------------------------
+
+    def tell(self, problems: Sequence[Problem], *, again: bool = False) -> None:
+        """Show problems to the author: each once, unless it is the answer to an explicit act."""
+        for problem in problems:
+            if problem.code in self._told and not again:
+                logger.info("%s", problem)
+                continue
+            self._told.add(problem.code)
+            self._server.window_show_message(
+                types.ShowMessageParams(
+                    type=types.MessageType.Warning, message=f"Citewell: {problem}"
+                )
+            )
+
+    def untell(self, code: str) -> None:
+        """The problem is gone: tell it again when it comes back."""
+        self._told.discard(code)

@@ -1,0 +1,14 @@
+"""Telling whether a file on disk has changed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+
+def stamp_of(path: Path) -> object:
+    """What changes when a file on disk changes; None when there is none."""
+    try:
+        status = path.stat()
+    except OSError:
+        return None
+    return (status.st_mtime_ns, status.st_size, status.st_ino)

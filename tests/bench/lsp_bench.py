@@ -1,0 +1,416 @@
+"""Latency and memory of the language server over stdio, beside its peers and the bare transport.
+
+    python tests/bench/lsp_bench.py --library FOLDER/NAME [--json out.json] [--only placeholder,...]
+
+Every figure is taken at the client's end of the pipe, by a bare JSON-RPC client. Peers run in the
+same process of measurement when they are found: digestif (`texlua`, TeX Live) and
+citation-langserver (`--citation-langserver PATH`, in its own environment).
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import random
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+sys.path.insert(0, str(Path(__file__).parent))
+from rpc_client import RpcClient, percentiles
+
+TOPICS = """neural machine translation with attention
+graph attention networks for node classification
+few-shot learning of language models
+dependency parsing with biaffine attention
+named entity recognition with conditional random fields
+image segmentation with transformers
+contrastive learning of sentence embeddings
+reinforcement learning from human feedback
+variational autoencoder for text generation
+knowledge distillation of pretrained language models
+question answering over knowledge bases
+coreference resolution end to end
+generative adversarial networks for image synthesis
+differential privacy in deep learning
+multilingual word embeddings without parallel data
+low-rank adaptation of large models
+speech recognition with sequence transduction
+causal inference with instrumental variables
+relation extraction with distant supervision
+abstractive summarization with pointer networks""".splitlines()
+
+PROSE = (
+    "Large models have changed how this task is approached. Earlier systems relied on features\n"
+    "that were designed by hand, and their errors were hard to explain. We follow recent work\n"
+)
+WORDS = [
+    "alignment",
+    "attention",
+    "bayesian",
+    "corpus",
+    "decoding",
+    "encoder",
+    "fusion",
+    "graph",
+    "hybrid",
+    "inference",
+    "joint",
+    "kernel",
+    "latent",
+    "memory",
+    "neural",
+    "optimal",
+    "parsing",
+    "query",
+    "ranking",
+    "sparse",
+    "transfer",
+    "unsupervised",
+]
+
+
+def make_bib(entries: int) -> str:
+    """A .bib of invented entries with the look of real ones."""
+    rng = random.Random(entries)
+    names = ["Adams", "Bauer", "Chen", "Dubois", "Evans", "Fischer", "Garcia", "Haddad", "Ito"]
+    parts = []
+    for number in range(entries):
+        authors = " and ".join(
+            f"{rng.choice(names)}, {chr(65 + rng.randrange(26))}." for _ in range(rng.randint(1, 5))
+        )
+        title = " ".join(rng.choice(WORDS) for _ in range(rng.randint(5, 11))).capitalize()
+        parts.append(
+            f"@inproceedings{{key{number:06d},\n"
+            f"  author = {{{authors}}},\n  title = {{{title}}},\n"
+            f"  booktitle = {{Proceedings of the Meeting on {rng.choice(WORDS).title()}}},\n"
+            f"  year = {{{rng.randint(1990, 2024)}}},\n"
+            f"  pages = {{{number}--{number + 9}}},\n"
+            f"  doi = {{10.9999/{number}}},\n}}\n\n"
+        )
+    return "".join(parts)
+
+
+def citewell_command(arguments: argparse.Namespace) -> list[str]:
+    command = [sys.executable, "-m", "citewell"]
+    if arguments.library:
+        command += ["--library", str(arguments.library)]
+    return [*command, "lsp"]
+
+
+def rss_mb(pid: int) -> dict[str, float]:
+    """Resident memory of a process and of each of its children, and what is their own (USS)."""
+    root = psutil.Process(pid)
+    found = {"server": root.memory_info().rss / 1e6}
+    for number, child in enumerate(root.children(recursive=True)):
+        found[f"worker{number or ''}"] = child.memory_info().rss / 1e6
+        found[f"worker{number or ''}_own"] = child.memory_full_info().uss / 1e6
+    return {name: round(value, 1) for name, value in found.items()}
+
+
+@contextmanager
+def project(bib: str = "") -> Iterator[tuple[Path, Path]]:
+    """A folder with main.tex and, if asked for, refs.bib."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name).resolve()
+        main = folder / "main.tex"
+        main.write_text(document_text(""), encoding="utf-8")
+        (folder / "refs.bib").write_text(bib, encoding="utf-8")
+        yield folder, main
+
+
+def document_text(last_line: str) -> str:
+    return (
+        "\\documentclass{article}\n\\title{A study}\n\\begin{document}\n\\section{Introduction}\n"
+        + PROSE * 20
+        + last_line
+        + "\n\\bibliography{refs}\n\\end{document}\n"
+    )
+
+
+def position_after(text: str, needle: str) -> dict[str, int]:
+    end = text.index(needle) + len(needle)
+    return {"line": text.count("\n", 0, end), "character": end - text.rfind("\n", 0, end) - 1}
+
+
+class Editor:
+    """One open document whose last line of prose is typed anew for each request."""
+
+    def __init__(self, client: RpcClient, path: Path) -> None:
+        self.client = client
+        self.path = path
+        self.version = 1
+        client.open(path, "latex", document_text(""))
+        self.line = document_text("\0").split("\0")[0].count("\n")
+        self.length = 0
+
+    def type_line(self, line: str) -> None:
+        self.version += 1
+        place = {"line": self.line}
+        self.client.notify(
+            "textDocument/didChange",
+            {
+                "textDocument": {"uri": self.path.as_uri(), "version": self.version},
+                "contentChanges": [
+                    {
+                        "range": {
+                            "start": {**place, "character": 0},
+                            "end": {**place, "character": self.length},
+                        },
+                        "text": line,
+                    }
+                ],
+            },
+        )
+        self.length = len(line)
+
+    def start_completion(self, trigger: int = 1) -> Callable[[float], Any]:
+        return self.client.start_request(
+            "textDocument/completion",
+            {
+                "textDocument": {"uri": self.path.as_uri()},
+                "position": {"line": self.line, "character": self.length},
+                "context": {"triggerKind": trigger},
+            },
+        )
+
+    def complete(self) -> list[dict[str, Any]]:
+        result = self.start_completion()(60.0)
+        return result["items"] if isinstance(result, dict) else result or []
+
+
+def measure(task: Callable[[int], None], count: int, warm: int = 10) -> dict[str, float]:
+    for number in range(warm):
+        task(number)
+    spent = []
+    for number in range(count):
+        start = time.perf_counter()
+        task(warm + number)
+        spent.append(time.perf_counter() - start)
+    return percentiles(spent)
+
+
+def bench_start(arguments: argparse.Namespace) -> dict[str, Any]:
+    """Spawn to the answer of `initialize`: Citewell and a bare pygls server, in turns."""
+    bare = [
+        sys.executable,
+        "-c",
+        "from pygls.lsp.server import LanguageServer; LanguageServer('bare', '1').start_io()",
+    ]
+    spent: dict[str, list[float]] = {"citewell": [], "bare pygls": []}
+    with project() as (folder, _):
+        for _ in range(arguments.starts):
+            for name, command in (("bare pygls", bare), ("citewell", citewell_command(arguments))):
+                client = RpcClient(command)
+                client.initialize(folder)
+                spent[name].append(time.perf_counter() - client.spawned)
+                client.close()
+    medians = {name: statistics.median(times) for name, times in spent.items()}
+    return {
+        **{name: percentiles(times) for name, times in spent.items()},
+        "ratio of medians": round(medians["citewell"] / medians["bare pygls"], 2),
+    }
+
+
+def bench_cold(arguments: argparse.Namespace) -> dict[str, Any]:
+    """From spawn, and from the first request, to the first list of papers."""
+    from_spawn, from_request = [], []
+    for _ in range(5):
+        with project() as (folder, main):
+            client = RpcClient(citewell_command(arguments))
+            client.initialize(folder)
+            editor = Editor(client, main)
+            editor.type_line(f"as shown \\cite<{TOPICS[0]}>")
+            asked = time.perf_counter()
+            if not editor.complete():
+                raise SystemExit("the first completion is empty: is there a library?")
+            now = time.perf_counter()
+            from_spawn.append(now - client.spawned)
+            from_request.append(now - asked)
+            client.close()
+    return {"from spawn": percentiles(from_spawn), "from request": percentiles(from_request)}
+
+
+def bench_placeholder(arguments: argparse.Namespace) -> dict[str, Any]:
+    """Twenty papers for a placeholder, each request with other words."""
+    rng = random.Random(1)
+    sizes: list[int] = []
+    with project() as (folder, main):
+        client = RpcClient(citewell_command(arguments))
+        client.initialize(folder)
+        editor = Editor(client, main)
+
+        def task(_number: int) -> None:
+            words = rng.choice(TOPICS).split() + rng.sample(WORDS, 2)
+            editor.type_line(f"as shown \\cite<{' '.join(words)}>")
+            sizes.append(len(editor.complete()))
+
+        result: dict[str, Any] = measure(task, arguments.count)
+        result["items"] = statistics.median(sizes)
+        result["rss_mb"] = rss_mb(client.process.pid)
+        client.close()
+    return result
+
+
+def bench_hover(arguments: argparse.Namespace) -> dict[str, Any]:
+    """Hover over a key, alone and while four searches run all the time."""
+    bib = make_bib(1000)
+    with project(bib) as (folder, main):
+        client = RpcClient(citewell_command(arguments))
+        client.initialize(folder)
+        heavy = []
+        for number in range(4):
+            path = folder / f"part{number}.tex"
+            path.write_text("", encoding="utf-8")
+            heavy.append(Editor(client, path))
+        editor = Editor(client, main)
+        editor.type_line("as shown \\cite{key000500}")
+        place = {"line": editor.line, "character": 18}
+
+        def hover(_number: int) -> None:
+            found = client.request(
+                "textDocument/hover",
+                {"textDocument": {"uri": main.as_uri()}, "position": place},
+            )
+            assert found and "key000500" in json.dumps(found)
+            time.sleep(0.01)
+
+        def timed(count: int) -> dict[str, float]:
+            spent = []
+            for number in range(count):
+                start = time.perf_counter()
+                hover(number)
+                spent.append(time.perf_counter() - start - 0.01)
+            return percentiles(spent)
+
+        timed(20)
+        idle = timed(arguments.count)
+        running: list[Callable[[float], Any] | None] = [None] * 4
+        rng = random.Random(2)
+        done = 0
+        spent = []
+        for number in range(arguments.count):
+            for place_number, pending in enumerate(running):
+                if pending is not None and pending.number in client._waiting:  # type: ignore[attr-defined]
+                    continue
+                done += pending is not None
+                words = rng.choice(TOPICS).split() + rng.sample(WORDS, 3)
+                heavy[place_number].type_line(f"so \\cite<{' '.join(words)}>")
+                running[place_number] = heavy[place_number].start_completion()
+            start = time.perf_counter()
+            hover(number)
+            spent.append(time.perf_counter() - start - 0.01)
+        for pending in running:
+            if pending is not None:
+                pending(60.0)
+        client.close()
+    return {"idle": idle, "under load": percentiles(spent), "searches done meanwhile": done}
+
+
+def bench_keys(arguments: argparse.Namespace) -> dict[str, Any]:
+    """`\\cite{key000|}` over a large .bib, and over title words where the server can."""
+    found: dict[str, Any] = {}
+    for size in arguments.bib_sizes:
+        bib = make_bib(size)
+        row: dict[str, Any] = {}
+        for name, command, configuration in peers(arguments):
+            with project(bib) as (folder, main):
+                settings = configuration(folder)
+                client = RpcClient(command, configuration=settings, cwd=folder)
+                client.initialize(folder, initializationOptions=settings)
+                client.notify("workspace/didChangeConfiguration", {"settings": settings})
+                editor = Editor(client, main)
+                editor.type_line("as \\cite{key000}")
+                editor.length -= 1
+                start = time.perf_counter()
+                while not editor.complete() and time.perf_counter() - start < 60:
+                    time.sleep(0.05)
+                row[name] = {"first list after s": round(time.perf_counter() - start, 2)}
+                sizes: list[int] = []
+
+                def by_key(number: int, editor: Editor = editor, sizes: list[int] = sizes) -> None:
+                    editor.length += 1
+                    editor.type_line(f"as \\cite{{key{number % 100:03d}}}")
+                    editor.length -= 1
+                    sizes.append(len(editor.complete()))
+                    editor.length = len("as \\cite{key000")
+
+                row[name] |= measure(by_key, arguments.count)
+                row[name]["items"] = statistics.median(sizes)
+                if name == "citewell":
+                    sizes.clear()
+
+                    def by_title(
+                        number: int, editor: Editor = editor, sizes: list[int] = sizes
+                    ) -> None:
+                        word = WORDS[number % len(WORDS)]
+                        editor.length += 1
+                        editor.type_line(f"as \\cite{{{word}}}")
+                        editor.length -= 1
+                        sizes.append(len(editor.complete()))
+
+                    row["citewell, title word"] = measure(by_title, arguments.count)
+                    row["citewell, title word"]["items"] = statistics.median(sizes)
+                row[name]["rss_mb"] = rss_mb(client.process.pid)
+                client.close()
+        found[f"{size} entries"] = row
+    return found
+
+
+def peers(
+    arguments: argparse.Namespace,
+) -> Iterator[tuple[str, list[str], Callable[[Path], dict[str, Any]]]]:
+    """Name, command and settings of each server that is there."""
+    yield "citewell", citewell_command(arguments), lambda folder: {}
+    digestif = Path("/usr/share/texlive/texmf-dist/scripts/digestif/digestif.texlua")
+    if arguments.digestif or digestif.exists():
+        yield "digestif", ["texlua", str(arguments.digestif or digestif)], lambda folder: {}
+    if arguments.citation_langserver:
+        yield (
+            "citation-langserver",
+            [str(arguments.citation_langserver)],
+            lambda folder: {"citation": {"bibliographies": [str(folder / "refs.bib")]}},
+        )
+
+
+BENCHES: dict[str, Callable[[argparse.Namespace], dict[str, Any]]] = {
+    "start": bench_start,
+    "cold": bench_cold,
+    "placeholder": bench_placeholder,
+    "hover": bench_hover,
+    "keys": bench_keys,
+}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--library", type=Path, help="folder of a built library")
+    parser.add_argument("--count", type=int, default=200, help="requests per figure")
+    parser.add_argument("--starts", type=int, default=10)
+    parser.add_argument("--bib-sizes", type=int, nargs="*", default=[1000, 20000])
+    parser.add_argument("--only", default="", help=f"some of {', '.join(BENCHES)}")
+    parser.add_argument("--digestif", type=Path)
+    parser.add_argument("--citation-langserver", type=Path)
+    parser.add_argument("--json", type=Path)
+    arguments = parser.parse_args()
+    names = [name for name in arguments.only.split(",") if name] or list(BENCHES)
+    results: dict[str, Any] = {
+        "machine": {"cpus": os.cpu_count(), "load": os.getloadavg()[0], "python": sys.version[:6]}
+    }
+    for name in names:
+        results[name] = BENCHES[name](arguments)
+        print(name, json.dumps(results[name], indent=1), flush=True)
+    if arguments.json:
+        arguments.json.write_text(json.dumps(results, indent=1), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

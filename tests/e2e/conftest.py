@@ -1,0 +1,292 @@
+"""A real server process, a real library, and a client that edits as an editor does."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import AsyncIterator, Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import pytest_asyncio
+from lsprotocol import types
+from pygls.uris import from_fs_path, to_fs_path
+from pytest_lsp import ClientServerConfig, LanguageClient, client_capabilities, make_test_lsp_client
+
+PAPERS = Path(__file__).parents[1] / "fixtures" / "papers.jsonl"
+_CODECS = {"utf-8": ("utf-8", 1), "utf-16": ("utf-16-le", 2), "utf-32": ("utf-32-le", 4)}
+
+
+def _units(text: str, encoding: str) -> int:
+    codec, size = _CODECS[encoding]
+    return len(text.encode(codec)) // size
+
+
+class Editor:
+    """Keeps files as an editor does: open texts with versions, the others on disk."""
+
+    def __init__(self, client: LanguageClient, folder: Path) -> None:
+        self.client = client
+        self.folder = folder
+        self.encoding = "utf-16"
+        self.texts: dict[str, str] = {}
+        self.versions: dict[str, int] = {}
+        self.applied: list[types.ApplyWorkspaceEditParams] = []
+        self.refuse = ""
+
+        @client.feature(types.WORKSPACE_APPLY_EDIT)
+        def apply_edit(params: types.ApplyWorkspaceEditParams) -> types.ApplyWorkspaceEditResult:
+            if self.refuse:
+                return types.ApplyWorkspaceEditResult(applied=False, failure_reason=self.refuse)
+            self.applied.append(params)
+            self._apply(params.edit)
+            return types.ApplyWorkspaceEditResult(applied=True)
+
+        @client.feature(types.CLIENT_REGISTER_CAPABILITY)
+        def register(params: types.RegistrationParams) -> None:
+            return None
+
+    # -- files ----------------------------------------------------------------------------
+
+    def uri(self, name: str) -> str:
+        return from_fs_path(str(self.folder / name)) or ""
+
+    def write(self, name: str, text: str) -> None:
+        path = self.folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(text.encode("utf-8"))
+
+    def text(self, name: str) -> str:
+        """The text as the author sees it: the open document, else the file."""
+        uri = self.uri(name)
+        if uri in self.texts:
+            return self.texts[uri]
+        return (self.folder / name).read_bytes().decode("utf-8")
+
+    def open(self, name: str, text: str | None = None, language: str = "latex") -> None:
+        uri = self.uri(name)
+        self.texts[uri] = self.text(name) if text is None else text
+        self.versions[uri] = 1
+        self.client.text_document_did_open(
+            types.DidOpenTextDocumentParams(
+                types.TextDocumentItem(uri, language, 1, self.texts[uri])
+            )
+        )
+
+    # -- positions and edits ------------------------------------------------------------------
+
+    def position(self, text: str, offset: int) -> types.Position:
+        before = text[:offset]
+        line_start = before.rfind("\n") + 1
+        return types.Position(before.count("\n"), _units(before[line_start:], self.encoding))
+
+    def offset(self, text: str, position: types.Position) -> int:
+        lines = text.split("\n")
+        start = sum(len(line) + 1 for line in lines[: position.line])
+        line = lines[position.line]
+        codec, size = _CODECS[self.encoding]
+        return start + len(line.encode(codec)[: position.character * size].decode(codec))
+
+    def replace(self, name: str, start: int, end: int, new: str) -> None:
+        uri = self.uri(name)
+        text = self.texts[uri]
+        range_ = types.Range(self.position(text, start), self.position(text, end))
+        self.texts[uri] = text[:start] + new + text[end:]
+        self.versions[uri] += 1
+        self.client.text_document_did_change(
+            types.DidChangeTextDocumentParams(
+                types.VersionedTextDocumentIdentifier(version=self.versions[uri], uri=uri),
+                [types.TextDocumentContentChangePartial(range=range_, text=new)],
+            )
+        )
+
+    def type(self, name: str, at: int, text: str) -> int:
+        """Type letter by letter; the offset after them."""
+        for letter in text:
+            self.replace(name, at, at, letter)
+            at += len(letter)
+        return at
+
+    def _apply(self, edit: types.WorkspaceEdit) -> None:
+        for uri, edits in (edit.changes or {}).items():
+            self._apply_edits(uri, edits)
+        for change in edit.document_changes or ():
+            if isinstance(change, types.CreateFile):
+                path = Path(to_fs_path(change.uri) or "")
+                assert not path.exists() or (change.options and change.options.ignore_if_exists)
+                if not path.exists():
+                    path.write_bytes(b"")
+            elif isinstance(change, types.TextDocumentEdit):
+                uri = change.text_document.uri
+                version = change.text_document.version
+                assert version is None or version == self.versions[uri], "stale edit"
+                self._apply_edits(uri, change.edits)
+
+    def _apply_edits(self, uri: str, edits: Any) -> None:
+        name = str(Path(to_fs_path(uri) or "").relative_to(self.folder))
+        text = self.text(name)
+        spans = [
+            (self.offset(text, e.range.start), self.offset(text, e.range.end), e.new_text)
+            for e in edits
+        ]
+        for start, end, new in sorted(spans, reverse=True):
+            if uri in self.texts:
+                self.replace(name, start, end, new)
+            else:
+                text = text[:start] + new + text[end:]
+        if uri not in self.texts:
+            self.write(name, text)
+
+    # -- requests -------------------------------------------------------------------------------
+
+    async def complete(
+        self, name: str, offset: int | None = None, trigger: str = ""
+    ) -> list[types.CompletionItem]:
+        """The items at an offset (default: where the text has `|`, which is taken out first)."""
+        found = await self.complete_list(name, offset, trigger)
+        return list(found.items) if found is not None else []
+
+    async def complete_list(
+        self, name: str, offset: int | None = None, trigger: str = ""
+    ) -> types.CompletionList | None:
+        text = self.texts[self.uri(name)]
+        if offset is None:
+            offset = text.index("|")
+            self.replace(name, offset, offset + 1, "")
+            text = self.texts[self.uri(name)]
+        kinds = types.CompletionTriggerKind
+        context = (
+            types.CompletionContext(kinds.TriggerCharacter, trigger)
+            if trigger
+            else types.CompletionContext(kinds.Invoked)
+        )
+        found = await self.client.text_document_completion_async(
+            types.CompletionParams(
+                types.TextDocumentIdentifier(self.uri(name)),
+                self.position(text, offset),
+                context=context,
+            )
+        )
+        assert found is None or isinstance(found, types.CompletionList)
+        return found
+
+    async def accept(
+        self, name: str, item: types.CompletionItem, *, end: types.Position | None = None
+    ) -> None:
+        """Apply an item as an editor does: its edit, then its command.
+
+        With `end`, the edit stops there, as in an editor that replaces up to the cursor only.
+        """
+        edit = item.text_edit
+        assert isinstance(edit, types.TextEdit)
+        text = self.texts[self.uri(name)]
+        start = self.offset(text, edit.range.start)
+        self.replace(name, start, self.offset(text, end or edit.range.end), edit.new_text)
+        if item.command is not None:
+            await self.client.workspace_execute_command_async(
+                types.ExecuteCommandParams(
+                    command=item.command.command, arguments=item.command.arguments
+                )
+            )
+
+    async def hover(self, name: str, needle: str) -> str:
+        text = self.texts[self.uri(name)]
+        found = await self.client.text_document_hover_async(
+            types.HoverParams(
+                types.TextDocumentIdentifier(self.uri(name)),
+                self.position(text, text.index(needle) + 1),
+            )
+        )
+        if found is None:
+            return ""
+        assert isinstance(found.contents, types.MarkupContent)
+        return found.contents.value
+
+    @property
+    def messages(self) -> list[str]:
+        return [message.message for message in self.client.messages]
+
+    async def wait_for(self, condition: Callable[[], Any], seconds: float = 10.0) -> None:
+        for _ in range(int(seconds / 0.02)):
+            if condition():
+                return
+            await asyncio.sleep(0.02)
+        raise AssertionError(f"not within {seconds} s; messages: {self.messages}")
+
+
+@pytest.fixture(scope="session")
+def library_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder that holds a library "default", built by the real builder from our papers."""
+    from citewell.options import Options
+    from citewell_corpus.build import build_library, default_builders
+    from citewell_corpus.sources import Source
+
+    folder = tmp_path_factory.mktemp("libraries")
+    build_library(
+        folder / "default",
+        add=[Source(path=str(PAPERS), format="records")],
+        builders=default_builders(Options()),
+    )
+    return folder
+
+
+StartEditor = Callable[..., Awaitable[Editor]]
+
+
+@pytest_asyncio.fixture
+async def start_editor(
+    tmp_path: Path, library_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> AsyncIterator[StartEditor]:
+    """`await start_editor(...)` starts a server on an empty workspace and connects to it."""
+    editors: list[Editor] = []
+    monkeypatch.setenv("CITEWELL_CONFIG", str(tmp_path / "no-user-file.toml"))
+    (tmp_path / "no-user-file.toml").touch()
+
+    async def start(
+        *,
+        files: dict[str, str] | None = None,
+        encodings: tuple[str, ...] = ("utf-16",),
+        library: Path | None = library_folder,
+        settings: dict[str, Any] | None = None,
+        capabilities: Callable[[types.ClientCapabilities], None] | None = None,
+        root: bool = True,
+    ) -> Editor:
+        folder = (tmp_path / "paper").resolve()
+        folder.mkdir(exist_ok=True)
+        client = make_test_lsp_client()
+        config = ClientServerConfig([sys.executable, "-m", "citewell", "lsp"])
+        await client.start_io(*config.get_server_command(), cwd=tmp_path)
+        editor = Editor(client, folder)
+        editors.append(editor)
+        for name, text in (files or {}).items():
+            editor.write(name, text)
+        wanted: dict[str, Any] = {"library": {"path": str(library or tmp_path / "none")}}
+        wanted |= settings or {}
+        client.set_configuration({"citewell": wanted})
+        able = client_capabilities("visual-studio-code")
+        able.general = able.general or types.GeneralClientCapabilities()
+        able.general.position_encodings = [types.PositionEncodingKind(e) for e in encodings]
+        completion = able.text_document and able.text_document.completion
+        if completion and completion.completion_item:
+            completion.completion_item.label_details_support = True
+        if capabilities is not None:
+            capabilities(able)
+        uri = from_fs_path(str(folder)) if root else None
+        result = await client.initialize_session(
+            types.InitializeParams(
+                capabilities=able,
+                root_uri=uri,
+                workspace_folders=[types.WorkspaceFolder(uri, folder.name)] if uri else None,
+                initialization_options=wanted,
+            )
+        )
+        chosen = result.capabilities.position_encoding
+        editor.encoding = str(getattr(chosen, "value", chosen) or "utf-16")
+        return editor
+
+    yield start
+    for editor in editors:
+        if editor.client._server is not None and editor.client._server.returncode is None:
+            await editor.client.shutdown_session()
+        await editor.client.stop()

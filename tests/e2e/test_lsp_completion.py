@@ -1,0 +1,243 @@
+"""Completion over the real protocol: papers for placeholders, keys for citations."""
+
+import pytest
+from lsprotocol import types
+
+PAPER = (
+    "\\documentclass{article}\n\\title{Translation with graphs}\n\\begin{document}\n"
+    "Früher: 😋 we build on CITE and go on.\n"
+    "\\bibliographystyle{plain}\n\\bibliography{refs}\n\\end{document}\n"
+)
+BIB = """@article{hochreiter97,
+  author  = {Hochreiter, Sepp and Schmidhuber, J{\\"u}rgen},
+  title   = {Long Short-Term Memory},
+  journal = {Neural Computation},
+  year    = {1997},
+  doi     = {10.1162/NECO.1997.9.8.1735},
+}
+
+@inproceedings{adams2001sparse,
+  author = {Adams, Ada},
+  title  = {Sparse Alignment of Parallel Corpora},
+  year   = {2001},
+}
+"""
+
+
+def paper(citation: str) -> str:
+    return PAPER.replace("CITE", citation)
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16", "utf-32"])
+async def test_a_placeholder_is_completed_with_real_papers_in_every_position_encoding(
+    start_editor, encoding
+):
+    editor = await start_editor(encodings=(encoding,), files={"refs.bib": BIB})
+    assert editor.encoding == encoding
+    editor.open("main.tex", paper(r"\cite<graph attention>|"))
+    found = await editor.complete_list("main.tex", trigger=">")
+    assert found.is_incomplete
+    first = found.items[0]
+    assert first.detail == "Graph Attention Networks"
+    assert first.label == "velickovic2018graph"
+    text = editor.texts[editor.uri("main.tex")]
+    for rank, item in enumerate(found.items):
+        edit = item.text_edit
+        start = editor.offset(text, edit.range.start)
+        end = editor.offset(text, edit.range.end)
+        assert text[start:end] == "<graph attention>"
+        assert item.filter_text == "<graph attention>"
+        assert item.sort_text == f"{rank:05d}"
+        assert not item.commit_characters
+        assert not item.additional_text_edits
+        assert " " not in edit.new_text
+    await editor.accept("main.tex", first)
+    assert editor.text("main.tex") == paper(r"\cite{velickovic2018graph}")
+    entry = editor.text("refs.bib").removeprefix(BIB)
+    assert "@inproceedings{velickovic2018graph," in entry
+    assert "Graph Attention Networks" in entry
+
+
+async def test_every_letter_typed_gives_a_list_that_passes_a_filter_on_the_typed_text(start_editor):
+    editor = await start_editor(files={"refs.bib": BIB})
+    text = paper("")
+    editor.open("main.tex", text)
+    at = text.index("on  and go") + 3
+    shown = 0
+    for letter in r"\cite<neural machine translation>":
+        at = editor.type("main.tex", at, letter)
+        found = await editor.complete_list("main.tex", at)
+        now = editor.texts[editor.uri("main.tex")]
+        if found is None:
+            assert not now[:at].endswith("\\cite<n"[:2]) or letter in "\\cite"
+            continue
+        for item in found.items:
+            start = editor.offset(now, item.text_edit.range.start)
+            assert item.filter_text == now[start:at]
+            assert now[start] == "<"
+            assert editor.offset(now, item.text_edit.range.end) == at
+        shown += 1
+    assert shown >= len("neural machine translation>")
+    assert "Neural Machine Translation" in found.items[0].detail
+    await editor.accept("main.tex", found.items[0])
+    assert f"\\cite{{{found.items[0].label}}} and go on" in editor.text("main.tex")
+
+
+async def test_an_editor_that_replaces_up_to_the_cursor_only_leaves_nothing_behind(start_editor):
+    editor = await start_editor(files={"refs.bib": BIB})
+    editor.open("main.tex", paper(r"\cite<graph attention|>"))
+    items = await editor.complete("main.tex")
+    text = editor.texts[editor.uri("main.tex")]
+    cursor = editor.position(text, text.index("attention>") + len("attention"))
+    await editor.accept("main.tex", items[0], end=cursor)
+    assert editor.text("main.tex") == paper(r"\cite{velickovic2018graph}")
+
+
+async def test_a_placeholder_in_braces_keeps_the_other_keys_and_notes(start_editor):
+    editor = await start_editor(files={"refs.bib": BIB})
+    editor.open("main.tex", paper(r"\citep[see][p.~5]{hochreiter97, graph attention networks|}"))
+    items = await editor.complete("main.tex")
+    assert items[0].label == "velickovic2018graph"
+    await editor.accept("main.tex", items[0])
+    assert editor.text("main.tex") == paper(r"\citep[see][p.~5]{hochreiter97, velickovic2018graph}")
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("as [@graph attention networks|] show", "as [@velickovic2018graph] show"),
+        ("as [@?graph attention networks|] show", "as [@velickovic2018graph] show"),
+        ("as [@?graph attention networks]| show", "as [@velickovic2018graph] show"),
+        ("as [CITE: graph attention networks]| show", "as [@velickovic2018graph] show"),
+        ("as \\cite<graph attention networks>| show", "as \\cite{velickovic2018graph} show"),
+    ],
+)
+async def test_markdown_placeholders_are_completed_alike(start_editor, before, after):
+    head = "---\ntitle: T\nbibliography: refs.bib\n---\n\n"
+    editor = await start_editor(files={"refs.bib": BIB})
+    editor.open("paper.md", head + before + "\n", language="markdown")
+    items = await editor.complete("paper.md")
+    assert items[0].detail == "Graph Attention Networks"
+    await editor.accept("paper.md", items[0])
+    assert editor.text("paper.md") == head + after + "\n"
+    assert "velickovic2018graph" in editor.text("refs.bib")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "plain prose |",
+        "a word| of prose",
+        r"\section{Intro |duction}",
+        r"as \cite{hochreiter97} |",
+        r"% \cite<graph attention>|",
+        r"\begin{verbatim}\cite<graph attention>|\end{verbatim}",
+        r"[1]| and (x)",
+        r"\cite<see>[p.~5]{hochreiter97} |",
+    ],
+)
+async def test_the_answer_is_null_where_nothing_is_to_be_cited(start_editor, text):
+    editor = await start_editor(files={"refs.bib": BIB})
+    editor.open("main.tex", paper(text))
+    assert await editor.complete_list("main.tex", trigger=" ") is None
+
+
+async def test_an_empty_placeholder_is_completed_from_its_context(start_editor):
+    editor = await start_editor(files={"refs.bib": ""})
+    text = paper("the reading comprehension data set of Wikipedia questions \\citep{|}")
+    editor.open("main.tex", text)
+    items = await editor.complete("main.tex", trigger="{")
+    assert "SQuAD" in items[0].detail
+
+
+async def test_a_work_that_the_bib_holds_is_offered_under_its_own_key_and_not_added_again(
+    start_editor,
+):
+    editor = await start_editor(files={"refs.bib": BIB})
+    editor.open("main.tex", paper(r"\cite<long short-term memory>|"))
+    items = await editor.complete("main.tex")
+    assert items[0].label == "hochreiter97"
+    assert [item.label for item in items].count("hochreiter97") == 1
+    await editor.accept("main.tex", items[0])
+    assert editor.text("main.tex") == paper(r"\cite{hochreiter97}")
+    assert editor.text("refs.bib") == BIB
+
+
+@pytest.mark.parametrize(
+    "typed", ["hoch", "adams2001", "schmidhuber", "sparse", "2001", "sparse align"]
+)
+async def test_keys_are_found_by_key_author_title_and_year(start_editor, typed):
+    editor = await start_editor(files={"refs.bib": BIB})
+    editor.open("main.tex", paper(rf"\cite{{{typed}|}}"))
+    items = await editor.complete("main.tex")
+    wanted = "hochreiter97" if typed in ("hoch", "schmidhuber") else "adams2001sparse"
+    assert items[0].label == wanted
+    assert items[0].filter_text == typed
+    await editor.accept("main.tex", items[0])
+    assert editor.text("main.tex") == paper(rf"\cite{{{wanted}}}")
+    assert editor.text("refs.bib") == BIB
+
+
+async def test_a_key_that_no_bib_has_is_searched_in_the_library(start_editor):
+    editor = await start_editor(files={"refs.bib": BIB})
+    editor.open("main.tex", paper(r"\cite{vaswani2017attention|}"))
+    items = await editor.complete("main.tex")
+    assert items[0].detail == "Attention Is All You Need"
+    await editor.accept("main.tex", items[0])
+    assert "@inproceedings{vaswani2017attention," in editor.text("refs.bib")
+
+
+async def test_a_broken_entry_does_not_hide_the_good_ones(start_editor):
+    broken = "@article{broken,\n  title = {Never closed,\n  year = 1999\n\n" + BIB
+    editor = await start_editor(files={"refs.bib": broken})
+    editor.open("main.tex", paper(r"\cite{adams|}"))
+    items = await editor.complete("main.tex")
+    assert items[0].label == "adams2001sparse"
+
+
+async def test_an_edit_of_the_open_bib_is_seen_at_once(start_editor):
+    editor = await start_editor(files={"refs.bib": BIB})
+    editor.open("main.tex", paper(r"\cite{zuse|}"))
+    editor.open("refs.bib", language="bibtex")
+    end = len(editor.text("refs.bib"))
+    editor.replace(
+        "refs.bib", end, end, "\n@book{zuse1969, title={Rechnender Raum}, author={Zuse, Konrad}}\n"
+    )
+    items = await editor.complete("main.tex")
+    assert items[0].label == "zuse1969"
+
+
+async def test_a_bib_changed_on_disk_outside_the_editor_is_seen(start_editor):
+    editor = await start_editor(files={"refs.bib": BIB})
+    editor.open("main.tex", paper(r"\cite{zuse}"))
+    at = editor.text("main.tex").index("zuse") + 4
+    before = await editor.complete("main.tex", at)
+    assert "zuse1969" not in [item.label for item in before]
+    editor.write("refs.bib", BIB + "\n@book{zuse1969, title={Rechnender Raum}}\n")
+    items = await editor.complete("main.tex", at)
+    assert items[0].label == "zuse1969"
+
+
+async def test_resolution_tells_abstract_venue_reason_and_the_entry(start_editor):
+    editor = await start_editor(files={"refs.bib": BIB})
+    editor.open("main.tex", paper(r"\cite<graph attention>|"))
+    item = (await editor.complete("main.tex"))[0]
+    assert item.documentation is None
+    assert item.label_details.description == "2018 ICLR"
+    resolved = await editor.client.completion_item_resolve_async(item)
+    card = resolved.documentation.value
+    assert "each node of a graph attends" in card
+    assert "Found by" in card
+    assert "rank 1" in card
+    assert "@inproceedings{velickovic2018graph," in card
+    assert "https://arxiv.org/abs/1710.10903" in card
+    for name in ("sort_text", "filter_text", "text_edit", "label"):
+        assert getattr(resolved, name) == getattr(item, name)
+
+
+async def test_resolution_of_a_list_that_is_long_gone_gives_the_item_back(start_editor):
+    editor = await start_editor(files={"refs.bib": BIB})
+    item = types.CompletionItem(label="x", data={"list": 99, "rank": 3})
+    assert (await editor.client.completion_item_resolve_async(item)).label == "x"
+    strange = types.CompletionItem(label="y", data="nonsense")
+    assert (await editor.client.completion_item_resolve_async(strange)).label == "y"

@@ -1,0 +1,228 @@
+"""The life of the server: start, settings, cancelling, the death of its worker, its end."""
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+from pathlib import Path
+
+import pytest
+from lsprotocol import types
+from pygls.exceptions import JsonRpcException
+
+PAPER = (
+    "\\documentclass{article}\n\\begin{document}\nSo \\cite<graph attention>|.\n"
+    "\\bibliography{refs}\n\\end{document}\n"
+)
+
+
+async def status(editor):
+    return await editor.client.workspace_execute_command_async(
+        types.ExecuteCommandParams(command="citewell.status", arguments=[])
+    )
+
+
+def field(found, name):
+    return found[name] if isinstance(found, dict) else getattr(found, name)
+
+
+async def test_nothing_heavy_is_imported_before_initialize_is_answered(tmp_path):
+    script = textwrap.dedent(
+        """
+        import sys
+        from citewell.lsp.server import create_server
+        server = create_server()
+        heavy = {"numpy", "scipy", "bm25s", "rich", "usearch", "rapidfuzz", "torch", "onnxruntime",
+                 "sqlite3", "pylatexenc", "bibtexparser", "Stemmer", "zstandard", "dspy"}
+        print(sorted(heavy & {name.partition(".")[0] for name in sys.modules}))
+        """
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=60
+    )
+    assert done.stdout.strip() == "[]"
+
+
+async def test_the_worker_can_be_killed_in_the_middle_of_a_request(start_editor):
+    editor = await start_editor()
+    editor.open("main.tex", PAPER)
+    items = await editor.complete("main.tex")
+    assert items
+    first = field(await status(editor), "pid")
+    at = editor.text("main.tex").index(">") + 1
+    waiting = asyncio.ensure_future(editor.complete_list("main.tex", at))
+    os.kill(first, getattr(signal, "SIGKILL", signal.SIGTERM))
+    found = await asyncio.wait_for(waiting, 20)
+    assert found is None or not found.items or found.items[0].label == items[0].label
+    again = await asyncio.wait_for(editor.complete("main.tex", at), 20)
+    assert [item.label for item in again] == [item.label for item in items]
+    assert field(await status(editor), "pid") != first
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a process cannot be halted there")
+async def test_a_cancelled_request_is_answered_as_cancelled_and_the_next_one_normally(start_editor):
+    editor = await start_editor()
+    editor.open("main.tex", PAPER.replace("|", ""))
+    at = editor.text("main.tex").index(">") + 1
+    params = types.CompletionParams(
+        types.TextDocumentIdentifier(editor.uri("main.tex")),
+        editor.position(editor.text("main.tex"), at),
+    )
+    assert await editor.complete("main.tex", at)
+    pid = field(await status(editor), "pid")
+    os.kill(pid, signal.SIGSTOP)
+    request = asyncio.ensure_future(
+        editor.client.protocol.send_request_async(
+            "textDocument/completion", params, msg_id="to-be-cancelled"
+        )
+    )
+    await asyncio.sleep(0.3)
+    assert not request.done()
+    start = time.monotonic()
+    editor.client.cancel_request(types.CancelParams(id="to-be-cancelled"))
+    with pytest.raises(JsonRpcException) as error:
+        await request
+    assert time.monotonic() - start < 1.0
+    os.kill(pid, signal.SIGCONT)
+    assert error.value.code == types.LSPErrorCodes.RequestCancelled
+    assert await editor.complete("main.tex", at)
+
+
+async def test_a_missing_library_is_told_once_with_a_cure(start_editor, tmp_path):
+    editor = await start_editor(library=tmp_path / "empty")
+    editor.open("main.tex", PAPER)
+    items = await editor.complete("main.tex")
+    assert items == []
+    await editor.wait_for(lambda: editor.messages)
+    at = editor.text("main.tex").index(">") + 1
+    await editor.complete("main.tex", at)
+    told = [m for m in editor.messages if "library" in m.lower()]
+    assert len(told) == 1
+    assert "citewell library" in told[0]
+
+
+async def test_keys_are_completed_without_any_library(start_editor, tmp_path):
+    editor = await start_editor(
+        library=tmp_path / "empty", files={"refs.bib": "@book{zuse1969, title={Rechnender Raum}}\n"}
+    )
+    editor.open("main.tex", PAPER.replace("<graph attention>|", "{zus|}"))
+    items = await editor.complete("main.tex")
+    assert [item.label for item in items] == ["zuse1969"]
+
+
+async def test_an_unknown_setting_is_told_with_the_nearest_one(start_editor):
+    editor = await start_editor(settings={"completion": {"limt": 3}, "bib": {"abstract": "maybe"}})
+    await editor.wait_for(lambda: len(editor.messages) >= 2)
+    assert any("limt" in m and "completion.limit" in m for m in editor.messages)
+    assert any("bib.abstract" in m for m in editor.messages)
+
+
+async def test_changed_settings_are_followed(start_editor, library_folder):
+    editor = await start_editor()
+    editor.open("main.tex", PAPER)
+    assert len(await editor.complete("main.tex")) > 3
+    editor.client.set_configuration(
+        {"citewell": {"library": {"path": str(library_folder)}, "completion": {"limit": 3}}}
+    )
+    editor.client.workspace_did_change_configuration(types.DidChangeConfigurationParams(None))
+    at = editor.text("main.tex").index(">") + 1
+    for _ in range(50):
+        items = await editor.complete("main.tex", at)
+        if len(items) == 3:
+            break
+        await asyncio.sleep(0.05)
+    assert len(items) == 3
+
+
+async def test_a_hover_shows_the_entry_of_a_key_and_the_papers_for_a_placeholder(start_editor):
+    bib = "@book{zuse1969, title={Rechnender Raum}, author={Zuse, Konrad}, year=1969}\n"
+    editor = await start_editor(files={"refs.bib": bib})
+    text = PAPER.replace("|", "").replace("So ", "So \\citet{zuse1969} and \\cite{nobody} ")
+    editor.open("main.tex", text)
+    card = await editor.hover("main.tex", "zuse1969")
+    assert "Rechnender Raum" in card
+    assert "Konrad Zuse" in card
+    assert "no entry" in await editor.hover("main.tex", "nobody")
+    assert "Graph Attention Networks" in await editor.hover("main.tex", "graph")
+    assert await editor.hover("main.tex", "documentclass") == ""
+
+
+async def test_a_document_without_workspace_works_on_its_own_folder(start_editor):
+    editor = await start_editor(root=False, files={"refs.bib": ""})
+    editor.open("main.tex", PAPER)
+    items = await editor.complete("main.tex")
+    await editor.accept("main.tex", items[0])
+    assert "velickovic2018graph" in editor.text("refs.bib")
+
+
+async def test_latin_1_files_and_odd_line_ends_keep_the_right_places(start_editor):
+    editor = await start_editor()
+    (editor.folder / "refs.bib").write_bytes(
+        "@book{m\xfcller1950, title={\xdcber Graphen}, author={M\xfcller}}\n".encode("latin-1")
+    )
+    text = "\\documentclass{article}\r\n\\begin{document}\r\n\x0cé \u2028 \\cite{ber|}\r\n\\bibliography{refs}\r\n\\end{document}\r\n"
+    editor.open("main.tex", text.replace("ber|", "ller|"))
+    items = await editor.complete("main.tex")
+    assert items[0].label == "müller1950"
+    await editor.accept("main.tex", items[0])
+    assert "é \u2028 \\cite{müller1950}\r\n" in editor.text("main.tex")
+
+
+async def test_the_server_and_its_worker_end_with_the_client(start_editor):
+    import psutil
+
+    editor = await start_editor()
+    editor.open("main.tex", PAPER)
+    await editor.complete("main.tex")
+    server = psutil.Process(editor.client._server.pid)
+    family = [server, *server.children(recursive=True)]
+    assert len(family) >= 2
+    editor.client._server.kill()
+    _, alive = await asyncio.to_thread(psutil.wait_procs, family[1:], 5)
+    assert alive == []
+
+
+async def test_the_server_speaks_tcp(tmp_path):
+    from pytest_lsp import make_test_lsp_client
+
+    server = await asyncio.create_subprocess_exec(
+        sys.executable, "-m", "citewell", "lsp", "--tcp", "127.0.0.1:0",
+        stdin=asyncio.subprocess.DEVNULL, stderr=asyncio.subprocess.PIPE, cwd=tmp_path,
+    )  # fmt: skip
+    line = (await asyncio.wait_for(server.stderr.readline(), 20)).decode()
+    port = int(line.strip().rpartition(":")[2])
+    client = make_test_lsp_client()
+    await client.start_tcp("127.0.0.1", port)
+    result = await client.initialize_session(
+        types.InitializeParams(capabilities=types.ClientCapabilities())
+    )
+    assert result.capabilities.completion_provider
+    await client.shutdown_async(None)
+    client.exit(None)
+    assert await asyncio.wait_for(server.wait(), 10) == 0
+    await client.stop()
+
+
+async def test_a_module_in_the_working_directory_is_not_imported_by_the_worker(
+    start_editor, tmp_path
+):
+    trap = tmp_path / "trap"
+    for name in ("numpy.py", "msgspec.py", "citewell.py"):
+        (tmp_path / name).write_text(f"open({str(trap)!r}, 'w').close()\n", encoding="utf-8")
+    environment = dict(os.environ)
+    done = subprocess.run(
+        [*_worker(), ],
+        input=b"", cwd=tmp_path, env=environment, capture_output=True, timeout=30, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert not trap.exists()
+
+
+def _worker() -> tuple[str, ...]:
+    from citewell.engine.child import worker_command
+
+    assert Path(sys.executable).exists()
+    return worker_command()

@@ -90,7 +90,7 @@ class TestFind:
         work = result["hits"][0]["work"]
         assert work["title"] == "Long Short-Term Memory"
         assert work["authors"][1][0] == "Schmidhuber"
-        assert {e["retriever"] for e in result["hits"][0]["evidence"]} == {"bm25", "dense"}
+        assert {e["retriever"] for e in result["hits"][0]["evidence"]} >= {"bm25", "dense"}
 
     def test_years_bound_the_answer(self, citewell: Run) -> None:
         run = citewell("find", "neural networks", "--year-from", "2016", "--json")
@@ -117,7 +117,7 @@ class TestDoctor:
         assert run.returncode == 0, run.stderr
         found = json.loads(run.stdout)
         assert found["library"]["works"] == 28
-        assert set(found["library"]["retrievers"]) == {"bm25", "dense"}
+        assert set(found["library"]["retrievers"]) >= {"bm25", "dense"}
         assert found["timing"]["warm_ms"] > 0
         assert found["problems"] == []
         assert str(home) in found["settings"]["library.path"]
@@ -368,9 +368,9 @@ class TestAtATerminal:
         assert code == 1
         text = paper.read_text(encoding="utf-8")
         bib = (paper.parent / "refs.bib").read_text(encoding="utf-8")
-        assert "Deep Residual Learning" in bib
-        assert "Latent Dirichlet Allocation" in bib
-        assert "Adam" not in bib
+        assert "Shaoqing" in bib
+        assert "Blei" in bib
+        assert "Kingma" not in bib
         assert r"\cite<attention is all you need>" in text, out
 
 

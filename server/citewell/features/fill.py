@@ -1,0 +1,258 @@
+"""What would stand at each placeholder of a project: papers, confidence, and the edits."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+
+from citewell.documents import FileCache, Project, query_for
+from citewell.engine.contract import Engine
+from citewell.features.citation import citation_edit
+from citewell.features.confidence import confidence_of
+from citewell.features.diff import unified_diff
+from citewell.features.edited_text import EditedText
+from citewell.features.insert import plan_insert
+from citewell.model import CitewellError, Hit, Problem, Query
+from citewell.model.bib import FileEdit
+from citewell.model.document import Document, Placeholder
+from citewell.options import Options
+
+CANDIDATES = 8
+
+
+class PlaceholderFill(msgspec.Struct, frozen=True, kw_only=True):
+    """One placeholder and what it becomes."""
+
+    path: str
+    line: int
+    """1-based."""
+    column: int
+    """1-based, in code points."""
+    text: str
+    """The placeholder as it stands in the file."""
+    placeholder: Placeholder
+    sentence: str = ""
+    """The sentence around it, for a reader who chooses."""
+    candidates: tuple[Hit, ...] = ()
+    """Best first."""
+    hit: Hit | None = None
+    """What is cited; None when the placeholder is left open."""
+    key: str = ""
+    reused: bool = False
+    """The work stood in the bibliography before; no entry is added."""
+    confidence: float = 0.0
+    """How likely the author would cite the hit here; of the best candidate if left open."""
+    reason: str = ""
+    """Why the placeholder is left open."""
+
+
+class FillPlan(msgspec.Struct, frozen=True, kw_only=True):
+    """What happens to a project's placeholders, and the edits that make it so."""
+
+    fills: tuple[PlaceholderFill, ...] = ()
+    """In reading order."""
+    edits: tuple[FileEdit, ...] = ()
+    """One per file, bibliographies first: a citation is never written before its entry."""
+    diffs: tuple[str, ...] = ()
+    """A unified diff per edit, in the same order, with paths relative to the project's root."""
+    problems: tuple[Problem, ...] = ()
+
+    @property
+    def filled(self) -> tuple[PlaceholderFill, ...]:
+        return tuple(found for found in self.fills if found.hit is not None)
+
+    @property
+    def open(self) -> tuple[PlaceholderFill, ...]:
+        return tuple(found for found in self.fills if found.hit is None)
+
+
+Choose = Callable[[PlaceholderFill], Hit | None]
+"""Picks the paper for a placeholder from its candidates, or any other; None leaves it open."""
+
+
+def plan_fill(
+    project: Project,
+    engine: Engine,
+    options: Options,
+    *,
+    threshold: float | None = None,
+    count: int = CANDIDATES,
+    choose: Choose | None = None,
+) -> FillPlan:
+    """Plan the best paper for every placeholder of the project; nothing is written.
+
+    Without `choose` a placeholder takes its best candidate if that is at least as certain as
+    `threshold` (default: the setting `fill.threshold`), and is left open with a reason otherwise.
+    A work that the bibliography holds, or that an earlier placeholder brought, keeps its key.
+    """
+    least = options.fill.threshold if threshold is None else threshold
+    found, problems = _search(project, engine, max(count, 2))
+    decided = tuple(_decide(one, least, choose) for one in found)
+    writer = _Writer(project, options)
+    fills = tuple(writer.add(one) for one in decided)
+    edits, diffs = writer.finish()
+    return FillPlan(
+        fills=fills,
+        edits=edits,
+        diffs=diffs,
+        problems=tuple(dict.fromkeys((*project.problems, *problems, *writer.problems))),
+    )
+
+
+def _search(
+    project: Project, engine: Engine, count: int
+) -> tuple[list[PlaceholderFill], list[Problem]]:
+    """Every placeholder with its candidates, and what went wrong on the way."""
+    paper = project.citing_paper()
+    places = [
+        (document, placeholder, query_for(document, placeholder, paper=paper))
+        for document in project.documents.values()
+        for placeholder in document.placeholders
+    ]
+    results = engine.find_batch([query for _, _, query in places], count, tier="full")
+    problems = [p for result in results for p in (*result.problems, *result.dropped)]
+    found = [
+        _found(document, placeholder, query, result.hits)
+        for (document, placeholder, query), result in zip(places, results, strict=True)
+    ]
+    return found, problems
+
+
+def _found(
+    document: Document, placeholder: Placeholder, query: Query, hits: tuple[Hit, ...]
+) -> PlaceholderFill:
+    start, end = placeholder.span.start, placeholder.span.end
+    line_start = document.text.rfind("\n", 0, start) + 1
+    return PlaceholderFill(
+        path=document.path,
+        line=document.text.count("\n", 0, start) + 1,
+        column=start - line_start + 1,
+        text=" ".join(document.text[start:end].split()),
+        placeholder=placeholder,
+        sentence=query.sentence,
+        candidates=hits,
+        confidence=confidence_of(query, hits),
+        reason="" if hits else "no paper was found",
+    )
+
+
+def _decide(found: PlaceholderFill, least: float, choose: Choose | None) -> PlaceholderFill:
+    change = msgspec.structs.replace
+    if choose is not None:
+        hit = choose(found)
+        return change(found, hit=hit, reason="" if hit else "skipped")
+    if not found.candidates:
+        return found
+    if found.confidence < least:
+        reason = f"the best paper is too uncertain ({found.confidence:.2f} < {least:.2f})"
+        return change(found, reason=reason)
+    return change(found, hit=found.candidates[0])
+
+
+class _Writer:
+    """Collects the edits of all files; each insertion sees the bibliography as the ones before
+    it left it, so that keys stay distinct and no work is entered twice."""
+
+    def __init__(self, project: Project, options: Options) -> None:
+        self.options = options
+        self.cache = FileCache(options.documents)
+        self.before = project
+        self.project = project
+        self.texts: dict[Path, EditedText] = {}
+        self.created: set[Path] = set()
+        self.cited: list[PlaceholderFill] = []
+        self.problems: list[Problem] = []
+
+    def add(self, found: PlaceholderFill) -> PlaceholderFill:
+        """Enter the chosen work into the bibliography; the fill with its key."""
+        if found.hit is None:
+            return found
+        plan = plan_insert(self.project, found.hit.work, self.options, for_path=Path(found.path))
+        self.problems += plan.problems
+        if not plan.key:
+            reason = plan.problems[0].message if plan.problems else "no entry can be written"
+            return msgspec.structs.replace(found, hit=None, reason=reason)
+        for edit in plan.edits:
+            self._apply(edit)
+        if plan.edits:
+            self._reopen()
+        done = msgspec.structs.replace(found, key=plan.key, reused=not plan.edits)
+        self.cited.append(done)
+        return done
+
+    def finish(self) -> tuple[tuple[FileEdit, ...], tuple[str, ...]]:
+        """Write the citations into the documents and state all edits against the files."""
+        for found in reversed(self.cited):
+            path = Path(found.path)
+            edited = self._edited(path)
+            document = self.project.documents[path]
+            placeholder = self._moved(document, edited, found.placeholder)
+            command = self.options.documents.default_command
+            self._apply(
+                FileEdit(str(path), (citation_edit(document, placeholder, found.key, command),))
+            )
+        order = sorted(self.texts, key=lambda path: path.suffix.lower() != ".bib")
+        edits = []
+        diffs = []
+        for path in order:
+            edited = self.texts[path]
+            changes = edited.edits()
+            if changes:
+                new = path in self.created
+                edits.append(FileEdit(str(path), changes, create=new))
+                diffs.append(unified_diff(edited.original, edited.text, self._shown(path), new=new))
+        return tuple(edits), tuple(diffs)
+
+    def _apply(self, edit: FileEdit) -> None:
+        path = Path(edit.path)
+        if edit.create and path not in self.texts:
+            self.created.add(path)
+        self._edited(path).apply(edit.edits)
+
+    def _edited(self, path: Path) -> EditedText:
+        if path not in self.texts:
+            text = self._known(path)
+            if text is None:
+                read = self.cache.text(path)
+                if isinstance(read, Problem):
+                    raise CitewellError(read)
+                text = read or ""
+            self.texts[path] = EditedText(text)
+        return self.texts[path]
+
+    def _known(self, path: Path) -> str | None:
+        """The text that the plan is made from; an editor's buffer may differ from the disk."""
+        known = self.before.documents.get(path) or self.before.bibs.get(path)
+        return None if known is None else known.text
+
+    def _reopen(self) -> None:
+        """Read the project as it would be with the edits so far; files that did not change come
+        from the cache."""
+        self.project = Project.open(
+            self.before.path,
+            self.options.documents,
+            roots=self.before.roots,
+            read=self._overlay,
+            bib_options=self.options.bib,
+            cache=self.cache,
+        )
+
+    def _overlay(self, path: Path) -> str | None:
+        edited = self.texts.get(path)
+        return self._known(path) if edited is None else edited.text
+
+    def _moved(
+        self, document: Document, edited: EditedText, placeholder: Placeholder
+    ) -> Placeholder:
+        """The placeholder where it stands now: a declaration may have come in before it."""
+        place = edited.now(placeholder.span.start), edited.now(placeholder.query_span.start)
+        for moved in document.placeholders:
+            if (moved.span.start, moved.query_span.start) == place:
+                return moved
+        return placeholder
+
+    def _shown(self, path: Path) -> str:
+        return Path(os.path.relpath(path, self.before.root.parent)).as_posix()

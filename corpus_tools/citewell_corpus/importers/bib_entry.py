@@ -25,6 +25,14 @@ KINDS = {
 }
 """Types of biblatex and others that plain BibTeX writes otherwise."""
 
+KNOWN = frozenset(
+    [
+        "article", "book", "booklet", "inbook", "incollection", "inproceedings", "manual",
+        "mastersthesis", "misc", "phdthesis", "techreport", "unpublished",
+    ]
+)  # fmt: skip
+"""The types of plain BibTeX; anything else becomes "misc"."""
+
 NO_PAPER = frozenset({"proceedings", "collection", "mvproceedings", "set", "xdata"})
 """Types that stand for a whole volume or for no work at all."""
 
@@ -41,7 +49,7 @@ def work_of(entry: BibEntry, identifier: str, origin: Provenance) -> Work | str:
     authors: tuple[Author, ...] = body.authors
     if not authors and "editor" in body.names and entry.type == "book":
         authors = fields.authors(_SPACE.sub(" ", body.get("editor")).split(" and "))
-    kind = KINDS.get(entry.type, entry.type)
+    kind = KINDS.get(entry.type, entry.type if entry.type in KNOWN else "misc")
     doi, url = body.doi, fields.raw(body.get("url"))
     booktitle = fields.text(body.get("booktitle"))
     journal = fields.text(body.get("journal") or body.get("journaltitle"))

@@ -386,3 +386,38 @@ def test_a_segment_records_size_and_hash_of_each_file(
     found = {p.relative_to(segment.path).as_posix() for p in segment.path.rglob("*") if p.is_file()}
     assert set(record["files"]) == found - {"segment.json"}
     assert record["count"] == 100
+
+
+def test_adding_step_by_step_comes_to_the_same_works_as_building_at_once(
+    tmp_path: Path, made_up: MadeUp, write_jsonl: Write
+) -> None:
+    base = made_up(60)
+    other = [
+        record
+        | {
+            "id": f"o:{n}",
+            "source": "other",
+            "title": record["title"].upper(),
+            "doi": f"10.5555/{n}",
+        }
+        for n, record in enumerate(base[::3])
+    ]
+    third = [
+        {"id": f"t:{n}", "source": "third", "title": "Another wording", "doi": f"10.5555/{n}"}
+        | ({"title": f"{record['title']} (extended)"} if n % 2 else {})
+        for n, record in enumerate(base[::3])
+    ]
+    parts = [write_jsonl(tmp_path / f"{n}.jsonl", p) for n, p in enumerate((base, other, third))]
+    sources = [source_at(str(path)) for path in parts]
+    build_library(tmp_path / "once", add=sources)
+    for source in sources:
+        build_library(tmp_path / "steps", add=[source])
+
+    def works(folder: Path) -> set[frozenset[str]]:
+        with Library.open(folder) as library:
+            return {frozenset(work.same_as) for work in library.iter_works()}
+
+    once = works(tmp_path / "once")
+    assert once == works(tmp_path / "steps")
+    assert max(map(len, once)) == 3
+    assert len(once) == 60 + 10

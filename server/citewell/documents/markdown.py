@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from citewell.documents import latex_commands as known
 from citewell.documents.latex_args import ArgumentReader
@@ -115,7 +115,7 @@ class _Scanner:
             format=Format.MARKDOWN,
             text=text,
             citations=tuple(sorted(self.citations, key=lambda c: c.span)),
-            placeholders=tuple(sorted(self.placeholders, key=lambda p: p.span)),
+            placeholders=tuple(_apart(self.placeholders)),
             headings=tuple(Heading(level - top + 1, name, span) for level, name, span in headings),
             title=markdown_to_text(title),
             abstract=markdown_to_text(front.abstract) if front else "",
@@ -385,6 +385,15 @@ class _Scanner:
         ]
         found.sort(key=lambda item: item[2])
         return [(level, markdown_to_text(name), span) for level, name, span in found]
+
+
+def _apart(placeholders: Sequence[Placeholder]) -> Iterator[Placeholder]:
+    """The placeholders in order, without those that begin inside of another one."""
+    end = 0
+    for item in sorted(placeholders, key=lambda p: p.span):
+        if item.span.start >= end:
+            end = item.span.end
+            yield item
 
 
 def _free_words(words: str) -> bool:

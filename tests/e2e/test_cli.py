@@ -11,6 +11,8 @@ from typing import Any
 
 import pytest
 
+from citewell.documents.bibtex import parse_bib
+
 FIXTURES = Path(__file__).resolve().parents[1] / "fixtures"
 PAPERS = (FIXTURES / "papers.jsonl", FIXTURES / "more_papers.jsonl")
 
@@ -91,6 +93,13 @@ class TestFind:
         assert work["title"] == "Long Short-Term Memory"
         assert work["authors"][1][0] == "Schmidhuber"
         assert {e["retriever"] for e in result["hits"][0]["evidence"]} >= {"bm25", "dense"}
+
+    def test_bibtex_can_be_added_to_a_bibliography(self, citewell: Run) -> None:
+        run = citewell("find", "neural networks", "--bibtex", "-k", "5")
+        assert run.returncode == 0, run.stderr
+        bib = parse_bib(run.stdout)
+        assert bib.problems == ()
+        assert len({entry.key for entry in bib.entries}) == 5
 
     def test_years_bound_the_answer(self, citewell: Run) -> None:
         run = citewell("find", "neural networks", "--year-from", "2016", "--json")

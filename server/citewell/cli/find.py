@@ -11,6 +11,7 @@ from citewell.cli.session import Session, console
 
 if TYPE_CHECKING:
     from citewell.model import SearchResult
+    from citewell.options.tree import BibOptions
 
 
 @click.command("find", short_help="Find papers for a text.")
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 @click.option("--year-to", type=int, metavar="YEAR", help="Only papers of this year or earlier.")
 @click.option("--author", default="", metavar="NAME", help="Only papers by this author.")
 @click.option("--venue", default="", metavar="NAME", help="Only papers of this venue.")
+@click.option("--bibtex", is_flag=True, help="Write the papers as BibTeX entries.")
 @click.option("--json", "as_json", is_flag=True, help="Write the whole result as JSON.")
 @click.pass_context
 def find(
@@ -30,6 +32,7 @@ def find(
     year_to: int | None,
     author: str,
     venue: str,
+    bibtex: bool,
     as_json: bool,
 ) -> None:
     """Find papers for a text.
@@ -43,12 +46,17 @@ def find(
     query = Query(
         text=" ".join(text), year_from=year_from, year_to=year_to, author=author, venue=venue
     )
-    with open_engine(session.load().options) as engine:
+    if bibtex and as_json:
+        raise click.UsageError("--bibtex and --json exclude each other.")
+    options = session.load().options
+    with open_engine(options) as engine:
         result = engine.find(query, count, tier="full")
     if as_json:
         write_json(result)
+    elif bibtex:
+        click.echo(_entries(result, options.bib), nl=False)
     else:
-        _show(result)
+        _show(result, options.bib)
     show_problems((*result.problems, *result.dropped))
     if result.hits:
         ctx.exit(OK)
@@ -56,11 +64,25 @@ def find(
     ctx.exit(BROKEN if broken else FINDINGS)
 
 
-def _show(result: SearchResult) -> None:
+def _entries(result: SearchResult, options: BibOptions) -> str:
+    """The entries as one .bib, with distinct keys."""
+    from citewell.documents.bib_edit import new_bib_text
+
+    taken: set[str] = set()
+    texts = []
+    for hit in result.hits:
+        text, key = new_bib_text(hit.work, None, options, taken)
+        taken |= {key, key.lower()}
+        texts.append(text)
+    return "\n".join(texts)
+
+
+def _show(result: SearchResult, options: BibOptions) -> None:
     from rich.table import Table
     from rich.text import Text
 
     from citewell.cli.papers import authors_of, venue_of, why
+    from citewell.documents.keys import make_key
 
     if not result.hits:
         click.echo("No paper was found.", err=True)
@@ -75,9 +97,8 @@ def _show(result: SearchResult) -> None:
         work = hit.work
         paper = Text(work.title, style="bold")
         paper.append(f"\n{authors_of(work)}", style="not bold")
-        key = hit.key or work.bibkey
-        if key:
-            paper.append(f"\n{key}", style="not bold cyan")
+        key = hit.key or make_key(work, options.key_pattern, ())
+        paper.append(f"\n{key}", style="not bold cyan")
         if work.retracted:
             paper.append("\nretracted", style="bold red")
         year = str(work.year) if work.year else ""

@@ -16,9 +16,12 @@ def authors_of(work: Work, most: int = 3) -> str:
     return ", ".join(names)
 
 
-def venue_of(work: Work) -> str:
-    """The shortest name of the venue that the record has."""
-    return work.venue or work.booktitle or work.journal or work.publisher
+def venue_of(work: Work, most: int = 48) -> str:
+    """The shortest name of the venue that the record has, cut at a word after `most` letters."""
+    name = work.venue or work.booktitle or work.journal or work.publisher
+    if len(name) <= most:
+        return name
+    return name[: most - 1].rsplit(" ", 1)[0].rstrip(",:;") + "…"
 
 
 def why(hit: Hit) -> str:

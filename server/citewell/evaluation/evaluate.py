@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+from collections import Counter
 from collections.abc import Sequence
 from random import Random
 from typing import Protocol
@@ -24,6 +25,7 @@ from citewell.evaluation.results import (
     Judged,
     MethodRun,
     Setting,
+    main_metrics,
     problem,
 )
 from citewell.evaluation.scoring import THRESHOLDS, Scorer, compare_runs
@@ -114,6 +116,7 @@ def _evaluate(
     reporter: Reporter,
 ) -> Evaluation:
     reporter.begin("finding the right answers in the library", 0)
+    questions = _with_unique_ids(questions)
     gold = Gold(base, questions)
     right = {question.id: gold.of(question) for question in questions}
     questions = _sample(questions, right, plan)
@@ -162,6 +165,7 @@ def _evaluate(
         library=base.status(),
         depth=plan.depth,
         seed=plan.seed,
+        metrics=main_metrics(runs),
         items=items,
         runs=tuple(runs),
         comparisons=comparisons(runs, items, plan),
@@ -170,6 +174,18 @@ def _evaluate(
         notes=tuple(notes),
         problems=tuple(dict.fromkeys(p for run in runs for p in run.problems)),
     )
+
+
+def _with_unique_ids(questions: Sequence[Question]) -> list[Question]:
+    """The same questions; the second of an id becomes "id#2", so that none is lost."""
+    seen: Counter[str] = Counter()
+    out = []
+    for question in questions:
+        seen[question.id] += 1
+        if seen[question.id] > 1:
+            question = msgspec.structs.replace(question, id=f"{question.id}#{seen[question.id]}")
+        out.append(question)
+    return out
 
 
 def _sample(

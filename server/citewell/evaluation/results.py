@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
 
@@ -198,6 +199,8 @@ class Evaluation(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     library: EngineStatus = msgspec.field(default_factory=EngineStatus)
     depth: int = 100
     seed: int = 0
+    metrics: dict[str, dict[str, dict[str, float]]] = msgspec.field(default_factory=dict)
+    """The main figures once more, for scripts: method -> setting -> metric -> mean per question."""
     items: tuple[Item, ...] = ()
     runs: tuple[MethodRun, ...] = ()
     comparisons: tuple[Comparison, ...] = ()
@@ -221,6 +224,18 @@ class EvaluationError(CitewellError):
 
 def problem(code: str, message: str, cure: str = "", path: str = "") -> EvaluationError:
     return EvaluationError(Problem(code=code, message=message, cure=cure, path=path))
+
+
+def main_metrics(runs: Sequence[MethodRun]) -> dict[str, dict[str, dict[str, float]]]:
+    """Means per question over the answers in the library, by method, setting and metric."""
+    out: dict[str, dict[str, dict[str, float]]] = {}
+    for run in runs:
+        out.setdefault(run.name, {})[run.setting] = {
+            figure.metric: round(figure.by_question.mean, 6)
+            for figure in run.figures
+            if figure.scope == "library"
+        }
+    return out
 
 
 def encode(evaluation: Evaluation) -> bytes:

@@ -136,3 +136,14 @@ def test_another_file_is_no_evaluation(tmp_path):
     (tmp_path / "x.json").write_text("{}", encoding="utf-8")
     with pytest.raises(CitewellError, match="cannot be read"):
         results.load(tmp_path / "x.json")
+
+
+def test_two_questions_of_the_same_id_are_both_asked(library_options):
+    twice = [
+        Question(id="q", query=Query(text=text), targets=(Target(titles=(text,)),))
+        for text in ("Beam Search Revisited", "Topic Models with Anchors")
+    ]
+    plan = Plan(methods=tuple(methods.named(["bm25"], library_options)), depth=10, latency_calls=0)
+    result = evaluate(twice, library_options, plan, DataInfo(name="x"))
+    assert [item.id for item in result.items] == ["q", "q#2"]
+    assert result.metrics["bm25"]["cold"]["recall@1"] == 1.0

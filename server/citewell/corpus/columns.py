@@ -166,6 +166,13 @@ class LibraryColumns:
             out[base : base + len(part)] = part.year
         return out
 
+    def abstracts(self) -> NDArray[np.bool_]:
+        """Whether each row has an abstract, shape (end,)."""
+        out = np.zeros(self.end, np.bool_)
+        for base, part in zip(self._bases, self._parts, strict=True):
+            out[base : base + len(part)] = part.abstract
+        return out
+
     def word_counts(self) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
         """Title words, sorted, and in how many titles each stands."""
         words = [np.asarray(part.word) for part in self._parts]

@@ -20,13 +20,17 @@ from citewell.model import CitewellError, Evidence, Hit, Problem, Query, SearchR
 from citewell.model.cancel import Cancel, Cancelled
 from citewell.options import Options
 from citewell.ranking.contract import Candidates, Ordering, Ranker
+from citewell.ranking.learned import LearnedRanker
 from citewell.retrieval.contract import Ranking, Retriever
+from citewell.retrieval.encoders.static import WEIGHTS
 from citewell.retrieval.fuse import Fused, fuse
+from citewell.retrieval.structure import structured
 
 logger = logging.getLogger(__name__)
 
 OpenRetrievers = Callable[[Library, Options], Opened]
 _BATCH_SECONDS = 3600.0
+RANKER = WEIGHTS / "ranker.npz"
 
 
 class LocalEngine:
@@ -61,6 +65,8 @@ class LocalEngine:
             library = Library.open(which_library(options))
         except CitewellError as error:
             return cls(options, None, Opened(), problems=[error.problem])
+        if ranker is None and options.retrieval.ranker == "learned" and RANKER.exists():
+            ranker = LearnedRanker(RANKER)
         return cls(options, library, retrievers(library, options), ranker)
 
     def find(
@@ -71,6 +77,7 @@ class LocalEngine:
         if self._library is None:
             return SearchResult(problems=self._problems)
         begin = time.perf_counter()
+        query = structured(query)
         depth = max(k, self._options.retrieval.depth)
         seconds = min(self._options.retrieval.timeout_ms / 1e3, cancel.remaining)
         tasks = {
@@ -99,6 +106,7 @@ class LocalEngine:
         """
         if self._library is None:
             return [SearchResult(problems=self._problems) for _ in queries]
+        queries = [structured(query) for query in queries]
         depth = max(k, self._options.retrieval.depth)
         tasks = {
             name: _batch_task(retriever, queries, depth)
@@ -219,13 +227,17 @@ class LocalEngine:
 
     def _evidence(self, query: Query, fused: Fused, at: int) -> tuple[Evidence, ...]:
         row = int(fused.rows[at])
-        return tuple(
-            self._opened.retrievers[name].explain(
-                query, row, int(ranks[at]), float(fused.by[name][at])
-            )
-            for name, ranks in fused.ranks.items()
-            if ranks[at]
-        )
+        found: list[Evidence] = []
+        for name, ranks in fused.ranks.items():
+            if not ranks[at]:
+                continue
+            rank, score = int(ranks[at]), float(fused.by[name][at])
+            try:
+                found.append(self._opened.retrievers[name].explain(query, row, rank, score))
+            except Exception:
+                logger.exception("The retriever %s cannot explain a hit", name)
+                found.append(Evidence(name, rank, score))
+        return tuple(found)
 
 
 def _search_task(retriever: Retriever, query: Query, depth: int) -> Callable[[Cancel], Ranking]:

@@ -2,16 +2,31 @@
 
 from __future__ import annotations
 
+import logging
+
 import msgspec
+import numpy as np
 
 from citewell.corpus import Library
+from citewell.corpus import columns as columns_module
+from citewell.corpus.columns import LibraryColumns
+from citewell.corpus.priors import read_priors
+from citewell.engine.late import LateRetriever, unexpected
 from citewell.model import CitewellError, Problem
 from citewell.options import Options
 from citewell.retrieval.bm25 import Bm25Retriever
+from citewell.retrieval.cited import CitedRetriever
 from citewell.retrieval.contract import Retriever
 from citewell.retrieval.dense import DenseRetriever
 from citewell.retrieval.encoders import load_encoder
+from citewell.retrieval.encoders.static import WEIGHTS
 from citewell.retrieval.filters import Filters
+
+logger = logging.getLogger(__name__)
+
+PRIORS = WEIGHTS / "priors.npz"
+QUICK_ENCODER = "static"
+"""Loads in a tenth of a second; any other encoder loads on a thread while BM25 answers."""
 
 
 class Opened(msgspec.Struct, frozen=True):
@@ -22,30 +37,79 @@ class Opened(msgspec.Struct, frozen=True):
     encoder: str = ""
     problems: tuple[Problem, ...] = ()
     """Why a retriever that was asked for is missing."""
+    columns: LibraryColumns | None = None
+    """What the ranker reads; None for a library built without it."""
 
 
 def open_retrievers(library: Library, options: Options) -> Opened:
     """BM25 and dense, each if it is switched on and can be opened."""
     retrievers: dict[str, Retriever] = {}
     problems: list[Problem] = []
-    encoder = ""
     terms: Bm25Retriever | None = None
     try:
         terms = Bm25Retriever(library.segments)
     except CitewellError as error:
         if options.retrieval.bm25:
             problems.append(error.problem)
+    except Exception as error:
+        logger.exception("BM25 cannot be opened")
+        problems.append(unexpected("bm25", error))
     mask = Filters(library.columns().year, terms)
     if terms is not None and options.retrieval.bm25:
         terms.mask = mask
         retrievers["bm25"] = terms
-    if options.retrieval.dense:
+    encoder = options.retrieval.encoder if options.retrieval.dense else ""
+    if encoder == QUICK_ENCODER:
         try:
-            retrievers["dense"] = _open_dense(library, options.retrieval.encoder, mask)
-            encoder = options.retrieval.encoder
+            retrievers["dense"] = _open_dense(library, encoder, mask)
         except CitewellError as error:
             problems.append(error.problem)
-    return Opened(retrievers, encoder, tuple(problems))
+        except Exception as error:
+            logger.exception("The dense retriever cannot be opened")
+            problems.append(unexpected("dense", error))
+    elif encoder:
+        retrievers["dense"] = LateRetriever("dense", lambda: _open_dense(library, encoder, mask))
+    columns = _open_columns(library, problems)
+    dense = retrievers.get("dense")
+    if options.retrieval.cited and columns is not None and isinstance(dense, DenseRetriever):
+        try:
+            cited = _open_cited(library, columns, dense, mask)
+            if cited is not None:
+                retrievers["cited"] = cited
+        except CitewellError as error:
+            problems.append(error.problem)
+        except Exception as error:
+            logger.exception("The citation priors cannot be opened")
+            problems.append(unexpected("cited", error))
+    used = encoder if "dense" in retrievers else ""
+    return Opened(retrievers, used, tuple(problems), columns)
+
+
+def _open_columns(library: Library, problems: list[Problem]) -> LibraryColumns | None:
+    """None for a library built without them: then nothing is ranked by them."""
+    if columns_module.NAME not in library.manifest.indexes:
+        return None
+    try:
+        return LibraryColumns(library.segments)
+    except CitewellError as error:
+        problems.append(error.problem)
+        return None
+
+
+def _open_cited(
+    library: Library, columns: LibraryColumns, dense: DenseRetriever, mask: Filters
+) -> CitedRetriever | None:
+    """None when there are no priors, or when they are those of another encoder."""
+    if not PRIORS.exists():
+        return None
+    priors = read_priors(PRIORS)
+    if priors.encoder != dense.encoder.fingerprint:
+        return None
+    live = np.ones(library.rows, np.bool_)
+    for segment in library.segments:
+        if segment.dead is not None:
+            live[segment.base : segment.base + segment.count][segment.dead] = False
+    return CitedRetriever(priors, columns, dense, live, mask=mask)
 
 
 def _open_dense(library: Library, name: str, mask: Filters) -> DenseRetriever:

@@ -8,9 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from citewell.corpus import Library
+from citewell.corpus.columns import Columns
+from citewell.engine.late import LateRetriever
 from citewell.engine.retrievers import Opened
 from citewell.model import Query, Work
 from citewell.retrieval.bm25 import Bm25Retriever
+from citewell.retrieval.cited import CitedRetriever
 from citewell.retrieval.dense import DenseRetriever
 
 
@@ -19,9 +22,25 @@ class LibrarySignals:
 
     def __init__(self, library: Library, opened: Opened) -> None:
         self._library = library
-        bm25, dense = opened.retrievers.get("bm25"), opened.retrievers.get("dense")
-        self._bm25 = bm25 if isinstance(bm25, Bm25Retriever) else None
-        self._dense = dense if isinstance(dense, DenseRetriever) else None
+        self._retrievers = opened.retrievers
+        self._columns = opened.columns
+
+    @property
+    def _cited(self) -> CitedRetriever | None:
+        found = self._retrievers.get("cited")
+        return found if isinstance(found, CitedRetriever) else None
+
+    @property
+    def _bm25(self) -> Bm25Retriever | None:
+        found = self._retrievers.get("bm25")
+        return found if isinstance(found, Bm25Retriever) else None
+
+    @property
+    def _dense(self) -> DenseRetriever | None:
+        found = self._retrievers.get("dense")
+        if isinstance(found, LateRetriever):
+            found = found.loaded
+        return found if isinstance(found, DenseRetriever) else None
 
     def works(self, rows: NDArray[np.int64]) -> list[Work]:
         """The records, in order."""
@@ -43,12 +62,40 @@ class LibrarySignals:
 
     def vectors(self, rows: NDArray[np.int64]) -> NDArray[np.float32] | None:
         """The papers' dense vectors, shape (n, d)."""
-        return None if self._dense is None else self._dense.vectors(rows)
+        dense = self._dense
+        return None if dense is None else dense.vectors(rows)
 
     def encode(self, queries: Sequence[Query]) -> NDArray[np.float32] | None:
         """Dense vectors of queries."""
-        return None if self._dense is None else self._dense.encoder.encode_queries(queries)
+        dense = self._dense
+        return None if dense is None else dense.encoder.encode_queries(queries)
 
     def bm25(self, query: Query, rows: NDArray[np.int64]) -> NDArray[np.float32] | None:
         """BM25 score of each row for the query."""
-        return None if self._bm25 is None else self._bm25.score_rows(query, rows)
+        bm25 = self._bm25
+        return None if bm25 is None else bm25.score_rows(query, rows)
+
+    @property
+    def encoder(self) -> str:
+        """Fingerprint of the encoder of the vectors; empty without one."""
+        return "" if self._dense is None else self._dense.encoder.fingerprint
+
+    def facts(self, rows: NDArray[np.int64]) -> Columns | None:
+        """The rows' columns, if the library holds them."""
+        return None if self._columns is None else self._columns.take(rows)
+
+    def title_words(self) -> tuple[NDArray[np.uint32], NDArray[np.int64], int]:
+        """Title words, sorted hashes, in how many titles each stands, of how many."""
+        if self._columns is None:
+            return np.zeros(0, np.uint32), np.zeros(0, np.int64), 0
+        return *self._columns.word_counts(), len(self._library)
+
+    def memory(self, query: Query, rows: NDArray[np.int64]) -> NDArray[np.float32] | None:
+        """What the citation priors say of each row."""
+        return None if self._cited is None else self._cited.signals(query, rows)
+
+    def rows_of_titles(self, titles: Sequence[str]) -> NDArray[np.int64]:
+        """A row of each title, -1 where the library has none."""
+        if self._cited is None:
+            return np.full(len(titles), -1, np.int64)
+        return self._cited.rows_of_titles(titles)

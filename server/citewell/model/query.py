@@ -83,3 +83,13 @@ class Question(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The right answers one by one, where there may be several; `gold` is their ids in one row."""
     year: int | None = None
     """Year of the citing paper: what is newer could not have been cited. Not told to the engine."""
+
+
+def near_part(query: Query) -> Query:
+    """The query's typed words and citing sentence alone."""
+    return Query(text=query.text, sentence=query.sentence)
+
+
+def topic_part(query: Query) -> Query:
+    """The citing paper's title and abstract alone."""
+    return Query(paper=CitingPaper(title=query.paper.title, abstract=query.paper.abstract))

@@ -61,6 +61,12 @@ class RetrievalOptions:
         '"intfloat/e5-small-v2" (needs the `neural` extra).',
         trusted_only=True,
     )
+    cited: bool = _leaf(
+        True, "Search by how others cite: needs the static encoder, whose vectors the priors use."
+    )
+    ranker: Literal["learned", "none"] = _leaf(
+        "learned", "What orders the candidates: the trained ranker, or the fusion alone."
+    )
     fusion: Literal["rrf", "max"] = _leaf("rrf", "How the lists are fused.")
     rrf_k: int = _leaf(60, "The constant k of reciprocal rank fusion.", at_least=0, at_most=100_000)
     depth: int = _leaf(

@@ -9,6 +9,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from citewell.corpus.columns import Columns
 from citewell.model import Query, Work
 from citewell.model.cancel import Cancel
 
@@ -67,6 +68,27 @@ class Signals(Protocol):
 
     def bm25(self, query: Query, rows: NDArray[np.int64]) -> NDArray[np.float32] | None:
         """BM25 score of each row for any query (a part of the passage, say); None without BM25."""
+        ...
+
+    @property
+    def encoder(self) -> str:
+        """Fingerprint of the encoder of `vectors` and `encode`; empty without one."""
+        ...
+
+    def facts(self, rows: NDArray[np.int64]) -> Columns | None:
+        """Columns of the rows, in order; None for a library built without them."""
+        ...
+
+    def title_words(self) -> tuple[NDArray[np.uint32], NDArray[np.int64], int]:
+        """Title words of the library, sorted hashes, in how many titles each, of how many."""
+        ...
+
+    def memory(self, query: Query, rows: NDArray[np.int64]) -> NDArray[np.float32] | None:
+        """What the citation priors say of each row, shape (n, signals); None without priors."""
+        ...
+
+    def rows_of_titles(self, titles: Sequence[str]) -> NDArray[np.int64]:
+        """A row of each title, -1 where the library has none."""
         ...
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
@@ -68,12 +67,14 @@ def features(query: Query, known: Evidence, words: TitleWords) -> NDArray[np.flo
     parts += [known.bm25, known.bm25 / best, places(known.bm25)]
     full = known.vectors @ known.full
     near = known.vectors @ known.near
-    topic = known.vectors @ known.topic if known.topic.any() else np.full(count, UNKNOWN)
+    topic = np.full(count, UNKNOWN, np.float32)
+    if known.topic.any():
+        topic = (known.vectors @ known.topic).astype(np.float32)
     parts += [full, full - full.max(initial=-1), places(full)]
     parts += [near, near - near.max(initial=-1), places(near)]
-    parts += [topic.astype(np.float32), places(topic)]
+    parts += [topic, places(topic)]
     parts += list(known.memory.T)
-    blend = full * 20 + 0.75 * np.maximum(known.memory[:, 1], 0)
+    blend = (full * 20 + 0.75 * np.maximum(known.memory[:, 1], 0)).astype(np.float32)
     parts += [places(blend), places(known.memory[:, 1])]
     parts += list(lexical(read_passage(query), columns, words).T)
     year = columns.year.astype(np.float32)
@@ -88,13 +89,14 @@ def features(query: Query, known: Evidence, words: TitleWords) -> NDArray[np.flo
     ]  # fmt: skip
     parts += _company(known)
     parts += [np.full(count, value, np.float32) for value in _query_facts(query)]
-    return np.stack([np.asarray(part, np.float32) for part in parts], axis=1)
+    table: NDArray[np.float32] = np.stack([np.asarray(p, np.float32) for p in parts], axis=1)
+    return table
 
 
 def places(scores: NDArray[np.float32]) -> NDArray[np.float32]:
     """log2(1 + rank) of each candidate by these scores; equal scores share the best rank."""
     order = np.sort(-scores)
-    return np.log2(1.0 + 1.0 + np.searchsorted(order, -scores)).astype(np.float32)
+    return np.asarray(np.log2(2.0 + np.searchsorted(order, -scores)), np.float32)
 
 
 def _company(known: Evidence) -> list[NDArray[np.float32]]:
@@ -135,9 +137,7 @@ def _query_facts(query: Query) -> tuple[float, ...]:
     )
 
 
-def memory_rows(
-    signals: NDArray[np.float32], numbers: NDArray[np.int64]
-) -> NDArray[np.float32]:
+def memory_rows(signals: NDArray[np.float32], numbers: NDArray[np.int64]) -> NDArray[np.float32]:
     """The memory's signals for candidates, given each one's paper number (-1: none)."""
     out = np.full((len(numbers), signals.shape[1]), UNKNOWN, np.float32)
     has = numbers >= 0
@@ -145,9 +145,7 @@ def memory_rows(
     return out
 
 
-def company_of(
-    rows: NDArray[np.int64], vectors: NDArray[np.float32], columns: Columns
-) -> Company:
+def company_of(rows: NDArray[np.int64], vectors: NDArray[np.float32], columns: Columns) -> Company:
     """The references' part, from their rows."""
     surnames, counts = np.unique(columns.surname, return_counts=True)
     return Company(vectors, rows, surnames, counts, columns.year)

@@ -116,12 +116,12 @@ def _look(
     if not len(keys):
         return np.zeros(len(values), np.float32)
     at = np.minimum(np.searchsorted(keys, values), len(keys) - 1)
-    return np.where(keys[at] == values, weights[at], np.float32(0))
+    return np.where(keys[at] == values, weights[at], np.float32(0)).astype(np.float32)
 
 
 def _sum(values: NDArray[np.float32], starts: NDArray[np.int64]) -> NDArray[np.float32]:
     ends = np.concatenate([np.zeros(1, np.float64), np.cumsum(values, dtype=np.float64)])
-    return (ends[starts[1:]] - ends[starts[:-1]]).astype(np.float32)
+    return np.asarray(ends[starts[1:]] - ends[starts[:-1]], np.float32)
 
 
 class TitleWords:
@@ -137,7 +137,8 @@ class TitleWords:
         if not len(self._words):
             return np.full(len(words), self._new, np.float32)
         at = np.minimum(np.searchsorted(self._words, words), len(self._words) - 1)
-        return np.where(self._words[at] == words, self._idf[at], np.float32(self._new))
+        known = self._words[at] == words
+        return np.where(known, self._idf[at], np.float32(self._new)).astype(np.float32)
 
 
 def lexical(passage: Passage, columns: Columns, words: TitleWords) -> NDArray[np.float32]:

@@ -18,6 +18,8 @@ NEIGHBOURS = 48
 """Citing passages and citing papers that vote."""
 SHARPNESS = 12.0
 """Votes fall as exp(sharpness * (similarity - the best similarity))."""
+UNKNOWN = -99.0
+"""Stands for every signal of a paper of which nothing is known once the own list is left out."""
 
 SIGNALS = (
     "memory_similarity", "memory_popularity", "memory_citations", "memory_passage_best",
@@ -76,7 +78,9 @@ class Memory:
         if len(own):
             degree = degree.copy()
             for one in own:
-                degree[priors.list_cited[priors.list_starts[one] : priors.list_starts[one + 1]]] -= 1
+                degree[
+                    priors.list_cited[priors.list_starts[one] : priors.list_starts[one + 1]]
+                ] -= 1
         out[:, 0] = self._vectors @ asked.full
         out[:, 1] = np.log1p(degree)
         out[:, 2] = priors.citations
@@ -86,7 +90,19 @@ class Memory:
             self._by_topic(asked.topic, own, out)
         if len(asked.references):
             self._by_company(asked.references, own, degree, out)
+        out[~self.known | ((degree <= 0) & (priors.citations < 0))] = UNKNOWN
         return out
+
+    @staticmethod
+    def blend(signals: NDArray[np.float32]) -> NDArray[np.float32]:
+        """One score a paper, shape (P,): the order of the memory's own list."""
+        s = signals
+        total = 20 * s[:, 0] + 0.75 * s[:, 1]
+        total += 0.5 * np.log(np.maximum(s[:, 4], 0) + 0.01)
+        total += 0.5 * np.log(np.maximum(s[:, 5], 0) + 0.01)
+        total += 1.5 * np.maximum(s[:, 7], 0) + np.maximum(s[:, 8], 0)
+        total[s[:, 1] <= UNKNOWN] = -np.inf
+        return total
 
     def _by_passage(self, near: NDArray[np.float32], own: object, out: NDArray[np.float32]) -> None:
         likeness = self._passages @ near
@@ -143,4 +159,4 @@ class Memory:
 def _unit(coded: NDArray[np.int8]) -> NDArray[np.float32]:
     vectors = coded.astype(np.float32)
     length = np.linalg.norm(vectors, axis=1, keepdims=True)
-    return np.divide(vectors, length, out=vectors, where=length > 0)
+    return np.asarray(np.divide(vectors, length, out=vectors, where=length > 0), np.float32)

@@ -1,0 +1,75 @@
+"""The figures of a run: recall, reciprocal rank, intervals over papers, precision at coverage."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from citewell_corpus.training.questions import Table
+
+CUTS = (1, 5, 10, 20, 100)
+RESAMPLES = 2000
+
+
+def ranks(table: Table, scores: NDArray[np.float32]) -> NDArray[np.float64]:
+    """Rank of each question's first right candidate, infinite where there is none.
+
+    Equal scores count against the right candidate.
+    """
+    starts = np.concatenate([[0], np.cumsum(table.size)])
+    out = np.full(len(table.size), np.inf)
+    for number, (begin, end) in enumerate(pairwise(starts)):
+        right, own = table.right[begin:end], scores[begin:end]
+        if right.any():
+            best = own[right].max()
+            out[number] = 1 + ((own >= best) & ~right).sum()
+    return out
+
+
+def by_paper(found: NDArray[np.float64], papers: Sequence[str]) -> dict[str, Any]:
+    """Recall and MRR per record with 95% bootstrap intervals over papers, and per paper."""
+    values = {f"R@{k}": (found <= k).astype(float) for k in CUTS}
+    values["MRR"] = 1 / found
+    names, owner = np.unique(np.array(papers), return_inverse=True)
+    count = np.bincount(owner).astype(float)
+    random = np.random.default_rng(0)
+    draws = random.integers(0, len(names), (RESAMPLES, len(names)))
+    out: dict[str, Any] = {"questions": len(found), "papers": len(names)}
+    for name, value in values.items():
+        total = np.bincount(owner, value)
+        resampled = total[draws].sum(axis=1) / count[draws].sum(axis=1)
+        low, high = np.quantile(resampled, (0.025, 0.975))
+        out[name] = {
+            "record": round(float(value.mean()), 4),
+            "low": round(float(low), 4),
+            "high": round(float(high), 4),
+            "paper": round(float((total / count).mean()), 4),
+        }
+    return out
+
+
+def confidence_figures(
+    table: Table,
+    scores: NDArray[np.float32],
+    confidence: Callable[[NDArray[np.float32]], NDArray[np.float32]],
+) -> dict[str, float]:
+    """Precision of the first hit among the most confident 25%, 50%, 75% and 100% of questions."""
+    starts = np.concatenate([[0], np.cumsum(table.size)])
+    sure, right = [], []
+    for begin, end in pairwise(starts):
+        own = scores[begin:end]
+        first = int(np.argmax(own))
+        sure.append(float(confidence(own)[first]))
+        right.append(bool(table.right[begin:end][first]))
+    order = np.argsort(-np.array(sure), kind="stable")
+    hits = np.array(right)[order]
+    out = {
+        f"precision at {share}%": round(float(hits[: max(len(hits) * share // 100, 1)].mean()), 4)
+        for share in (25, 50, 75, 100)
+    }
+    out["mean confidence"] = round(float(np.mean(sure)), 4)
+    return out

@@ -1,0 +1,193 @@
+"""Trains the head: `python -m citewell_corpus.training.head --data ../shared/data`.
+
+LambdaMART over the candidates' features (LightGBM; needed here only). The encoder must have been
+trained on the other fold of citing papers (`static --folds 0`): a head that learns from scores of
+an encoder that saw the same citations trusts them too much and loses on new ones.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import click
+import numpy as np
+from numpy.typing import NDArray
+
+from citewell.corpus.priors import write_priors
+from citewell.ranking.features import feature_names
+from citewell.ranking.learned import MEMORY, calibrated, calibration_inputs
+from citewell.ranking.trees import Trees, from_lightgbm
+from citewell.retrieval.encoders.static import StaticEncoder
+from citewell_corpus.training.data import read_contexts, read_papers
+from citewell_corpus.training.figures import by_paper, confidence_figures, ranks
+from citewell_corpus.training.pairs import load
+from citewell_corpus.training.priors import gather, read_counts
+from citewell_corpus.training.questions import (
+    Table,
+    ask,
+    dev_contexts,
+    dev_references,
+    search_questions,
+    tabulate,
+    training_contexts,
+    training_references,
+)
+from citewell_corpus.training.world import World
+
+ROUNDS = 100
+SETTINGS: dict[str, Any] = {
+    "objective": "lambdarank",
+    "num_leaves": 20,
+    "max_depth": 5,
+    "learning_rate": 0.05,
+    "min_data_in_leaf": 80,
+    "feature_fraction": 0.35,
+    "bagging_fraction": 0.7,
+    "bagging_freq": 1,
+    "lambda_l2": 5,
+    "lambdarank_truncation_level": 30,
+    "max_bin": 127,
+    "verbose": -1,
+    "seed": 0,
+    "deterministic": True,
+}
+HARD, EASY = 120, 80
+"""Wrong candidates kept of each training question: the best placed, and any."""
+
+
+def fit(tables: Sequence[Table], threads: int = 1, rounds: int = ROUNDS) -> Trees:
+    """The trees, fitted on every question that has a right candidate."""
+    import lightgbm
+
+    names = feature_names(MEMORY)
+    by = [names.index(n) for n in ("memory_rank", "full_rank", "bm25_rank")]
+    random = np.random.default_rng(0)
+    features: list[NDArray[np.float32]] = []
+    right: list[NDArray[np.bool_]] = []
+    for table in tables:
+        starts = np.concatenate([[0], np.cumsum(table.size)])
+        for begin, end in pairwise(starts):
+            answer = table.right[begin:end]
+            if not answer.any():
+                continue
+            part = table.features[begin:end]
+            keep = answer.copy()
+            keep[np.argsort(part[:, by].min(axis=1), kind="stable")[:HARD]] = True
+            keep[random.choice(len(part), min(EASY, len(part)), replace=False)] = True
+            features.append(part[keep])
+            right.append(answer[keep])
+    data = lightgbm.Dataset(
+        np.concatenate(features),
+        np.concatenate(right).astype(int),
+        group=[len(r) for r in right],
+        feature_name=list(names),
+    )
+    model = lightgbm.train({**SETTINGS, "num_threads": threads}, data, rounds)
+    return from_lightgbm(model.dump_model())
+
+
+def calibrate(trees: Trees, tables: Sequence[Table]) -> NDArray[np.float64]:
+    """Logistic weights for the confidence of a question's ten best, unanswerable ones included."""
+    inputs: list[NDArray[np.float64]] = []
+    right: list[NDArray[np.bool_]] = []
+    for table in tables:
+        scores = trees.predict(table.features)
+        starts = np.concatenate([[0], np.cumsum(table.size)])
+        for begin, end in pairwise(starts):
+            best = np.argsort(-scores[begin:end], kind="stable")[:10]
+            inputs.append(calibration_inputs(scores[begin:end])[best])
+            right.append(table.right[begin:end][best])
+    return logistic(np.concatenate(inputs), np.concatenate(right).astype(np.float64))
+
+
+def logistic(inputs: NDArray[np.float64], right: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Weights of a logistic model, by Newton's method with a slight ridge."""
+    weights = np.zeros(inputs.shape[1])
+    for _ in range(50):
+        chance = 1 / (1 + np.exp(-inputs @ weights))
+        slope = inputs.T @ (right - chance) - 1e-3 * weights
+        bend = (inputs * (chance * (1 - chance))[:, None]).T @ inputs
+        step = np.linalg.solve(bend + 1e-3 * np.eye(len(weights)), slope)
+        weights = weights + step
+        if np.abs(step).max() < 1e-8:
+            break
+    return weights
+
+
+def save(trees: Trees, calibration: NDArray[np.float64], encoder: str, path: Path) -> None:
+    """Writes `ranker.npz`."""
+    np.savez_compressed(
+        path,
+        feature=trees.feature,
+        threshold=trees.threshold,
+        leaf=trees.leaf,
+        calibration=calibration,
+        encoder=np.array(encoder),
+        names=np.array(feature_names(MEMORY)),
+    )
+
+
+@click.command()
+@click.option("--data", type=click.Path(path_type=Path, exists=True), required=True)
+@click.option("--work", type=click.Path(path_type=Path), required=True, help="Folder for caches.")
+@click.option("--into", type=click.Path(path_type=Path), required=True, help="Folder of weights.")
+@click.option("--questions", default=2200, help="Training questions at most.")
+@click.option("--threads", default=1)
+@click.option("--test", is_flag=True, help="Measure on the test part too.")
+@click.option("--report", type=click.Path(path_type=Path), help="Write the figures as JSON.")
+def main(
+    data: Path,
+    work: Path,
+    into: Path,
+    *,
+    questions: int,
+    threads: int,
+    test: bool,
+    report: Path | None,
+) -> None:
+    """Gather the priors, train the head and calibrate it."""
+    papers = read_papers(data)
+    citations = load(data, papers)
+    encoder = StaticEncoder(into)
+    priors, _ = gather(papers, citations, read_counts(data, papers), encoder)
+    write_priors(priors, into / "priors.npz")
+    world = World(papers, encoder, priors, work)
+    known = training_references(world, citations)
+    contexts = training_contexts(citations, questions)
+    train = tabulate(world, ask(world, contexts, known, 0.5, 0.3), "train")
+    searches = tabulate(world, search_questions(data, world, "train"), "searches")
+    trees = fit([train, searches], threads)
+    dev = read_contexts(data / "contexts" / "dev.jsonl.gz")
+    known = dev_references(data, world)
+    valid = {
+        name: tabulate(world, ask(world, dev_contexts(dev, "valid"), known, warm), name)
+        for name, warm in (("valid cold", 0.0), ("valid warm", 1.0))
+    }
+    none = tabulate(world, ask(world, dev_contexts(dev, "valid", False), known, 0.5), "no answer")
+    calibration = calibrate(trees, [*valid.values(), none])
+    save(trees, calibration, encoder.fingerprint, into / "ranker.npz")
+    measured = dict(valid)
+    if test:
+        for name, warm in (("test cold", 0.0), ("test warm", 1.0)):
+            measured[name] = tabulate(
+                world, ask(world, dev_contexts(dev, "test"), known, warm), name
+            )
+        measured["searches"] = tabulate(world, search_questions(data, world, "test"), "searches")
+    figures: dict[str, Any] = {}
+    for name, table in measured.items():
+        scores = trees.predict(table.features)
+        figures[name] = by_paper(ranks(table, scores), table.papers)
+        figures[name]["confidence"] = confidence_figures(
+            table, scores, lambda s: calibrated(s, calibration)
+        )
+        click.echo(f"{name}: {json.dumps(figures[name])}")
+    if report is not None:
+        report.write_text(json.dumps(figures, indent=1), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

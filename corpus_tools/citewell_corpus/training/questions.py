@@ -1,0 +1,178 @@
+"""Real citations as questions for the head: what is asked, what is right, what may be known."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+
+import click
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from citewell.model import CitingPaper, Query
+from citewell_corpus.training.bags import as_query
+from citewell_corpus.training.data import Context, fold_title, read_jsonl
+from citewell_corpus.training.pairs import Citations
+from citewell_corpus.training.priors import paper_key
+from citewell_corpus.training.split import dev_part, fold, fraction, question_part
+from citewell_corpus.training.world import World
+
+OLD_SETS = frozenset({"scisummnet", "athar-citation-sentiment", "parscit-acl", "clscisumm"})
+HEAD_FOLD = 1
+"""Fold of the citing papers that train the head: the encoder learned from the other one."""
+
+
+class Asked(msgspec.Struct, frozen=True):
+    """One question over the rows of a world."""
+
+    query: Query
+    gold: NDArray[np.int64]
+    references: NDArray[np.int64]
+    own: int
+    paper: str
+    exclude: NDArray[np.int64]
+
+
+class Table(msgspec.Struct, frozen=True):
+    """Candidates of many questions end to end: question i has `size[i]` rows."""
+
+    features: NDArray[np.float32]
+    right: NDArray[np.bool_]
+    size: NDArray[np.int64]
+    golds: NDArray[np.int64]
+    """Right answers of each question, found or not."""
+    papers: tuple[str, ...]
+
+
+def tabulate(world: World, asked: Sequence[Asked], label: str = "") -> Table:
+    """Every question's candidates with their features."""
+    tables: list[NDArray[np.float32]] = []
+    right: list[NDArray[np.bool_]] = []
+    for number, one in enumerate(asked):
+        rows, table = world.candidates(one.query, one.references, one.own)
+        keep = ~np.isin(rows, one.exclude)
+        tables.append(table[keep])
+        right.append(np.isin(rows[keep], one.gold))
+        if number % 500 == 499:
+            found = np.mean([r.any() for r in right])
+            click.echo(f"{label}: {number + 1} of {len(asked)}, found {found:.3f}", err=True)
+    return Table(
+        np.concatenate(tables),
+        np.concatenate(right),
+        np.array([len(t) for t in tables], np.int64),
+        np.array([len(one.gold) for one in asked], np.int64),
+        tuple(one.paper for one in asked),
+    )
+
+
+def ask(
+    world: World,
+    contexts: Iterable[Context],
+    references: Callable[[Context], Iterable[int]],
+    warm: float,
+    untitled: float = 0.0,
+) -> list[Asked]:
+    """Questions of contexts, `warm` of them with references, `untitled` of them without title.
+
+    The cited paper, in any edition, is no reference of its own question; what the same command
+    cites is known in the warm setting and is no answer there.
+    """
+    row = {p.id: n for n, p in enumerate(world.papers)}
+    asked: list[Asked] = []
+    for context in contexts:
+        gold = np.array([row[g] for g in context.gold if g in row], np.int64)
+        query = as_query(context)
+        if fraction(context.id, "untitled") < untitled:
+            query = msgspec.structs.replace(query, paper=CitingPaper())
+        known = np.zeros(0, np.int64)
+        siblings = np.zeros(0, np.int64)
+        if fraction(context.id, "warm") < warm:
+            known = np.array(sorted(set(references(context))), np.int64)
+            known = known[~np.isin(world.keys[known], world.keys[gold]) & ~np.isin(known, gold)]
+            siblings = np.array([row[s] for s in context.siblings if s in row], np.int64)
+            siblings = siblings[~np.isin(siblings, gold)]
+        asked.append(Asked(query, gold, known, paper_key(context), context.paper, siblings))
+    return asked
+
+
+def training_contexts(citations: Citations, most: int) -> list[Context]:
+    """Contexts of the head's fold: all of the dev part, few of one gold or one paper of the rest.
+
+    A gold with many contexts would teach that every right answer has been cited in such words.
+    """
+    kept: list[Context] = []
+    per_gold: Counter[str] = Counter()
+    per_paper: Counter[str] = Counter()
+    old = 0
+    for context in sorted(citations.contexts, key=lambda c: fraction(c.id, "head")):
+        if not context.clean or fold(context.paper) != HEAD_FOLD:
+            continue
+        if context.origin == "dev":
+            kept.append(context)
+            continue
+        cap = 3 if (context.year or 2020) >= 2013 else 1
+        if per_gold[context.gold[0]] >= cap or per_paper[context.paper] >= 25:
+            continue
+        if context.origin in OLD_SETS:
+            old += 1
+            if old > most // 4:
+                continue
+        if len(kept) < most:
+            per_gold[context.gold[0]] += 1
+            per_paper[context.paper] += 1
+            kept.append(context)
+    return kept
+
+
+def training_references(world: World, citations: Citations) -> Callable[[Context], set[int]]:
+    """What each training paper cites, by any of the data."""
+    from citewell.corpus.columns import title_key
+
+    row = {p.id: n for n, p in enumerate(world.papers)}
+    cited: dict[int, set[int]] = defaultdict(set)
+    for entry in citations.lists:
+        cited[title_key(entry.title)].update(entry.cited)
+    for context in citations.contexts:
+        if context.gold[0] in row:
+            cited[paper_key(context)].add(row[context.gold[0]])
+    return lambda context: cited[paper_key(context)]
+
+
+def dev_references(data: Path, world: World) -> Callable[[Context], set[int]]:
+    """What each paper of `contexts/dev` cites."""
+    row = {p.id: n for n, p in enumerate(world.papers)}
+    cited: dict[tuple[str, str], set[int]] = defaultdict(set)
+    for record in read_jsonl(data / "contexts" / "dev.jsonl.gz"):
+        if record["gold_id"] in row:
+            cited[record["source_repo"], record["source_title"] or ""].add(row[record["gold_id"]])
+    for record in read_jsonl(data / "contexts" / "citation_lists.jsonl.gz"):
+        cited[record["source_repo"], record["source_title"] or ""].update(
+            row[c["gold_id"]] for c in record["cited"] if c["gold_id"] in row
+        )
+    return lambda context: cited[context.source, context.title]
+
+
+def dev_contexts(contexts: Iterable[Context], part: str, answered: bool = True) -> list[Context]:
+    """Clean contexts of a part of dev: those with an answer in the corpora, or those without."""
+    return [
+        c for c in contexts if c.clean and bool(c.gold) == answered and dev_part(c.source) == part
+    ]
+
+
+def search_questions(data: Path, world: World, part: str) -> list[Asked]:
+    """AutoScholar questions of a part, matched to the corpora by title."""
+    rows: dict[str, list[int]] = defaultdict(list)
+    for number, paper in enumerate(world.papers):
+        rows[fold_title(paper.title)].append(number)
+    none = np.zeros(0, np.int64)
+    asked: list[Asked] = []
+    for record in read_jsonl(data / "queries" / "autoscholar_dev.jsonl.gz"):
+        if question_part(record["qid"]) != part:
+            continue
+        gold = [r for a in record["answer"] for r in rows.get(fold_title(a), ())]
+        if gold:
+            query = Query(text=record["question"])
+            asked.append(Asked(query, np.array(gold), none, 0, record["qid"], none))
+    return asked

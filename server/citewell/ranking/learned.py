@@ -1,0 +1,150 @@
+"""The default head: an ensemble of trees over features, trained on real citations.
+
+LambdaMART (Burges 2010), trained by `citewell_corpus.training.head`; its weights are one small
+file. Works from features alone: it needs neither the training data nor a compiled library.
+"""
+
+from __future__ import annotations
+
+import threading
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from citewell.model import CitewellError, Problem, Query
+from citewell.model.cancel import Cancel
+from citewell.model.query import near_part, topic_part
+from citewell.ranking.contract import Candidates, Ordering, Signals
+from citewell.ranking.features import (
+    UNKNOWN,
+    Company,
+    Evidence,
+    company_of,
+    feature_names,
+    features,
+)
+from citewell.ranking.lexical import TitleWords
+from citewell.ranking.trees import Trees
+
+MEMORY = (
+    "memory_similarity", "memory_popularity", "memory_citations", "memory_passage_best",
+    "memory_passage_votes", "memory_topic_votes", "memory_passage_share", "memory_cocited",
+    "memory_cocited_share",
+)  # fmt: skip
+"""The memory's signals that the head was trained with, in order."""
+_MOST_REFERENCES = 200
+
+
+class LearnedRanker:
+    """Orders candidates by a trained ensemble. Leaves the order alone where it cannot judge:
+
+    a library without columns, or with vectors of another encoder than it was trained with.
+    """
+
+    name = "learned"
+
+    def __init__(self, weights: Path) -> None:
+        self._path = weights
+        self._lock = threading.Lock()
+        self._words: tuple[int, TitleWords] | None = None
+
+    def rank(
+        self, query: Query, candidates: Candidates, signals: Signals, cancel: Cancel
+    ) -> Ordering:
+        """Every candidate once. Raises `Cancelled`."""
+        columns = signals.facts(candidates.rows)
+        if columns is None or not len(candidates.rows) or signals.encoder != self._model.encoder:
+            return Ordering(np.arange(len(candidates.rows)), candidates.fused)
+        rows = candidates.rows
+        parts = signals.encode([query, near_part(query), topic_part(query)])
+        vectors = signals.vectors(rows)
+        bm25 = signals.bm25(query, rows)
+        memory = signals.memory(query, rows)
+        cancel.check()
+        assert parts is not None and vectors is not None
+        known = Evidence(
+            rows,
+            columns,
+            np.zeros(len(rows), np.float32) if bm25 is None else bm25,
+            vectors,
+            parts[0],
+            parts[1],
+            parts[2],
+            np.full((len(rows), len(MEMORY)), UNKNOWN, np.float32) if memory is None else memory,
+            self._company(query, signals),
+        )
+        table = features(query, known, self._title_words(signals))
+        cancel.check()
+        scores = self._model.trees.predict(table)
+        order = np.lexsort((np.arange(len(rows)), -scores))
+        return Ordering(order, scores[order], self._model.confidence(scores)[order])
+
+    def _company(self, query: Query, signals: Signals) -> Company | None:
+        titles = [r.title for r in query.paper.references if r.title][:_MOST_REFERENCES]
+        if not titles:
+            return None
+        rows = signals.rows_of_titles(titles)
+        rows = np.unique(rows[rows >= 0])
+        vectors, columns = signals.vectors(rows), signals.facts(rows)
+        if not len(rows) or vectors is None or columns is None:
+            return None
+        return company_of(rows, vectors, columns)
+
+    def _title_words(self, signals: Signals) -> TitleWords:
+        with self._lock:
+            if self._words is None or self._words[0] != id(signals):
+                words, counts, papers = signals.title_words()
+                self._words = (id(signals), TitleWords(words, counts, papers))
+            return self._words[1]
+
+    @cached_property
+    def _model(self) -> Model:
+        return Model(self._path)
+
+
+class Model:
+    """The trained file: trees, the names of their features, and the calibration."""
+
+    def __init__(self, path: Path) -> None:
+        try:
+            with np.load(path, allow_pickle=False) as file:
+                self.trees = Trees(file["feature"], file["threshold"], file["leaf"])
+                self.encoder = str(file["encoder"])
+                self._calibration = file["calibration"].astype(np.float64)
+                names = tuple(str(name) for name in file["names"])
+            if names != feature_names(MEMORY):
+                raise ValueError("it was trained with other features")
+            if int(self.trees.feature.max(initial=0)) >= len(names):
+                raise ValueError("a tree asks for a feature that does not exist")
+        except (OSError, ValueError, KeyError) as error:
+            raise CitewellError(
+                Problem(
+                    "ranker-weights",
+                    f"The ranker's weights cannot be read ({error}).",
+                    "Reinstall citewell, or set `retrieval.ranker` to none.",
+                    path=str(path),
+                )
+            ) from error
+
+    def confidence(self, scores: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Probability that an author would cite each candidate, from its score and its rivals'.
+
+        A logistic model over the score, its share among the list (log softmax) and their
+        product with nothing else: fitted on questions of which some have no answer.
+        """
+        return calibrated(scores, self._calibration)
+
+
+def calibration_inputs(scores: NDArray[np.float32]) -> NDArray[np.float64]:
+    """Shape (n, 3): one, the score, and the log of its softmax share."""
+    scores = scores.astype(np.float64)
+    top = scores.max(initial=0.0)
+    share = scores - top - np.log(np.exp(scores - top).sum())
+    return np.stack([np.ones(len(scores)), scores, share], axis=1)
+
+
+def calibrated(scores: NDArray[np.float32], weights: NDArray[np.float64]) -> NDArray[np.float32]:
+    """The logistic model at work."""
+    return np.asarray(1 / (1 + np.exp(-calibration_inputs(scores) @ weights)), np.float32)

@@ -62,7 +62,7 @@ def test_a_paper_gives_a_table_a_page_and_a_result_with_every_rank(citewell, pap
     assert "How well Citewell would have cited for you: On Networks" in text
     saved = results.load(tmp_path / "r.json")
     assert {run.setting for run in saved.runs} == {"cold", "warm"}
-    assert all(one.ranks for one in saved.runs[0].judged)
+    assert sum(bool(one.ranks) for one in saved.runs[0].judged) >= 3
 
 
 def test_a_paper_without_a_page_says_how_to_get_one(citewell, paper):

@@ -88,7 +88,10 @@ def escape_title(title: str) -> str:
         if in_math or dollars or "\\text" in token:
             out.append(token)
         else:
-            out.append(_protected(token, sentence_case and not after_stop))
+            protected = _protected(token, sentence_case and not after_stop)
+            # A style leaves the first letter of the title alone.
+            lone = word.start() == 0 and sum(char.isalpha() for char in token) == 1
+            out.append(token if lone else protected)
         in_math = in_math != bool(dollars % 2)
         after_stop = token[-1] in ":.?!"
         at = word.end()
@@ -98,8 +101,8 @@ def escape_title(title: str) -> str:
 
 def _is_sentence_case(words: list[str]) -> bool:
     """True when most words that title case would capitalise begin small."""
-    long = [word for word in words[1:] if len(word) > 4 and word[0].isalpha()]
-    return len(long) >= 2 and sum(word[0].islower() for word in long) > 0.6 * len(long)
+    long = [word for word in words[1:] if len(word) > 4 and word[1:4].islower()]
+    return len(long) >= 2 and 2 * sum(word[0].islower() for word in long) >= len(long)
 
 
 def _protected(token: str, names_stand_out: bool) -> str:

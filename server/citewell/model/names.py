@@ -12,8 +12,8 @@ from citewell.model.tex import tex_to_unicode
 from citewell.model.titles import fold
 from citewell.model.work import Author
 
-_AND = re.compile(r"\s+and\s+", re.IGNORECASE)
-_TOKENS = re.compile(r"[{}]|\s+and(?=\s)", re.IGNORECASE)
+_AND = re.compile(r"(?:^|\s)\s*and(?=\s|$)", re.IGNORECASE)
+_TOKENS = re.compile(r"[{}]|(?:^|\s)\s*and(?=\s|$)", re.IGNORECASE)
 _SUFFIX = re.compile(r"^(?:jr|sr|junior|senior|ii|iii|iv|[2-4](?:nd|rd|th))\.?$", re.IGNORECASE)
 _HOMONYM = re.compile(r"\s+\d{4}$")
 _LETTER = re.compile(r"[^\W\d_]")

@@ -64,6 +64,8 @@ _DROPS_ARGUMENT = frozenset(
     }
 )  # fmt: skip
 
+_ADDRESS = frozenset({"url", "path", "nolinkurl"})
+
 _MARKED = re.compile(r"[\\$~`]|--|''")
 _TOKEN = re.compile(
     r"""\\(?P<accent>[`'^"~=.]|[uvHtcdbrkGhU](?![a-zA-Z]))\s*+
@@ -154,10 +156,12 @@ def _macro(text: str, name: str, at: int) -> tuple[str, int]:
         if argument is not None:
             return _accented(_MATH_ACCENTS[name], argument[1] or argument[2]), argument.end()
         return "", at
-    if name in _DROPS_ARGUMENT:
-        argument = _ARGUMENT.match(text, at)
-        return "", argument.end() if argument is not None else at
-    if name in _TRANSPARENT:
+    argument = _ARGUMENT.match(text, at)
+    if argument is not None and (name in _ADDRESS or name in _DROPS_ARGUMENT):
+        # In an address `~` and `_` are themselves.
+        address = argument.group().strip(" \t\r\n{}").replace("\\", "")
+        return (address if name in _ADDRESS else ""), argument.end()
+    if name in _TRANSPARENT or name in _DROPS_ARGUMENT:
         return "", at
     return _rare_symbol(name), at
 

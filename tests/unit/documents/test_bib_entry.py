@@ -1,0 +1,265 @@
+"""An entry says what the record says, in the style of its file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from citewell.documents.bib_edit import insert_entry, new_bib_text
+from citewell.documents.bib_match import find_work
+from citewell.documents.bib_style import BibStyle, detect_style
+from citewell.documents.bib_work import entry_work, inherited
+from citewell.documents.bibtex import parse_bib
+from citewell.documents.entry import entry_text
+from citewell.documents.tex_escape import escape, escape_title
+from citewell.model import Author, Work
+from citewell.model.bib import FileEdit
+from citewell.options.tree import BibOptions
+
+OPTIONS = BibOptions()
+
+
+@pytest.fixture
+def attention() -> Work:
+    return Work(
+        id="x:1",
+        title="Attention Is All You Need",
+        authors=(Author("Vaswani", "Ashish"), Author("van den Berg", "Jan", "Jr.")),
+        year=2017,
+        kind="inproceedings",
+        booktitle="Advances in Neural Information Processing Systems",
+        pages="5998-6008",
+        doi="10.1000/a_b",
+        url="https://papers.org/a_b?c=1&d=50%25",
+    )
+
+
+@pytest.fixture
+def applied() -> Callable[[str, FileEdit | None], str]:
+    def apply(text: str, edit: FileEdit | None) -> str:
+        assert edit is not None
+        (change,) = edit.edits
+        return text[: change.span.start] + change.text + text[change.span.end :]
+
+    return apply
+
+
+def test_the_default_entry(attention: Work) -> None:
+    assert entry_text(attention, "vaswani2017attention", BibStyle()) == (
+        "@inproceedings{vaswani2017attention,\n"
+        "  title = {Attention Is All You Need},\n"
+        "  author = {Vaswani, Ashish and van den Berg, Jr., Jan},\n"
+        "  booktitle = {Advances in Neural Information Processing Systems},\n"
+        "  pages = {5998--6008},\n"
+        "  year = {2017},\n"
+        "  doi = {10.1000/a_b},\n"
+        "  url = {https://papers.org/a_b?c=1&d=50%25},\n"
+        "}"
+    )
+
+
+@pytest.mark.parametrize(
+    ("fields", "kind", "holds"),
+    [
+        ({"kind": "article", "journal": "Nature"}, "article", "journal = {Nature}"),
+        ({"kind": "misc", "journal": "Nature"}, "article", "journal = {Nature}"),
+        ({"kind": "inproceedings", "venue": "icml"}, "inproceedings", "Machine Learning}"),
+        ({"kind": "inproceedings", "venue": "tmlr"}, "article", "journal = {Transactions on"),
+        ({"kind": "inproceedings", "venue": "XYZ"}, "inproceedings", "booktitle = {XYZ}"),
+        ({"kind": "incollection", "booktitle": "B"}, "incollection", "booktitle = {B}"),
+        ({"kind": "phdthesis", "publisher": "MIT"}, "phdthesis", "school = {MIT}"),
+        ({"kind": "techreport", "publisher": "SRI"}, "techreport", "institution = {SRI}"),
+        ({"kind": "book", "publisher": "R&D"}, "book", "publisher = {R\\&D}"),
+        ({"kind": "article"}, "misc", "title"),
+        ({"kind": "online"}, "misc", "title"),
+        ({"kind": "article", "journal": "CoRR", "arxiv": "1706.03762"}, "misc", "eprint = {1706.03762}"),
+        ({"kind": "misc", "arxiv": "1706.03762"}, "misc", "url = {https://arxiv.org/abs/1706.03762}"),
+        ({"kind": "misc", "arxiv": "1706.03762"}, "misc", "archiveprefix = {arXiv}"),
+        ({"kind": "article", "journal": "Nature", "arxiv": "1706.03762"}, "article", "{Nature}"),
+    ],
+)  # fmt: skip
+def test_the_entry_type_follows_the_record(fields: dict[str, str], kind: str, holds: str) -> None:
+    work = Work(id="x", title="T", authors=(Author("A", "B"),), year=2020, **fields)
+    text = entry_text(work, "k", BibStyle())
+    assert text.startswith(f"@{kind}{{k,") and holds in text
+
+
+def test_what_the_record_lacks_is_left_out() -> None:
+    assert entry_text(Work(id="x", title="T"), "k", BibStyle()) == "@misc{k,\n  title = {T},\n}"
+
+
+@pytest.mark.parametrize(
+    ("title", "written"),
+    [
+        ("BERT: Pre-Training of Deep Networks", "{BERT}: Pre-Training of Deep Networks"),
+        ("GPT-3, mBERT and the ImageNet Data", "{GPT}-3, {mBERT} and the {ImageNet} Data"),
+        ("U-Net for X-Ray Images", "{U-Net} for {X-Ray} Images"),
+        ("A Study of T5 by I. M. Author", "A Study of {T5} by I. {M}. Author"),
+        ("Variational Bayesian Methods", "Variational {Bayesian} Methods"),
+        (
+            "Parsing of unusual words in English and old Norse sagas",
+            "Parsing of unusual words in {English} and old {Norse} sagas",
+        ),
+        ("R&D at 100% of $5 in C#", "{R\\&D} at 100\\% of \\$5 in {C}\\#"),
+        ("An $\\mathcal{O}(n^2)$ Bound", "An $\\mathcal{O}(n^2)$ Bound"),
+        ("The \\emph{De Novo} Schr\\\"{o}dinger", "The De Novo Schrödinger"),
+        ("Über die Ähnlichkeit", "Über die Ähnlichkeit"),
+        ("A {stray brace", "A stray brace"),
+        ("snake_case and a~b", "snake\\_case and a\\textasciitilde{}b"),
+    ],
+)  # fmt: skip
+def test_titles_keep_their_capitals(title: str, written: str) -> None:
+    assert escape_title(title) == written
+
+
+def test_text_is_escaped_only_where_latex_would_misread_it() -> None:
+    assert escape("Ångström & Søn, 50%\n") == "Ångström \\& Søn, 50\\%"
+
+
+def test_organisations_and_names_with_and_stay_whole() -> None:
+    work = Work(
+        id="x",
+        title="T",
+        authors=(Author("Google Research"), Author("Marks and Spencer", "M."), Author("OpenAI")),
+    )
+    bib = parse_bib(entry_text(work, "k", BibStyle()))
+    assert bib.entries[0].body.authors == work.authors
+
+
+@pytest.mark.parametrize(
+    "existing",
+    [
+        "@article{a,\n  title = {T},\n  author = {A, B},\n  year = {2017}\n}\n",
+        "@Article{a,\n\tAuthor = {A, B},\n\tTitle = {T},\n\tYear = 2017}\n\n",
+        "@ARTICLE{a,\r\n  AUTHOR    = \"A, B\",\r\n  TITLE     = \"T\",\r\n  YEAR      = 2017,\r\n}\r\n",
+        "@article{a,\n  author={A, B},\n  title={T},\n  year={2017},\n  }\n",
+        "@article{a,\n  author =  {A, B},\n  title =   {T},\n  year =    {2017},\n}\n",
+        "@article{a,\n    year = {2017},\n    author = {A, B},\n    title = {T},\n}\n",
+    ],
+)  # fmt: skip
+def test_an_entry_like_one_of_the_file_is_written_the_same_way(existing: str) -> None:
+    bib = parse_bib(existing)
+    work = Work(id="x", title="T", authors=(Author("A", "B"),), year=2017, kind="article")
+    text = entry_text(work, "a", detect_style(bib))
+    # The record has no journal, so the type differs; all else is equal.
+    written = bib.entries[0].body.text
+    head = written.index("{")
+    assert text[text.index("{") :] == written[head:]
+
+
+def test_the_type_and_field_names_are_spelt_as_in_the_file() -> None:
+    bib = parse_bib("@Inproceedings{a,\n  Title = {T},\n  Doi = {10.1000/x},\n  URL = {u}\n}\n")
+    style = detect_style(bib)
+    assert style.type_name("inproceedings") == "Inproceedings"
+    assert style.type_name("phdthesis") == "PhdThesis"
+    assert [style.field_name(name) for name in ("title", "doi", "url", "year")] == [
+        "Title",
+        "Doi",
+        "URL",
+        "Year",
+    ]
+
+
+def test_preprints_follow_the_form_of_the_file() -> None:
+    bib = parse_bib("@article{a,\n  title={T},\n  journal={arXiv preprint arXiv:1409.0473},\n}\n")
+    work = Work(id="x", title="U", arxiv="1706.03762")
+    text = entry_text(work, "k", detect_style(bib))
+    assert text.startswith("@article{k,")
+    assert "journal={arXiv preprint arXiv:1706.03762}" in text
+
+
+@pytest.mark.parametrize(
+    ("text", "before", "after"),
+    [
+        ("", "", "\n"),
+        ("\ufeff", "", "\n"),
+        ("@misc{a, title = {T}}", "\n\n", "\n"),
+        ("@misc{a, title = {T}}\n", "\n", "\n"),
+        ("@misc{a, title = {T}}\n\n\n", "", "\n"),
+        ("@misc{a, title = {T}}\n@misc{b, title = {T}}\n", "", "\n"),
+        ("@misc{a, title = {T}}\r\n\r\n@misc{b, title = {T}}\r\n", "\r\n", "\r\n"),
+        ("% only a remark", "\n\n", "\n"),
+    ],
+)
+def test_a_new_entry_stands_at_the_end(
+    text: str, before: str, after: str, attention: Work, applied: Callable[..., str]
+) -> None:
+    edit, key = insert_entry(parse_bib(text), attention, None, OPTIONS)
+    new = applied(text, edit)
+    assert new.startswith(text + before + "@inproceedings{" + key)
+    assert new.endswith("}" + after)
+
+
+@pytest.mark.parametrize(
+    ("head", "tail"),
+    [
+        ("@misc{a, t = {x}}\n\n", "@misc{b,\n  title = {being ty"),
+        ("@misc{a, t = {x}}\n", "  @misc{b,\n  title = {being typed},\n"),
+        ("@misc{a, t = {x}}\n", "@comment{ never closed\n"),
+        ("@misc{a, t = {x}}\n", "@"),
+        ("", "@artic"),
+        ("@misc{a, t = {x}}\n", "%@misc{b,"),
+    ],
+)
+def test_a_new_entry_never_lands_inside_a_broken_end(
+    head: str, tail: str, attention: Work, applied: Callable[..., str]
+) -> None:
+    edit, key = insert_entry(parse_bib(head + tail), attention, None, OPTIONS)
+    new = applied(head + tail, edit)
+    assert new.startswith(head.rstrip()) and new.endswith("}\n\n" + tail)
+    assert key in parse_bib(new).by_key
+
+
+def test_a_work_that_is_there_is_not_added_again(attention: Work) -> None:
+    for there in (
+        "@misc{old, doi = {https://doi.org/10.1000/A\\_B}}",
+        "@misc{old, title = {{Attention} is all you need}, author = {Vaswani, A.}, year = {2018}}",
+    ):
+        assert insert_entry(parse_bib(there), attention, "new", OPTIONS) == (None, "old")
+    other_year = "@misc{old, title = {Attention is all you need}, author={Vaswani}, year = {1999}}"
+    other_author = "@misc{old, title = {Attention is all you need}, author={Else}, year = {2017}}"
+    assert find_work(parse_bib(other_year), attention) is None
+    assert find_work(parse_bib(other_author), attention) is None
+
+
+def test_a_preprint_is_found_by_its_identifier() -> None:
+    bib = parse_bib("@article{old, title={Old title}, journal={CoRR}, volume={abs/1706.03762}}")
+    work = Work(id="x", title="New title", doi="10.48550/arxiv.1706.03762")
+    found = find_work(bib, work)
+    assert found is not None and found.key == "old"
+
+
+def test_a_key_is_unique_in_the_file_and_in_the_project(attention: Work) -> None:
+    bib = parse_bib("@misc{Vaswani2017Attention}")
+    assert insert_entry(bib, attention, None, OPTIONS)[1] == "vaswani2017attentiona"
+    taken = ("vaswani2017attentiona",)
+    assert insert_entry(bib, attention, None, OPTIONS, taken)[1] == "vaswani2017attentionb"
+    assert insert_entry(bib, attention, "mine", OPTIONS)[1] == "mine"
+    assert (
+        insert_entry(bib, attention, "vaswani2017attention", OPTIONS)[1] != "vaswani2017attention"
+    )
+
+
+def test_a_new_file_holds_one_entry(attention: Work) -> None:
+    text, key = new_bib_text(attention, None, OPTIONS, newline="\r\n")
+    assert key == "vaswani2017attention"
+    assert text.startswith("@inproceedings{vaswani2017attention,\r\n") and text.endswith("}\r\n")
+    assert "\n" not in text.replace("\r\n", "")
+
+
+def test_fields_are_inherited_from_crossref_and_xdata() -> None:
+    bib = parse_bib(
+        "@inproceedings{p, title = {P}, crossref = {vol}, xdata = {x, none}, pages = {1--9}}\n"
+        "@xdata{x, publisher = {Pub}, address = {Town}}\n"
+        "@proceedings{vol, title = {Proc. of V}, year = {2001}, publisher = {Other}, pages = {999},\n"
+        "  crossref = {p}}\n"
+    )
+    fields = inherited(bib, bib.entries[0])
+    assert fields["booktitle"] == "Proc. of V"
+    assert fields["title"] == "P"
+    assert fields["publisher"] == "Pub"
+    assert fields["pages"] == "1–9"
+    work = entry_work(bib, bib.entries[0])
+    assert (work.booktitle, work.year, work.pages) == ("Proc. of V", 2001, "1-9")
+    assert work.provenance[0].source_id == "p"

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
+import os
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
@@ -14,6 +16,7 @@ from lsprotocol import types
 from pygls.uris import from_fs_path, to_fs_path
 from pytest_lsp import ClientServerConfig, LanguageClient, client_capabilities, make_test_lsp_client
 
+_FOLDERS = itertools.count()
 PAPERS = Path(__file__).parents[1] / "fixtures" / "papers.jsonl"
 _CODECS = {"utf-8": ("utf-8", 1), "utf-16": ("utf-16-le", 2), "utf-32": ("utf-32-le", 4)}
 
@@ -26,14 +29,16 @@ def _units(text: str, encoding: str) -> int:
 class Editor:
     """Keeps files as an editor does: open texts with versions, the others on disk."""
 
-    def __init__(self, client: LanguageClient, folder: Path) -> None:
+    def __init__(self, client: LanguageClient) -> None:
         self.client = client
-        self.folder = folder
+        self.workspace = Path()
+        self.folder = Path()
         self.encoding = "utf-16"
         self.texts: dict[str, str] = {}
         self.versions: dict[str, int] = {}
         self.applied: list[types.ApplyWorkspaceEditParams] = []
         self.refuse = ""
+        self.told = 0
 
         @client.feature(types.WORKSPACE_APPLY_EDIT)
         def apply_edit(params: types.ApplyWorkspaceEditParams) -> types.ApplyWorkspaceEditResult:
@@ -46,6 +51,35 @@ class Editor:
         @client.feature(types.CLIENT_REGISTER_CAPABILITY)
         def register(params: types.RegistrationParams) -> None:
             return None
+
+    # -- life ------------------------------------------------------------------------------
+
+    def enter(self, folder: Path) -> None:
+        """Begin anew in a folder."""
+        self.folder = folder
+        self.applied.clear()
+        self.refuse = ""
+        self.told = len(self.client.messages)
+
+    def leave(self) -> None:
+        """Close every document."""
+        for uri in list(self.texts):
+            self.client.text_document_did_close(
+                types.DidCloseTextDocumentParams(types.TextDocumentIdentifier(uri))
+            )
+        self.texts.clear()
+        self.versions.clear()
+
+    @property
+    def has_ended(self) -> bool:
+        server = self.client._server
+        return server is None or server.returncode is not None
+
+    async def end(self) -> None:
+        """Shut the server down, unless the test did."""
+        if not self.has_ended:
+            await self.client.shutdown_session()
+        await self.client.stop()
 
     # -- files ----------------------------------------------------------------------------
 
@@ -205,7 +239,7 @@ class Editor:
 
     @property
     def messages(self) -> list[str]:
-        return [message.message for message in self.client.messages]
+        return [message.message for message in self.client.messages[self.told :]]
 
     async def wait_for(self, condition: Callable[[], Any], seconds: float = 10.0) -> None:
         for _ in range(int(seconds / 0.02)):
@@ -213,6 +247,14 @@ class Editor:
                 return
             await asyncio.sleep(0.02)
         raise AssertionError(f"not within {seconds} s; messages: {self.messages}")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def no_user_settings(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """The settings of whoever runs the tests do not count."""
+    empty = tmp_path_factory.mktemp("settings") / "config.toml"
+    empty.touch()
+    os.environ["CITEWELL_CONFIG"] = str(empty)
 
 
 @pytest.fixture(scope="session")
@@ -234,59 +276,112 @@ def library_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 StartEditor = Callable[..., Awaitable[Editor]]
 
 
-@pytest_asyncio.fixture
+async def launch(
+    workspace: Path | None,
+    library: Path,
+    *,
+    encodings: tuple[str, ...] = ("utf-16",),
+    settings: dict[str, Any] | None = None,
+    capabilities: Callable[[types.ClientCapabilities], None] | None = None,
+) -> Editor:
+    """A new server process, and an editor connected to it."""
+    client = make_test_lsp_client()
+    config = ClientServerConfig([sys.executable, "-P", "-m", "citewell", "lsp"])
+    await client.start_io(*config.get_server_command())
+    editor = Editor(client)
+    wanted = {"library": {"path": str(library)}} | (settings or {})
+    client.set_configuration({"citewell": wanted})
+    able = client_capabilities("visual-studio-code")
+    able.general = able.general or types.GeneralClientCapabilities()
+    able.general.position_encodings = [types.PositionEncodingKind(e) for e in encodings]
+    completion = able.text_document and able.text_document.completion
+    if completion and completion.completion_item:
+        completion.completion_item.label_details_support = True
+    if capabilities is not None:
+        capabilities(able)
+    uri = from_fs_path(str(workspace)) if workspace is not None else None
+    result = await client.initialize_session(
+        types.InitializeParams(
+            capabilities=able,
+            root_uri=uri,
+            workspace_folders=[types.WorkspaceFolder(uri, "workspace")] if uri else None,
+            initialization_options=wanted,
+        )
+    )
+    chosen = result.capabilities.position_encoding
+    editor.encoding = str(getattr(chosen, "value", chosen) or "utf-16")
+    return editor
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def shared_editors(
+    tmp_path_factory: pytest.TempPathFactory, library_folder: Path
+) -> AsyncIterator[Callable[[str], Awaitable[Editor]]]:
+    """One server per position encoding for the tests of a module that need no other set-up."""
+    workspace = tmp_path_factory.mktemp("workspace").resolve()
+    running: dict[str, Editor] = {}
+
+    async def get(encoding: str) -> Editor:
+        editor = running.get(encoding)
+        if editor is None or editor.has_ended:
+            editor = await launch(workspace, library_folder, encodings=(encoding,))
+            editor.workspace = workspace
+            running[encoding] = editor
+        return editor
+
+    yield get
+    for editor in running.values():
+        await editor.end()
+
+
+@pytest_asyncio.fixture(loop_scope="module")
 async def start_editor(
-    tmp_path: Path, library_folder: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path,
+    library_folder: Path,
+    shared_editors: Callable[[str], Awaitable[Editor]],
 ) -> AsyncIterator[StartEditor]:
-    """`await start_editor(...)` starts a server on an empty workspace and connects to it."""
-    editors: list[Editor] = []
-    monkeypatch.setenv("CITEWELL_CONFIG", str(tmp_path / "no-user-file.toml"))
-    (tmp_path / "no-user-file.toml").touch()
+    """`await start_editor(...)` gives an editor in an empty folder, connected to a server.
+
+    What has no special set-up shares a server with the other tests of its module; it has a folder
+    of its own in the workspace.
+    """
+    own: list[Editor] = []
+    shared: list[Editor] = []
 
     async def start(
         *,
         files: dict[str, str] | None = None,
         encodings: tuple[str, ...] = ("utf-16",),
-        library: Path | None = library_folder,
+        library: Path | None = None,
         settings: dict[str, Any] | None = None,
         capabilities: Callable[[types.ClientCapabilities], None] | None = None,
         root: bool = True,
+        alone: bool = False,
     ) -> Editor:
+        special = library or settings or capabilities or not root or alone
         folder = (tmp_path / "paper").resolve()
-        folder.mkdir(exist_ok=True)
-        client = make_test_lsp_client()
-        config = ClientServerConfig([sys.executable, "-m", "citewell", "lsp"])
-        await client.start_io(*config.get_server_command(), cwd=tmp_path)
-        editor = Editor(client, folder)
-        editors.append(editor)
+        if special:
+            folder.mkdir()
+            editor = await launch(
+                folder if root else None,
+                library or library_folder,
+                encodings=encodings,
+                settings=settings,
+                capabilities=capabilities,
+            )
+            own.append(editor)
+        else:
+            editor = await shared_editors(encodings[0])
+            folder = editor.workspace / f"paper{next(_FOLDERS)}"
+            folder.mkdir()
+            shared.append(editor)
+        editor.enter(folder)
         for name, text in (files or {}).items():
             editor.write(name, text)
-        wanted: dict[str, Any] = {"library": {"path": str(library or tmp_path / "none")}}
-        wanted |= settings or {}
-        client.set_configuration({"citewell": wanted})
-        able = client_capabilities("visual-studio-code")
-        able.general = able.general or types.GeneralClientCapabilities()
-        able.general.position_encodings = [types.PositionEncodingKind(e) for e in encodings]
-        completion = able.text_document and able.text_document.completion
-        if completion and completion.completion_item:
-            completion.completion_item.label_details_support = True
-        if capabilities is not None:
-            capabilities(able)
-        uri = from_fs_path(str(folder)) if root else None
-        result = await client.initialize_session(
-            types.InitializeParams(
-                capabilities=able,
-                root_uri=uri,
-                workspace_folders=[types.WorkspaceFolder(uri, folder.name)] if uri else None,
-                initialization_options=wanted,
-            )
-        )
-        chosen = result.capabilities.position_encoding
-        editor.encoding = str(getattr(chosen, "value", chosen) or "utf-16")
         return editor
 
     yield start
-    for editor in editors:
-        if editor.client._server is not None and editor.client._server.returncode is None:
-            await editor.client.shutdown_session()
-        await editor.client.stop()
+    for editor in own:
+        await editor.end()
+    for editor in shared:
+        editor.leave()

@@ -3,6 +3,8 @@
 import pytest
 from lsprotocol import types
 
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
 PAPER = (
     "\\documentclass{article}\n\\title{Translation with graphs}\n\\begin{document}\n"
     "Früher: 😋 we build on CITE and go on.\n"

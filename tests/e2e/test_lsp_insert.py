@@ -5,6 +5,8 @@ import asyncio
 import pytest
 from lsprotocol import types
 
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
 PAPER = (
     "\\documentclass{article}\n\\begin{document}\n"
     "We build on \\cite<graph attention>| and others.\n"

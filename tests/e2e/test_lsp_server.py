@@ -13,6 +13,8 @@ import pytest
 from lsprotocol import types
 from pygls.exceptions import JsonRpcException
 
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
 PAPER = (
     "\\documentclass{article}\n\\begin{document}\nSo \\cite<graph attention>|.\n"
     "\\bibliography{refs}\n\\end{document}\n"
@@ -121,7 +123,7 @@ async def test_an_unknown_setting_is_told_with_the_nearest_one(start_editor):
 
 
 async def test_changed_settings_are_followed(start_editor, library_folder):
-    editor = await start_editor()
+    editor = await start_editor(alone=True)
     editor.open("main.tex", PAPER)
     assert len(await editor.complete("main.tex")) > 3
     editor.client.set_configuration(
@@ -174,7 +176,7 @@ async def test_latin_1_files_and_odd_line_ends_keep_the_right_places(start_edito
 async def test_the_server_and_its_worker_end_with_the_client(start_editor):
     import psutil
 
-    editor = await start_editor()
+    editor = await start_editor(alone=True)
     editor.open("main.tex", PAPER)
     await editor.complete("main.tex")
     server = psutil.Process(editor.client._server.pid)

@@ -38,15 +38,16 @@ function M.check()
         client.offset_encoding
       )
     )
-    local reply = client:request_sync(
+    local reply, failure = client:request_sync(
       'workspace/executeCommand',
       { command = 'citewell.status', arguments = {} },
-      5000,
+      20000,
       0
     )
     local status = reply and reply.result
     if not status then
-      vim.health.warn('the server does not tell its state')
+      local reason = failure or (reply and reply.err and reply.err.message) or 'no reason given'
+      vim.health.warn('the server does not tell its state: ' .. reason)
     else
       if status.works and status.works > 0 then
         vim.health.ok(('library: %d papers in %s'):format(status.works, status.library))

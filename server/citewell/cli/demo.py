@@ -57,6 +57,9 @@ def demo(ctx: click.Context, out: Path, no_compile: bool) -> None:
     if not no_compile:
         _step(screen, 5, "The PDF")
         sound = _compile(screen, paper) and sound
+    screen.print(
+        '\nThe same library answers `citewell find "words"` and `citewell fill paper.tex`.'
+    )
     ctx.exit(OK if sound else FINDINGS)
 
 

@@ -38,5 +38,6 @@ def why(hit: Hit) -> str:
 def line_of(work: Work) -> str:
     """One line: authors, year, title, venue."""
     year = f" ({work.year})" if work.year else ""
-    venue = f" {venue_of(work)}." if venue_of(work) else ""
+    name = venue_of(work)
+    venue = f" {name}{'' if name.endswith('…') else '.'}" if name else ""
     return f"{authors_of(work)}{year}. {work.title}.{venue}"

@@ -166,3 +166,42 @@ def test_nothing_heavy_is_imported_before_it_is_used() -> None:
         [sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=True
     )
     assert done.stdout.strip() == "[]"
+
+
+def test_specter2_uses_one_adapter_for_papers_and_another_for_queries(tmp_path: Path) -> None:
+    """Over a random model of two layers: which adapter runs where, not what it has learned."""
+    adapters = pytest.importorskip("adapters", reason="the package `adapters` is not installed")
+    torch = pytest.importorskip("torch")
+    transformers = pytest.importorskip("transformers")
+    from citewell.retrieval.encoders.specter2 import Specter2Encoder
+
+    words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "title", "here", "abstract", "an"]
+    (tmp_path / "vocab.txt").write_text("\n".join(words) + "\n", encoding="utf-8")
+    base = tmp_path / "base"
+    transformers.BertTokenizerFast(str(tmp_path / "vocab.txt")).save_pretrained(base)
+    torch.manual_seed(0)
+    config = transformers.BertConfig(
+        vocab_size=len(words),
+        hidden_size=32,
+        num_hidden_layers=2,
+        num_attention_heads=4,
+        intermediate_size=64,
+    )
+    transformers.BertModel(config).save_pretrained(base)
+    made = adapters.AutoAdapterModel.from_pretrained(base)
+    for name in ("papers", "queries"):
+        made.add_adapter(name)
+        for key, parameter in made.named_parameters():
+            if f".{name}." in key:
+                torch.nn.init.normal_(parameter, std=0.3)
+        made.save_adapter(str(tmp_path / name), name)
+    folders = (str(base), str(tmp_path / "papers"), str(tmp_path / "queries"))
+    encoder = Specter2Encoder(*folders)
+    paper = encoder.encode_papers([("title here", "an abstract"), ("", "")])
+    query = encoder.encode_texts(["title here[SEP]an abstract"])
+    assert np.linalg.norm(paper, axis=1) == pytest.approx([1, 0], abs=1e-4)
+    swapped = Specter2Encoder(folders[0], folders[2], folders[1])
+    np.testing.assert_allclose(
+        swapped.encode_texts(["title here[SEP]an abstract"]), paper[:1], atol=1e-5
+    )
+    assert float(paper[0] @ query[0]) < 0.99

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -37,15 +38,18 @@ class Segment:
             self.rows = _map(folder / "indices.csc.index.npy")
             self.pointer = _map(folder / "indptr.csc.index.npy")
             self.fields = _map(folder / "fields.npy")
-            self.years = _map(folder / "years.npy")
             self._ends = _map(folder / "terms.ends.npy")
             self._order = _map(folder / "terms.order.npy")
             self._terms = (
                 np.memmap(folder / "terms.bin", np.uint8, "r") if len(self._ends) else None
             )
-            if len(self.pointer) != len(self._ends) + 1 or len(self.years) != self.count:
+            total = int(self.pointer[-1]) if len(self.pointer) else -1
+            if len(self.pointer) != len(self._ends) + 1 or total != len(self.rows):
                 raise ValueError("its files do not belong together")
-        except (OSError, ValueError) as error:
+            counted = msgspec.json.decode((folder / "params.index.json").read_bytes())["num_docs"]
+            if counted != self.count:
+                raise ValueError(f"it holds {counted} papers, not {self.count}")
+        except (OSError, ValueError, KeyError, TypeError) as error:
             raise CitewellError(
                 Problem(
                     "index-unreadable",

@@ -25,9 +25,9 @@ from numpy.typing import NDArray
 from citewell.model import Work
 from citewell.retrieval.stopwords import STOPWORDS
 from citewell.retrieval.understand import title_name
-from citewell.retrieval.words import Words, split
+from citewell.retrieval.words import Words
 
-FORMAT = 1
+FORMAT = 2
 CHUNK = 8192
 """Works per chunk: bounds the memory of a build whatever the size of the segment."""
 TITLE, ABSTRACT, AUTHORS, VENUE, YEAR, NAME = 1, 2, 4, 8, 16, 32
@@ -76,12 +76,10 @@ class Bm25Builder:
         spill.mkdir(parents=True)
         terms = _Terms()
         frequency = np.zeros(0, np.int64)
-        years = np.zeros(count, np.int16)
         chunks = 0
         row = 0
         for chunk in _chunks(works()):
             term, paper, score, field = self._postings(chunk, terms)
-            years[row : row + len(chunk)] = [_year(work) for work in chunk]
             found = np.bincount(term, minlength=len(terms))
             frequency = np.pad(frequency, (0, len(found) - len(frequency))) + found
             for name, values in (("term", term), ("paper", paper + np.int32(row)),
@@ -93,7 +91,6 @@ class Bm25Builder:
         if row != count:
             raise ValueError(f"{count} works were announced and {row} came")
         self._merge(spill, chunks, frequency, count, into)
-        np.save(into / "years.npy", years, allow_pickle=False)
         _write_vocabulary(terms.names(), into)
         self._write_parameters(into, count)
         shutil.rmtree(spill, ignore_errors=True)
@@ -117,12 +114,13 @@ class Bm25Builder:
         field = np.zeros(len(distinct), np.uint8)
         field[place[: len(title)]] |= TITLE
         field[place[len(title) :]] |= ABSTRACT
-        own = [(terms.number(t), at, b) for at, w in enumerate(works) for t, b in sorted(_facts(w))]
-        if own:
-            extra = np.array([(t << 32) | at for t, at, _ in own], np.int64)
-            distinct = np.concatenate([distinct, extra])
+        facts, fact_of, kinds = _facts(works, terms)
+        if len(facts):
+            own = facts.astype(np.int64) << 32 | fact_of
+            own, first = np.unique(own, return_index=True)
+            distinct = np.concatenate([distinct, own])
             score = np.concatenate([score, np.full(len(own), 1 / (1 + p.k1), np.float32)])
-            field = np.concatenate([field, np.array([b for _, _, b in own], np.uint8)])
+            field = np.concatenate([field, kinds[first]])
             order = np.argsort(distinct, kind="stable")
             distinct, score, field = distinct[order], score[order], field[order]
         return (
@@ -178,60 +176,73 @@ class Bm25Builder:
 
 
 class _Terms:
-    """Numbers of terms: stems of words, and terms of the other kinds ("a:vaswani")."""
+    """Numbers of terms: stems of words, and words of the other kinds as they are ("a:vaswani")."""
 
     def __init__(self) -> None:
         import Stemmer
 
         self._stem = Stemmer.Stemmer("english").stemWords
-        self._words = Words()
         self._numbers: dict[bytes, int] = {}
-        self._of_word = np.zeros(0, np.int32)
+        self._kinds: dict[bytes, tuple[Words, NDArray[np.int32]]] = {}
 
     def __len__(self) -> int:
         return len(self._numbers)
 
     def names(self) -> list[bytes]:
+        """The terms in the order of their numbers."""
         return list(self._numbers)
 
     def number(self, term: bytes) -> int:
+        """The term's number, a new one if need be."""
         return self._numbers.setdefault(term, len(self._numbers))
 
-    def of_texts(self, texts: list[str]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    def of_texts(
+        self, texts: list[str], kind: bytes = b""
+    ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
         """The term numbers of all texts end to end without stop words, and the text of each."""
-        flat, starts = self._words.encode(texts)
-        new = self._words.since(len(self._of_word))
+        words, number_of_word = self._kinds.setdefault(kind, (Words(), np.zeros(0, np.int32)))
+        flat, starts = words.encode(texts)
+        new = words.since(len(number_of_word))
         if new:
-            stems = self._stem([word.decode("utf-8", "ignore") for word in new])
+            forms = new if kind else self._stems(new)
             numbers = [
-                -1 if len(word) < 2 or word in STOPWORDS else self.number(stem.encode())
-                for word, stem in zip(new, stems, strict=True)
+                -1 if len(word) < 2 or word in STOPWORDS else self.number(kind + form)
+                for word, form in zip(new, forms, strict=True)
             ]
-            self._of_word = np.concatenate([self._of_word, np.array(numbers, np.int32)])
-        term = self._of_word[flat]
+            number_of_word = np.concatenate([number_of_word, np.array(numbers, np.int32)])
+            self._kinds[kind] = words, number_of_word
+        term = number_of_word[flat]
         text = np.repeat(np.arange(len(texts), dtype=np.int32), np.diff(starts))
         known = term >= 0
         return term[known], text[known]
 
-
-def _facts(work: Work) -> set[tuple[bytes, int]]:
-    """The terms of a work that are no words of its text, with their field bits."""
-    facts = {
-        (b"a:" + part, AUTHORS)
-        for author in work.authors
-        for part in split(author.family)
-        if len(part) > 1 and part not in STOPWORDS
-    }
-    facts |= {(b"v:" + part, VENUE) for part in split(work.venue)}
-    if work.year is not None:
-        facts.add((b"y:%d" % work.year, YEAR))
-    if name := title_name(work.title):
-        facts.add((b"n:" + name.encode(), NAME))
-    return facts
+    def _stems(self, words: list[bytes]) -> list[bytes]:
+        stems = self._stem([word.decode("utf-8", "ignore") for word in words])
+        return [stem.encode() for stem in stems]
 
 
-def _year(work: Work) -> int:
-    return work.year if work.year is not None and 0 < work.year < 3000 else 0
+def _facts(
+    works: list[Work], terms: _Terms
+) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.uint8]]:
+    """The terms of the works that are no words of their text: term, paper and field bit of each."""
+    names = [" ".join([author.family for author in work.authors]) for work in works]
+    author, author_of = terms.of_texts(names, b"a:")
+    venue, venue_of = terms.of_texts([work.venue for work in works], b"v:")
+    year_of = [at for at, work in enumerate(works) if work.year is not None]
+    year = [terms.number(b"y:%d" % (works[at].year or 0)) for at in year_of]
+    opening = [(at, title_name(work.title)) for at, work in enumerate(works) if ":" in work.title]
+    name = [(at, terms.number(b"n:" + found.encode())) for at, found in opening if found]
+    parts = (
+        (author, author_of, AUTHORS),
+        (venue, venue_of, VENUE),
+        (np.array(year, np.int32), np.array(year_of, np.int32), YEAR),
+        (np.array([n for _, n in name], np.int32), np.array([a for a, _ in name], np.int32), NAME),
+    )
+    return (
+        np.concatenate([term for term, _, _ in parts]),
+        np.concatenate([paper for _, paper, _ in parts]),
+        np.concatenate([np.full(len(term), bit, np.uint8) for term, _, bit in parts]),
+    )
 
 
 def _chunks(works: Iterable[Work]) -> Iterator[list[Work]]:

@@ -35,7 +35,14 @@ def test_the_year_grammar(text: str, words: str, years: tuple[int | None, int | 
 
 @pytest.mark.parametrize(
     "text",
-    ["vaswani 2017", "GPT-3", "word2vec", "a 2048-unit network", "recent advances", "5 years of it"],
+    [
+        "vaswani 2017",
+        "GPT-3",
+        "word2vec",
+        "a 2048-unit network",
+        "recent advances",
+        "5 years of it",
+    ],
 )
 def test_a_bare_year_and_other_numbers_are_no_filters(text: str) -> None:
     assert structured(Query(text=text)) == Query(text=text)

@@ -1,9 +1,11 @@
 from __future__ import annotations
 
+from itertools import pairwise
+
 from hypothesis import given
 from hypothesis import strategies as st
 
-from citewell.retrieval.words import Words, split
+from citewell.retrieval.words import LONGEST_TEXT, Words, split
 
 
 def test_words_are_lower_case_runs_of_letters_and_digits() -> None:
@@ -33,11 +35,32 @@ def test_no_text_breaks_the_split_and_words_hold_no_blank(text: str) -> None:
         assert word.decode("utf-8").lower() == word.decode("utf-8") or not word.isascii()
 
 
-def test_words_are_numbered_once_and_texts_keep_their_bounds() -> None:
+def read(words: Words, texts: list[str]) -> list[list[bytes]]:
+    flat, starts = words.encode(texts)
+    known = words.since(0)
+    return [[known[number] for number in flat[begin:end]] for begin, end in pairwise(starts)]
+
+
+@given(st.lists(st.lists(st.text(max_size=40), max_size=6), max_size=4))
+def test_many_texts_at_once_give_the_words_of_each(passes: list[list[str]]) -> None:
     words = Words()
-    flat, starts = words.encode(["a b a", "", "b c"])
-    assert flat.tolist() == [0, 1, 0, 1, 2]
-    assert starts.tolist() == [0, 3, 3, 5]
-    words.encode(["d"])
-    assert words.since(2) == [b"c", b"d"]
-    assert len(words) == 4
+    for texts in passes:
+        assert read(words, texts) == [split(text) for text in texts]
+    assert len(set(words.since(0))) == len(words)
+
+
+def test_texts_beyond_one_batch_keep_their_bounds() -> None:
+    texts = [f"Word{number} and café {number % 7} " * 40 for number in range(3000)]
+    assert read(Words(), texts) == [split(text) for text in texts]
+
+
+def test_a_word_keeps_its_number() -> None:
+    words = Words()
+    first = words.encode(["alpha Beta", ""])[0].tolist()
+    again = words.encode(["BETA gamma alpha"])[0].tolist()
+    assert again == [first[1], 2, first[0]]
+    assert words.since(2) == [b"gamma"]
+
+
+def test_a_text_without_end_is_cut() -> None:
+    assert len(read(Words(), ["ab " * LONGEST_TEXT])[0]) == len(split("ab " * LONGEST_TEXT))

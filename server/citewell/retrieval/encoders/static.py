@@ -85,12 +85,16 @@ class StaticEncoder:
             factor = np.repeat(np.resize(self._paper_zones, len(texts)), np.diff(starts))
             if table is None:
                 factor *= self._paper_weight[tokens]
-            bounds = starts[::2].tolist()
-            for row, (first, last) in enumerate(pairwise(bounds), begin):
+            bounds = starts[::2]
+            gathered = np.empty((int(np.diff(bounds).max()), self.dim), np.float32)
+            for row, (first, last) in enumerate(pairwise(bounds.tolist()), begin):
                 if first < last:
-                    ids = tokens[first:last]
-                    rows = self._table[ids].astype(np.float32) if table is None else table[ids]
-                    out[row] = factor[first:last] @ rows
+                    ids, rows = tokens[first:last], gathered[: last - first]
+                    if table is None:
+                        rows[:] = self._table[ids]
+                    else:
+                        np.take(table, ids, axis=0, out=rows, mode="clip")
+                    np.dot(factor[first:last], rows, out=out[row])
         return _unit(out)
 
     def encode_queries(self, queries: Sequence[Query]) -> NDArray[np.float32]:

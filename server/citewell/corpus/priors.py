@@ -8,6 +8,7 @@ alone. No text of a citing paper is held: a passage is a vector.
 from __future__ import annotations
 
 from pathlib import Path
+from zipfile import BadZipFile
 
 import msgspec
 import numpy as np
@@ -65,7 +66,7 @@ def read_priors(path: Path) -> Priors:
             or priors.passage_cited.max(initial=-1) >= count
         ):
             raise ValueError("its arrays do not belong together")
-    except (OSError, ValueError, KeyError) as error:
+    except (OSError, ValueError, KeyError, EOFError, BadZipFile) as error:
         raise CitewellError(
             Problem(
                 "priors-unreadable",

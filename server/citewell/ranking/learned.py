@@ -9,6 +9,7 @@ from __future__ import annotations
 import threading
 from functools import cached_property
 from pathlib import Path
+from zipfile import BadZipFile
 
 import numpy as np
 from numpy.typing import NDArray
@@ -118,7 +119,7 @@ class Model:
                 raise ValueError("it was trained with other features")
             if int(self.trees.feature.max(initial=0)) >= len(names):
                 raise ValueError("a tree asks for a feature that does not exist")
-        except (OSError, ValueError, KeyError) as error:
+        except (OSError, ValueError, KeyError, EOFError, BadZipFile) as error:
             raise CitewellError(
                 Problem(
                     "ranker-weights",

@@ -1,0 +1,75 @@
+"""The trained head: its file, its confidence, and when it leaves an order alone."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from citewell.model import CitewellError, Query
+from citewell.model.cancel import Cancel
+from citewell.ranking.contract import Candidates
+from citewell.ranking.features import feature_names
+from citewell.ranking.learned import MEMORY, LearnedRanker, Model, calibrated
+from citewell.retrieval.encoders.static import WEIGHTS
+from citewell.retrieval.memory import SIGNALS
+
+RANKER = WEIGHTS / "ranker.npz"
+
+
+class NoColumns:
+    """The signals of a library that was built without columns."""
+
+    encoder = ""
+
+    def facts(self, rows: object) -> None:
+        return None
+
+
+def test_the_head_names_the_signals_that_the_memory_gives() -> None:
+    assert MEMORY == SIGNALS
+
+
+def test_the_shipped_file_fits_the_features_and_the_shipped_encoder() -> None:
+    from citewell.retrieval.encoders.static import StaticEncoder
+
+    model = Model(RANKER)
+    assert model.encoder == StaticEncoder().fingerprint
+    assert int(model.trees.feature.max()) < len(feature_names(MEMORY))
+
+
+def test_a_better_score_never_lowers_the_confidence() -> None:
+    confidence = Model(RANKER).confidence(np.array([-4, -2, 0, 1, 3], np.float32))
+    assert (np.diff(confidence) > 0).all()
+    assert confidence.min() >= 0 and confidence.max() <= 1
+
+
+def test_confidence_is_the_logistic_of_score_and_share() -> None:
+    found = calibrated(np.array([0.0, 0.0], np.float32), np.array([0.5, 1.0, 2.0]))
+    np.testing.assert_allclose(found, 1 / (1 + np.exp(-(0.5 + 2 * np.log(0.5)))), rtol=1e-6)
+
+
+def test_a_library_without_columns_keeps_the_fused_order() -> None:
+    candidates = Candidates(np.array([7, 3]), np.array([0.4, 0.2], np.float32), {}, {})
+    ordering = LearnedRanker(RANKER).rank(Query(text="x"), candidates, NoColumns(), Cancel())  # type: ignore[arg-type]
+    assert ordering.order.tolist() == [0, 1]
+    assert ordering.confidence is None
+
+
+def test_weights_for_other_features_are_refused_with_a_cure(tmp_path: Path) -> None:
+    with np.load(RANKER, allow_pickle=False) as file:
+        arrays = dict(file)
+    arrays["names"] = arrays["names"][::-1]
+    np.savez(tmp_path / "ranker.npz", **arrays)
+    with pytest.raises(CitewellError) as caught:
+        Model(tmp_path / "ranker.npz")
+    assert caught.value.problem.code == "ranker-weights"
+    assert "Reinstall" in caught.value.problem.cure
+
+
+def test_a_damaged_file_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "ranker.npz"
+    path.write_bytes(RANKER.read_bytes()[:500])
+    with pytest.raises(CitewellError):
+        Model(path)

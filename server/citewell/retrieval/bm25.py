@@ -184,7 +184,9 @@ class Bm25Retriever:
             if column < 0:
                 continue
             at = segment.postings(column)
-            place = at.start + int(np.searchsorted(segment.rows[at], row - segment.base))
+            # A number of another type would have the whole list converted first.
+            own = segment.rows.dtype.type(row - segment.base)
+            place = at.start + int(np.searchsorted(segment.rows[at], own))
             if place < at.stop and segment.rows[place] == row - segment.base:
                 gain = float(segment.data[place] * weights[segment_number])
                 found.append((gain, surface, int(segment.fields[place])))

@@ -14,7 +14,8 @@ from citewell.documents.bib_style import BibStyle, detect_style
 from citewell.documents.entry import entry_text
 from citewell.documents.key_index import KeyIndex
 from citewell.documents.keys import make_key
-from citewell.features.insert import entry_of, taken_keys
+from citewell.features.insert import taken_keys
+from citewell.features.known_works import KnownWorks
 from citewell.lsp.stamp import stamp_of
 from citewell.model import CitingPaper, Work
 from citewell.model.bib import BibEntry, BibFile
@@ -99,9 +100,21 @@ class Paper:
             for use in citation.keys
         )
 
+    @cached_property
+    def works(self) -> KnownWorks:
+        """The entries by the papers that they describe."""
+        return KnownWorks(self.project.bibliographies)
+
     def find_work(self, work: Work) -> tuple[str, BibEntry] | None:
         """The entry that describes a work, with the path of its .bib."""
-        return entry_of(self.project, work)
+        return self.works.find(work)
+
+    def prepare(self) -> None:
+        """Compute now what the first completion would have to wait for."""
+        self.index.search("", 1)
+        self.works  # noqa: B018
+        self.taken  # noqa: B018
+        self.citing  # noqa: B018
 
     def new_key(self, work: Work) -> str:
         """The key that a new entry for the work would get."""

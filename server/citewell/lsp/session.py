@@ -175,7 +175,9 @@ class Session:
 
     async def _prepare(self, uri: str) -> None:
         try:
-            await self.snapshot(uri)
+            snapshot = await self.snapshot(uri)
+            if snapshot is not None:
+                await self.read(snapshot.paper.prepare)
         except Exception:
             logger.exception("Scanning %s failed", uri)
 

@@ -70,7 +70,7 @@ class RetrievalOptions:
     fusion: Literal["rrf", "max"] = _leaf("rrf", "How the lists are fused.")
     rrf_k: int = _leaf(60, "The constant k of reciprocal rank fusion.", at_least=0, at_most=100_000)
     depth: int = _leaf(
-        200,
+        400,
         "How many candidates each retriever gives to the fusion.",
         at_least=1,
         at_most=10_000,

@@ -216,7 +216,7 @@ def test_editor_settings_are_camel_case_and_null_means_not_set() -> None:
     loaded = from_wire({"retrieval": {"rrfK": 5, "depth": None}, "completion.keyLimit": 9})
     assert loaded.problems == ()
     assert loaded.options.retrieval.rrf_k == 5
-    assert loaded.options.retrieval.depth == 200
+    assert loaded.options.retrieval.depth == 400
     assert loaded.options.completion.key_limit == 9
 
 

@@ -6,7 +6,7 @@ import threading
 import time
 
 
-class Cancelled(Exception):
+class Cancelled(Exception):  # noqa: N818 - nothing is wrong when it is raised
     """The client gave up on the request; nothing is shown for it."""
 
 

@@ -114,7 +114,8 @@ def _protected(token: str, names_stand_out: bool) -> str:
         # U-Net, X-ray, Q-learning: one name.
         begin, end = parts[0].start(), parts[-1].end()
         return f"{token[:begin]}{{{token[begin:end]}}}{token[end:]}"
-    out, at = [], 0
+    out: list[str] = []
+    at = 0
     for part in kept:
         out += (token[at : part.start()], "{", part.group(), "}")
         at = part.end()

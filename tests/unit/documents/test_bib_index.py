@@ -1,0 +1,181 @@
+"""Entries are found by whatever an author remembers of them, the likelier ones first."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from citewell.documents.bibtex import parse_bib, reparse
+from citewell.documents.key_index import KeyIndex
+from citewell.model import Query
+
+REFS = """
+@inproceedings{vaswani2017attention,
+  title = {Attention Is All You Need}, author = {Vaswani, Ashish and Shazeer, Noam}, year = {2017}}
+@inproceedings{devlin-etal-2019-bert,
+  title = {{BERT}: Pre-training of Deep Bidirectional Transformers}, year = 2019,
+  author = {Devlin, Jacob and Chang, Ming-Wei}}
+@article{DBLP:journals/corr/KipfW16,
+  title = {Semi-Supervised Classification with Graph Convolutional Networks},
+  author = {Thomas N. Kipf and Max Welling}, date = {2016-09-09}}
+@inproceedings{velickovic2018graph,
+  title = {Graph Attention Networks}, author = {Veli{\\v{c}}kovi{\\'c}, Petar}, year = {2018}}
+@misc{smith2020attention, title = {Visual attention in the wild}, author = {Smith, J.}, year = 2020}
+"""
+OTHER = "@misc{other2001, title = {Graphs of Attention}, author = {Other, A.}, year = {2001}}\n"
+
+
+@pytest.fixture
+def index() -> KeyIndex:
+    return KeyIndex.build([parse_bib(REFS, "refs.bib"), parse_bib(OTHER, "other.bib")])
+
+
+def found(index: KeyIndex, typed: str, **options: object) -> list[str]:
+    return [match.entry.key for match in index.search(typed, **options)]  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("typed", "key", "field"),
+    [
+        ("vaswani2017attention", "vaswani2017attention", "key"),
+        ("vasw", "vaswani2017attention", "key"),
+        ("VASWANI", "vaswani2017attention", "key"),
+        ("etal-2019", "devlin-etal-2019-bert", "key"),
+        ("kipfw16", "DBLP:journals/corr/KipfW16", "key"),
+        ("welling", "DBLP:journals/corr/KipfW16", "author"),
+        ("attention vaswani 2017", "vaswani2017attention", "author"),
+        ("2017 att shaz", "vaswani2017attention", "author"),
+        ("bidirectional", "devlin-etal-2019-bert", "title"),
+        ("pre train deep", "devlin-etal-2019-bert", "title"),
+        ("veličković", "velickovic2018graph", "key"),
+        ("petar graph", "velickovic2018graph", "author"),
+        ("vas17att", "vaswani2017attention", "author"),
+        ("2016", "DBLP:journals/corr/KipfW16", "year"),
+        ("graph convolutional", "DBLP:journals/corr/KipfW16", "title"),
+        ("vaswnai2017", "vaswani2017attention", "key"),
+        ("shazer", "vaswani2017attention", "author"),
+        ("bidirectoinal transfromers", "devlin-etal-2019-bert", "title"),
+    ],
+)
+def test_the_entry_meant_comes_first(index: KeyIndex, typed: str, key: str, field: str) -> None:
+    best = index.search(typed)[0]
+    assert (best.entry.key, best.field) == (key, field)
+
+
+def test_nothing_is_found_for_nonsense(index: KeyIndex) -> None:
+    assert index.search("zzzzqqqq") == []
+    assert index.search("attention nonsense") == []
+
+
+def test_all_entries_are_offered_before_anything_is_typed(index: KeyIndex) -> None:
+    keys = found(index, "")
+    assert len(keys) == 6 and keys[0] == "vaswani2017attention"
+    assert found(index, "", limit=2) == keys[:2]
+    assert found(index, "", here=["smith2020attention"])[0] == "smith2020attention"
+
+
+def test_what_this_document_and_this_project_cite_goes_first(index: KeyIndex) -> None:
+    plain = found(index, "attention")
+    assert set(plain) >= {"vaswani2017attention", "velickovic2018graph", "smith2020attention"}
+    cited = found(index, "attention", cited={"velickovic2018graph": 1})
+    assert cited.index("velickovic2018graph") < plain.index("velickovic2018graph")
+    here = found(index, "attention", here={"smith2020attention"}, cited={"velickovic2018graph": 9})
+    assert here[0] == "smith2020attention"
+
+
+def test_an_exact_key_beats_what_is_cited(index: KeyIndex) -> None:
+    keys = found(index, "vaswani2017attention", here={"smith2020attention"})
+    assert keys[0] == "vaswani2017attention"
+
+
+def test_matches_carry_the_file_and_the_place(index: KeyIndex) -> None:
+    (match,) = index.search("other2001")
+    assert match.path == "other.bib"
+    assert OTHER[match.entry.key_span.start : match.entry.key_span.end] == "other2001"
+
+
+def test_an_empty_project_has_nothing() -> None:
+    index = KeyIndex.build([])
+    assert index.search("a") == index.search("") == []
+    assert index.match_context(Query(text="attention")) == []
+    assert KeyIndex.build([parse_bib("% nothing", "a.bib")]).search("x") == []
+
+
+def test_a_refreshed_index_equals_a_new_one() -> None:
+    dice = random.Random(11)
+    words = "graph attention deep neural parsing speech vision bayes markov tree".split()  # noqa: SIM905
+    entries = [
+        f"@misc{{key{n}, title = {{{' '.join(dice.sample(words, 3))}}},"
+        f" author = {{Name{n % 17}, A.}}, year = {2000 + n % 20}}}\n"
+        for n in range(400)
+    ]
+    bib = parse_bib("".join(entries), "refs.bib")
+    index = KeyIndex.build([bib])
+    for step in range(30):
+        at = dice.randrange(len(entries))
+        entries[at] = dice.choice(
+            ["", entries[at].replace("graph", "edited"), f"@misc{{new{step}, title={{novelty}}}}\n"]
+        )
+        bib = reparse(bib, "".join(entries))
+        index = index.refreshed([bib])
+        fresh = KeyIndex.build([bib])
+        assert len(index) == len(fresh)
+        for typed in ("graph", "edited", "novelty", "key1", "name3 2003", "", f"new{step}"):
+            ours = {
+                (m.entry.key, m.entry.start, round(m.score, 3)) for m in index.search(typed, 500)
+            }
+            theirs = {
+                (m.entry.key, m.entry.start, round(m.score, 3)) for m in fresh.search(typed, 500)
+            }
+            assert ours == theirs
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence", "key"),
+    [
+        ("graph attention networks", "", "velickovic2018graph"),
+        ("attention all you need", "", "vaswani2017attention"),
+        ("Kipf 2016", "", "DBLP:journals/corr/KipfW16"),
+        ("bert", "", "devlin-etal-2019-bert"),
+        ("", "We use graph convolutional networks by Kipf and Welling [CITATION].",
+         "DBLP:journals/corr/KipfW16"),
+        ("", "We fine-tune BERT, a deep bidirectional transformer by Devlin et al. [CITATION].",
+         "devlin-etal-2019-bert"),
+    ],
+)  # fmt: skip
+def test_a_placeholder_finds_the_own_entry_it_means(
+    index: KeyIndex, text: str, sentence: str, key: str
+) -> None:
+    best = index.match_context(Query(text=text, sentence=sentence))[0]
+    assert best.entry.key == key
+    assert 0.35 <= best.score <= 1.0
+    assert best.terms
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("", ""),
+        ("protein folding", ""),
+        ("neural machine translation", "Recent work [CITATION] is good."),
+        ("", "Many of these methods have been used in recent work [CITATION]."),
+        ("", "The weather in spring depends on the jet stream [CITATION]."),
+        ("the of and", ""),
+    ],
+)
+def test_where_nothing_fits_well_nothing_is_proposed(
+    index: KeyIndex, text: str, sentence: str
+) -> None:
+    assert index.match_context(Query(text=text, sentence=sentence)) == []
+
+
+def test_a_word_that_many_entries_share_means_none_of_them() -> None:
+    text = "".join(
+        f"@misc{{k{n}, title = {{Attention for problem number{n} in domain{n}}}}}\n"
+        for n in range(50)
+    )
+    index = KeyIndex.build([parse_bib(text, "refs.bib")])
+    assert index.match_context(Query(text="attention")) == []
+    (only,) = index.match_context(Query(text="attention domain7"))
+    assert only.entry.key == "k7"

@@ -23,6 +23,9 @@ MAX_TERMS = 64
 MAX_POSTINGS = 1_500_000
 """Score entries that a query may add up per 262,144 papers, strongest terms first."""
 
+EXPLAINED = 24
+"""Strongest terms that a hit is explained by: a list of twenty hits must not cost more than it."""
+
 _Term = tuple[str, list[int], list[np.float32]]
 """A term as the query wrote it, and its column and weight in each segment."""
 
@@ -179,7 +182,7 @@ class Bm25Retriever:
         )
         segment = self._segments[segment_number]
         found: list[tuple[float, str, int]] = []
-        for surface, columns, weights in self._terms(query):
+        for surface, columns, weights in self._terms(query)[:EXPLAINED]:
             column = columns[segment_number]
             if column < 0:
                 continue

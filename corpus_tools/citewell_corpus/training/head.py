@@ -38,7 +38,7 @@ from citewell_corpus.training.questions import (
 )
 from citewell_corpus.training.world import World
 
-ROUNDS = 100
+ROUNDS = 120
 SETTINGS: dict[str, Any] = {
     "objective": "lambdarank",
     "num_leaves": 20,
@@ -135,7 +135,7 @@ def save(trees: Trees, calibration: NDArray[np.float64], encoder: str, path: Pat
 @click.option("--data", type=click.Path(path_type=Path, exists=True), required=True)
 @click.option("--work", type=click.Path(path_type=Path), required=True, help="Folder for caches.")
 @click.option("--into", type=click.Path(path_type=Path), required=True, help="Folder of weights.")
-@click.option("--questions", default=2200, help="Training questions at most.")
+@click.option("--questions", default=3400, help="Training questions at most.")
 @click.option("--threads", default=1)
 @click.option("--test", is_flag=True, help="Measure on the test part too.")
 @click.option("--report", type=click.Path(path_type=Path), help="Write the figures as JSON.")

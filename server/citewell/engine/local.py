@@ -30,6 +30,8 @@ logger = logging.getLogger(__name__)
 
 OpenRetrievers = Callable[[Library, Options], Opened]
 _BATCH_SECONDS = 3600.0
+_TELLING_TITLE = 13
+"""Letters from which a title stands for one paper: "Regression" or "Draft" does not."""
 RANKER = WEIGHTS / "ranker.npz"
 
 
@@ -179,8 +181,9 @@ class LocalEngine:
         begin = time.perf_counter()
         options = self._options.retrieval
         fused = fuse(lists, options.fusion, options.rrf_k)
-        if query.exclude:
-            fused = _without(fused, self._library.rows_of(query.exclude))
+        unwanted = self._unwanted(query)
+        if len(unwanted):
+            fused = _without(fused, unwanted)
         timings["fusion"] = (time.perf_counter() - begin) * 1e3
         begin = time.perf_counter()
         ordering, problems = self._order(query, fused, cancel)
@@ -203,6 +206,17 @@ class LocalEngine:
         )
         timings["evidence"] = (time.perf_counter() - begin) * 1e3
         return SearchResult(hits=hits, problems=problems)
+
+    def _unwanted(self, query: Query) -> np.ndarray:
+        """Rows that must not be offered: what is excluded, and the paper that is being written.
+
+        A published paper finds itself first by its own title, and never cites itself.
+        """
+        assert self._library is not None
+        rows = self._library.rows_of(query.exclude) if query.exclude else np.zeros(0, np.int64)
+        if len(query.paper.title) < _TELLING_TITLE:
+            return rows
+        return np.append(rows, self._library.by_title_rows(query.paper.title)).astype(np.int64)
 
     def _order(
         self, query: Query, fused: Fused, cancel: Cancel

@@ -9,7 +9,7 @@ from citewell.evaluation import methods, results
 from citewell.evaluation.evaluate import Plan, compare_saved, evaluate
 from citewell.evaluation.leave_one_out import questions_of
 from citewell.evaluation.results import DataInfo
-from citewell.model import CitewellError, Query, Question, Target
+from citewell.model import CitewellError, CitingPaper, Query, Question, Target
 
 
 @pytest.fixture
@@ -147,3 +147,15 @@ def test_two_questions_of_the_same_id_are_both_asked(library_options):
     result = evaluate(twice, library_options, plan, DataInfo(name="x"))
     assert [item.id for item in result.items] == ["q", "q#2"]
     assert result.metrics["bm25"]["cold"]["recall@1"] == 1.0
+
+
+def test_the_paper_that_is_being_written_is_never_offered_to_its_author(library_options):
+    engine = run.open_engine(library_options)
+    title = "Graph convolutions on molecules"
+    about = Query(sentence="Convolution on graphs predicts molecular properties [CITATION].")
+    own = msgspec.structs.replace(about, paper=CitingPaper(title=title))
+    ids = [[hit.work.id for hit in r.hits] for r in engine.find_batch([about, own], 10)]
+    alone = [hit.work.id for hit in engine.find(own, 10).hits]
+    engine.close()
+    assert ids[0][0] == "t:1"
+    assert "t:1" not in ids[1] and "t:1" not in alone and ids[1]

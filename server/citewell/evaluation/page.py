@@ -79,7 +79,7 @@ def _lede(evaluation: Evaluation, run: MethodRun, own: bool) -> str:
 
 
 def _how(run: MethodRun) -> str:
-    known = "its other references known" if run.setting == "warm" else "from the text alone"
+    known = "the paper's other references known" if run.setting == "warm" else "from the text alone"
     return f"by the method “{run.name}”, {known}"
 
 
@@ -99,6 +99,10 @@ def _tiles(evaluation: Evaluation, run: MethodRun, own: bool) -> str:
         if one.low is not None and one.high is not None:
             interval = f" (95% interval {one.low:.0%} to {one.high:.0%})"
         tiles.append((f"{one.mean:.0%}", words + interval))
+    first = run.figure("mrr")
+    if first and not own:
+        words = "mean reciprocal rank: 1 if every right paper stood first, .5 if second"
+        tiles.append((number(first.by_question.mean), words))
     if own:
         share = len(held) / len(evaluation.items) if evaluation.items else 0.0
         tiles.append((f"{share:.0%}", "of the citations have their paper in this library"))
@@ -163,8 +167,8 @@ def _heat(evaluation: Evaluation, scope: Scope, own: bool) -> str:
         '<div class="scroll" tabindex="0" role="region" aria-label="Methods by metrics"><table>'
         f'<thead><tr><th scope="col">method</th>{head}</tr></thead>'
         f"<tbody>{''.join(rows)}</tbody></table></div>"
-        f'<p class="note">Mean {"per citation" if own else "per question"}; darker is better, the '
-        "best of a column is underlined. Point at a cell for its 95% interval.</p>"
+        f'<p class="note">Mean {"per citation" if own else "per question"}; a stronger tone is '
+        "better, the best of a column is underlined. Point at a cell for its 95% interval.</p>"
     )
 
 

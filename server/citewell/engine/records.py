@@ -1,0 +1,125 @@
+"""A library as a place where the check looks references up: batched keys, and similar titles."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from citewell.corpus import Library, keys
+from citewell.model import CitewellError, Work
+from citewell.model.check import Claim
+from citewell.model.ids import arxiv_id, normalise_doi
+from citewell.model.titles import title_key
+from citewell.retrieval.bm25 import Segment
+from citewell.retrieval.bm25_build import TITLE
+from citewell.retrieval.words import split
+from citewell.verification.records import Candidates, rank_by_title
+
+logger = logging.getLogger(__name__)
+
+COMMON = 30_000
+"""A word in more papers than this tells titles apart too little for what it costs."""
+BLOCK = 8
+"""Rarest words of a title that are looked up."""
+FETCHED = 24
+"""Works whose titles are compared letter by letter."""
+
+
+class LibraryRecords:
+    """Answers from one open library; makes no request and keeps no state but a memory of works."""
+
+    name = "library"
+
+    def __init__(self, library: Library) -> None:
+        import Stemmer
+
+        self._library = library
+        self._stemmer = Stemmer.Stemmer
+        self._segments: list[Segment] = []
+        try:
+            self._segments = [Segment(view) for view in library.segments]
+        except CitewellError as error:
+            # Exact look-ups need no index; similar titles then stay unknown.
+            logger.warning("%s", error.problem.message)
+        self._works: dict[int, Work] = {}
+
+    def candidates(self, claims: Sequence[Claim]) -> list[Candidates]:
+        """Exact look-ups by DOI, arXiv identifier and title: two queries for all claims."""
+        asked = [
+            (
+                keys.doi_number(claim.doi) if claim.doi else None,
+                keys.arxiv_number(claim.arxiv) if claim.arxiv else None,
+                keys.title_number(claim.title) if claim.title else None,
+            )
+            for claim in claims
+        ]
+        numbers = [number for three in asked for number in three if number is not None]
+        rows = self._library.key_rows(numbers)
+        works = self._fetch(row for found in rows.values() for row in found)
+
+        def of(number: int | None) -> list[Work]:
+            return [works[row] for row in rows.get(number, ())] if number is not None else []
+
+        answers = []
+        for claim, (doi, arxiv, title) in zip(claims, asked, strict=True):
+            key = title_key(claim.title)
+            answers.append(
+                Candidates(
+                    by_doi=tuple(work for work in of(doi) if _has_doi(work, claim.doi)),
+                    by_arxiv=tuple(
+                        work for work in of(arxiv) if arxiv_id(work.arxiv) == claim.arxiv
+                    ),
+                    by_title=tuple(work for work in of(title) if title_key(work.title) == key),
+                )
+            )
+        return answers
+
+    def near(self, claims: Sequence[Claim]) -> list[tuple[Work, ...]]:
+        """Works that share the rarest words of the title, ordered by edit distance."""
+        if not self._segments:
+            return [() for _ in claims]
+        blocks = [self._block(claim.title) for claim in claims]
+        works = self._fetch(row for block in blocks for row in block)
+        return [
+            rank_by_title(claim.title, [works[row] for row in block])
+            for claim, block in zip(claims, blocks, strict=True)
+        ]
+
+    def _block(self, title: str) -> list[int]:
+        stem = self._stemmer("english").stemWord
+        terms = {stem(word.decode()).encode() for word in split(title)}
+        found: list[tuple[int, NDArray[np.int64]]] = []
+        for segment in self._segments:
+            columns = [column for term in terms if (column := segment.column(term)) >= 0]
+            for column in columns:
+                at = segment.postings(column)
+                if at.stop - at.start <= COMMON:
+                    in_title = (segment.fields[at] & TITLE) != 0
+                    rows = segment.rows[at][in_title].astype(np.int64)
+                    if segment.dead is not None:
+                        rows = rows[~segment.dead[rows]]
+                    found.append((len(rows), rows + segment.base))
+        found = sorted((one for one in found if one[0]), key=lambda one: one[0])
+        found = found[: BLOCK * len(self._segments)]
+        if not found:
+            return []
+        weights = [np.full(count, np.log(1e6 / count)) for count, _ in found]
+        rows, place = np.unique(np.concatenate([r for _, r in found]), return_inverse=True)
+        score = np.bincount(place, np.concatenate(weights))
+        best = np.argsort(-score, kind="stable")[:FETCHED]
+        return [int(row) for row in rows[best]]
+
+    def _fetch(self, rows: Iterable[int]) -> dict[int, Work]:
+        wanted = set(rows)
+        missing = sorted(wanted - self._works.keys())
+        if len(self._works) > 50_000:
+            self._works = {row: self._works[row] for row in wanted & self._works.keys()}
+        self._works.update(zip(missing, self._library.works(missing), strict=True))
+        return self._works
+
+
+def _has_doi(work: Work, doi: str) -> bool:
+    return normalise_doi(work.doi) == doi or f"doi:{doi}" in work.same_as

@@ -1,0 +1,113 @@
+"""What a reference claims, and what a check found out about it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import StrEnum
+
+import msgspec
+
+from citewell.model.document import Span
+from citewell.model.work import Author, Work
+
+
+class Verdict(StrEnum):
+    """The outcome of a check, from good to bad, then the two that say nothing."""
+
+    VERIFIED = "verified"
+    """A record agrees with all that the reference says, as far as the record goes."""
+    WRONG_DETAIL = "wrong-detail"
+    """The work is real; something that the reference says of it is not."""
+    FABRICATED = "fabricated"
+    """There is positive evidence against the reference; never the mere absence of a record."""
+    NOT_FOUND = "not-found"
+    """Every place that was asked answered, and none holds the work: no evidence either way."""
+    UNCHECKED = "unchecked"
+    """Nothing could be looked up, or the reference names nothing to look up."""
+
+
+class Severity(StrEnum):
+    ERROR = "error"
+    WARNING = "warning"
+    INFO = "info"
+
+
+class FieldFinding(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One thing that a reference says and that the evidence contradicts or completes."""
+
+    code: str
+    """Stable and kebab-case: "year-differs", "doi-other-work" (see docs/check.md)."""
+    field: str
+    """The field of the entry that it is about: "author", "year", "booktitle", "doi" ..."""
+    message: str
+    """One sentence in words."""
+    severity: Severity
+    given: str = ""
+    expected: str = ""
+    """What the record says instead; empty where the cure is not known."""
+    confidence: float = 1.0
+    """From 0 to 1: how sure it is that the reference, not the record, is wrong."""
+    span: Span | None = None
+    """Where the field's value stands in the source; None where it has no place of its own."""
+
+
+class Claim(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What one reference says, wherever it was read: an entry, a \\bibitem, a line of text."""
+
+    key: str = ""
+    kind: str = "misc"
+    """BibTeX entry type in lower case; "misc" for free text."""
+    title: str = ""
+    authors: tuple[Author, ...] = ()
+    others: bool = False
+    """The author list ends with "and others" or "et al."."""
+    year: int | None = None
+    venue: str = ""
+    """Book title, journal, or what stands in their place."""
+    venue_field: str = ""
+    """The field that `venue` was read from: "booktitle", "journal" ..."""
+    volume: str = ""
+    pages: str = ""
+    doi: str = ""
+    """Normalised; empty for a text that is no DOI."""
+    arxiv: str = ""
+    raw_doi: str = ""
+    """The `doi` field as given, where it is no DOI at all."""
+    raw_arxiv: str = ""
+    """An arXiv identifier that cannot exist, as given ("2305.XXXX")."""
+    raw: str = ""
+    """The reference as free text, where it was read from free text."""
+    surnames_only: bool = False
+    """The names were read from free text, where given names may be cut or lost."""
+    path: str = ""
+    line: int | None = None
+    """1-based line on which the reference begins."""
+    span: Span | None = None
+    spans: Mapping[str, Span] = msgspec.field(default_factory=dict)
+    """Range of each field's value in the source."""
+
+
+class Check(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The verdict on one reference, with its evidence."""
+
+    claim: Claim
+    verdict: Verdict
+    confidence: float = 1.0
+    findings: tuple[FieldFinding, ...] = ()
+    work: Work | None = None
+    """The record that the reference most likely means, without its abstract."""
+    evidence: tuple[str, ...] = ()
+    """What speaks for the verdict, one sentence each."""
+    sources: tuple[str, ...] = ()
+    """Where was looked and an answer came from: "library"."""
+
+    @property
+    def severity(self) -> Severity | None:
+        """How loudly to say it; None for a verified reference without any note."""
+        if self.verdict is Verdict.FABRICATED:
+            return Severity.ERROR
+        if self.verdict is Verdict.WRONG_DETAIL:
+            return Severity.WARNING
+        if self.verdict is Verdict.VERIFIED and not self.findings:
+            return None
+        return Severity.INFO

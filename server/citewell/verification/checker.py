@@ -1,0 +1,189 @@
+"""The check: claims in, verdicts out. Accuses on positive evidence only."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Callable, Iterator, Sequence
+
+import msgspec
+
+from citewell.model import Problem, Work
+from citewell.model.cancel import Cancel
+from citewell.model.check import Check, Claim, FieldFinding, Severity, Verdict
+from citewell.verification import fields
+from citewell.verification.identify import Match, TitleLike, distinctive, identify, title_likeness
+from citewell.verification.people import Difference
+from citewell.verification.records import Candidates, Records
+from citewell.verification.venue_check import check_venue
+
+BATCH = 256
+"""Claims that are looked up together: few enough to show progress and to stop soon."""
+SURE = 0.7
+"""A finding below this confidence is shown and changes no verdict."""
+_IMPOSSIBLE = frozenset({"year-future", "arxiv-impossible", "doi-impossible", "author-placeholder"})
+
+
+class Checker:
+    """Checks references against one or more places that know works.
+
+    All places are asked about all claims and their answers are taken together; a place that does
+    not answer makes a reference that the others do not hold `unchecked`, never `not-found`.
+    """
+
+    def __init__(self, records: Sequence[Records], *, today: datetime.date | None = None) -> None:
+        self.records = tuple(records)
+        self._year = (today or datetime.datetime.now(datetime.UTC).date()).year
+
+    def check(
+        self,
+        claims: Sequence[Claim],
+        progress: Callable[[int], None] | None = None,
+        cancel: Cancel | None = None,
+    ) -> list[Check]:
+        """The verdicts in order; `progress(n)` reports n more. Raises only `Cancelled`."""
+        checks: list[Check] = []
+        for start in range(0, len(claims), BATCH):
+            if cancel is not None:
+                cancel.check()
+            part = claims[start : start + BATCH]
+            checks += self._part(part)
+            if progress is not None:
+                progress(len(part))
+        return checks
+
+    def _part(self, claims: Sequence[Claim]) -> Iterator[Check]:
+        answers = [records.candidates(claims) for records in self.records]
+        found = [_together([answer[n] for answer in answers]) for n in range(len(claims))]
+        open_ones = [n for n, claim in enumerate(claims) if _wants_near(claim, found[n])]
+        for records in self.records if open_ones else ():
+            for n, near in zip(
+                open_ones, records.near([claims[n] for n in open_ones]), strict=True
+            ):
+                found[n] = msgspec.structs.replace(found[n], near=(*found[n].near, *near))
+        sources = tuple(records.name for records in self.records)
+        for claim, candidates in zip(claims, found, strict=True):
+            yield judge(claim, candidates, self._year, sources)
+
+
+def _together(answers: Sequence[Candidates]) -> Candidates:
+    return Candidates(
+        by_doi=tuple(work for answer in answers for work in answer.by_doi),
+        by_arxiv=tuple(work for answer in answers for work in answer.by_arxiv),
+        by_title=tuple(work for answer in answers for work in answer.by_title),
+        answered=bool(answers) and all(answer.answered for answer in answers),
+        problem=next((answer.problem for answer in answers if answer.problem), None),
+    )
+
+
+def _wants_near(claim: Claim, found: Candidates) -> bool:
+    if found.by_title or not claim.title:
+        return False
+    by_id = (*found.by_doi, *found.by_arxiv)
+    return not any(title_likeness(claim.title, work.title) is not TitleLike.OTHER for work in by_id)
+
+
+def judge(claim: Claim, found: Candidates, year_now: int, sources: tuple[str, ...] = ()) -> Check:
+    """The verdict on one claim, given all that was found for it."""
+    if not (claim.title or claim.doi or claim.arxiv):
+        why = "The reference names neither a title nor an identifier."
+        return Check(claim=claim, verdict=Verdict.UNCHECKED, evidence=(why,))
+    match = identify(claim, found)
+    if match is not None and _namesake(claim, match):
+        match = None
+        found = msgspec.structs.replace(found, by_title=())
+    if match is None:
+        return _unknown(claim, found, year_now, sources)
+    findings = fields.compare(claim, match, found, year_now)
+    if match.people.difference is Difference.UNRELATED:
+        findings += fields.check_placeholders(claim)
+    verdict, sure = _verdict(match, findings)
+    return Check(
+        claim=claim,
+        verdict=verdict,
+        confidence=sure,
+        findings=tuple(findings),
+        work=_without_abstract(match.work),
+        evidence=(_told(match), *(one.message for one in findings if one.confidence >= SURE)),
+        sources=sources,
+    )
+
+
+def _verdict(match: Match, findings: Sequence[FieldFinding]) -> tuple[Verdict, float]:
+    counted = [
+        one for one in findings if one.severity is not Severity.INFO and one.confidence >= SURE
+    ]
+    if not counted:
+        return Verdict.VERIFIED, 0.95 if match.people.difference is Difference.SAME else 0.8
+    sure = max(one.confidence for one in counted)
+    if any(one.code == "author-unrelated" for one in counted):
+        return Verdict.FABRICATED, sure
+    return Verdict.WRONG_DETAIL, sure
+
+
+def _namesake(claim: Claim, match: Match) -> bool:
+    """True when the record is likely another work of the same short title.
+
+    Two papers called "Deep Learning" are no evidence against each other.
+    """
+    if match.people.difference is not Difference.UNRELATED:
+        return False
+    if claim.doi and claim.doi in (work.doi for work in match.works):
+        return False
+    if match.title is not TitleLike.SAME or match.by != "title":
+        return True
+    if claim.raw and len(claim.authors) < 2:
+        return True
+    if distinctive(claim.title):
+        return False
+    return bool(fields.check_year(claim, match.works, 9999)) or bool(
+        check_venue(claim, match.works)
+    )
+
+
+def _unknown(claim: Claim, found: Candidates, year_now: int, sources: tuple[str, ...]) -> Check:
+    """No record is the work: only the reference's own contradictions can speak against it."""
+    findings = fields.check_alone(claim, found, year_now)
+    counted = [one for one in findings if one.confidence >= SURE]
+    codes = {one.code for one in counted}
+    absent = f"No record with this title was found in: {', '.join(sources) or 'nothing'}."
+    if not found.answered:
+        problem: Problem | None = found.problem
+        absent = problem.message if problem else "Not every place that was asked has answered."
+    verdict, sure = Verdict.NOT_FOUND if found.answered else Verdict.UNCHECKED, 0.5
+    if counted:
+        sure = max(one.confidence for one in counted)
+        other = codes & {"doi-other-work", "arxiv-other-work"}
+        proven = codes & _IMPOSSIBLE or other
+        verdict = Verdict.FABRICATED if proven or len(codes) > 1 else Verdict.WRONG_DETAIL
+    work = next(iter((*found.by_doi, *found.by_arxiv)), None)
+    return Check(
+        claim=claim,
+        verdict=verdict,
+        confidence=sure,
+        findings=tuple(findings),
+        work=_without_abstract(work) if work is not None else None,
+        evidence=(absent, *_similar(found), *(one.message for one in counted)),
+        sources=sources if found.answered else (),
+    )
+
+
+def _similar(found: Candidates) -> tuple[str, ...]:
+    if not found.near:
+        return ()
+    work = found.near[0]
+    return (f"The most similar title is “{work.title}” ({fields.names(work.authors[:3])}).",)
+
+
+def _told(match: Match) -> str:
+    work = match.work
+    origin = work.provenance[0].source if work.provenance else work.id
+    means = {"title": "The title is that of", "doi": "The DOI is that of",
+             "arxiv": "The arXiv identifier is that of",
+             "near": "Authors and most of the title are those of"}[match.by]  # fmt: skip
+    year = f", {work.year}" if work.year else ""
+    address = work.url or (f"https://doi.org/{work.doi}" if work.doi else "")
+    return f"{means} “{work.title}”{year} ({origin}{', ' + address if address else ''})."
+
+
+def _without_abstract(work: Work) -> Work:
+    return msgspec.structs.replace(work, abstract="") if work.abstract else work

@@ -1,0 +1,166 @@
+"""What references claim, read from entries, from a `thebibliography`, or from pasted text."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterator, Mapping
+
+import msgspec
+
+from citewell.documents.bib_work import inherited
+from citewell.model.bib import BibEntry, BibFile
+from citewell.model.bib_value import literal_value
+from citewell.model.check import Claim
+from citewell.model.document import Span
+from citewell.model.ids import arxiv_id, normalise_doi
+from citewell.model.names import ends_with_others, parse_author, split_authors
+from citewell.model.tex import tex_to_unicode
+from citewell.model.titles import plain_title
+from citewell.model.work import Author
+from citewell.verification.free_text import parse_reference
+
+_VENUES = ("booktitle", "journal", "journaltitle", "howpublished", "maintitle")
+_BIBITEM = re.compile(r"\\bibitem\s*(?:\[(?:[^][]|\[[^]]*\]|\{[^}]*\})*\]\s*)?\{([^{}]*)\}")
+_END = re.compile(r"\\end\s*\{thebibliography\}")
+_COMMENT = re.compile(r"(?<!\\)%[^\n]*")
+_NUMBERED = re.compile(r"^\s*(?:\[(\w[\w+-]{0,12})\]|\((\d{1,4})\)|(\d{1,4})[.)])\s+(?=\S)", re.M)
+_ET_AL = re.compile(r"[\s,]*\bet\.?\s+al\b\.?\s*$", re.IGNORECASE)
+_SKIPPED = frozenset({"comment", "set", "xdata"})
+
+
+def claims_of_bib(bib: BibFile) -> list[Claim]:
+    """One claim per entry, in order, with the ranges of its fields."""
+    starts = _line_starts(bib.text)
+    return [
+        claim_of_entry(bib, entry, bisect_right(starts, entry.start))
+        for entry in bib.entries
+        if entry.type not in _SKIPPED
+    ]
+
+
+def claim_of_entry(bib: BibFile, entry: BibEntry, line: int | None = None) -> Claim:
+    """What an entry says, `crossref` and `xdata` included."""
+    values = inherited(bib, entry)
+    body = entry.body
+    title = plain_title(values.get("title", ""))
+    if subtitle := values.get("subtitle", ""):
+        title = f"{title}: {plain_title(subtitle)}"
+    field = next((name for name in _VENUES if values.get(name)), "")
+    raw_authors = ""
+    if "author" in body.names:
+        raw_authors = literal_value(body.raw(body.names.index("author")), body.strings)
+    return make_claim(
+        {**values, "title": title, "author": raw_authors, "venue": values.get(field, "")},
+        key=entry.key,
+        kind=entry.type,
+        year=body.year,
+        venue_field=field,
+        path=bib.path,
+        line=line,
+        span=entry.span,
+        spans={f.name: f.value_span for f in reversed(entry.fields)},
+    )
+
+
+def make_claim(
+    values: Mapping[str, str],
+    *,
+    key: str = "",
+    kind: str = "misc",
+    year: int | None = None,
+    venue_field: str = "",
+    path: str = "",
+    line: int | None = None,
+    span: Span | None = None,
+    spans: Mapping[str, Span] | None = None,
+) -> Claim:
+    """A claim from plain field values; `author` may still hold LaTeX, `venue` is the venue."""
+    authors = values.get("author", "")
+    raw_doi = values.get("doi", "").strip()
+    doi = normalise_doi(raw_doi) or normalise_doi(values.get("url", ""))
+    names = ("eprint", "arxivid", "url", "journal", "note", "doi", "volume", "howpublished")
+    arxiv = ""
+    if values.get("archiveprefix", "").lower() in ("", "arxiv"):
+        arxiv = next((found for n in names if (found := arxiv_id(values.get(n, "")))), "")
+    eprint = values.get("eprint", "")
+    return Claim(
+        key=key,
+        kind=kind,
+        title=plain_title(values.get("title", "")),
+        authors=tuple(author for author in map(_named, split_authors(authors)) if author.family),
+        others=ends_with_others(authors),
+        year=year,
+        venue=tex_to_unicode(values.get("venue", "")),
+        venue_field=venue_field,
+        volume=values.get("volume", ""),
+        pages=values.get("pages", ""),
+        doi=doi,
+        arxiv=arxiv,
+        raw_doi=raw_doi if not doi else "",
+        raw_arxiv=eprint if eprint and not arxiv else "",
+        path=path,
+        line=line,
+        span=span,
+        spans=spans or {},
+    )
+
+
+def _named(author: Author) -> Author:
+    """The author without an "et al." that was typed as a part of the name."""
+    if _ET_AL.search(author.display) is None:
+        return author
+    return parse_author(_ET_AL.sub("", author.display))
+
+
+def claims_of_thebibliography(text: str, path: str = "") -> list[Claim]:
+    """One claim per \\bibitem of a LaTeX document."""
+    starts = _line_starts(text)
+    bare = _COMMENT.sub(lambda found: " " * len(found.group()), text)
+    items = list(_BIBITEM.finditer(bare))
+    claims = []
+    for number, item in enumerate(items):
+        limit = items[number + 1].start() if number + 1 < len(items) else len(bare)
+        end = _END.search(bare, item.end(), limit)
+        stop = end.start() if end else limit
+        claim = parse_reference(bare[item.end() : stop], latex=True)
+        claims.append(_placed(claim, path, starts, Span(item.start(), stop), item[1].strip()))
+    return claims
+
+
+def claims_of_text(text: str, path: str = "") -> list[Claim]:
+    """One claim per reference of a pasted list: numbered, parted by empty lines, or one a line."""
+    starts = _line_starts(text)
+    claims = []
+    for start, end, key in _pieces(text):
+        claim = parse_reference(text[start:end])
+        if claim.raw:
+            claims.append(_placed(claim, path, starts, Span(start, end), key))
+    return claims
+
+
+def _placed(claim: Claim, path: str, starts: list[int], span: Span, key: str = "") -> Claim:
+    line = bisect_right(starts, span.start)
+    return msgspec.structs.replace(claim, key=key, path=path, line=line, span=span)
+
+
+def _pieces(text: str) -> Iterator[tuple[int, int, str]]:
+    marks = list(_NUMBERED.finditer(text))
+    if len(marks) >= 2 or (marks and not text[: marks[0].start()].strip()):
+        for number, mark in enumerate(marks):
+            end = marks[number + 1].start() if number + 1 < len(marks) else len(text)
+            yield mark.end(), end, next(group for group in mark.groups() if group)
+        return
+    blank = re.compile(r"\n[ \t\r]*\n\s*") if re.search(r"\S\s*\n[ \t\r]*\n\s*\S", text) else None
+    separator = blank or re.compile(r"\n+")
+    start = 0
+    for gap in separator.finditer(text):
+        if text[start : gap.start()].strip():
+            yield start, gap.start(), ""
+        start = gap.end()
+    if text[start:].strip():
+        yield start, len(text), ""
+
+
+def _line_starts(text: str) -> list[int]:
+    return [0, *(found.end() for found in re.finditer("\n", text))]

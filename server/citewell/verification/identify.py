@@ -1,0 +1,210 @@
+"""Which work a reference means: among the candidates, the one whose authors, venue and year fit."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from enum import StrEnum
+
+import msgspec
+
+from citewell.model import Work
+from citewell.model.check import Claim
+from citewell.model.titles import fold, normalise_title, title_key
+from citewell.verification.people import Comparison, Difference, compare_people
+from citewell.verification.records import Candidates
+from citewell.verification.venues import venue_ids, work_venues
+
+_GOOD = frozenset({Difference.SAME, Difference.CUT, Difference.UNKNOWN})
+_ALIKE = frozenset({*_GOOD, Difference.ORDER, Difference.MISSING, Difference.ADDED})
+_WORD = re.compile(r"[^\W\d_]+")
+
+
+class TitleLike(StrEnum):
+    SAME = "same"
+    SUBTITLE = "subtitle"
+    """One of them has a subtitle that the other leaves out."""
+    SPELLING = "spelling"
+    """A letter or two, a plural, a joined word."""
+    WORDS = "words"
+    """A word or a few replaced, added or dropped: most of the title is the same."""
+    OTHER = "other"
+
+
+class Match(msgspec.Struct, frozen=True):
+    """The work that a reference means."""
+
+    work: Work
+    works: tuple[Work, ...]
+    """All records of it (a preprint, the paper): a detail is right when one of them agrees."""
+    people: Comparison
+    title: TitleLike
+    by: str
+    """"title", "doi", "arxiv" or "near"."""
+
+
+def identify(claim: Claim, found: Candidates) -> Match | None:
+    """The work of a claim, or None when no candidate is it.
+
+    An equal title decides, then an identifier with a title or authors that fit, then a similar
+    title with the same authors and nothing that speaks against it.
+    """
+    if found.by_title:
+        return _best(claim, found.by_title, "title")
+    for works, by in ((found.by_doi, "doi"), (found.by_arxiv, "arxiv")):
+        match = _best(claim, works, by) if works else None
+        if match is not None and (
+            match.title is not TitleLike.OTHER
+            or (match.people.difference in _ALIKE and match.people.shared >= 0.6 and claim.authors)
+            or not claim.title
+        ):
+            return match
+    return _nearest(claim, found.near)
+
+
+def _best(claim: Claim, works: Sequence[Work], by: str) -> Match:
+    people = [compare_authors(claim, work) for work in works]
+    ranks = [_fit(claim, work, one) for work, one in zip(works, people, strict=True)]
+    place = max(range(len(works)), key=ranks.__getitem__)
+    best = people[place]
+    same = tuple(
+        work
+        for work, one in zip(works, people, strict=True)
+        if one.difference is best.difference
+        or (one.difference in _GOOD and best.difference in _GOOD)
+    )
+    return Match(works[place], same, best, title_likeness(claim.title, works[place].title), by)
+
+
+def _fit(claim: Claim, work: Work, people: Comparison) -> tuple[float, ...]:
+    quality = {Difference.SAME: 6, Difference.CUT: 5, Difference.ORDER: 4, Difference.MISSING: 4,
+               Difference.ADDED: 3, Difference.REPLACED: 2}.get(people.difference, 0)  # fmt: skip
+    venue = bool(venue_ids(claim.venue) & work_venues(work))
+    years = abs((claim.year or 0) - (work.year or 0)) if claim.year and work.year else 1
+    doi = bool(claim.doi) and claim.doi == work.doi
+    return (quality + people.shared, doi + venue + max(0, 2 - years) / 2, -years)
+
+
+def _nearest(claim: Claim, works: Sequence[Work]) -> Match | None:
+    for work in works:
+        likeness = title_likeness(claim.title, work.title)
+        if likeness is TitleLike.OTHER:
+            continue
+        people = compare_authors(claim, work)
+        if _supported(claim, work, people, likeness):
+            return Match(work, (work,), people, likeness, "near")
+    return None
+
+
+def _supported(claim: Claim, work: Work, people: Comparison, likeness: TitleLike) -> bool:
+    """True when a similar title is this work's, and not a sibling's by the same authors."""
+    if people.difference not in {Difference.SAME, Difference.CUT, Difference.MISSING}:
+        # A misspelt title may be cited with a slip in the names too, but then all else must fit.
+        alike = people.difference in {Difference.ADDED, Difference.ORDER, Difference.REPLACED}
+        if not (alike and people.shared >= 0.6 and len(claim.authors) >= 3):
+            return False
+    near_year = claim.year is None or work.year is None or abs(claim.year - work.year) <= 1
+    ids, known = venue_ids(claim.venue), work_venues(work)
+    same_venue = bool(ids & known)
+    other_venue = bool(ids and known) and not same_venue
+    if likeness in (TitleLike.SUBTITLE, TitleLike.SPELLING):
+        return near_year or same_venue
+    if len(claim.authors) < 2 and not claim.others:
+        return near_year and same_venue
+    return near_year and not other_venue
+
+
+def compare_authors(claim: Claim, work: Work) -> Comparison:
+    """The claim's names against a record's; names of free text are looked for in the text.
+
+    A list in free text may be parsed wrongly, so a name that stands anywhere in it is not missing.
+    """
+    result = compare_people(claim.authors, work.authors, others=claim.others)
+    if not claim.raw or not work.authors:
+        return result
+    words = set(_WORD.findall(fold(claim.raw)))
+    present = [
+        author for author in work.authors if set(_WORD.findall(fold(author.family))) <= words
+    ]
+    if len(present) == len(work.authors):
+        return Comparison(Difference.SAME, 1.0)
+    if present and (claim.others or not claim.authors):
+        return Comparison(Difference.SAME if claim.others else Difference.UNKNOWN, 1.0)
+    if present and result.difference is Difference.UNRELATED:
+        return Comparison(Difference.UNKNOWN)
+    return result
+
+
+def title_likeness(given: str, known: str) -> TitleLike:
+    """How much of a title is the other's; numbers must be the same, for a "Part II" is no typo."""
+    if not given or title_key(given) == title_key(known):
+        return TitleLike.SAME
+    return _likeness(given, known) if known else TitleLike.OTHER
+
+
+def _likeness(given: str, known: str) -> TitleLike:
+    ours, theirs = title_key(given), title_key(known)
+    a, b = normalise_title(given).split(), normalise_title(known).split()
+    if _subtitle(given, known, a, b):
+        return TitleLike.SUBTITLE
+    if {w for w in a if w.isdigit()} != {w for w in b if w.isdigit()}:
+        return TitleLike.OTHER
+    from rapidfuzz import fuzz
+    from rapidfuzz.distance import OSA, Levenshtein
+
+    letters = OSA.distance(ours, theirs, score_cutoff=3)
+    if letters <= max(1, min(3, len(theirs) // 20)) and _same_words_spelt(a, b):
+        return TitleLike.SPELLING
+    ratio = fuzz.ratio(" ".join(a), " ".join(b))
+    changed = Levenshtein.distance(a, b, score_cutoff=4)
+    shorter = min(len(a), len(b))
+    few = (changed <= 1 and shorter >= 4) or (changed <= 2 and shorter >= 6)
+    few = few or (ratio >= 72 and changed <= 3 and shorter >= 7)
+    return TitleLike.WORDS if ratio >= 82 or few else TitleLike.OTHER
+
+
+def _same_words_spelt(a: Sequence[str], b: Sequence[str]) -> bool:
+    """True when the words that differ are the same words: a plural, a typo, a hyphen."""
+    from rapidfuzz.distance import OSA
+
+    ours, theirs = [w for w in a if w not in b], [w for w in b if w not in a]
+    if len(ours) != len(theirs):
+        return "".join(ours) == "".join(theirs)
+    return all(
+        max(len(x), len(y)) >= 5 and OSA.distance(x, y, score_cutoff=2) <= 2
+        for x, y in zip(ours, theirs, strict=True)
+    )
+
+
+_BRITISH = (("our", "or"), ("ise", "ize"), ("isa", "iza"), ("isi", "izi"), ("yse", "yze"),
+            ("ll", "l"), ("tre", "ter"), ("ogue", "og"), ("ence", "ense"))  # fmt: skip
+
+
+def same_english(a: str, b: str) -> bool:
+    """True when two titles differ as British and American spelling do, or by a double letter."""
+
+    def plain(text: str) -> str:
+        key = title_key(text)
+        for british, american in _BRITISH:
+            key = key.replace(british, american)
+        return key
+
+    return plain(a) == plain(b)
+
+
+def _subtitle(given: str, known: str, a: Sequence[str], b: Sequence[str]) -> bool:
+    short, whole = (a, known) if len(a) < len(b) else (b, given)
+    if len(short) < 3:
+        return False
+    head, _, tail = whole.partition(":")
+    if not tail:
+        head, _, tail = whole.partition(" - ")
+    if not tail:
+        return False
+    return list(short) in (normalise_title(head).split(), normalise_title(tail).split())
+
+
+def distinctive(title: str) -> bool:
+    """True for a title that two papers are unlikely to share by chance."""
+    words = normalise_title(title).split()
+    return len(words) >= 4 and sum(map(len, words)) >= 24

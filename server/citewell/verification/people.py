@@ -1,0 +1,188 @@
+"""Whether two author lists name the same people, and how they differ if not.
+
+Sources disagree on accents, particles, hyphens, initials and the order of given and family name;
+none of that is a difference here.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Sequence
+from enum import StrEnum
+
+import msgspec
+
+from citewell.model.names import family_key
+from citewell.model.titles import fold
+from citewell.model.work import Author
+
+LONG_LIST = 8
+"""A list cut after so many names is the habit of a journal style, not of an inventor."""
+_NOT_LETTER = re.compile(r"[^\w]+|[\d_]+")
+
+
+class Difference(StrEnum):
+    SAME = "same"
+    CUT = "cut"
+    """A long list, silently cut at its end."""
+    MISSING = "missing"
+    ADDED = "added"
+    ORDER = "order"
+    REPLACED = "replaced"
+    """Some names are right and some are of nobody in the record."""
+    UNRELATED = "unrelated"
+    UNKNOWN = "unknown"
+    """One side names nobody: nothing can be said."""
+
+
+class Comparison(msgspec.Struct, frozen=True):
+    """How a given author list differs from a recorded one."""
+
+    difference: Difference
+    shared: float = 0.0
+    """Share of the given names that the record holds."""
+    missing: tuple[Author, ...] = ()
+    """In the record, not given."""
+    added: tuple[Author, ...] = ()
+    """Given, not in the record."""
+    misspelt: tuple[tuple[Author, Author], ...] = ()
+    """Given and recorded names of one person that differ in a letter or two."""
+
+
+def compare_people(
+    given: Sequence[Author], known: Sequence[Author], *, others: bool = False
+) -> Comparison:
+    """Compare a reference's authors with a record's, position first, then anywhere."""
+    if not given or not known:
+        return Comparison(Difference.UNKNOWN)
+    ours = [_Name(author) for author in given]
+    theirs = [_Name(author) for author in known]
+    partner = _match(ours, theirs)
+    found = [place for place in partner if place is not None]
+    taken = set(found)
+    missing = tuple(author for n, author in enumerate(known) if n not in taken)
+    added = tuple(a for a, place in zip(given, partner, strict=True) if place is None)
+    misspelt = tuple(
+        (given[n], known[place])
+        for n, place in enumerate(partner)
+        if place is not None and not ours[n].equals(theirs[place])
+    )
+    shared = len(found) / len(given)
+    sound = sum(
+        place is not None and (ours[n].equals(theirs[place]) or ours[n].resembles(theirs[place]))
+        for n, place in enumerate(partner)
+    )
+    kind = _kind(found, added, missing, others)
+    if not sound and len(given) > 2:
+        # Surnames that many people have, and never the given name: these are other people.
+        kind, shared = Difference.UNRELATED, 0.0
+    return Comparison(kind, shared, missing, added, misspelt)
+
+
+def _kind(
+    found: list[int], added: tuple[Author, ...], missing: tuple[Author, ...], others: bool
+) -> Difference:
+    if not found:
+        return Difference.UNRELATED
+    if added:
+        return Difference.REPLACED if missing else Difference.ADDED
+    if found != sorted(found):
+        return Difference.ORDER
+    if not missing or others:
+        return Difference.SAME
+    if found == list(range(len(found))) and len(found) >= LONG_LIST:
+        return Difference.CUT
+    return Difference.MISSING
+
+
+def _match(ours: Sequence[_Name], theirs: Sequence[_Name]) -> list[int | None]:
+    """For each of ours the place of the same person in theirs; each place is taken once."""
+    partner: list[int | None] = [None] * len(ours)
+    free = set(range(len(theirs)))
+    for test in (_Name.equals, _Name.resembles, _Name.shares_surname):
+        for n, name in enumerate(ours):
+            if partner[n] is not None:
+                continue
+            order = ([n] if n in free else []) + sorted(free - {n})
+            if test is _Name.shares_surname:
+                order = order[:1] if n in free else []
+            place = next((p for p in order if test(name, theirs[p])), None)
+            if place is not None:
+                partner[n] = place
+                free.discard(place)
+    return partner
+
+
+class _Name:
+    """One name, prepared for comparison."""
+
+    def __init__(self, author: Author) -> None:
+        family = html.unescape(author.family)
+        self.family = family_key(family)
+        self.words = frozenset(_words(f"{html.unescape(author.given)} {family}"))
+        self.last = _words(family)[-1:] or [""]
+        given = _words(html.unescape(author.given))
+        self.initials = frozenset(word[0] for word in given)
+        self.letters = "".join(sorted("".join(self.words)))
+
+    def equals(self, other: _Name) -> bool:
+        """The same surname, or the same words in another order ("Zhang Wei", "Wei Zhang")."""
+        if self.family == other.family:
+            return self._initials_agree(other)
+        return len(self.words) > 1 and self.words == other.words
+
+    def shares_surname(self, other: _Name) -> bool:
+        """The same surname at the same place: Bill for William, or another person of that name."""
+        return self.family == other.family
+
+    def _initials_agree(self, other: _Name) -> bool:
+        return not self.initials or not other.initials or bool(self.initials & other.initials)
+
+    def resembles(self, other: _Name) -> bool:
+        """Likely the same person: one part of a double surname, or a letter or two amiss."""
+        if not self.family or not other.family:
+            return False
+        if self._swapped(other) or other._swapped(self):
+            return True
+        if not self._initials_agree(other):
+            return False
+        short, long = sorted((self.family, other.family), key=len)
+        if len(short) >= 3 and (long.startswith(short) or long.endswith(short)):
+            return True
+        if self.letters and self.letters == other.letters:
+            return True
+        from rapidfuzz.distance import OSA
+
+        allowed = 1 if len(short) < 7 else 2
+        return len(short) >= 4 and OSA.distance(short, long, score_cutoff=allowed) <= allowed
+
+    def _swapped(self, other: _Name) -> bool:
+        """Given and family name in the other's places, one of them an initial."""
+        return len(self.family) > 2 and self.family in other.words and other.family in self.words
+
+
+def _words(text: str) -> list[str]:
+    return [word for word in _NOT_LETTER.split(fold(text)) if word]
+
+
+_PLACEHOLDERS = frozenset(
+    {
+        "john doe", "jane doe", "firstname lastname", "first last", "first author",
+        "second author", "third author", "author one", "author two", "author three", "author a",
+        "author b", "author name", "name surname", "given family", "anonymous author",
+        "anonymous authors", "lorem ipsum", "foo bar", "max mustermann",
+        "erika mustermann", "placeholder author", "unknown author", "unknown authors",
+        "a author", "b author", "author", "authors", "lastname", "surname", "xxx", "todo", "tbd",
+        "tba", "john q public", "alice bob", "test author", "et al others"
+    }
+)  # fmt: skip
+
+
+def placeholder_names(authors: Sequence[Author]) -> tuple[Author, ...]:
+    """Authors that stand for no person: "John Doe", "Firstname Lastname", "Author One"."""
+    return tuple(author for author in authors if _stands_for_nobody(author))
+
+
+def _stands_for_nobody(author: Author) -> bool:
+    return " ".join(_words(author.display)) in _PLACEHOLDERS

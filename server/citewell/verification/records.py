@@ -1,0 +1,98 @@
+"""Where the check looks for works: one contract for a library, for memory, and for sources."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Protocol
+
+import msgspec
+
+from citewell.model import Problem, Work
+from citewell.model.check import Claim
+from citewell.model.ids import arxiv_id, normalise_doi
+from citewell.model.titles import normalise_title, title_key
+
+
+class Candidates(msgspec.Struct, frozen=True):
+    """What one claim brought up, by how it was found. Abstracts may be left out."""
+
+    by_doi: tuple[Work, ...] = ()
+    by_arxiv: tuple[Work, ...] = ()
+    by_title: tuple[Work, ...] = ()
+    """Works whose normalised title is the claim's."""
+    near: tuple[Work, ...] = ()
+    """Works with a similar title, most similar first; sought only where the rest is empty."""
+    answered: bool = True
+    """False when this place could not be asked: then absence means nothing."""
+    problem: Problem | None = None
+
+
+class Records(Protocol):
+    """A place that knows works. A scholarly source or a library; several may stand in a row."""
+
+    name: str
+    """How the evidence calls it: "library", "crossref"."""
+
+    def candidates(self, claims: Sequence[Claim]) -> list[Candidates]:
+        """Exact look-ups for many claims at once: by DOI, arXiv identifier and title; no `near`."""
+        ...
+
+    def near(self, claims: Sequence[Claim]) -> list[tuple[Work, ...]]:
+        """Works with similar titles, most similar first, ten at most."""
+        ...
+
+
+class MemoryRecords:
+    """A few thousand works in memory, such as what the sources answered or a trusted .bib."""
+
+    def __init__(self, works: Iterable[Work], name: str = "records") -> None:
+        self.name = name
+        self._works = list(works)
+        self._doi: dict[str, list[int]] = {}
+        self._arxiv: dict[str, list[int]] = {}
+        self._title: dict[str, list[int]] = {}
+        self._words: dict[str, list[int]] = {}
+        for number, work in enumerate(self._works):
+            dois = {normalise_doi(work.doi), *(s[4:] for s in work.same_as if s[:4] == "doi:")}
+            for doi in dois - {""}:
+                self._doi.setdefault(doi, []).append(number)
+            if arxiv := work.arxiv or arxiv_id(work.doi):
+                self._arxiv.setdefault(arxiv, []).append(number)
+            if key := title_key(work.title):
+                self._title.setdefault(key, []).append(number)
+            for word in set(normalise_title(work.title).split()):
+                self._words.setdefault(word, []).append(number)
+
+    def candidates(self, claims: Sequence[Claim]) -> list[Candidates]:
+        """Exact look-ups."""
+        return [
+            Candidates(
+                by_doi=self._take(self._doi.get(claim.doi)),
+                by_arxiv=self._take(self._arxiv.get(claim.arxiv)),
+                by_title=self._take(self._title.get(title_key(claim.title))),
+            )
+            for claim in claims
+        ]
+
+    def near(self, claims: Sequence[Claim]) -> list[tuple[Work, ...]]:
+        """By the rarest words of the title, then by edit distance."""
+        return [self._near(claim) for claim in claims]
+
+    def _near(self, claim: Claim) -> tuple[Work, ...]:
+        words = set(normalise_title(claim.title).split())
+        known = sorted((w for w in words if w in self._words), key=lambda w: len(self._words[w]))
+        found = {number for word in known[:6] for number in self._words[word][:2000]}
+        return rank_by_title(claim.title, [self._works[number] for number in sorted(found)])
+
+    def _take(self, numbers: list[int] | None) -> tuple[Work, ...]:
+        return tuple(self._works[number] for number in numbers or ())
+
+
+def rank_by_title(title: str, works: Sequence[Work], least: float = 60.0) -> tuple[Work, ...]:
+    """The ten works with the most similar titles, edit ratio of at least `least` of 100."""
+    from rapidfuzz import fuzz, process
+
+    wanted = normalise_title(title)
+    titles = [normalise_title(work.title) for work in works]
+    found = process.extract(wanted, titles, scorer=fuzz.ratio, limit=10, score_cutoff=least)
+    return tuple(works[number] for _, _, number in found)

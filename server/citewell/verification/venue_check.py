@@ -1,0 +1,114 @@
+"""Does the venue that a reference gives fit the record?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from citewell.model import Work
+from citewell.model.check import Claim, FieldFinding, Severity
+from citewell.model.titles import normalise_title
+from citewell.verification.identifiers import doi_says
+from citewell.verification.venues import (
+    content_words,
+    is_journal,
+    is_preprint,
+    names_published_venue,
+    same_words,
+    venue_ids,
+    work_venues,
+)
+
+
+def check_venue(claim: Claim, works: Sequence[Work]) -> list[FieldFinding]:
+    """A finding when the venue is another than that of every record of the work.
+
+    The entry's own DOI speaks for its venue where its form names one; a preprint, a workshop or a
+    later journal version of the same title may be cited with right, and is not accused.
+    """
+    if not claim.venue:
+        return []
+    if is_preprint(claim.venue):
+        return _published(claim, works)
+    names = [name for work in works for name in (work.venue, work.booktitle, work.journal) if name]
+    known = frozenset[str]().union(*(work_venues(work) for work in works))
+    given = venue_ids(claim.venue)
+    if not names or given & known:
+        return []
+    said = doi_says(claim.doi) if claim.doi else None
+    if said is not None and given & said.venues:
+        return []
+    telling = [name for name in names if content_words(name)]
+    own = not telling or any(same_words(claim.venue, name) for name in telling)
+    expected = _expected(works)
+    if given and known:
+        confidence = 0.9
+        message = f"It appeared in {expected}, not in {claim.venue}."
+    elif given or own or not names_published_venue(claim.venue) or not known:
+        return []
+    else:
+        confidence = 0.8
+        message = f"No record of it names “{claim.venue}”: it appeared in {expected}."
+    if said is not None and said.venues & known:
+        confidence = 0.97
+        message += " Its own DOI says so too."
+    elif _may_be_another_version(claim, works, given):
+        confidence = 0.5
+        message = f"The record that is known appeared in {expected}; this may be another version."
+    return [
+        FieldFinding(
+            code="venue-differs" if given else "venue-unknown",
+            field=claim.venue_field or "venue",
+            message=message,
+            severity=Severity.WARNING if confidence >= 0.7 else Severity.INFO,
+            given=claim.venue,
+            expected=expected,
+            confidence=confidence,
+            span=claim.spans.get(claim.venue_field),
+        )
+    ]
+
+
+def _may_be_another_version(claim: Claim, works: Sequence[Work], given: frozenset[str]) -> bool:
+    words = normalise_title(claim.venue)
+    if "workshop" in words or "demo" in words or "book" in claim.kind or "thesis" in claim.kind:
+        return True
+    years = [work.year for work in works if work.year]
+    journal = is_journal(given) or claim.venue_field in ("journal", "journaltitle")
+    known = frozenset[str]().union(*(work_venues(work) for work in works))
+    # A journal version comes a year or more after the meeting.
+    if is_journal(known):
+        return not claim.year or not years or claim.year < max(years)
+    return journal and not (claim.year and years and claim.year <= min(years))
+
+
+def _published(claim: Claim, works: Sequence[Work]) -> list[FieldFinding]:
+    """A preprint is cited though the work has appeared."""
+    known = [work for work in works if work_venues(work) - {"arxiv"}]
+    if not known or len(known) < len(works):
+        return []
+    expected = _expected(known)
+    return [
+        FieldFinding(
+            code="preprint-published",
+            field=claim.venue_field or "venue",
+            message=f"The preprint is cited; the paper appeared in {expected}"
+            + (f" in {known[0].year}." if known[0].year else "."),
+            severity=Severity.INFO,
+            given=claim.venue,
+            expected=expected,
+            confidence=0.9,
+            span=claim.spans.get(claim.venue_field),
+        )
+    ]
+
+
+def _expected(works: Sequence[Work]) -> str:
+    from citewell.documents.venues import venue_named
+
+    for work in works:
+        if name := work.booktitle or work.journal:
+            return name
+        if work.venue:
+            venue = venue_named(work.venue)
+            return venue.name if venue else work.venue
+    return ""

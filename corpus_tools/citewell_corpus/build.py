@@ -84,6 +84,7 @@ class _Plan(msgspec.Struct, frozen=True, kw_only=True):
     """Snapshot that is added to; empty for a build from nothing."""
     sources: dict[str, Source]
     fingerprints: dict[str, str]
+    stamps: dict[str, str]
     compact: bool
     indexes: dict[str, dict[str, Any]]
     renew: tuple[str, ...]
@@ -177,13 +178,22 @@ class _Build:
 
     def _plan(self, wanted: dict[str, Source], base: Library | None, *, compact: bool) -> _Plan:
         self.progress.stage("Look at the sources", len(wanted))
-        changed, prints = {}, {}
+        changed, prints, stamps = {}, {}, {}
         for name, source in wanted.items():
-            importer, path = source_list.location(source)
-            mark = source_list.fingerprint(importer, path)
             held = base.manifest.sources.get(name) if base is not None else None
-            if held is None or held.fingerprint != mark:
-                changed[name], prints[name] = source, mark
+            try:
+                importer, path = source_list.location(source)
+            except LibraryError as error:
+                if held is None:
+                    raise
+                # Its papers are in the library already, and nothing else needs the file.
+                self.report.problems.append(error.problem)
+                continue
+            stamp = source_list.stamp(importer, path)
+            if held is None or held.stamp != stamp:
+                mark = source_list.fingerprint(importer, path)
+                if held is None or held.fingerprint != mark:
+                    changed[name], prints[name], stamps[name] = source, mark, stamp
             self.progress.advance(1)
         indexes = {builder.name: _plain(builder.fingerprint()) for builder in self.builders}
         renew = []
@@ -196,6 +206,7 @@ class _Build:
             base=base.snapshot if base is not None else "",
             sources=changed,
             fingerprints=prints,
+            stamps=stamps,
             compact=compact,
             indexes=indexes,
             renew=tuple(renew),
@@ -294,6 +305,7 @@ class _Build:
                 path=plan.sources[done.name].path,
                 format=plan.sources[done.name].format,
                 fingerprint=plan.fingerprints[done.name],
+                stamp=plan.stamps[done.name],
                 records=done.records,
                 bad=done.bad,
                 skipped=sum(done.skipped.values()),
@@ -335,7 +347,7 @@ class _Build:
         report.refused_title = merged.refused_title
         report.doubtful_doi = merged.doubtful_doi
         report.sources = [source.imported for source in staged]
-        report.problems = [p for source in staged for p in source.imported.problems]
+        report.problems += [p for source in staged for p in source.imported.problems]
         return report
 
     def _mark(self, stage: str) -> None:

@@ -21,11 +21,12 @@ def combine(records: Sequence[Work], identifier: str = "") -> Work:
     publisher) is taken only from records of the same publication, because a mixture of two would
     be a reference to nothing.
     """
+    if len(records) == 1:
+        only = records[0]
+        return only if identifier in ("", only.id) else _renamed(only, identifier)
     order = sorted(range(len(records)), key=lambda number: (_rank(records[number]), number))
     lead = records[order[0]]
     others = [records[number] for number in order[1:]]
-    if not others:
-        return lead if identifier in ("", lead.id) else _renamed(lead, identifier)
     same = [other for other in others if _same_publication(lead, other)]
     ranked = [lead, *others]
     publication = [lead, *same]

@@ -1,8 +1,8 @@
 """Look-up keys: every name under which a work can be asked for, as one 64-bit number each.
 
-A catalogue maps numbers to rows, and a reader checks the record that it finds, so that a collision
-of two numbers costs a look and never gives a wrong answer. Numbers instead of the texts keep the
-table a third as large and make every look-up the same.
+A catalogue maps numbers to rows, and a look-up by DOI or title checks the record that it finds, so
+that a collision of two numbers costs a look and gives no wrong answer. Numbers instead of the texts
+keep the table a third as large and make every look-up the same.
 """
 
 from __future__ import annotations

@@ -84,6 +84,9 @@ class SourceUse(msgspec.Struct, frozen=True, kw_only=True):
     path: str
     format: str
     fingerprint: str
+    """Hash of its content."""
+    stamp: str = ""
+    """Hash of its files' names, sizes and times: while it is the same, nothing is read."""
     records: int = 0
     """Records read."""
     bad: int = 0

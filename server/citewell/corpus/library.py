@@ -131,15 +131,18 @@ class Library:
         """
         numbers = {identifier: keys.id_number(identifier) for identifier in ids}
         live = self._live_rows(list(set(numbers.values())))
-        candidates = sorted({row for rows in live.values() for row in rows})
+        # Only where several works have the number must the records be asked which one is meant.
+        unclear = {number: rows for number, rows in live.items() if len(rows) > 1}
+        candidates = sorted({row for rows in unclear.values() for row in rows})
         works = dict(zip(candidates, self.works(candidates), strict=True))
         result = np.full(len(ids), -1, np.int64)
         for place, identifier in enumerate(ids):
             rows = live.get(numbers[identifier], [])
-            exact = [row for row in rows if identifier in (works[row].id, *works[row].same_as)]
-            loose = [row for row in rows if _answers_to(works[row], identifier)]
-            if exact or loose:
-                result[place] = (exact or loose)[0]
+            if len(rows) > 1:
+                exact = [row for row in rows if identifier in (works[row].id, *works[row].same_as)]
+                rows = exact or [row for row in rows if _answers_to(works[row], identifier)]
+            if rows:
+                result[place] = rows[0]
         return result
 
     def lookup(

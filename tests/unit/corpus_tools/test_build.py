@@ -268,15 +268,31 @@ def test_a_damaged_library_is_not_added_to_but_can_be_built_afresh(
     assert opened().verify() == []
 
 
-def test_a_source_that_has_gone_is_named_and_the_library_stays(
-    build: Build, opened: Open, hundred: Path
+def test_a_source_that_has_gone_is_named_and_its_papers_stay(
+    build: Build, opened: Open, hundred: Path, tmp_path: Path, made_up: MadeUp, write_jsonl: Write
 ) -> None:
     build(hundred)
     hundred.unlink()
+    report = build(write_jsonl(tmp_path / "more.jsonl", made_up(5, seed=2)))
+    assert [problem.code for problem in report.problems] == ["source-missing"]
+    assert len(opened()) == report.works == 105
     with pytest.raises(LibraryError) as caught:
-        build()
+        build(fresh=True)
     assert caught.value.problem.code == "source-missing"
-    assert len(opened()) == 100
+    assert len(opened()) == 105
+
+
+def test_sources_that_did_not_change_are_not_read_at_all(
+    build: Build, hundred: Path, tmp_path: Path, made_up: MadeUp, write_jsonl: Write
+) -> None:
+    build(hundred)
+    facts = hundred.stat()
+    # Same size, same time: only a reader of the content could tell.
+    hundred.write_bytes(hundred.read_bytes()[::-1])
+    os.utime(hundred, ns=(facts.st_atime_ns, facts.st_mtime_ns))
+    report = build(write_jsonl(tmp_path / "more.jsonl", made_up(5, seed=2)))
+    assert [source.name for source in report.sources] == [str(tmp_path / "more.jsonl")]
+    assert report.works == 105
 
 
 def test_unknown_sources_are_refused_with_a_cure(tmp_path: Path) -> None:

@@ -1,1 +1,75 @@
-"""One suite for every encoder and one for every retriever: what the contracts promise."""
+"""A library of invented papers for the contracts' suites: one per contract, over every kind."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+import attrs
+import numpy as np
+import pytest
+
+from citewell.corpus import Library
+from citewell.engine.retrievers import open_retrievers
+from citewell.options import Options
+from citewell.retrieval.contract import Retriever
+
+TOPICS = (
+    "orchards",
+    "parsing",
+    "translation",
+    "yield",
+    "attention",
+    "valleys",
+    "weather",
+    "speech",
+)
+
+
+@pytest.fixture(scope="module")
+def options(tmp_path_factory: pytest.TempPathFactory) -> Options:
+    """Settings of a library in two segments; the second holds a newer record of a paper."""
+    from citewell_corpus.build import build_library, default_builders
+    from citewell_corpus.sources import Source
+
+    folder = tmp_path_factory.mktemp("libraries")
+    rng = np.random.default_rng(5)
+    base = Options()
+    for part, count in (("first", 160), ("second", 60)):
+        lines = [
+            {
+                "id": f"{part}:{number}",
+                "title": "Attention in parsing"
+                if number == 7
+                else f"{' '.join(rng.choice(TOPICS, 3))} study {part} {number}",
+                "abstract": f"We study {' '.join(rng.choice(TOPICS, 12))}.",
+                "year": int(rng.integers(2000, 2024)),
+                "authors": [f"A. Name{number % 7}"],
+                "kind": "article",
+                "doi": "10.5555/shared" if number == 7 else f"10.5555/{part}.{number}",
+                "source": part,
+            }
+            for number in range(count)
+        ]
+        source = folder / f"{part}.jsonl"
+        source.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+        build_library(
+            folder / "small",
+            add=[Source(path=str(source), format="records")],
+            builders=default_builders(base),
+        )
+    library = attrs.evolve(base.library, path=folder, name="small")
+    return attrs.evolve(base, library=library)
+
+
+@pytest.fixture(scope="module")
+def library(options: Options) -> Iterator[Library]:
+    assert options.library.path is not None
+    with Library.open(options.library.path / "small") as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def retrievers(library: Library, options: Options) -> dict[str, Retriever]:
+    """Every retriever that the engine opens, by name."""
+    return open_retrievers(library, options).retrievers

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from citewell.corpus.contract import SegmentView
 from citewell.model import CitewellError, Evidence, Problem, Query
 from citewell.model.cancel import Cancel
-from citewell.retrieval.bm25_build import FIELD_NAMES, lucene_idf
+from citewell.retrieval.bm25_build import FIELD_NAMES, lucene_idf_of
 from citewell.retrieval.contract import Mask, Ranking
 from citewell.retrieval.select import top
 from citewell.retrieval.understand import Wanted, Weights, wanted
@@ -43,9 +43,10 @@ class Segment:
             self.fields = _map(folder / "fields.npy")
             self._ends = _map(folder / "terms.ends.npy")
             self._order = _map(folder / "terms.order.npy")
-            self._terms = (
-                np.memmap(folder / "terms.bin", np.uint8, "r") if len(self._ends) else None
-            )
+            terms = folder / "terms.bin"
+            # An empty file cannot be mapped.
+            raw: Any = np.memmap(terms, np.uint8, "r") if len(self._ends) else np.zeros(0, np.uint8)
+            self._terms = memoryview(raw.view(np.ndarray))
             total = int(self.pointer[-1]) if len(self.pointer) else -1
             if len(self.pointer) != len(self._ends) + 1 or total != len(self.rows):
                 raise ValueError("its files do not belong together")
@@ -64,13 +65,12 @@ class Segment:
 
     def column(self, term: bytes) -> int:
         """Number of the term, or -1."""
-        if self._terms is None:
-            return -1
-        low, high = 0, len(self._ends)
+        ends, terms = self._ends, self._terms
+        low, high = 0, len(ends)
         while low < high:
             middle = (low + high) // 2
-            begin = int(self._ends[middle - 1]) if middle else 0
-            found = self._terms[begin : int(self._ends[middle])].tobytes()
+            begin = ends[middle - 1] if middle else 0
+            found = terms[begin : ends[middle]].tobytes()
             if found == term:
                 return int(self._order[middle])
             if found < term:
@@ -237,10 +237,10 @@ class Bm25Retriever:
             ]
             if not any(counts) or value <= 0:
                 continue
-            idf = float(lucene_idf(np.array(sum(counts)), self._papers))
+            idf = lucene_idf_of(sum(counts), self._papers)
             # Each segment's scores hold its own idf; the ratio makes them the library's.
             shares = [
-                np.float32(value * idf / float(lucene_idf(np.array(count), segment.count)))
+                np.float32(value * idf / lucene_idf_of(count, segment.count))
                 if count
                 else np.float32(0)
                 for segment, count in zip(self._segments, counts, strict=True)

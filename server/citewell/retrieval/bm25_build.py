@@ -12,6 +12,7 @@ is an author, "long" a word. The files are those of bm25s, which opens the folde
 from __future__ import annotations
 
 import json
+import math
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import islice
@@ -49,6 +50,11 @@ class Parameters(msgspec.Struct, frozen=True):
 def lucene_idf(frequency: NDArray[np.int64], papers: int) -> NDArray[np.float32]:
     """Inverse document frequency as Lucene and bm25s compute it; never negative."""
     return np.log1p((papers - frequency + 0.5) / (frequency + 0.5)).astype(np.float32)
+
+
+def lucene_idf_of(frequency: int, papers: int) -> float:
+    """The same for one term."""
+    return math.log1p((papers - frequency + 0.5) / (frequency + 0.5))
 
 
 class Bm25Builder:

@@ -112,9 +112,9 @@ class DenseRetriever:
                 at = slice(segment.base + begin, segment.base + begin + len(block))
                 scores[:, at] = dot_products(coded, block)
                 scores[:, at] *= segment.shrink[begin : begin + len(block)]
+                scores[:, at] *= shrink[:, None]
             if segment.dead is not None:
                 scores[:, segment.base : segment.base + segment.count][:, segment.dead] = -np.inf
-        scores *= shrink[:, None]
         for segment in self._segments:
             if segment.graph is not None:
                 cancel.check()

@@ -24,22 +24,22 @@ class Weights(msgspec.Struct, frozen=True):
     text: float = 2.5
     """The words typed inside the placeholder."""
     left: float = 1.0
-    right: float = 0.5
+    right: float = 0.7
     """Words of the citing sentence before and after the mark, times the decay."""
-    tau: float = 12.0
+    tau: float = 18.0
     """Words after which a word's weight has fallen to 1/e."""
-    floor: float = 0.1
+    floor: float = 0.3
     """The least decay inside the citing sentence."""
     before: float = 0.15
     """The sentence before, times the share that its distance leaves it."""
     title: float = 0.3
     abstract: float = 0.05
     section: float = 0.1
-    name: float = 1.0
+    name: float = 2.0
     """A surname that the sentence cites by name."""
-    acronym: float = 1.0
+    acronym: float = 2.0
     """A name such as BERT, looked for as a title that begins "BERT:"."""
-    year: float = 0.3
+    year: float = 0.6
 
 
 class Wanted(msgspec.Struct, frozen=True):

@@ -191,10 +191,11 @@ def test_an_empty_segment_and_a_paper_without_words_do_no_harm(
     assert answer.rows[0] == 0 and np.isfinite(answer.scores).all()
 
 
-def test_both_ways_of_multiplying_agree() -> None:
+@pytest.mark.parametrize("count", [1, 3, 4, 70])
+def test_every_way_of_multiplying_agrees_to_the_last_bit(count: int) -> None:
     rng = np.random.default_rng(1)
-    queries = quantise(rng.standard_normal((3, 48)).astype(np.float32))
-    rows = quantise(rng.standard_normal((20_000, 48)).astype(np.float32))
-    exact_products = queries.astype(np.int64) @ rows.astype(np.int64).T
-    np.testing.assert_array_equal(scan.dot_products(queries, rows), exact_products)
-    np.testing.assert_array_equal(scan.dot_products_numpy(queries, rows), exact_products)
+    queries = quantise(rng.standard_normal((count, 48)).astype(np.float32))
+    rows = quantise(rng.standard_normal((20_001, 48)).astype(np.float32))
+    products = queries.astype(np.int64) @ rows.astype(np.int64).T
+    np.testing.assert_array_equal(scan.dot_products(queries, rows), products)
+    np.testing.assert_array_equal(scan.dot_products_numpy(queries, rows), products)

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Runs every benchmark in tests/bench, one after the other, each with its default size.
 set -eu
-for script in tests/bench/bench_*.py; do
+for script in tests/bench/*_bench.py; do
   [ -e "$script" ] || { echo "no benchmark in tests/bench"; exit 0; }
   echo "== $script"
   python "$script"

@@ -1,6 +1,6 @@
 """The table of what is found: BM25, dense, RRF and Citewell, cold and warm, with intervals.
 
-Run `python tests/bench/bench_eval.py [--out FOLDER] [--jobs N]`. The library of the 262,382 papers
+Run `python tests/bench/eval_bench.py [--out FOLDER] [--jobs N]`. The library of the 262,382 papers
 in ../shared is built once below `.cache`; the questions are the test parts, which nothing trained.
 """
 

@@ -11,10 +11,10 @@ from citewell.model import Problem, Work
 from citewell.model.cancel import Cancel
 from citewell.model.check import Check, Claim, FieldFinding, Severity, Verdict
 from citewell.verification import fields
-from citewell.verification.identify import Match, TitleLike, distinctive, identify, title_likeness
+from citewell.verification.identify import Match, TitleLike, identify, telling_words, title_likeness
 from citewell.verification.people import Difference
 from citewell.verification.records import Candidates, Records
-from citewell.verification.venue_check import check_venue
+from citewell.verification.venues import venue_ids, work_venues
 
 BATCH = 256
 """Claims that are looked up together: few enough to show progress and to stop soon."""
@@ -133,10 +133,17 @@ def _namesake(claim: Claim, match: Match) -> bool:
         return True
     if claim.raw and len(claim.authors) < 2:
         return True
-    if distinctive(claim.title):
-        return False
-    return bool(fields.check_year(claim, match.works, 9999)) or bool(
-        check_venue(claim, match.works)
+    if "thesis" in claim.kind or "book" in claim.kind or "report" in claim.kind:
+        return True  # a thesis and a paper, a book and its review
+    years = [work.year for work in match.works if work.year]
+    year = bool(claim.year and years) and min(abs(claim.year - y) for y in years) <= 1  # type: ignore[operator]
+    venue = any(venue_ids(claim.venue) & work_venues(work) for work in match.works)
+    words = telling_words(claim.title)
+    return not (
+        words >= 6
+        or (words >= 4 and (year or venue))
+        or (words == 3 and year and venue)
+        or (words == 2 and year and venue and len(claim.authors) > 2)
     )
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+import msgspec
+
 from citewell.model import Author, Work
 from citewell.model.check import Claim, FieldFinding, Severity
 from citewell.model.ids import arxiv_id, normalise_doi
@@ -17,7 +19,12 @@ from citewell.verification.identifiers import (
     unlikely_registrant,
 )
 from citewell.verification.identify import Match, TitleLike, same_english, title_likeness
-from citewell.verification.people import Comparison, Difference, placeholder_names
+from citewell.verification.people import (
+    Comparison,
+    Difference,
+    placeholder_names,
+    without_anonymous,
+)
 from citewell.verification.records import Candidates
 from citewell.verification.venue_check import check_venue
 from citewell.verification.venues import is_preprint, venue_ids, work_venues
@@ -28,11 +35,18 @@ _BOOKS = frozenset({"book", "inbook", "incollection", "collection", "mvbook"})
 
 def compare(claim: Claim, match: Match, found: Candidates, year_now: int) -> list[FieldFinding]:
     """Every finding on a reference whose work is known, in the order of a reference's fields."""
+    venue = check_venue(claim, match.works)
+    people = check_people(claim, match.people, match.work)
+    added = match.people.difference is Difference.ADDED
+    if venue and people and (added or venue[0].confidence < 0.7):
+        # Other people and another venue: likely another version of the work, unknown here.
+        people = [_doubted(one) for one in people if one.code != "author-unrelated"] or people
+        venue = [_doubted(one) for one in venue]
     findings = [
         *check_title(claim, match),
-        *check_people(claim, match.people, match.work),
+        *people,
         *check_year(claim, match.works, year_now),
-        *check_venue(claim, match.works),
+        *venue,
         *check_doi(claim, match.works, found),
         *check_arxiv(claim, match.works, found, year_now),
         *_check_pages(claim, match.works),
@@ -45,6 +59,12 @@ def compare(claim: Claim, match: Match, found: Candidates, year_now: int) -> lis
             )
         )  # fmt: skip
     return findings
+
+
+def _doubted(finding: FieldFinding) -> FieldFinding:
+    return msgspec.structs.replace(
+        finding, severity=Severity.INFO, confidence=min(0.6, finding.confidence)
+    )
 
 
 def check_title(claim: Claim, match: Match) -> list[FieldFinding]:
@@ -70,6 +90,8 @@ def check_title(claim: Claim, match: Match) -> list[FieldFinding]:
         code, words, severity, sure = (
             "title-differs", f"The work is titled “{expected}”.", Severity.WARNING, 0.85
         )  # fmt: skip
+        if is_preprint(claim.venue) and match.title is TitleLike.WORDS:
+            severity, sure = Severity.INFO, 0.6  # the preprint may have had this title
     return [
         _finding(claim, code, "title", words, severity, sure, given=claim.title, expected=expected)
     ]
@@ -78,9 +100,14 @@ def check_title(claim: Claim, match: Match) -> list[FieldFinding]:
 def check_people(claim: Claim, people: Comparison, work: Work) -> list[FieldFinding]:
     """Missing, added, replaced and reordered names; initials, accents and particles are none."""
     found = _people(claim, people, work)
+    if claim.authors and not without_anonymous(claim.authors):
+        message = "The authors are known by now."
+        found = ("author-anonymous", message, Severity.WARNING, 0.75)
     if found is None:
         return []
     code, message, severity, sure = found
+    if is_preprint(claim.venue) and people.shared >= 0.6:
+        severity, sure = Severity.INFO, min(sure, 0.6)  # versions of a preprint differ in names
     if claim.raw and people.difference not in (Difference.UNRELATED, Difference.REPLACED):
         severity, sure = Severity.INFO, min(sure, 0.6)  # the list may have been read wrongly
     given, expected = names(claim.authors), names(work.authors)
@@ -159,7 +186,7 @@ def check_year(claim: Claim, works: Sequence[Work], year_now: int) -> list[Field
         sure = 0.5  # editions
     elif preprint and claim.year < nearest:
         sure = 0.5  # a preprint long before its paper
-    elif claim.venue and claim.year > nearest and _another_version(claim, works):
+    elif claim.venue and 0 < claim.year - nearest <= 3 and _another_version(claim, works):
         sure = 0.5
     return [
         _finding(
@@ -201,7 +228,7 @@ def check_doi(claim: Claim, works: Sequence[Work], found: Candidates) -> list[Fi
         message = f"There can be no DOI {claim.doi}: nobody has been given such a prefix or number."
     elif said.preprint:
         if said.year and years and said.year > max(years) + 1:
-            code, sure = "doi-other-year", 0.85
+            code, sure = "doi-other-year", 0.85 if min(years) >= 2016 else 0.5
             message = f"The DOI is that of a preprint of {said.year}; the work is older."
     elif any(registrant(doi) == registrant(claim.doi) for doi in known):
         code, sure = "doi-differs", 0.8
@@ -248,13 +275,14 @@ def check_arxiv(
         code, sure = "arxiv-other-work", 0.95
         message = f"The arXiv identifier is that of another work: “{others[0].title}”."
     elif said.year and years and said.year > max(years) + 2:
-        code, sure = "arxiv-later", 0.75
+        # Whole old proceedings were put there years later.
+        code, sure = "arxiv-later", 0.75 if min(years) >= 2016 else 0.5
         message = f"The arXiv identifier is of {said.year}, after the work had appeared."
     else:
         return []
     return [
-        _finding(claim, code, "eprint", message, Severity.WARNING, sure, given=claim.arxiv,
-                 expected=next(iter(sorted(known)), ""))
+        _finding(claim, code, "eprint", message, Severity.WARNING if sure >= 0.7 else Severity.INFO,
+                 sure, given=claim.arxiv, expected=next(iter(sorted(known)), ""))
     ]  # fmt: skip
 
 

@@ -11,12 +11,21 @@ import msgspec
 from citewell.model import Work
 from citewell.model.check import Claim
 from citewell.model.titles import fold, normalise_title, title_key
-from citewell.verification.people import Comparison, Difference, compare_people
+from citewell.verification.people import (
+    Comparison,
+    Difference,
+    compare_people,
+    without_anonymous,
+)
 from citewell.verification.records import Candidates
 from citewell.verification.venues import venue_ids, work_venues
 
 _GOOD = frozenset({Difference.SAME, Difference.CUT, Difference.UNKNOWN})
 _ALIKE = frozenset({*_GOOD, Difference.ORDER, Difference.MISSING, Difference.ADDED})
+_LITTLE = frozenset({"a", "an", "the", "and"})
+_SMALL = frozenset(
+    "a an the of for in on with to and from by via at as is are how what towards toward".split()
+)
 _WORD = re.compile(r"[^\W\d_]+")
 
 
@@ -101,7 +110,8 @@ def _supported(claim: Claim, work: Work, people: Comparison, likeness: TitleLike
     if people.difference not in {Difference.SAME, Difference.CUT, Difference.MISSING}:
         # A misspelt title may be cited with a slip in the names too, but then all else must fit.
         alike = people.difference in {Difference.ADDED, Difference.ORDER, Difference.REPLACED}
-        if not (alike and people.shared >= 0.6 and len(claim.authors) >= 3):
+        same = bool(venue_ids(claim.venue) & work_venues(work))
+        if not (alike and same and people.shared >= 0.6 and len(claim.authors) >= 3):
             return False
     near_year = claim.year is None or work.year is None or abs(claim.year - work.year) <= 1
     ids, known = venue_ids(claim.venue), work_venues(work)
@@ -119,7 +129,7 @@ def compare_authors(claim: Claim, work: Work) -> Comparison:
 
     A list in free text may be parsed wrongly, so a name that stands anywhere in it is not missing.
     """
-    result = compare_people(claim.authors, work.authors, others=claim.others)
+    result = compare_people(without_anonymous(claim.authors), work.authors, others=claim.others)
     if not claim.raw or not work.authors:
         return result
     words = set(_WORD.findall(fold(claim.raw)))
@@ -145,13 +155,15 @@ def title_likeness(given: str, known: str) -> TitleLike:
 def _likeness(given: str, known: str) -> TitleLike:
     ours, theirs = title_key(given), title_key(known)
     a, b = normalise_title(given).split(), normalise_title(known).split()
-    if _subtitle(given, known, a, b):
+    if _subtitle(given, known, a, b) or _cut(ours, theirs):
         return TitleLike.SUBTITLE
     if {w for w in a if w.isdigit()} != {w for w in b if w.isdigit()}:
         return TitleLike.OTHER
     from rapidfuzz import fuzz
     from rapidfuzz.distance import OSA, Levenshtein
 
+    if [w for w in a if w not in _LITTLE] == [w for w in b if w not in _LITTLE]:
+        return TitleLike.SUBTITLE
     letters = OSA.distance(ours, theirs, score_cutoff=3)
     if letters <= max(1, min(3, len(theirs) // 20)) and _same_words_spelt(a, b):
         return TitleLike.SPELLING
@@ -192,6 +204,12 @@ def same_english(a: str, b: str) -> bool:
     return plain(a) == plain(b)
 
 
+def _cut(ours: str, theirs: str) -> bool:
+    """True when one title is the long beginning of the other: cut, or with something appended."""
+    short, long = sorted((ours, theirs), key=len)
+    return len(short) >= 40 and long.startswith(short)
+
+
 def _subtitle(given: str, known: str, a: Sequence[str], b: Sequence[str]) -> bool:
     short, whole = (a, known) if len(a) < len(b) else (b, given)
     if len(short) < 3:
@@ -204,7 +222,6 @@ def _subtitle(given: str, known: str, a: Sequence[str], b: Sequence[str]) -> boo
     return list(short) in (normalise_title(head).split(), normalise_title(tail).split())
 
 
-def distinctive(title: str) -> bool:
-    """True for a title that two papers are unlikely to share by chance."""
-    words = normalise_title(title).split()
-    return len(words) >= 4 and sum(map(len, words)) >= 24
+def telling_words(title: str) -> int:
+    """How many words of a title say something: a few may be shared by chance."""
+    return sum(word not in _SMALL for word in normalise_title(title).split())

@@ -19,6 +19,7 @@ from citewell.model.work import Author
 
 LONG_LIST = 8
 """A list cut after so many names is the habit of a journal style, not of an inventor."""
+_SUFFIX = re.compile(r"[\s,]+(?:jr|sr|i{2,3}|iv)\.?\s*$", re.IGNORECASE)
 _NOT_LETTER = re.compile(r"[^\w]+|[\d_]+")
 
 
@@ -56,8 +57,9 @@ def compare_people(
     """Compare a reference's authors with a record's, position first, then anywhere."""
     if not given or not known:
         return Comparison(Difference.UNKNOWN)
-    ours = [_Name(author) for author in given]
     theirs = [_Name(author) for author in known]
+    given = _parted(given, known, theirs)
+    ours = [_Name(author) for author in given]
     partner = _match(ours, theirs)
     found = [place for place in partner if place is not None]
     taken = set(found)
@@ -80,6 +82,21 @@ def compare_people(
     return Comparison(kind, shared, missing, added, misspelt)
 
 
+def _parted(
+    given: Sequence[Author], known: Sequence[Author], theirs: Sequence[_Name]
+) -> Sequence[Author]:
+    """The given names, with names that run together for want of an "and" parted by the record."""
+    out: list[Author] = []
+    for author in given:
+        words = _words(author.display)
+        inside = [n for n, name in enumerate(theirs) if name.family in words]
+        if len(words) >= 4 and len(inside) > 1:
+            out += [known[n] for n in sorted(inside)]
+        else:
+            out.append(author)
+    return out
+
+
 def _kind(
     found: list[int], added: tuple[Author, ...], missing: tuple[Author, ...], others: bool
 ) -> Difference:
@@ -100,12 +117,12 @@ def _match(ours: Sequence[_Name], theirs: Sequence[_Name]) -> list[int | None]:
     """For each of ours the place of the same person in theirs; each place is taken once."""
     partner: list[int | None] = [None] * len(ours)
     free = set(range(len(theirs)))
-    for test in (_Name.equals, _Name.resembles, _Name.shares_surname):
+    for test in (_Name.equals, _Name.resembles, _Name.may_be):
         for n, name in enumerate(ours):
             if partner[n] is not None:
                 continue
             order = ([n] if n in free else []) + sorted(free - {n})
-            if test is _Name.shares_surname:
+            if test is _Name.may_be:
                 order = order[:1] if n in free else []
             place = next((p for p in order if test(name, theirs[p])), None)
             if place is not None:
@@ -118,11 +135,12 @@ class _Name:
     """One name, prepared for comparison."""
 
     def __init__(self, author: Author) -> None:
-        family = html.unescape(author.family)
+        family = _SUFFIX.sub("", html.unescape(author.family))
         self.family = family_key(family)
         self.words = frozenset(_words(f"{html.unescape(author.given)} {family}"))
         self.last = _words(family)[-1:] or [""]
         given = _words(html.unescape(author.given))
+        self.given = given[0] if given else ""
         self.initials = frozenset(word[0] for word in given)
         self.letters = "".join(sorted("".join(self.words)))
 
@@ -132,9 +150,14 @@ class _Name:
             return self._initials_agree(other)
         return len(self.words) > 1 and self.words == other.words
 
-    def shares_surname(self, other: _Name) -> bool:
-        """The same surname at the same place: Bill for William, or another person of that name."""
-        return self.family == other.family
+    def may_be(self, other: _Name) -> bool:
+        """The same surname, or the same given name, at the same place.
+
+        Bill for William, a name changed by marriage; or another person of that name.
+        """
+        if self.family == other.family:
+            return True
+        return len(self.given) >= 4 and self.given == other.given
 
     def _initials_agree(self, other: _Name) -> bool:
         return not self.initials or not other.initials or bool(self.initials & other.initials)
@@ -147,6 +170,9 @@ class _Name:
             return True
         if not self._initials_agree(other):
             return False
+        return self._inside(other) or other._inside(self) or self._misspelt(other)
+
+    def _misspelt(self, other: _Name) -> bool:
         short, long = sorted((self.family, other.family), key=len)
         if len(short) >= 3 and (long.startswith(short) or long.endswith(short)):
             return True
@@ -159,7 +185,13 @@ class _Name:
 
     def _swapped(self, other: _Name) -> bool:
         """Given and family name in the other's places, one of them an initial."""
-        return len(self.family) > 2 and self.family in other.words and other.family in self.words
+        if len(other.family) < 3 or other.family not in self.words or not self.family:
+            return False
+        return self.family in other.words or self.family[0] in other.initials
+
+    def _inside(self, other: _Name) -> bool:
+        """The surname is one of several names of the other ("Boix" in "Xavier Boix Bosch")."""
+        return len(other.words) > 2 and len(self.family) > 2 and self.family in other.words
 
 
 def _words(text: str) -> list[str]:
@@ -182,6 +214,11 @@ _PLACEHOLDERS = frozenset(
 def placeholder_names(authors: Sequence[Author]) -> tuple[Author, ...]:
     """Authors that stand for no person: "John Doe", "Firstname Lastname", "Author One"."""
     return tuple(author for author in authors if _stands_for_nobody(author))
+
+
+def without_anonymous(authors: Sequence[Author]) -> tuple[Author, ...]:
+    """The authors without "Anonymous": a paper under review has authors, and does not say which."""
+    return tuple(author for author in authors if _words(author.display)[:1] != ["anonymous"])
 
 
 def _stands_for_nobody(author: Author) -> bool:

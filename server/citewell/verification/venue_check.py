@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from citewell.model import Work
 from citewell.model.check import Claim, FieldFinding, Severity
+from citewell.model.ids import arxiv_id
 from citewell.model.titles import normalise_title
-from citewell.verification.identifiers import doi_says
+from citewell.verification.identifiers import doi_says, known_registrant, registrant
 from citewell.verification.venues import (
     content_words,
     is_journal,
@@ -51,7 +53,7 @@ def check_venue(claim: Claim, works: Sequence[Work]) -> list[FieldFinding]:
     if said is not None and said.venues & known:
         confidence = 0.97
         message += " Its own DOI says so too."
-    elif _may_be_another_version(claim, works, given):
+    elif may_be_another_version(claim, works, given):
         confidence = 0.5
         message = f"The record that is known appeared in {expected}; this may be another version."
     return [
@@ -68,17 +70,49 @@ def check_venue(claim: Claim, works: Sequence[Work]) -> list[FieldFinding]:
     ]
 
 
-def _may_be_another_version(claim: Claim, works: Sequence[Work], given: frozenset[str]) -> bool:
+_MINOR = re.compile(
+    r"\b(?:workshops?|demos?|demonstrations?|student|companion|abstracts?|tutorials?)\b"
+)
+_PMLR = frozenset({"icml", "aistats", "colt", "uai", "acml", "corl", "alt", "l4dc"})
+
+
+def may_be_another_version(claim: Claim, works: Sequence[Work], given: frozenset[str]) -> bool:
+    """True when what is cited may be a workshop, journal or demonstration version of the record."""
     words = normalise_title(claim.venue)
-    if "workshop" in words or "demo" in words or "book" in claim.kind or "thesis" in claim.kind:
+    if _MINOR.search(words) or "book" in claim.kind or "thesis" in claim.kind:
         return True
+    # The paper may have a demonstration or a talk of the same title, and only that is known.
+    if all(_minor(work) for work in works) or _other_publisher(claim, works):
+        return True
+    if given == {"acl"} and words.endswith("association for computational linguistics"):
+        return "meeting" not in words  # the publisher
+    return _earlier_or_later(claim, works, given)
+
+
+def _other_publisher(claim: Claim, works: Sequence[Work]) -> bool:
+    """True when the reference has a DOI of its own that another publisher has registered."""
+    if not claim.doi or not known_registrant(claim.doi) or arxiv_id(claim.doi):
+        return False
+    own = {registrant(work.doi) for work in works if work.doi}
+    return registrant(claim.doi) not in own and not doi_says(claim.doi).venues
+
+
+def _earlier_or_later(claim: Claim, works: Sequence[Work], given: frozenset[str]) -> bool:
+    """True for a journal version a year or more after the meeting, or the other way round."""
     years = [work.year for work in works if work.year]
     journal = is_journal(given) or claim.venue_field in ("journal", "journaltitle")
     known = frozenset[str]().union(*(work_venues(work) for work in works))
-    # A journal version comes a year or more after the meeting.
+    if given == {"jmlr"} and known & _PMLR:
+        return True  # the proceedings series of the journal
     if is_journal(known):
         return not claim.year or not years or claim.year < max(years)
     return journal and not (claim.year and years and claim.year <= min(years))
+
+
+def _minor(work: Work) -> bool:
+    text = normalise_title(f"{work.booktitle} {work.venue}")
+    names = venue_ids(work.venue) or venue_ids(work.booktitle)
+    return _MINOR.search(text) is not None or (not names and work.id.startswith("acl:"))
 
 
 def _published(claim: Claim, works: Sequence[Work]) -> list[FieldFinding]:

@@ -95,6 +95,8 @@ def same_words(given: str, known: str) -> bool:
     "Mach. Learn." and "Machine Learning", "IJCAI" and "International Joint Conference on
     Artificial Intelligence".
     """
+    from rapidfuzz import fuzz
+
     ours, theirs = content_words(given), content_words(known)
     if not ours:
         # All words were generic ("Transactions of the ACM"): nothing speaks against it.
@@ -105,6 +107,8 @@ def same_words(given: str, known: str) -> bool:
     back = sum(any(_stem_of(a, b) for a in ours) for b in theirs)
     if matched >= 0.6 * len(ours) or back >= 0.75 * len(theirs):
         return True
+    if fuzz.token_sort_ratio(" ".join(ours), " ".join(theirs)) >= 75:
+        return True  # "Neutral Information Processing"
     return _initials(given, known) or _initials(known, given)
 
 

@@ -1,13 +1,14 @@
 """How likely an author would cite the first of the papers found.
 
-A ranker that knows its own probabilities says so in `Hit.confidence`, and that stands. Otherwise
-two logistic curves estimate it, one for words that an author typed, one for a sentence alone. They
-were fitted on searches in 159,215 bibliographic records: 4,790 typed queries (title words, in
-whole or in part, of papers of which 41% are not in the library) and 2,400 citing sentences of
-training papers. On the halves left out the typed curve ranks right above wrong answers in 98.6% of
-pairs; at 0.3 it answers 53% of the queries, 87% of them rightly. A sentence alone seldom tells: the
-curve passes 0.3 only where it all but names the title, and is right there in about half of the
-cases.
+For a sentence alone the ranker's calibrated probability stands (`Hit.confidence`). For words that
+an author typed a curve over what words and record share is surer. Measured on 450 citations of
+papers that trained neither, among 159,215 records: with typed title words the curve has a Brier
+score of .039 (ranker: .118) and at 0.3 answers 37% of the queries, 80% of them rightly; for the
+sentence alone the ranker has .075 (curve: .106) and at 0.3 is right in 49%.
+
+The curves are logistic fits on searches in the same records: 4,790 typed queries (title words, in
+whole or in part, of papers of which 41% are not there) and 2,400 citing sentences. The second one
+serves where there is no ranker: it passes 0.3 only where the sentence all but names the title.
 """
 
 from __future__ import annotations
@@ -39,12 +40,12 @@ def confidence_of(query: Query, hits: Sequence[Hit]) -> float:
     if not hits:
         return 0.0
     first = hits[0]
-    if first.confidence is not None:
-        return first.confidence
     typed = bool(query.text.strip())
-    sentence = query.sentence.replace(MARK, " ").replace(OTHER, " ")
     if typed and title_key(query.text) == title_key(first.work.title):
         return _TITLE
+    if not typed and first.confidence is not None:
+        return first.confidence
+    sentence = query.sentence.replace(MARK, " ").replace(OTHER, " ")
     asked = _words(query.text if typed else sentence)
     title = _words(first.work.title)
     contained = _share(title, asked)

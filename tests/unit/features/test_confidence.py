@@ -43,8 +43,10 @@ def test_a_sentence_that_names_the_title_passes_the_default_and_one_that_does_no
     assert confidence_of(vague, hits(OTHER)) < 0.2
 
 
-def test_the_rankers_own_probability_stands() -> None:
-    assert confidence_of(Query(text="x"), (Hit(GAT, 1.0, confidence=0.125),)) == 0.125
+def test_the_rankers_probability_stands_for_a_sentence_and_not_for_typed_words() -> None:
+    ranked = (Hit(GAT, 1.0, BOTH, confidence=0.125),)
+    assert confidence_of(Query(sentence="Graphs [CITATION]."), ranked) == 0.125
+    assert confidence_of(Query(text="medieval trade routes"), ranked) < 0.1
 
 
 def test_agreement_of_the_retrievers_counts() -> None:

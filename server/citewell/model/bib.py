@@ -22,6 +22,7 @@ from citewell.model.titles import title_key
 from citewell.model.work import Author
 
 _VALUE_MARKS = Struct("2I")
+_ARXIV_HINTS = ("xiv", "eprint", "abs/", "huggingface")
 
 
 class BibField(msgspec.Struct, frozen=True, dict=True):
@@ -99,12 +100,17 @@ class BibBody(msgspec.Struct, frozen=True, dict=True, eq=False):
     @cached_property
     def doi(self) -> str:
         """The normalised DOI, from `doi` or from a link that holds one."""
+        if "10." not in self.text:
+            return ""
         return normalise_doi(self.get("doi")) or normalise_doi(self.get("url"))
 
     @cached_property
     def arxiv(self) -> str:
         """The arXiv identifier, from whichever field holds one."""
         names = ("eprint", "arxivid", "archiveprefix", "url", "journal", "note", "doi", "volume")
+        text = self.text.lower()
+        if not any(hint in text for hint in _ARXIV_HINTS):
+            return ""
         if self.get("archiveprefix").lower() not in ("", "arxiv"):
             return ""
         return next((found for name in names if (found := arxiv_id(self.get(name)))), "")

@@ -95,23 +95,31 @@ class Words:
         numbers: list[NDArray[np.int32]],
         counts: list[NDArray[np.int64]],
     ) -> None:
-        blob = b" " + b" ".join(texts) + b" "
+        blob = (b" " + b" ".join(texts) + b" ").lower().translate(_SEPARATE)
         raw = np.frombuffer(blob, np.uint8)
-        apart = _IS_SEPARATOR[raw]
+        apart = raw == 32
         edges = np.flatnonzero(apart[1:] != apart[:-1]) + 1
         begin, end = edges[::2], edges[1::2]
         powers, inverses = _powers(len(raw))
         prefix = np.zeros(len(raw) + 1, np.uint64)
-        np.cumsum(_CODE[raw] * powers, out=prefix[1:])
+        np.multiply(raw, powers, out=prefix[1:])
+        np.cumsum(prefix, out=prefix)
         keys = (prefix[end] - prefix[begin]) * inverses[begin]
-        distinct, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
+        order = np.argsort(keys)
+        ranked = keys[order]
+        opens = np.ones(len(keys), np.bool_)
+        np.not_equal(ranked[1:], ranked[:-1], out=opens[1:])
+        inverse = np.empty(len(keys), np.int32)
+        inverse[order] = np.cumsum(opens, dtype=np.int32) - 1
+        distinct, sample = ranked[opens].tolist(), order[opens].tolist()
         known = self._numbers
         own = np.empty(len(distinct), np.int32)
-        for place, (key, at) in enumerate(zip(distinct.tolist(), first.tolist(), strict=True)):
+        for place, key in enumerate(distinct):
             number = known.get(key)
             if number is None:
+                at = sample[place]
                 number = known[key] = len(self._words)
-                self._words.append(blob[begin[at] : end[at]].lower())
+                self._words.append(blob[begin[at] : end[at]])
             own[place] = number
         numbers.append(own[inverse])
         lengths = np.array([len(text) + 1 for text in texts], np.int64)
@@ -119,28 +127,16 @@ class Words:
         counts.append(np.diff(bounds))
 
 
-_IS_SEPARATOR = np.frombuffer(bytes(range(256)).translate(_SEPARATE), np.uint8) == 32
 _PRIME = 0x9E3779B97F4A7C15
 """Odd, so that it has an inverse modulo 2**64."""
-
-
-def _codes() -> NDArray[np.uint64]:
-    """A fixed random number per byte, the same for both cases of a letter."""
-    codes = np.random.default_rng(20090716).integers(1, 1 << 63, 256, np.uint64)
-    for upper in range(ord("A"), ord("Z") + 1):
-        codes[upper] = codes[upper + 32]
-    return codes
-
-
-_CODE = _codes()
 _POWERS: list[NDArray[np.uint64]] = []
 
 
 def _powers(length: int) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
     """Powers of the prime and of its inverse modulo 2**64, for a rolling hash (Karp and Rabin).
 
-    A word's hash is the sum of code x power over its bytes, brought to a start at 0. Half a
-    million words collide with a probability below 1e-8.
+    A word's hash is the sum of byte x power, brought to a start at 0. Half a million words
+    collide with a probability below 1e-8.
     """
     if not _POWERS or len(_POWERS[0]) < length:
         size = max(length, _BATCH + LONGEST_TEXT)

@@ -232,7 +232,7 @@ def _paper(paper: Paper) -> str:
 def _details(evaluation: Evaluation) -> str:
     parts = ["<section><h2>Closer figures</h2>"]
     parts.append(_scope_table(evaluation, "by_question", "library", "Per question, with intervals"))
-    if len({item.paper for item in evaluation.items}) > 1:
+    if 1 < len({item.paper for item in evaluation.items}) < len(evaluation.items):
         parts.append(_scope_table(evaluation, "by_paper", "library", "Averaged per citing paper"))
     if any(item.held < item.answers for item in evaluation.items):
         title = "Over all right answers, also those not in the library"

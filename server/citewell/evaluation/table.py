@@ -73,7 +73,9 @@ def _parts(evaluation: Evaluation) -> Iterator[RenderableType]:
     for line in summary(evaluation):
         yield Text(line, style="dim")
     yield _figures(evaluation, "library", "by_question", "Per question (answers in the library)")
-    yield _figures(evaluation, "library", "by_paper", "Per citing paper")
+    held = [item for item in evaluation.items if item.held]
+    if 1 < len({item.paper for item in held}) < len(held):
+        yield _figures(evaluation, "library", "by_paper", "Per citing paper")
     if any(item.held < item.answers for item in evaluation.items):
         yield _figures(
             evaluation, "all", "by_question", "All answers, also those not in the library"

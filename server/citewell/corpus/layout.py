@@ -41,6 +41,8 @@ ENTRIES = frozenset({CURRENT, SOURCES, LOCK, "snapshots", "segments", "staging"}
 
 _MAX_RECORD = 64 << 20
 _SNAPSHOT = re.compile(r"\d{6,}-[0-9a-f]{16}")
+_SEGMENT = re.compile(r"\d{6,}-[0-9a-f]{8}")
+_FILE = re.compile(r"(?:[A-Za-z0-9_][A-Za-z0-9_.-]*/){0,4}[A-Za-z0-9_][A-Za-z0-9_.-]*")
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 
 
@@ -186,7 +188,10 @@ def read_manifest(library: Path, snapshot: str) -> Manifest:
         raise library_error("library-corrupt", "The manifest is missing.", path) from None
     if digest(data)[:16] != snapshot.rpartition("-")[2]:
         raise library_error("library-corrupt", "The manifest was changed or cut.", path)
-    return _decode(data, Manifest, path, "citewell-library")
+    manifest = _decode(data, Manifest, path, "citewell-library")
+    if not all(_SEGMENT.fullmatch(use.id) for use in manifest.segments):
+        raise library_error("library-corrupt", "The manifest names no proper segment.", path)
+    return manifest
 
 
 def read_segment_record(folder: Path, expected: str) -> SegmentRecord:
@@ -198,7 +203,10 @@ def read_segment_record(folder: Path, expected: str) -> SegmentRecord:
         raise library_error("library-corrupt", "The segment's record is missing.", path) from None
     if digest(data) != expected:
         raise library_error("library-corrupt", "The segment's record was changed or cut.", path)
-    return _decode(data, SegmentRecord, path, "citewell-segment")
+    record = _decode(data, SegmentRecord, path, "citewell-segment")
+    if not all(_FILE.fullmatch(name) for name in record.files):
+        raise library_error("library-corrupt", "A file lies outside its segment.", path)
+    return record
 
 
 _Record = TypeVar("_Record", Manifest, SegmentRecord)

@@ -65,8 +65,6 @@ class Segment:
     def _check_sizes(self) -> None:
         for name, file in self.record.files.items():
             path = self.path / name
-            if path.is_absolute() and not path.is_relative_to(self.path):
-                raise library_error("library-corrupt", "A file lies outside its segment.", path)
             try:
                 size = path.stat().st_size
             except FileNotFoundError:

@@ -6,6 +6,7 @@ import json
 import shutil
 import sqlite3
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -23,6 +24,15 @@ def code_of(folder: Path) -> str:
 def only(folder: Path, pattern: str) -> Path:
     (found,) = folder.glob(pattern)
     return found
+
+
+def rename(folder: Path, manifest: Path, facts: dict[str, Any]) -> None:
+    """Write a manifest that its own snapshot's id agrees with, as somebody with intent would."""
+    data = json.dumps(facts).encode()
+    snapshot = f"000009-{digest(data)[:16]}"
+    manifest.write_bytes(data)
+    manifest.parent.rename(manifest.parent.with_name(snapshot))
+    (folder / "CURRENT").write_text(snapshot, encoding="utf-8")
 
 
 def test_a_folder_that_is_not_there_is_missing(tmp_path: Path) -> None:
@@ -68,12 +78,33 @@ def test_a_manifest_of_another_kind_or_version_is_named(
     folder: Path, change: dict[str, object], code: str
 ) -> None:
     path = only(folder, "snapshots/*/manifest.json")
-    data = json.dumps(json.loads(path.read_bytes()) | change).encode()
-    snapshot = f"000009-{digest(data)[:16]}"
-    path.write_bytes(data)
-    path.parent.rename(path.parent.with_name(snapshot))
-    (folder / "CURRENT").write_text(snapshot, encoding="utf-8")
+    rename(folder, path, json.loads(path.read_bytes()) | change)
     assert code_of(folder) == code
+
+
+@pytest.mark.parametrize(
+    "name", ["../../../../etc/passwd", "/etc/passwd", "..\\x", "C:/x", "a/../b"]
+)
+def test_a_segment_that_names_files_elsewhere_is_corrupt(folder: Path, name: str) -> None:
+    path = only(folder, "segments/*/segment.json")
+    record = json.loads(path.read_bytes())
+    record["files"][name] = {"size": 1, "blake2b": "00"}
+    data = json.dumps(record).encode()
+    path.write_bytes(data)
+    manifest = only(folder, "snapshots/*/manifest.json")
+    facts = json.loads(manifest.read_bytes())
+    facts["segments"][0]["record"] = digest(data)
+    rename(folder, manifest, facts)
+    assert code_of(folder) == "library-corrupt"
+
+
+@pytest.mark.parametrize("name", ["..", "../../x", "000001-0123456", ""])
+def test_a_manifest_that_names_a_segment_elsewhere_is_corrupt(folder: Path, name: str) -> None:
+    manifest = only(folder, "snapshots/*/manifest.json")
+    facts = json.loads(manifest.read_bytes())
+    facts["segments"][0]["id"] = name
+    rename(folder, manifest, facts)
+    assert code_of(folder) == "library-corrupt"
 
 
 @pytest.mark.parametrize("name", ["segment.json", "catalogue.sqlite", "year.npy", "citations.npy"])

@@ -33,7 +33,7 @@ demo: $(VENV)/.demo ## Fill the citations of a bundled paper from 160,000 real o
 test: $(VENV)/.test ## Lint, check the types and the imports, and run every test
 	@sh scripts/system-packages.sh
 	$(MAKE) --no-print-directory check-lint
-	$(BIN)/python -m pytest -q -n $(JOBS) --durations=10 $(TESTS)
+	$(BIN)/python -m pytest -q -n $(JOBS) --dist worksteal --durations=10 $(TESTS)
 
 lint: $(VENV)/.test check-lint ## Lint, check the types and the direction of imports
 

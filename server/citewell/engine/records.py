@@ -20,10 +20,12 @@ from citewell.verification.records import Candidates, rank_by_title
 
 logger = logging.getLogger(__name__)
 
-COMMON = 30_000
+COMMON = 15_000
 """A word in more papers than this tells titles apart too little for what it costs."""
 BLOCK = 8
 """Rarest words of a title that are looked up."""
+MOST = 20_000
+"""Postings that one title may add up."""
 FETCHED = 24
 """Works whose titles are compared letter by letter."""
 
@@ -103,14 +105,18 @@ class LibraryRecords:
                         rows = rows[~segment.dead[rows]]
                     found.append((len(rows), rows + segment.base))
         found = sorted((one for one in found if one[0]), key=lambda one: one[0])
-        found = found[: BLOCK * len(self._segments)]
+        found = _affordable(found[: BLOCK * len(self._segments)])
         if not found:
             return []
         weights = [np.full(count, np.log(1e6 / count)) for count, _ in found]
         rows, place = np.unique(np.concatenate([r for _, r in found]), return_inverse=True)
         score = np.bincount(place, np.concatenate(weights))
-        best = np.argsort(-score, kind="stable")[:FETCHED]
-        return [int(row) for row in rows[best]]
+        best = (
+            np.argpartition(-score, FETCHED)[:FETCHED]
+            if len(rows) > FETCHED
+            else np.arange(len(rows))
+        )
+        return sorted(int(row) for row in rows[best])
 
     def _fetch(self, rows: Iterable[int]) -> dict[int, Work]:
         wanted = set(rows)
@@ -119,6 +125,16 @@ class LibraryRecords:
             self._works = {row: self._works[row] for row in wanted & self._works.keys()}
         self._works.update(zip(missing, self._library.works(missing), strict=True))
         return self._works
+
+
+def _affordable(found: list[tuple[int, NDArray[np.int64]]]) -> list[tuple[int, NDArray[np.int64]]]:
+    """The rarest words, three at least, up to what a look-up may cost."""
+    total = 0
+    for number, (count, _) in enumerate(found):
+        total += count
+        if total > MOST and number >= 3:
+            return found[:number]
+    return found
 
 
 def _has_doi(work: Work, doi: str) -> bool:

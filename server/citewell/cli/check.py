@@ -1,0 +1,189 @@
+"""`citewell check`: are the references of a paper real, and right?"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from citewell.cli.report import BROKEN, FINDINGS, OK, show_problems
+from citewell.cli.session import Session, console
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from citewell.features.check import Claims
+    from citewell.model.check import Check
+    from citewell.options import Options
+
+FORMATS = ("text", "json", "sarif", "github", "html")
+FAIL_ON = ("fabricated", "wrong-detail", "not-found", "never")
+PATH = click.Path(path_type=Path)
+
+
+@click.command("check", short_help="Check that references are real, and right.")
+@click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path, allow_dash=True))
+@click.option(
+    "--format", "form", type=click.Choice(FORMATS), default="text", show_default=True,
+    help="What to write.",
+)  # fmt: skip
+@click.option("--out", type=PATH, help="Write it to this file instead of standard output.")
+@click.option(
+    "--fail-on", type=click.Choice(FAIL_ON), default="fabricated", show_default=True,
+    help="Exit with 1 for this verdict and worse ones.",
+)  # fmt: skip
+@click.option("--select", multiple=True, metavar="CODE", help="Only findings of this code or kind.")
+@click.option("--ignore", multiple=True, metavar="CODE", help="No findings of this code or kind.")
+@click.option("--every", is_flag=True, help="Of a paper, also entries that it does not cite.")
+@click.option("--all", "show_all", is_flag=True, help="In text, also references without a finding.")
+@click.pass_context
+def check(
+    ctx: click.Context,
+    files: tuple[Path, ...],
+    form: str,
+    out: Path | None,
+    fail_on: str,
+    select: tuple[str, ...],
+    ignore: tuple[str, ...],
+    every: bool,
+    show_all: bool,
+) -> None:
+    """Check that references are real, and right.
+
+    FILES are .bib files, papers (the references that they cite are checked), or lists of
+    references as text; - reads standard input. Each reference is looked up in the library: is it a
+    known work, and do title, authors, year, venue and identifiers agree with its record? A work
+    that the library does not hold is "not found", which is no accusation. Nothing is sent anywhere.
+    """
+    from citewell.features.check import failing, selected
+
+    session: Session = ctx.obj
+    options = session.load(files[0] if files[0].is_file() else None).options
+    claims = _claims(files, options, every)
+    if session.verbosity >= 0:
+        show_problems(claims.problems)
+    if not claims.claims:
+        ctx.exit(BROKEN if claims.problems else OK)
+    checks = selected(_check(claims, options), select, ignore)
+    text = _written(checks, form, files)
+    if text is None:
+        _show(console(), checks, show_all)
+    elif out is not None:
+        from citewell.evaluation.results import write_atomically
+
+        write_atomically(out, text.encode("utf-8"))
+    else:
+        click.echo(text, nl=False)
+    ctx.exit(FINDINGS if failing(checks, fail_on) else OK)
+
+
+def _claims(files: Sequence[Path], options: Options, every: bool) -> Claims:
+    from citewell.features.check import Claims, claims_in_files, claims_in_text
+
+    named = [path for path in files if str(path) != "-"]
+    found = claims_in_files(named, options.documents, every=every)
+    if len(named) == len(files):
+        return found
+    pasted = claims_in_text(sys.stdin.buffer.read().decode("utf-8", "replace"))
+    return Claims((*found.claims, *pasted), found.problems)
+
+
+def _check(claims: Claims, options: Options) -> list[Check]:
+    """Look all references up in the library; a bar shows when that takes long."""
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+
+    from citewell.corpus import Library
+    from citewell.engine.records import LibraryRecords
+    from citewell.engine.which_library import which_library
+    from citewell.verification.checker import Checker
+
+    out = console(err=True)
+    columns = (TextColumn("checking"), BarColumn(), MofNCompleteColumn())
+    few = len(claims.claims) < 400 or not out.is_terminal
+    with (
+        Library.open(which_library(options)) as library,
+        Progress(*columns, console=out, transient=True, disable=few) as bar,
+    ):
+        task = bar.add_task("checking", total=len(claims.claims))
+        checker = Checker([LibraryRecords(library)])
+        return checker.check(claims.claims, lambda n: bar.advance(task, n))
+
+
+def _written(checks: list[Check], form: str, files: Sequence[Path]) -> str | None:
+    """The result as text of the format; None for the terminal's own."""
+    import msgspec
+
+    from citewell.features import check_report
+
+    if form == "text":
+        return None
+    if form == "github":
+        return "".join(line + "\n" for line in check_report.to_github(checks))
+    if form == "html":
+        names = ", ".join(path.name for path in files)
+        return check_report.to_html(checks, f"References of {names}")
+    value = (
+        check_report.to_sarif(checks, Path.cwd())
+        if form == "sarif"
+        else check_report.to_json(checks)
+    )
+    return msgspec.json.format(msgspec.json.encode(value), indent=2).decode("utf-8") + "\n"
+
+
+def _show(out: Console, checks: Sequence[Check], show_all: bool) -> None:
+    """Worst first: what each reference is accused of, what stands there, what should."""
+    from rich.text import Text
+
+    from citewell.features.check import ORDER, tally
+    from citewell.features.check_report import WORDS
+    from citewell.model.check import Verdict
+
+    styles = {Verdict.FABRICATED: "bold red", Verdict.WRONG_DETAIL: "bold yellow",
+              Verdict.VERIFIED: "green"}  # fmt: skip
+    for verdict in ORDER:
+        for one in (one for one in checks if one.verdict is verdict):
+            if verdict is Verdict.VERIFIED and not (show_all or one.findings):
+                continue
+            if verdict is Verdict.NOT_FOUND and not (show_all or one.findings):
+                continue
+            _show_one(out, one, styles.get(verdict, "bold"))
+    counts = tally(checks)
+    line = Text(f"{len(checks):,} references: ", style="bold")
+    words = [f"{n:,} {WORDS[verdict]}" for verdict, n in counts.items() if n]
+    out.print(line.append(", ".join(words) + ".", style="not bold"))
+    if counts[Verdict.NOT_FOUND]:
+        out.print("Not found means that the library does not hold the work, no more.", style="dim")
+
+
+def _show_one(out: Console, one: Check, style: str) -> None:
+    from rich.text import Text
+
+    from citewell.features.check import counts
+    from citewell.features.check_report import WORDS, label
+
+    place = f"{one.claim.path}:{one.claim.line}: " if one.claim.path and one.claim.line else ""
+    head = Text(place, style="cyan").append(label(one), style="bold default")
+    head.append(f"  {WORDS[one.verdict]}", style=style)
+    out.print(head, soft_wrap=True)
+    if one.claim.key and one.claim.title:
+        out.print(Text(f"    {one.claim.title}", style="italic"), soft_wrap=True)
+    for finding in one.findings:
+        mark = "" if counts(finding) else "note: "
+        text = Text(f"    {finding.field}: {mark}{finding.message}", style="default")
+        text.append(f"  [{finding.code}, {finding.confidence:.0%}]", style="dim")
+        out.print(text, soft_wrap=True)
+        if finding.given and finding.expected and counts(finding):
+            out.print(Text(f"      - {finding.given}", style="red"), soft_wrap=True)
+            out.print(Text(f"      + {finding.expected}", style="green"), soft_wrap=True)
+    if one.evidence and (counts_any(one) or not one.findings):
+        out.print(Text(f"    {one.evidence[0]}", style="dim"), soft_wrap=True)
+
+
+def counts_any(one: Check) -> bool:
+    """True when a finding bears on the verdict."""
+    from citewell.features.check import counts
+
+    return any(counts(finding) for finding in one.findings)

@@ -1,0 +1,165 @@
+"""The check of a file's references as plain data: claims in, verdicts out."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import msgspec
+
+from citewell.documents import Project
+from citewell.documents.bibtex import parse_bib
+from citewell.documents.scan import format_of
+from citewell.documents.textfile import FileError, read_text
+from citewell.model import Problem
+from citewell.model.cancel import Cancel
+from citewell.model.check import Check, Claim, FieldFinding, Severity, Verdict
+from citewell.model.document import Format
+from citewell.options.tree import DocumentOptions
+from citewell.verification.checker import SURE, Checker
+from citewell.verification.claims import (
+    claims_of_bib,
+    claims_of_text,
+    claims_of_thebibliography,
+)
+
+_ENTRY = re.compile(r"^\s*@\w+\s*[{(]", re.MULTILINE)
+ORDER = (Verdict.FABRICATED, Verdict.WRONG_DETAIL, Verdict.NOT_FOUND, Verdict.UNCHECKED,
+         Verdict.VERIFIED)  # fmt: skip
+"""From what a reader wants to see first to what needs no look."""
+
+
+class Claims(msgspec.Struct, frozen=True):
+    """The references of some files, in order, and why some could not be read."""
+
+    claims: tuple[Claim, ...] = ()
+    problems: tuple[Problem, ...] = ()
+
+
+def claims_in_files(
+    paths: Sequence[Path], options: DocumentOptions | None = None, *, every: bool = False
+) -> Claims:
+    """The references of .bib files, of papers, and of reference lists in text.
+
+    Of a paper, those that it cites (all with `every`), from its .bib files and its
+    `thebibliography`. A file that cannot be read is a problem, and the others are read.
+    """
+    claims: list[Claim] = []
+    problems: list[Problem] = []
+    for path in paths:
+        try:
+            if format_of(path) in (Format.LATEX, Format.MARKDOWN):
+                found, troubles = _claims_of_paper(path, options, every)
+                problems += troubles
+            else:
+                found = claims_in_text(read_text(path).text, str(path))
+        except FileError as error:
+            problems.append(error.problem)
+            continue
+        claims += found
+        if not found:
+            problems.append(
+                Problem(
+                    "check-empty",
+                    f"No reference was found in {path.name}.",
+                    "Give a .bib file, a paper with a bibliography, or a list of references.",
+                    path=str(path),
+                )
+            )
+    return Claims(tuple(claims), tuple(problems))
+
+
+def claims_in_text(text: str, path: str = "") -> list[Claim]:
+    """The references of a text: BibTeX entries, else \\bibitems, else a list in words."""
+    if path.lower().endswith(".bib") or _ENTRY.search(text):
+        return claims_of_bib(parse_bib(text, path))
+    if "\\bibitem" in text:
+        return claims_of_thebibliography(text, path)
+    return claims_of_text(text, path)
+
+
+def _claims_of_paper(
+    path: Path, options: DocumentOptions | None, every: bool
+) -> tuple[list[Claim], list[Problem]]:
+    text = read_text(path).text
+    claims = claims_of_thebibliography(text, str(path)) if "\\bibitem" in text else []
+    project = Project.open(path, options or DocumentOptions())
+    cited = set(project.cited_keys())
+    nocite = any(document.nocite_all for document in project.documents.values())
+    for bib in project.bibliographies:
+        found = claims_of_bib(bib)
+        claims += [claim for claim in found if every or nocite or claim.key in cited]
+    return claims, list(project.problems)
+
+
+def recheck(
+    checker: Checker,
+    text: str,
+    path: str,
+    known: Sequence[Check] = (),
+    cancel: Cancel | None = None,
+) -> list[Check]:
+    """The checks of a changed text; a reference that says what it said before keeps its verdict."""
+    claims = claims_in_text(text, path)
+    before = {_says(check.claim): check for check in known}
+    new = [claim for claim in claims if _says(claim) not in before]
+    fresh = dict(zip(map(_says, new), checker.check(new, cancel=cancel), strict=True))
+    checks = []
+    for claim in claims:
+        says = _says(claim)
+        check = fresh[says] if says in fresh else before[says]
+        findings = tuple(
+            msgspec.structs.replace(one, span=claim.spans.get(one.field)) for one in check.findings
+        )
+        checks.append(msgspec.structs.replace(check, claim=claim, findings=findings))
+    return checks
+
+
+def _says(claim: Claim) -> bytes:
+    """What the claim says, without its place and key."""
+    bare = msgspec.structs.replace(claim, key="", line=None, span=None, spans={}, path="")
+    return msgspec.json.encode(bare)
+
+
+def selected(checks: Iterable[Check], select: Sequence[str], ignore: Sequence[str]) -> list[Check]:
+    """The checks with the findings that are asked for; a verdict without its reasons is withdrawn.
+
+    Names are codes or their beginnings: "author" stands for "author-missing" and its like.
+    """
+    return [_selected(check, tuple(select), tuple(ignore)) for check in checks]
+
+
+def _selected(check: Check, select: tuple[str, ...], ignore: tuple[str, ...]) -> Check:
+    kept = tuple(
+        one
+        for one in check.findings
+        if (not select or one.code.startswith(select))
+        and not (ignore and one.code.startswith(ignore))
+    )
+    verdict = check.verdict
+    if kept != check.findings and verdict in (Verdict.FABRICATED, Verdict.WRONG_DETAIL):
+        counted = [one for one in kept if counts(one)]
+        if not counted:
+            verdict = Verdict.VERIFIED if check.work is not None else Verdict.NOT_FOUND
+    return msgspec.structs.replace(check, findings=kept, verdict=verdict)
+
+
+def counts(finding: FieldFinding) -> bool:
+    """True for a finding that bears on the verdict; the others are notes."""
+    return finding.severity is not Severity.INFO and finding.confidence >= SURE
+
+
+def tally(checks: Iterable[Check]) -> dict[Verdict, int]:
+    """How many references have each verdict, in the order of `ORDER`."""
+    found = Counter(check.verdict for check in checks)
+    return {verdict: found[verdict] for verdict in ORDER}
+
+
+def failing(checks: Iterable[Check], fail_on: str) -> bool:
+    """True when a verdict is as bad as `fail_on` ("never" for none) or worse."""
+    if fail_on == "never":
+        return False
+    bad = ORDER[: ORDER.index(Verdict(fail_on)) + 1]
+    return any(check.verdict in bad for check in checks)

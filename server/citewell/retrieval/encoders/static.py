@@ -62,7 +62,7 @@ class StaticEncoder:
                 Problem(
                     "encoder-weights",
                     f"The static encoder's weights cannot be read ({error}).",
-                    "Reinstall citewell, or train them anew with `citewell-corpus train-encoder`.",
+                    "Reinstall citewell; until then set `retrieval.dense` to false.",
                     path=str(weights),
                 )
             ) from error

@@ -29,7 +29,7 @@ def paper_key(context: Context) -> int:
     )
 
 
-def gather(
+def gather(  # noqa: PLR0912 - one pass, one branch per kind of evidence
     papers: list[Paper],
     citations: Citations,
     counts: Mapping[int, int],

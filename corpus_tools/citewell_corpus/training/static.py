@@ -250,12 +250,8 @@ def save(arrays: dict[str, NDArray[np.float32]], tokens: list[str], into: Path) 
     scale = np.abs(table).max(axis=1).astype(np.float16).astype(np.float32) / 127
     scale = np.maximum(scale, 1e-6).astype(np.float16)
     whole = np.clip(np.rint(table / scale[:, None].astype(np.float32)), -127, 127)
-    np.savez(
-        into / "static.npz",
-        table=whole.astype(np.int8),
-        scale=scale,
-        **{n: a.astype(np.float16) for n, a in arrays.items() if n != "table"},
-    )
+    rest: dict[str, Any] = {n: a.astype(np.float16) for n, a in arrays.items() if n != "table"}
+    np.savez(into / "static.npz", table=whole.astype(np.int8), scale=scale, **rest)
     (into / "vocab.txt").write_text("".join(f"{t}\n" for t in tokens), encoding="utf-8")
 
 

@@ -104,7 +104,7 @@ def test_an_empty_project_has_nothing() -> None:
 
 def test_a_refreshed_index_equals_a_new_one() -> None:
     dice = random.Random(11)
-    words = "graph attention deep neural parsing speech vision bayes markov tree".split()  # noqa: SIM905
+    words = "graph attention deep neural parsing speech vision bayes markov tree".split()
     entries = [
         f"@misc{{key{n}, title = {{{' '.join(dice.sample(words, 3))}}},"
         f" author = {{Name{n % 17}, A.}}, year = {2000 + n % 20}}}\n"

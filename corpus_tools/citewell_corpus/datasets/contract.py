@@ -9,6 +9,7 @@ from typing import Any, Literal, Protocol
 import msgspec
 
 from citewell.model import CitewellError, Problem, Question, Work
+from citewell.model.check import LabelledReference
 
 Kind = Literal["questions", "references"]
 """`questions` ask for papers; `references` ask whether a reference is real."""
@@ -48,6 +49,7 @@ class DataSet(msgspec.Struct, frozen=True, kw_only=True):
     path: str
     kind: Kind = "questions"
     questions: tuple[Question, ...] = ()
+    references: tuple[LabelledReference, ...] = ()
     counts: dict[str, int] = msgspec.field(default_factory=dict)
     """Records by what became of them: "records", "questions", "bad", "clean" ..."""
     notes: tuple[str, ...] = ()

@@ -13,6 +13,7 @@ from citewell_corpus.datasets.contract import DataSet, Schema, refuse
 from citewell_corpus.datasets.hatten import Hatten
 from citewell_corpus.datasets.literature import AutoScholar, SparBench
 from citewell_corpus.datasets.litsearch import LitSearch, LitSearchMteb
+from citewell_corpus.datasets.references import Hallmark, WrittenReferences
 from citewell_corpus.datasets.scholarcopilot import ScholarCopilot
 
 SCHEMAS: tuple[Schema, ...] = (
@@ -24,6 +25,8 @@ SCHEMAS: tuple[Schema, ...] = (
     LitSearchMteb(),
     CiteMe(),
     Hatten(),
+    Hallmark(),
+    WrittenReferences(),
     Beir(),
 )
 """In the order in which they are tried: the first that fits wins."""
@@ -68,11 +71,11 @@ def open_data(path: Path, schema: str = "") -> DataSet:
         raise refuse(
             "data-set-unreadable", f"The data cannot be read: {error}.", "Check the file.", path
         ) from error
-    if chosen.kind == "questions" and not data.questions:
+    if not (data.questions if chosen.kind == "questions" else data.references):
         first = f" The first: {data.problems[0].message}" if data.problems else ""
         raise refuse(
             "data-set-empty",
-            f"No question could be read as {chosen.name}.{first}",
+            f"No {chosen.kind[:-1]} could be read as {chosen.name}.{first}",
             "Check the schema.",
             path,
         )

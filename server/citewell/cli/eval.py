@@ -17,6 +17,7 @@ from citewell.cli.eval_data import (
     read,
     select,
 )
+from citewell.cli.eval_references import evaluate_references, holds_references
 from citewell.cli.report import FINDINGS, OK, show_problems
 from citewell.cli.session import Session, console
 
@@ -114,6 +115,8 @@ def _evaluate(session: Session, papers: tuple[Path, ...], flags: dict[str, Any])
             raise click.UsageError(f"{path} is a folder; name a file.")
     if flags["own_corpus"] or flags["corpora"]:
         options = _made_library(options, flags)
+    if not papers and holds_references(flags["data"], flags["schema"]):
+        return evaluate_references(session, options, flags)
     questions, info, problems = _questions(papers, options, flags)
     if session.verbosity >= 0:
         show_problems(problems)

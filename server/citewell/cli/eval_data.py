@@ -18,6 +18,8 @@ NAMED = {
     "no-gold": "contexts/train_no_gold.jsonl.gz",
     "autoscholar": "queries/autoscholar_dev.jsonl.gz",
     "sparbench": "queries/sparbench_dev.jsonl.gz",
+    "hallmark": "references/hallmark_dev.jsonl.gz",
+    "references": "references/references_dev.jsonl.gz",
 }
 """Data sets that can be named, below the folder `../shared/data` of a checkout."""
 

@@ -111,3 +111,13 @@ class Check(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         if self.verdict is Verdict.VERIFIED and not self.findings:
             return None
         return Severity.INFO
+
+
+class LabelledReference(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A reference of which people say whether it is right, for measuring the check."""
+
+    id: str
+    claim: Claim
+    valid: bool
+    kind: str = ""
+    """What is wrong with it, in the data set's own words: "swapped_authors"; "valid" if nothing."""

@@ -7,13 +7,17 @@ Only what LaTeX would misread is escaped; accents and other scripts stay UTF-8. 
 from __future__ import annotations
 
 import re
+import unicodedata
 
-from citewell.model.tex import tex_to_unicode
+from citewell.model.tex import SYMBOLS, tex_to_unicode
 
 _SPECIAL = {
     "&": "\\&", "%": "\\%", "$": "\\$", "#": "\\#", "_": "\\_", "~": "\\textasciitilde{}",
     "^": "\\textasciicircum{}", "\\": "\\textbackslash{}", "{": "", "}": "",
 }  # fmt: skip
+_SIGNS = {text: f"${{\\{name}}}$" for name, text in SYMBOLS.items() if len(text) == 1}
+_SIGN = re.compile(r"(?<![\u0370-\u03ff])[Α-Ωα-ωϵϕ∞≤≥≠≈∼→←∈√](?![\u0370-\u03ff])")
+"""A lone Greek letter or sign, which pdfLaTeX does not know outside math; Greek words stay."""
 _TO_ESCAPE = re.compile(r"[&%$#_~^\\{}]")
 _MATH = re.compile(r"\$(?=[^$]*[\\^_{]|[^$ ]{1,3}\$)[^$\r\n]{1,200}\$")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f\u2028\u2029]+")
@@ -40,13 +44,19 @@ _PROPER = frozenset(
 def escape(text: str) -> str:
     """`text` as LaTeX text with balanced braces: math kept, markup resolved, specials escaped."""
     if _TO_ESCAPE.search(text) is None and _CONTROL.search(text) is None:
-        return text.strip()
+        if text.isascii():
+            return text.strip()
+        return _signs(unicodedata.normalize("NFC", text.strip()))
     pieces: list[str] = []
     at = 0
     for math in _MATH.finditer(text):
         if not _balanced(math.group()):
             continue
-        pieces += (_escape_prose(text[at : math.start()]), math.group())
+        formula = math.group()
+        if any(char.isupper() for char in formula):
+            # A style that turns a title to lower case spares what stands in braces.
+            formula = f"{{{formula}}}"
+        pieces += (_escape_prose(text[at : math.start()]), formula)
         at = math.end()
     pieces.append(_escape_prose(text[at:]))
     return _CONTROL.sub(" ", "".join(pieces)).strip()
@@ -58,7 +68,12 @@ def _escape_prose(text: str) -> str:
         # ends part it from the math beside it.
         plain = tex_to_unicode(text)
         text = f"{' ' * text[:1].isspace()}{plain}{' ' * text[-1:].isspace()}"
-    return _TO_ESCAPE.sub(lambda special: _SPECIAL[special.group()], text)
+    text = _TO_ESCAPE.sub(lambda special: _SPECIAL[special.group()], text)
+    return text if text.isascii() else _signs(unicodedata.normalize("NFC", text))
+
+
+def _signs(text: str) -> str:
+    return _SIGN.sub(lambda sign: _SIGNS.get(sign.group(), sign.group()), text)
 
 
 def _balanced(text: str) -> bool:

@@ -20,7 +20,7 @@ _MATH_ACCENTS = {
     "acute": "'", "grave": "`", "hat": "^", "tilde": "~", "ddot": '"', "bar": "=", "dot": ".",
     "breve": "u", "check": "v", "mathring": "r", "widehat": "^", "widetilde": "~",
 }  # fmt: skip
-_SYMBOLS = {
+SYMBOLS = {
     "i": "ı", "j": "ȷ", "o": "ø", "O": "Ø", "l": "ł", "L": "Ł", "ss": "ß", "SS": "ẞ", "ae": "æ",
     "AE": "Æ", "oe": "œ", "OE": "Œ", "aa": "å", "AA": "Å", "dh": "ð", "DH": "Ð", "th": "þ",
     "TH": "Þ", "dj": "đ", "DJ": "Đ", "ng": "ŋ", "NG": "Ŋ", "textendash": "–", "textemdash": "—",
@@ -48,6 +48,7 @@ _SYMBOLS = {
     "Upsilon": "Υ", "Phi": "Φ", "Psi": "Ψ", "Omega": "Ω", "log": "log", "max": "max", "min": "min",
     "exp": "exp", "argmax": "argmax", "sqrt": "√",
 }  # fmt: skip
+"""What macros without argument stand for."""
 _TRANSPARENT = frozenset(
     {
         "emph", "textit", "textbf", "texttt", "textsc", "textrm", "textsf", "text", "mathrm",
@@ -148,7 +149,7 @@ def _escape(char: str) -> str:
 
 def _macro(text: str, name: str, at: int) -> tuple[str, int]:
     """What stands for the macro, and where reading goes on."""
-    symbol = _SYMBOLS.get(name)
+    symbol = SYMBOLS.get(name)
     if symbol is not None:
         return symbol, at
     if name in _MATH_ACCENTS:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,8 @@ MAX_TERMS = 64
 MAX_POSTINGS = 1_500_000
 """Score entries that a query may add up per 262,144 papers, strongest terms first."""
 
+_STEP = 64
+"""Terms between two that are kept in memory, so that a look-up touches few pages of the file."""
 EXPLAINED = 24
 """Strongest terms that a hit is explained by: a list of twenty hits must not cost more than it."""
 
@@ -47,6 +50,9 @@ class Segment:
             # An empty file cannot be mapped.
             raw: Any = np.memmap(terms, np.uint8, "r") if len(self._ends) else np.zeros(0, np.uint8)
             self._terms = memoryview(raw.view(np.ndarray))
+            rows: Any = self.rows
+            self._row_view = memoryview(rows)
+            self._signposts = [self._term(at) for at in range(0, len(self._ends), _STEP)]
             total = int(self.pointer[-1]) if len(self.pointer) else -1
             if len(self.pointer) != len(self._ends) + 1 or total != len(self.rows):
                 raise ValueError("its files do not belong together")
@@ -65,12 +71,11 @@ class Segment:
 
     def column(self, term: bytes) -> int:
         """Number of the term, or -1."""
-        ends, terms = self._ends, self._terms
-        low, high = 0, len(ends)
+        high = bisect_right(self._signposts, term) * _STEP
+        low, high = max(0, high - _STEP), min(high, len(self._ends))
         while low < high:
             middle = (low + high) // 2
-            begin = ends[middle - 1] if middle else 0
-            found = terms[begin : ends[middle]].tobytes()
+            found = self._term(middle)
             if found == term:
                 return int(self._order[middle])
             if found < term:
@@ -78,6 +83,15 @@ class Segment:
             else:
                 high = middle
         return -1
+
+    def _term(self, place: int) -> bytes:
+        begin = self._ends[place - 1] if place else 0
+        return self._terms[begin : self._ends[place]].tobytes()
+
+    def place(self, at: slice, row: int) -> int:
+        """Where among the term's scores the paper in `row` of this segment stands, or -1."""
+        place = bisect_left(self._row_view, row, at.start, at.stop)
+        return place if place < at.stop and self._row_view[place] == row else -1
 
     def postings(self, column: int) -> slice:
         """Where the term's papers and scores stand."""
@@ -153,6 +167,7 @@ class Bm25Retriever:
         out = np.zeros(len(rows), np.float32)
         for number, segment in enumerate(self._segments):
             place = np.flatnonzero((rows >= segment.base) & (rows < segment.base + segment.count))
+            place = place[np.argsort(rows[place])]  # the search is fastest for rising rows
             own = (rows[place] - segment.base).astype(np.int32)
             if not len(own):
                 continue
@@ -186,11 +201,8 @@ class Bm25Retriever:
             column = columns[segment_number]
             if column < 0:
                 continue
-            at = segment.postings(column)
-            # A number of another type would have the whole list converted first.
-            own = segment.rows.dtype.type(row - segment.base)
-            place = at.start + int(np.searchsorted(segment.rows[at], own))
-            if place < at.stop and segment.rows[place] == row - segment.base:
+            place = segment.place(segment.postings(column), row - segment.base)
+            if place >= 0:
                 gain = float(segment.data[place] * weights[segment_number])
                 found.append((gain, surface, int(segment.fields[place])))
         found.sort(key=lambda item: (-item[0], item[1]))

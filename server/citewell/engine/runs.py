@@ -7,6 +7,7 @@ import queue
 import threading
 import time
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 from citewell.model import CitewellError, Problem
@@ -15,7 +16,8 @@ from citewell.model.cancel import Cancel, Cancelled
 logger = logging.getLogger(__name__)
 
 MAX_RUNNING = 4
-"""Runs of one retriever at a time; a retriever that hangs must not collect threads."""
+"""Runs of one retriever at a time. Others wait for their turn, at most as long as the request: so
+many clients share the cores, and a retriever that hangs collects no threads."""
 
 
 class RunCancel(Cancel):
@@ -35,6 +37,32 @@ class RunCancel(Cancel):
             raise Cancelled
 
 
+class _Threads:
+    """Daemon threads that are kept for the next job: starting one waits for a turn of the
+    scheduler, which on a busy machine is a tenth of what a search may take."""
+
+    def __init__(self) -> None:
+        self._jobs: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
+        self._idle = 0
+        self._lock = threading.Lock()
+
+    def start(self, job: Callable[[], None]) -> None:
+        """Run the job now, on an idle thread or on a new one."""
+        with self._lock:
+            if self._idle > 0:
+                self._idle -= 1
+                self._jobs.put(job)
+                return
+        threading.Thread(target=self._loop, args=(job,), name="citewell-run", daemon=True).start()
+
+    def _loop(self, job: Callable[[], None]) -> None:
+        while True:
+            job()
+            with self._lock:
+                self._idle += 1
+            job = self._jobs.get()
+
+
 class Runner:
     """Runs named tasks on threads of their own and answers with what came in time.
 
@@ -42,8 +70,9 @@ class Runner:
     """
 
     def __init__(self) -> None:
-        self._running: dict[str, int] = {}
+        self._turns: dict[str, threading.BoundedSemaphore] = {}
         self._lock = threading.Lock()
+        self._threads = _Threads()
 
     def run(
         self, tasks: Mapping[str, Callable[[Cancel], Any]], seconds: float, cancel: Cancel
@@ -55,21 +84,15 @@ class Runner:
         own = RunCancel(cancel)
         answers: queue.SimpleQueue[tuple[str, Any, Problem | None, float]] = queue.SimpleQueue()
         problems: list[Problem] = []
-        waiting: set[str] = set()
+        end = time.monotonic() + seconds
+        waiting = set(tasks)
         for name, task in tasks.items():
             with self._lock:
-                if self._running.get(name, 0) >= MAX_RUNNING:
-                    problems.append(_late(name, seconds))
-                    continue
-                self._running[name] = self._running.get(name, 0) + 1
-            waiting.add(name)
-            threading.Thread(
-                target=self._work, args=(name, task, own, answers), name=f"citewell-{name}",
-                daemon=True,
-            ).start()  # fmt: skip
+                turn = self._turns.setdefault(name, threading.BoundedSemaphore(MAX_RUNNING))
+            work = partial(self._work, name, task, own, answers)
+            self._threads.start(partial(self._wait_and_work, turn, end, name, work, answers))
         results: dict[str, Any] = {}
         timings: dict[str, float] = {}
-        end = time.monotonic() + seconds
         try:
             while waiting:
                 cancel.check()
@@ -91,6 +114,23 @@ class Runner:
         finally:
             own.set()
         return {name: results[name] for name in tasks if name in results}, problems, timings
+
+    @staticmethod
+    def _wait_and_work(
+        turn: threading.BoundedSemaphore,
+        end: float,
+        name: str,
+        work: Callable[[], None],
+        answers: queue.SimpleQueue[tuple[str, Any, Problem | None, float]],
+    ) -> None:
+        left = max(0.0, end - time.monotonic())
+        if not turn.acquire(timeout=left):
+            answers.put((name, None, _late(name, left), left * 1e3))
+            return
+        try:
+            work()
+        finally:
+            turn.release()
 
     def _work(
         self,
@@ -114,9 +154,6 @@ class Runner:
                 f"The retriever {name!r} failed ({type(error).__name__}: {error}).",
                 "The other retrievers answered; `citewell doctor` shows what is wrong.",
             )
-        finally:
-            with self._lock:
-                self._running[name] -= 1
         answers.put((name, result, problem, (time.perf_counter() - begin) * 1e3))
 
 

@@ -80,7 +80,8 @@ def _lede(evaluation: Evaluation, run: MethodRun, own: bool) -> str:
 
 def _how(run: MethodRun) -> str:
     known = "the paper's other references known" if run.setting == "warm" else "from the text alone"
-    return f"by the method “{run.name}”, {known}"
+    name = "Citewell as it is set" if run.name == "pipeline" else f"the method “{run.name}”"
+    return f"by {name}, {known}"
 
 
 def _tiles(evaluation: Evaluation, run: MethodRun, own: bool) -> str:

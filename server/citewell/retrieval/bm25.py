@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -14,6 +13,7 @@ from numpy.typing import NDArray
 from citewell.corpus.contract import SegmentView
 from citewell.model import CitewellError, Evidence, Problem, Query
 from citewell.model.cancel import Cancel
+from citewell.retrieval.arrays import open_array
 from citewell.retrieval.bm25_build import FIELD_NAMES, lucene_idf_of
 from citewell.retrieval.contract import Mask, Ranking
 from citewell.retrieval.select import top
@@ -40,12 +40,12 @@ class Segment:
         folder = view.index(name)
         self.base, self.count, self.dead = view.base, view.count, view.dead
         try:
-            self.data = _map(folder / "data.csc.index.npy")
-            self.rows = _map(folder / "indices.csc.index.npy")
-            self.pointer = _map(folder / "indptr.csc.index.npy")
-            self.fields = _map(folder / "fields.npy")
-            self._ends = _map(folder / "terms.ends.npy")
-            self._order = _map(folder / "terms.order.npy")
+            self.data = open_array(folder / "data.csc.index.npy")
+            self.rows = open_array(folder / "indices.csc.index.npy")
+            self.pointer = open_array(folder / "indptr.csc.index.npy")
+            self.fields = open_array(folder / "fields.npy")
+            self._ends = open_array(folder / "terms.ends.npy")
+            self._order = open_array(folder / "terms.order.npy")
             terms = folder / "terms.bin"
             # An empty file cannot be mapped.
             raw: Any = np.memmap(terms, np.uint8, "r") if len(self._ends) else np.zeros(0, np.uint8)
@@ -260,12 +260,3 @@ class Bm25Retriever:
             resolved.append((value * idf, surface[term], columns, shares))
         resolved.sort(key=lambda item: (-item[0], item[1]))
         return [(name, columns, shares) for _, name, columns, shares in resolved[:MAX_TERMS]]
-
-
-def _map(path: Path) -> NDArray[Any]:
-    try:
-        array: NDArray[Any] = np.load(path, mmap_mode="r", allow_pickle=False)
-    except ValueError:  # an empty array cannot be mapped
-        array = np.load(path, allow_pickle=False)
-    # A plain view: slicing a memmap object costs ten times as much.
-    return array.view(np.ndarray)

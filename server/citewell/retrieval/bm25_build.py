@@ -24,6 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from citewell.model import Work
+from citewell.retrieval.arrays import flush, new_array
 from citewell.retrieval.stopwords import STOPWORDS
 from citewell.retrieval.understand import title_name
 from citewell.retrieval.words import Words
@@ -144,9 +145,9 @@ class Bm25Builder:
         np.cumsum(frequency, out=pointer[1:])
         total = int(pointer[-1])
         idf = lucene_idf(frequency, count)
-        data = _new_array(into / "data.csc.index.npy", np.float32, total)
-        indices = _new_array(into / "indices.csc.index.npy", np.int32, total)
-        fields = _new_array(into / "fields.npy", np.uint8, total)
+        data = new_array(into / "data.csc.index.npy", np.float32, (total,))
+        indices = new_array(into / "indices.csc.index.npy", np.int32, (total,))
+        fields = new_array(into / "fields.npy", np.uint8, (total,))
         head = pointer[:-1].copy()
         for chunk in range(chunks):
             term, paper, score, field = (
@@ -161,8 +162,7 @@ class Bm25Builder:
             fields[place] = field
             head += found
         for array in (data, indices, fields):
-            if isinstance(array, np.memmap):
-                array.flush()
+            flush(array)
         np.save(into / "indptr.csc.index.npy", pointer, allow_pickle=False)
 
     def _write_parameters(self, into: Path, count: int) -> None:
@@ -255,15 +255,6 @@ def _chunks(works: Iterable[Work]) -> Iterator[list[Work]]:
     iterator = iter(works)
     while chunk := list(islice(iterator, CHUNK)):
         yield chunk
-
-
-def _new_array(path: Path, kind: Any, length: int) -> NDArray[Any]:
-    if length == 0:  # an empty file cannot be mapped
-        empty = np.zeros(0, kind)
-        np.save(path, empty, allow_pickle=False)
-        return empty
-    array: NDArray[Any] = np.lib.format.open_memmap(path, "w+", dtype=kind, shape=(length,))
-    return array
 
 
 def _write_vocabulary(terms: list[bytes], into: Path) -> None:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from citewell.corpus.contract import SegmentView
 from citewell.model import CitewellError, Evidence, Problem, Query
 from citewell.model.cancel import Cancel
+from citewell.retrieval.arrays import open_array
 from citewell.retrieval.contract import Mask, Ranking
 from citewell.retrieval.dense_build import GRAPH, SHRINK, VECTORS, quantise
 from citewell.retrieval.encoders import Encoder
@@ -33,9 +34,7 @@ class _Segment:
         self.base, self.count, self.dead = view.base, view.count, view.dead
         self.graph = None
         try:
-            self.vectors: NDArray[np.int8] = np.load(
-                folder / VECTORS, mmap_mode="r" if view.count else None, allow_pickle=False
-            )
+            self.vectors: NDArray[np.int8] = open_array(folder / VECTORS)
             if self.vectors.dtype != np.int8 or self.vectors.shape != (view.count, dim):
                 raise ValueError(f"expected {view.count} x {dim}, found {self.vectors.shape}")
             self.shrink: NDArray[np.float32] = np.load(folder / SHRINK, allow_pickle=False)

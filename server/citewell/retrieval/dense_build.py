@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from citewell.model import Work
+from citewell.retrieval.arrays import flush, new_array, open_array
 from citewell.retrieval.encoders import Encoder
 from citewell.retrieval.vectors import usearch_index
 
@@ -58,13 +59,8 @@ class DenseBuilder:
         """Write the index; goes on where a killed build stopped."""
         part, state = into / "vectors.part", into / "state.json"
         identity = json.dumps({**self.fingerprint(), "count": count}, sort_keys=True)
-        done = _rows_done(state, part, identity, count * self.encoder.dim)
-        if count == 0:
-            np.save(into / VECTORS, np.zeros((0, self.encoder.dim), np.int8), allow_pickle=False)
-            np.save(into / SHRINK, np.zeros(0, np.float32), allow_pickle=False)
-            return
         shape = (count, self.encoder.dim)
-        vectors = np.memmap(part, np.dtype(np.int8), "r+" if done else "w+", shape=shape)
+        vectors, done = _begin(state, part, identity, shape)
         progress(done)
         iterator = islice(works(), done, None)
         while chunk := list(islice(iterator, self._chunk)):
@@ -74,7 +70,7 @@ class DenseBuilder:
             vectors[done : done + len(chunk)] = quantise(found)
             done += len(chunk)
             if done % (self._chunk * 16) == 0:
-                vectors.flush()
+                flush(vectors)
                 _write_state(state, identity, done)
             progress(len(chunk))
         if done != count:
@@ -83,11 +79,10 @@ class DenseBuilder:
             _build_graph(vectors, into / GRAPH)
         else:
             (into / GRAPH).unlink(missing_ok=True)
-        vectors.flush()
         np.save(into / SHRINK, _shrink(vectors), allow_pickle=False)
-        _add_header(vectors, into / VECTORS)
-        del vectors
-        part.unlink()
+        flush(vectors)
+        del vectors  # Windows renames no file that is mapped
+        part.replace(into / VECTORS)
         state.unlink(missing_ok=True)
 
 
@@ -109,28 +104,26 @@ def _shrink(vectors: NDArray[np.int8]) -> NDArray[np.float32]:
     return out
 
 
-def _rows_done(state: Path, part: Path, identity: str, size: int) -> int:
-    """Rows of a killed build that may be kept: same encoder, same count, whole file."""
+def _begin(
+    state: Path, part: Path, identity: str, shape: tuple[int, int]
+) -> tuple[NDArray[np.int8], int]:
+    """The vectors and how many a killed build of the same encoder and works left in them."""
     try:
         found = json.loads(state.read_text(encoding="utf-8"))
-        if found["identity"] == identity and part.stat().st_size == size:
-            return int(found["done"])
+        if found["identity"] == identity:
+            vectors = open_array(part, write=True)
+            if vectors.shape == shape and vectors.dtype == np.int8:
+                return vectors, int(found["done"])
     except (OSError, ValueError, KeyError, TypeError):
         pass
-    return 0
+    state.unlink(missing_ok=True)
+    return new_array(part, np.int8, shape), 0
 
 
 def _write_state(state: Path, identity: str, done: int) -> None:
     fresh = state.with_suffix(".new")
     fresh.write_text(json.dumps({"identity": identity, "done": done}), encoding="utf-8")
     fresh.replace(state)
-
-
-def _add_header(vectors: NDArray[np.int8], path: Path) -> None:
-    array = np.lib.format.open_memmap(path, "w+", dtype=np.int8, shape=vectors.shape)
-    for begin in range(0, len(vectors), 65_536):
-        array[begin : begin + 65_536] = vectors[begin : begin + 65_536]
-    array.flush()
 
 
 def _build_graph(vectors: NDArray[np.int8], path: Path) -> None:

@@ -1,0 +1,70 @@
+"""Array files that are mapped into memory and yet fail cleanly on a full disk.
+
+A mapped file that was only given a length has no space of its own: when the disk is full, the
+first write to such a page ends the process with a signal that Python cannot catch. So the space
+is taken first, where a full disk is an `OSError`.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+_BLOCK = bytes(1 << 20)
+_NOT_SUPPORTED = {errno.EOPNOTSUPP, errno.EINVAL, errno.ENOSYS}
+
+
+def new_array(path: Path, kind: DTypeLike, shape: tuple[int, ...]) -> NDArray[Any]:
+    """A new .npy file of zeros, mapped for writing; its space is taken. Raises `OSError`."""
+    dtype = np.dtype(kind)
+    header = {
+        "descr": np.lib.format.dtype_to_descr(dtype),
+        "fortran_order": False,
+        "shape": shape,
+    }
+    with path.open("wb") as file:
+        np.lib.format.write_array_header_1_0(file, header)
+        begin = file.tell()
+        size = int(np.prod(shape, dtype=np.int64)) * dtype.itemsize
+        _take_space(file, begin, size)
+    if size == 0:  # an empty file cannot be mapped
+        return np.zeros(shape, dtype)
+    return np.memmap(path, dtype, "r+", offset=begin, shape=shape)
+
+
+def open_array(path: Path, *, write: bool = False) -> NDArray[Any]:
+    """A .npy file, mapped. Raises `OSError` or `ValueError`."""
+    try:
+        array: NDArray[Any] = np.load(path, mmap_mode="r+" if write else "r", allow_pickle=False)
+    except ValueError:
+        array = np.load(path, allow_pickle=False)
+        if array.size:
+            raise
+    # A plain view: slicing a memmap object costs ten times as much.
+    return array if write else array.view(np.ndarray)
+
+
+def flush(array: NDArray[Any]) -> None:
+    """Write a mapped array's changes to its file."""
+    if isinstance(array, np.memmap):
+        array.flush()
+
+
+def _take_space(file: BinaryIO, begin: int, size: int) -> None:
+    if size and hasattr(os, "posix_fallocate"):
+        file.flush()
+        try:
+            os.posix_fallocate(file.fileno(), begin, size)
+            return
+        except OSError as error:
+            if error.errno not in _NOT_SUPPORTED:
+                raise
+    for done in range(0, size, len(_BLOCK)):
+        file.write(_BLOCK[: min(len(_BLOCK), size - done)])
+    file.flush()
+    os.fsync(file.fileno())

@@ -13,7 +13,17 @@ from citewell.model import Query
 from citewell.model.query import MARK, OTHER
 from citewell.retrieval.tokens import Vocabulary, words
 
-TEXT, SENTENCE, LEFT, RIGHT, BEFORE, AFTER, SECTION, TITLE, ABSTRACT = 0, 1, 2, 11, 20, 23, 24, 25, 26
+TEXT, SENTENCE, LEFT, RIGHT, BEFORE, AFTER, SECTION, TITLE, ABSTRACT = (
+    0,
+    1,
+    2,
+    11,
+    20,
+    23,
+    24,
+    25,
+    26,
+)
 COUNT = 27
 """LEFT and RIGHT are nine zones each by the distance to the placeholder, BEFORE three by age."""
 _EDGES = (2, 3, 4, 5, 7, 10, 15, 25)

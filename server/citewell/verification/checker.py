@@ -20,7 +20,7 @@ BATCH = 256
 """Claims that are looked up together: few enough to show progress and to stop soon."""
 SURE = 0.7
 """A finding below this confidence is shown and changes no verdict."""
-_IMPOSSIBLE = frozenset({"year-future", "arxiv-impossible", "doi-impossible", "author-placeholder"})
+_IMPOSSIBLE = frozenset({"year-future", "arxiv-impossible", "author-placeholder"})
 
 
 class Checker:

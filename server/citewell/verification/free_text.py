@@ -25,12 +25,13 @@ _DOI_TEXT = re.compile(
 )
 _ET_AL = re.compile(r",?\s*(?:\bet\.?\s+al\b\.?|\band others\b)", re.I)
 _SENTENCE = re.compile(r"(?<=[^\W\d_]{2})(?<!\bet al)(?<!\bvs)[.?!]\s+(?=[\"“(\w])|[?!]\s+(?=\w)")
-_INITIALS = r"(?:[A-Z](?:\.|(?=[\s,]))[\s-]*){1,4}"
+_INITIALS = r"(?:[A-Z](?:\.|(?=[\s,])|$)[\s-]*){1,4}"
 _SURNAME_FIRST = re.compile(
-    r"(?:^|[,;&]\s*|\band\s+)"
+    r"(?:^|[,;]\s*(?:&|\band\b)?\s*|&\s*|\band\s+)"
     r"((?:[a-z]{1,4}\s+){0,3}[^\W\d_][\w'’-]+(?:[ -][A-Z][\w'’-]+)?),\s*"
     rf"({_INITIALS})"
 )
+_LATE_YEAR = re.compile(r",\s*(?:1[89]|20)\d\d$")
 _IN = re.compile(r"^(?:in\s*:?\s+)", re.I)
 _VENUE_TAIL = re.compile(r"\s*(?:[,.;]|\bpages?\b|\bpp\b|\bvol\b|\(|\d).*$", re.S)
 _JOINED = re.compile(r"\s*(?:,\s*(?:and|&)\s+|\s+and\s+|\s*&\s*|;\s*|,\s*)")
@@ -48,7 +49,7 @@ def parse_reference(text: str, *, latex: bool = False) -> Claim:
     names, title, tail, year = _parts(rest)
     authors, others = _authors(names)
     return Claim(
-        title=plain_title(title).strip(" .,;:"),
+        title=_LATE_YEAR.sub("", plain_title(title).strip(" .,;:")),
         authors=tuple(authors),
         others=others,
         year=year,

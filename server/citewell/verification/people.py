@@ -185,7 +185,12 @@ class _Name:
 
     def _swapped(self, other: _Name) -> bool:
         """Given and family name in the other's places, one of them an initial."""
-        if len(other.family) < 3 or other.family not in self.words or not self.family:
+        if (
+            self.family == other.family
+            or len(other.family) < 3
+            or other.family not in self.words
+            or not self.family
+        ):
             return False
         return self.family in other.words or self.family[0] in other.initials
 

@@ -1,0 +1,60 @@
+"""A library as a place where the check looks references up."""
+
+from pathlib import Path
+
+import pytest
+
+from citewell.corpus import Library
+from citewell.engine.records import LibraryRecords
+from citewell.model.check import Claim, Verdict
+from citewell.options import Options
+from citewell.verification.checker import Checker
+from citewell.verification.claims import make_claim
+from citewell_corpus.build import build_library, default_builders
+from citewell_corpus.sources import source_at
+
+PAPERS = Path(__file__).resolve().parents[2] / "fixtures" / "papers.jsonl"
+
+
+@pytest.fixture(scope="module")
+def records(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("records") / "library"
+    build_library(folder, add=[source_at(PAPERS)], builders=default_builders(Options()))
+    with Library.open(folder) as library:
+        yield LibraryRecords(library)
+
+
+def test_title_doi_and_arxiv_find_the_same_work(records):
+    claims = [
+        Claim(
+            title="BERT: pre-training of deep bidirectional transformers for language understanding"
+        ),
+        Claim(doi="10.18653/v1/n19-1423"),
+        Claim(arxiv="1710.10903"),
+        Claim(title="A Title of No Paper"),
+    ]
+    by_title, by_doi, by_arxiv, nothing = records.candidates(claims)
+    assert by_title.by_title[0].id == by_doi.by_doi[0].id
+    assert by_arxiv.by_arxiv[0].title == "Graph Attention Networks"
+    assert not (nothing.by_title or nothing.by_doi or nothing.by_arxiv)
+
+
+def test_a_misspelt_title_is_found_by_its_rare_words(records):
+    (near, none) = records.near(
+        [Claim(title="Effective Approaches to Attention-based Machine Translation"),
+         Claim(title="Zzyzx Qwfp")]
+    )  # fmt: skip
+    assert near[0].title == "Effective Approaches to Attention-based Neural Machine Translation"
+    assert none == ()
+
+
+def test_a_near_miss_is_named_with_the_right_title(records):
+    claim = make_claim(
+        {"title": "Effective Approaches to Gating-based Neural Machine Translation",
+         "author": "Thang Luong and Hieu Pham and Christopher D. Manning", "venue": "EMNLP"},
+        year=2015, venue_field="booktitle",
+    )  # fmt: skip
+    (check,) = Checker([records]).check([claim])
+    assert check.verdict is Verdict.WRONG_DETAIL
+    assert [f.code for f in check.findings] == ["title-differs"]
+    assert "Attention-based" in check.findings[0].expected

@@ -1,0 +1,193 @@
+"""The reports of a check: SARIF as its standard wants it, annotations, a page, and its own JSON."""
+
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from citewell.features.check import (
+    claims_in_files,
+    claims_in_text,
+    failing,
+    recheck,
+    selected,
+    tally,
+)
+from citewell.features.check_report import to_github, to_html, to_json, to_sarif
+from citewell.model import Author, Work
+from citewell.model.check import Verdict
+from citewell.verification.checker import Checker
+from citewell.verification.records import MemoryRecords
+
+WORK = Work(
+    id="x:1",
+    title="Seven Ways of Walking on Directed Graphs",
+    authors=(Author("Ash", "Ann"), Author("Beech", "Ben")),
+    year=2012,
+    venue="icml",
+    kind="inproceedings",
+)
+BIB = """@inproceedings{good, title={Seven Ways of Walking on Directed Graphs},
+  author={Ann Ash and Ben Beech}, booktitle={ICML}, year={2012}}
+@inproceedings{late, title={Seven Ways of Walking on Directed Graphs},
+  author={Ann Ash and Ben Beech}, booktitle={ICML}, year={2020}}
+@inproceedings{bad, title={Seven Ways of Walking on Directed Graphs},
+  author={Joe <b>Bold</b> and Eve: Colon, booktitle={ICML}, year={2012}}
+@inproceedings{false, title={Seven Ways of Walking on Directed Graphs},
+  author={Zed Zebra and Yan Yak}, booktitle={ICML}, year={2012}}
+@misc{nowhere, title={A Work That No Record Holds at All}, author={Cy Cedar}, year={2001}}
+"""
+
+
+@pytest.fixture
+def checker():
+    return Checker([MemoryRecords([WORK])])
+
+
+@pytest.fixture
+def checks(checker, tmp_path):
+    path = tmp_path / "refs.bib"
+    path.write_text(BIB, encoding="utf-8")
+    found = claims_in_files([path])
+    assert not found.problems
+    return checker.check(found.claims)
+
+
+def by_key(checks):
+    return {check.claim.key: check for check in checks}
+
+
+def test_the_verdicts_are_counted_worst_first(checks):
+    counts = tally(checks)
+    assert next(iter(counts)) is Verdict.FABRICATED
+    assert sum(counts.values()) == len(checks)
+    assert by_key(checks)["good"].verdict is Verdict.VERIFIED
+    assert by_key(checks)["late"].verdict is Verdict.WRONG_DETAIL
+    assert by_key(checks)["false"].verdict is Verdict.FABRICATED
+
+
+@pytest.mark.parametrize(("bar", "fails"), [("fabricated", True), ("never", False)])
+def test_the_exit_depends_on_the_bar(checks, bar, fails):
+    assert failing(checks, bar) is fails
+
+
+def test_a_wrong_detail_fails_only_a_stricter_bar(checks):
+    late = [by_key(checks)["late"]]
+    assert not failing(late, "fabricated")
+    assert failing(late, "wrong-detail")
+    assert failing([by_key(checks)["nowhere"]], "not-found")
+
+
+def test_a_verdict_goes_with_its_reasons(checks):
+    kept = by_key(selected(checks, ["author"], []))
+    assert kept["late"].verdict is Verdict.VERIFIED
+    assert kept["false"].verdict is Verdict.FABRICATED
+    kept = by_key(selected(checks, [], ["author"]))
+    assert kept["false"].verdict is not Verdict.FABRICATED
+    assert kept["late"].verdict is Verdict.WRONG_DETAIL
+
+
+def test_sarif_has_what_its_standard_asks_for(checks, tmp_path):
+    log = to_sarif(checks, tmp_path)
+    assert log["version"] == "2.1.0"
+    (run,) = log["runs"]
+    rules = [rule["id"] for rule in run["tool"]["driver"]["rules"]]
+    assert len(rules) == len(set(rules))
+    assert run["results"]
+    for result in run["results"]:
+        assert rules[result["ruleIndex"]] == result["ruleId"]
+        assert result["level"] in {"none", "note", "warning", "error"}
+        assert result["message"]["text"]
+        (location,) = result["locations"]
+        place = location["physicalLocation"]
+        assert place["artifactLocation"]["uri"] == "refs.bib"
+        assert 1 <= place["region"]["startLine"] <= BIB.count("\n")
+    late = [r for r in run["results"] if r["ruleId"] == "year-differs"]
+    assert [r["locations"][0]["physicalLocation"]["region"]["startLine"] for r in late] == [3]
+
+
+def test_annotations_stay_one_line_each_and_escape_what_github_reads(checks):
+    lines = list(to_github(checks))
+    assert lines
+    for line in lines:
+        assert re.fullmatch(r"::(?:error|warning|notice) file=[^\n]*?::[^\n]+", line)
+
+
+class Strict(HTMLParser):
+    """Fails on a tag that is not closed, and remembers what a page would load or run."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.loads: list[str] = []
+
+    def handle_starttag(self, tag, attrs):
+        if tag not in {"meta", "br"}:
+            self.open.append(tag)
+        self.loads += [tag] if tag in {"script", "link", "img", "iframe", "b"} else []
+        self.loads += [name for name, _ in attrs if name.startswith("on") or name == "src"]
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+
+def test_the_page_is_well_formed_and_loads_nothing(checks):
+    page = to_html(checks, "References of <refs>")
+    parser = Strict()
+    parser.feed(page)
+    assert not parser.open
+    assert not parser.loads
+    assert "&lt;refs&gt;" in page
+
+
+def test_the_json_can_be_written_and_holds_every_reference(checks):
+    value = msgspec.json.decode(msgspec.json.encode(to_json(checks)))
+    assert len(value["checks"]) == len(checks)
+    assert sum(value["counts"].values()) == len(checks)
+
+
+def test_only_changed_entries_are_looked_up_again(checker):
+    asked = []
+
+    class Counting(MemoryRecords):
+        def candidates(self, claims):
+            asked.extend(claim.key for claim in claims)
+            return super().candidates(claims)
+
+    counting = Checker([Counting([WORK])])
+    before = recheck(counting, BIB, "refs.bib")
+    asked.clear()
+    after = recheck(counting, "% a line\n" + BIB.replace("2020", "2012"), "refs.bib", before)
+    assert set(asked) <= {"late"}
+    assert by_key(after)["late"].verdict is Verdict.VERIFIED
+    moved, stood = by_key(after)["false"], by_key(before)["false"]
+    assert moved.verdict is stood.verdict
+    assert moved.findings[0].span.start == stood.findings[0].span.start + len("% a line\n")
+
+
+def test_a_paper_is_checked_for_what_it_cites(tmp_path):
+    (tmp_path / "refs.bib").write_text(BIB, encoding="utf-8")
+    paper = tmp_path / "paper.tex"
+    paper.write_text(
+        "\\documentclass{article}\\begin{document}As \\cite{late} says.\n"
+        "\\bibliography{refs}\\end{document}\n",
+        encoding="utf-8",
+    )
+    assert [claim.key for claim in claims_in_files([paper]).claims] == ["late"]
+    assert len(claims_in_files([paper], every=True).claims) == len(claims_in_text(BIB, "r.bib"))
+
+
+def test_a_file_that_cannot_be_read_costs_only_itself(tmp_path):
+    good = tmp_path / "refs.bib"
+    good.write_text(BIB, encoding="utf-8")
+    found = claims_in_files([tmp_path / "none.bib", good, Path(tmp_path)])
+    assert len(found.problems) == 2
+    assert found.claims
+
+
+def test_an_empty_file_is_named(tmp_path):
+    empty = tmp_path / "empty.bib"
+    empty.write_text("% nothing\n", encoding="utf-8")
+    assert [problem.code for problem in claims_in_files([empty]).problems] == ["check-empty"]

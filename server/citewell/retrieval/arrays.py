@@ -22,19 +22,21 @@ _NOT_SUPPORTED = {errno.EOPNOTSUPP, errno.EINVAL, errno.ENOSYS}
 def new_array(path: Path, kind: DTypeLike, shape: tuple[int, ...]) -> NDArray[Any]:
     """A new .npy file of zeros, mapped for writing; its space is taken. Raises `OSError`."""
     dtype = np.dtype(kind)
-    header = {
-        "descr": np.lib.format.dtype_to_descr(dtype),
-        "fortran_order": False,
-        "shape": shape,
-    }
     with path.open("wb") as file:
-        np.lib.format.write_array_header_1_0(file, header)
+        _write_header(file, dtype, shape)
         begin = file.tell()
         size = int(np.prod(shape, dtype=np.int64)) * dtype.itemsize
         _take_space(file, begin, size)
     if size == 0:  # an empty file cannot be mapped
         return np.zeros(shape, dtype)
     return np.memmap(path, dtype, "r+", offset=begin, shape=shape)
+
+
+def save_array(path: Path, array: NDArray[Any]) -> None:
+    """`np.save`, but a full disk is an `OSError` that says so: numpy's own has no error number."""
+    with path.open("wb") as file:
+        _write_header(file, array.dtype, array.shape)
+        file.write(np.ascontiguousarray(array).tobytes())
 
 
 def open_array(path: Path, *, write: bool = False) -> NDArray[Any]:
@@ -53,6 +55,12 @@ def flush(array: NDArray[Any]) -> None:
     """Write a mapped array's changes to its file."""
     if isinstance(array, np.memmap):
         array.flush()
+
+
+def _write_header(file: BinaryIO, dtype: np.dtype[Any], shape: tuple[int, ...]) -> None:
+    described = np.lib.format.dtype_to_descr(dtype)
+    header = {"descr": described, "fortran_order": False, "shape": shape}
+    np.lib.format.write_array_header_1_0(file, header)
 
 
 def _take_space(file: BinaryIO, begin: int, size: int) -> None:

@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from citewell.model import Work
-from citewell.retrieval.arrays import flush, new_array
+from citewell.retrieval.arrays import flush, new_array, save_array
 from citewell.retrieval.stopwords import STOPWORDS
 from citewell.retrieval.understand import title_name
 from citewell.retrieval.words import Words
@@ -91,7 +91,7 @@ class Bm25Builder:
             frequency = np.pad(frequency, (0, len(found) - len(frequency))) + found
             for name, values in (("term", term), ("paper", paper + np.int32(row)),
                                  ("score", score), ("field", field)):  # fmt: skip
-                np.save(spill / f"{chunks}.{name}.npy", values, allow_pickle=False)
+                save_array(spill / f"{chunks}.{name}.npy", values)
             chunks += 1
             row += len(chunk)
             progress(len(chunk))
@@ -163,7 +163,7 @@ class Bm25Builder:
             head += found
         for array in (data, indices, fields):
             flush(array)
-        np.save(into / "indptr.csc.index.npy", pointer, allow_pickle=False)
+        save_array(into / "indptr.csc.index.npy", pointer)
 
     def _write_parameters(self, into: Path, count: int) -> None:
         parameters = {
@@ -264,5 +264,5 @@ def _write_vocabulary(terms: list[bytes], into: Path) -> None:
     order = sorted(range(len(terms)), key=terms.__getitem__)
     ends = np.cumsum([len(terms[number]) for number in order], dtype=np.int64)
     (into / "terms.bin").write_bytes(b"".join(terms[number] for number in order))
-    np.save(into / "terms.ends.npy", ends, allow_pickle=False)
-    np.save(into / "terms.order.npy", np.array(order, np.int32), allow_pickle=False)
+    save_array(into / "terms.ends.npy", ends)
+    save_array(into / "terms.order.npy", np.array(order, np.int32))

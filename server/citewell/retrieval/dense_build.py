@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from citewell.model import Work
-from citewell.retrieval.arrays import flush, new_array, open_array
+from citewell.retrieval.arrays import flush, new_array, open_array, save_array
 from citewell.retrieval.encoders import Encoder
 from citewell.retrieval.vectors import usearch_index
 
@@ -79,7 +79,7 @@ class DenseBuilder:
             _build_graph(vectors, into / GRAPH)
         else:
             (into / GRAPH).unlink(missing_ok=True)
-        np.save(into / SHRINK, _shrink(vectors), allow_pickle=False)
+        save_array(into / SHRINK, _shrink(vectors))
         flush(vectors)
         del vectors  # Windows renames no file that is mapped
         part.replace(into / VECTORS)

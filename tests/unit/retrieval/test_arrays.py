@@ -17,6 +17,8 @@ def test_an_array_is_a_plain_npy_file(tmp_path: Path, shape: tuple[int, ...]) ->
     loaded = np.load(path, allow_pickle=False)
     assert loaded.shape == shape and loaded.dtype == np.int32 and (loaded == 9).all()
     assert (arrays.open_array(path) == loaded).all()
+    arrays.save_array(path, loaded)
+    np.testing.assert_array_equal(np.load(path, allow_pickle=False), loaded)
 
 
 @pytest.mark.parametrize("fallocate", [True, False])

@@ -13,6 +13,8 @@ from citewell.options import Options
 
 RETRIEVERS = ("bm25", "dense")
 """Switches of `retrieval` that each turn one retriever over the library on or off."""
+NEEDS_DENSE = ("cited",)
+"""Retrievers that search with the dense one's vectors and so never stand alone."""
 RANKERS = ("ranker",)
 RANKER = "retrieval.ranker"
 """The setting that names the ranker; "none" keeps the order of the fusion."""
@@ -53,8 +55,8 @@ def ranker_off(options: Options) -> tuple[tuple[str, Any], ...]:
     return ((RANKER, "none"),) if has(options, RANKER) else ()
 
 
-def _only(options: Options, name: str) -> tuple[tuple[str, Any], ...]:
-    switches = tuple((f"retrieval.{one}", one == name) for one in _switches(options))
+def _only(options: Options, *names: str) -> tuple[tuple[str, Any], ...]:
+    switches = tuple((f"retrieval.{one}", one in names) for one in _switches(options))
     return (*switches, *ranker_off(options))
 
 
@@ -83,7 +85,10 @@ def known(options: Options) -> dict[str, Method]:
     if off:
         methods.insert(4, Method("ranker", "BM25, dense and the ranker", both))
     for name in _switches(options):
-        if name not in RETRIEVERS:
+        if name in NEEDS_DENSE:
+            pair = _only(options, "dense", name)
+            methods.append(Method(f"dense+{name}", f"dense and {name}, fused", pair))
+        elif name not in RETRIEVERS:
             methods.append(Method(name, f"{name} alone", _only(options, name)))
     return {method.name: method for method in methods}
 
@@ -133,7 +138,9 @@ def without(part: str, options: Options) -> Method:
             f"There is no part {part!r} to leave out.",
             f"Known: {', '.join(parts)}.",
         )
-    return Method(f"without-{part}", f"Citewell without {part}", changes)
+    lost = [one for one in NEEDS_DENSE if part == "dense" and one in _switches(options)]
+    also = f" (and {', '.join(lost)}, which needs it)" if lost else ""
+    return Method(f"without-{part}", f"Citewell without {part}{also}", changes)
 
 
 def with_fusion(name: str) -> Method:

@@ -159,3 +159,9 @@ def test_the_paper_that_is_being_written_is_never_offered_to_its_author(library_
     engine.close()
     assert ids[0][0] == "t:1"
     assert "t:1" not in ids[1] and "t:1" not in alone and ids[1]
+
+
+def test_every_single_retriever_can_be_measured_by_itself(asked, library_options):
+    result = asked(methods=tuple(methods.mode("single", library_options)), settings=("warm",))
+    assert [run.name for run in result.runs] == ["bm25", "dense"]
+    assert "cited, which needs it" in methods.without("dense", library_options).description

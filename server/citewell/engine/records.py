@@ -20,12 +20,12 @@ from citewell.verification.records import Candidates, rank_by_title
 
 logger = logging.getLogger(__name__)
 
-COMMON = 15_000
+COMMON = 60_000
 """A word in more papers than this tells titles apart too little for what it costs."""
 BLOCK = 8
 """Rarest words of a title that are looked up."""
 MOST = 20_000
-"""Postings that one title may add up."""
+"""Titles that the words of one title may bring up."""
 FETCHED = 24
 """Works whose titles are compared letter by letter."""
 

@@ -1,0 +1,43 @@
+"""The hook and the action call the command as it is."""
+
+import re
+from pathlib import Path
+
+import click
+
+from citewell.cli.check import check
+
+ROOT = Path(__file__).resolve().parents[3]
+
+
+def flags() -> set[str]:
+    return {name for option in check.params if isinstance(option, click.Option)
+            for name in option.opts}  # fmt: skip
+
+
+def test_the_action_uses_flags_that_the_command_has():
+    text = (ROOT / "action.yml").read_text(encoding="utf-8")
+    (line,) = re.findall(r"run: citewell (.*)", text)
+    used = set(re.findall(r"--[a-z-]+", line)) - {"--library"}
+    assert used == {"--format", "--fail-on"}
+    assert used <= flags()
+
+
+def test_the_hook_runs_the_command_on_bibliographies():
+    text = (ROOT / ".pre-commit-hooks.yaml").read_text(encoding="utf-8")
+    assert "entry: citewell check\n" in text
+    (pattern,) = re.findall(r"files: (.*)", text)
+    assert re.search(pattern, "paper/refs.bib") and not re.search(pattern, "refs.bib.txt")
+
+
+def test_every_finding_code_is_documented():
+    page = (ROOT / "docs" / "check.md").read_text(encoding="utf-8")
+    documented = set(re.findall(r"^\| `([a-z-]+)` \|", page, flags=re.MULTILINE))
+    sources = "".join(
+        (ROOT / "server" / "citewell" / "verification" / name).read_text(encoding="utf-8")
+        for name in ("fields.py", "venue_check.py")
+    )
+    kinds = "title|author|year|venue|preprint|doi|arxiv|pages|volume"
+    codes = set(re.findall(rf'"((?:{kinds})-[a-z-]+)"', sources)) | {"retracted"}
+    assert len(codes) > 20
+    assert codes <= documented

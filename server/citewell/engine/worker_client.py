@@ -29,6 +29,7 @@ logger = logging.getLogger(__name__)
 SECONDS: dict[protocol.Lane, float] = {"quick": 30.0, "fast": 30.0, "full": 180.0}
 """How long a request may take before it is given up. A cold start is inside of it."""
 SECONDS_PER_QUERY = 5.0
+STUCK_SECONDS = 25.0
 FREE_DEATHS = 3
 """So many children may die in a row before the next one is delayed."""
 MAX_DELAY = 60.0
@@ -82,6 +83,7 @@ class WorkerEngine:
         cancel = Cancel(seconds)
         request = self._find_request(query, k, tier, cancel)
         limit = SECONDS[protocol.lane_of(request)]
+        started = time.monotonic()
         try:
             # Starting a process takes milliseconds, which a loop that answers hovers has not.
             child = self._running()
@@ -96,7 +98,7 @@ class WorkerEngine:
                 child.cancel(request.id)
                 raise
             except TimeoutError:
-                self._give_up(child, request.id)
+                self._give_up(child, request.id, started)
                 return SearchResult(problems=(LATE,))
             return self._results(reply)[0]
         except ChildEndedError:
@@ -264,6 +266,7 @@ class WorkerEngine:
     ) -> protocol.Reply:
         # Cancel has no call-back, so a caller that may cancel is asked every few milliseconds.
         step = 3600.0 if cancel is None else 0.02
+        started = time.monotonic()
         while True:
             try:
                 reply = future.result(max(0.0, min(step, deadline - time.monotonic())))
@@ -274,15 +277,15 @@ class WorkerEngine:
                     child.cancel(number)
                     raise Cancelled from None
                 if time.monotonic() >= deadline:
-                    self._give_up(child, number)
+                    self._give_up(child, number, started)
                     raise CitewellError(LATE) from None
             else:
                 return _unwrap(reply)
 
-    def _give_up(self, child: Child, number: int) -> None:
-        """Forget a late request; a child that said nothing for as long is stuck and is ended."""
+    def _give_up(self, child: Child, number: int, started: float) -> None:
+        """Forget a late request; a child that said nothing for very long is stuck and is ended."""
         child.cancel(number)
-        if child.silent_for > SECONDS["fast"] / 2:
+        if min(child.silent_for, time.monotonic() - started) > STUCK_SECONDS:
             child.kill()
 
     def _results(self, reply: protocol.Reply) -> list[SearchResult]:

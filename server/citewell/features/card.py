@@ -102,7 +102,10 @@ def shorten(text: str, most: int) -> str:
     text = " ".join(text.split())
     if len(text) <= most:
         return text
-    return text[: most - 1].rsplit(" ", 1)[0].rstrip(",;:") + "…"
+    cut = text[: most - 1]
+    if text[most - 1] != " ":
+        cut = cut.rsplit(" ", 1)[0]
+    return cut.rstrip(" ,;:") + "…"
 
 
 def _names(names: Sequence[str]) -> str:

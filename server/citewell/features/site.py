@@ -2,18 +2,36 @@
 
 from __future__ import annotations
 
+import msgspec
+
 from citewell.features.citation import until
-from citewell.model.document import Citation, Document, KeyUse, Placeholder, PlaceholderKind
+from citewell.model.document import (
+    Citation,
+    Document,
+    KeyUse,
+    Placeholder,
+    PlaceholderKind,
+    Span,
+)
 
 
 def placeholder_at(document: Document, cursor: int) -> Placeholder | None:
     """The placeholder in which, or at whose end, the cursor stands, as far as it is typed."""
     for placeholder in document.placeholders:
         if placeholder.span.start < cursor <= placeholder.span.end:
-            return until(document, placeholder, cursor)
+            return _at_cursor(document, until(document, placeholder, cursor), cursor)
         if placeholder.span.start >= cursor:
             break
     return None
+
+
+def _at_cursor(document: Document, placeholder: Placeholder, cursor: int) -> Placeholder:
+    """In `{a, |}` the key belongs where the cursor is, not directly behind the comma."""
+    place = placeholder.query_span
+    gap = document.text[place.end : cursor]
+    if place.start == place.end and gap and not gap.strip(" \t"):
+        return msgspec.structs.replace(placeholder, query_span=Span(cursor, cursor))
+    return placeholder
 
 
 def key_at(document: Document, cursor: int) -> tuple[Citation, KeyUse] | None:

@@ -7,6 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import msgspec
 from attrs import frozen
 
 from citewell.model import Problem, Query, SearchResult, Work
@@ -14,10 +15,16 @@ from citewell.model.bib import FileEdit
 from citewell.model.document import Placeholder
 
 if TYPE_CHECKING:
+    from citewell.features.complete import Own
     from citewell.features.completion import Candidate, Completion
     from citewell.features.insert import InsertPlan
     from citewell.lsp.session import Session, Shown, Snapshot
 
+Entries = tuple["list[Own]", "list[Own]"]
+"""The author's entries before the papers of the library, and those behind them."""
+
+KEY_SECONDS = 0.5
+"""How long keys that were found wait for papers."""
 RETRIES = 5
 """How often an insertion is planned again because a document changed meanwhile."""
 
@@ -39,6 +46,7 @@ async def complete(session: Session, snapshot: Snapshot, cursor: int) -> Complet
     The author's own entries are looked up on the reader thread, the papers in the worker; when the
     client cancels, both are given up.
     """
+    from citewell.documents import query_for
     from citewell.features.complete import complete as make_list
     from citewell.features.complete import own_entries, search_words, wanted
 
@@ -48,39 +56,48 @@ async def complete(session: Session, snapshot: Snapshot, cursor: int) -> Complet
     if at is None:
         return None
     limit = options.completion.key_limit if at.key_like else options.completion.limit
-    own, more = await session.read(lambda: own_entries(at, paper.index, limit))
-    result = SearchResult()
-    if at.asks_library(len(own)):
-        query = await make_query(session, snapshot, at.placeholder, search_words(at.placeholder))
-        result = await session.engine.find_async(query, options.completion.limit)
-    return await session.read(
-        lambda: make_list(
+
+    def listed(own: Entries, result: SearchResult) -> Completion:
+        found, more = own
+        return make_list(
             at,
-            own=own,
+            own=found,
             hits=result.hits,
             more=more,
             find_work=paper.find_work,
             new_key=paper.new_key,
-            limit=limit if own or not at.key_like else options.completion.limit,
+            limit=limit,
             default_command=command,
-            problems=result.problems if result.hits else (*result.problems, *result.dropped),
+            problems=() if at.key_like else _worth_telling(result),
         )
-    )
+
+    def look_up() -> tuple[Entries, Completion | Query]:
+        own = own_entries(at, paper.index, limit)
+        if not at.asks_library(len(own[0])):
+            return own, listed(own, SearchResult())
+        query = query_for(snapshot.document, at.placeholder, paper=paper.citing)
+        return own, msgspec.structs.replace(query, text=search_words(at.placeholder))
+
+    own, found = await session.read(look_up)
+    if not isinstance(found, Query):
+        return found
+    # Papers are an extra where keys are typed: a cold or missing library must not delay the keys.
+    seconds = KEY_SECONDS if at.key_like and own[0] else None
+    result = await session.engine.find_async(found, options.completion.limit, seconds=seconds)
+    return await session.read(lambda: listed(own, result))
 
 
-async def make_query(
-    session: Session, snapshot: Snapshot, placeholder: Placeholder, words: str | None = None
-) -> Query:
+def _worth_telling(result: SearchResult) -> tuple[Problem, ...]:
+    return result.problems if result.hits else (*result.problems, *result.dropped)
+
+
+async def make_query(session: Session, snapshot: Snapshot, placeholder: Placeholder) -> Query:
     """What a placeholder asks, with all that the paper says around it."""
-    import msgspec
-
     from citewell.documents import query_for
 
-    def build() -> Query:
-        query = query_for(snapshot.document, placeholder, paper=snapshot.paper.citing)
-        return query if words is None else msgspec.structs.replace(query, text=words)
-
-    return await session.read(build)
+    return await session.read(
+        lambda: query_for(snapshot.document, placeholder, paper=snapshot.paper.citing)
+    )
 
 
 async def entry_text(session: Session, shown: Shown, candidate: Candidate) -> str:

@@ -8,6 +8,7 @@ order is in `sortText`.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from lsprotocol import types
@@ -37,7 +38,10 @@ def register(server: Server) -> None:
     )
     async def completion(params: types.CompletionParams) -> types.CompletionList | None:
         document = server.documents.open_document(params.text_document.uri)
-        if document is None or not may_complete(document, params.position):
+        if document is None:
+            return None
+        marks = server.session.marks(document.uri)
+        if not may_complete(document, params.position, marks):
             return None
         return await _complete(server, document, params.position)
 
@@ -46,7 +50,9 @@ def register(server: Server) -> None:
         return await _resolve(server, item)
 
 
-def may_complete(document: OpenDocument, position: types.Position) -> bool:
+def may_complete(
+    document: OpenDocument, position: types.Position, marks: Sequence[str] = ()
+) -> bool:
     """False, at the cost of a glance, where no citation or placeholder can stand.
 
     The space is a trigger character, so that this is asked at every word of prose.
@@ -54,7 +60,7 @@ def may_complete(document: OpenDocument, position: types.Position) -> bool:
     head = document.before(position, WINDOW)
     breaks = list(_PARAGRAPH.finditer(head))
     paragraph = head[breaks[-1].end() :] if breaks else head
-    return any(mark in paragraph for mark in ("\\", "@", "[", "("))
+    return any(mark in paragraph for mark in ("\\", "@", "[", "(", *marks))
 
 
 async def _complete(

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import gc
 import itertools
 import logging
 import os
@@ -143,6 +144,11 @@ class Session:
                 self._papers = Papers()
             return self._papers
 
+    def marks(self, uri: str) -> tuple[str, ...]:
+        """The author's own stand-ins for a citation."""
+        path = self.path_of(uri)
+        return () if path is None else self.options_for(path).documents.placeholders
+
     # -- documents ----------------------------------------------------------------------------
 
     def opened(self, uri: str) -> None:
@@ -151,7 +157,8 @@ class Session:
         path = self.path_of(uri)
         if path is not None:
             self._assumed.pop(path, None)
-        if path is not None and path.suffix.lower() != ".bib":
+        document = self._server.documents.open_document(uri)
+        if path is not None and document is not None and not is_bibliography(document, path):
             preparing = asyncio.ensure_future(self._prepare(uri))
             self._preparing.add(preparing)
             preparing.add_done_callback(self._preparing.discard)
@@ -178,6 +185,8 @@ class Session:
             snapshot = await self.snapshot(uri)
             if snapshot is not None:
                 await self.read(snapshot.paper.prepare)
+                # What a paper consists of stays: the collector need not walk over it again.
+                gc.freeze()
         except Exception:
             logger.exception("Scanning %s failed", uri)
 
@@ -216,7 +225,7 @@ class Session:
         await self.configured()
         document = self._server.documents.open_document(uri)
         path = self.path_of(uri)
-        if document is None or path is None:
+        if document is None or path is None or is_bibliography(document, path):
             return None
         state = (document.version, document.source, self._epoch)
         known = self._snapshots.get(uri)
@@ -332,6 +341,7 @@ class Session:
                 )
             )
 
-    def untell(self, code: str) -> None:
-        """The problem is gone: tell it again when it comes back."""
-        self._told.discard(code)
+
+def is_bibliography(document: OpenDocument, path: Path) -> bool:
+    """True for a .bib, which is no manuscript."""
+    return path.suffix.lower() == ".bib" or document.language_id in ("bib", "bibtex", "biblatex")

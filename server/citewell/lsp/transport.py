@@ -3,26 +3,63 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import os
 import sys
-from threading import Event
+import threading
 from typing import BinaryIO
 
-from pygls.io_ import run_async
+from pygls.io_ import StdoutWriter, run_async
 from pygls.lsp.server import LanguageServer
 
 logger = logging.getLogger(__name__)
 
 
 def serve_stdio(server: LanguageServer) -> None:
-    """Serve on private copies of stdin and stdout.
+    """Serve on private copies of stdin and stdout; raises `SystemExit` with the protocol's code.
 
     Afterwards descriptor 0 is empty and 1 is stderr: no print of any library, and no child, can
     write into the protocol or read from it.
     """
     source, sink = _take_pipes()
-    server.start_io(source, sink)
+    with contextlib.suppress(KeyboardInterrupt, BrokenPipeError):
+        asyncio.run(_serve_pipes(server, source, sink))
+
+
+async def _serve_pipes(server: LanguageServer, source: int, sink: BinaryIO) -> None:
+    reader = asyncio.StreamReader()
+    loop = asyncio.get_running_loop()
+    threading.Thread(target=_pump, args=(source, reader, loop), daemon=True).start()
+    server.protocol.set_writer(StdoutWriter(sink))
+    await _serve(server, reader)
+
+
+def _pump(source: int, reader: asyncio.StreamReader, loop: asyncio.AbstractEventLoop) -> None:
+    """Hand over what arrives, as it arrives. One hop between threads per message: the library's own
+    reader takes three, each of which waits for a turn on a busy machine."""
+    with contextlib.suppress(RuntimeError):  # the loop has ended
+        try:
+            while data := os.read(source, 1 << 20):
+                loop.call_soon_threadsafe(reader.feed_data, data)
+        except OSError as error:
+            logger.error("Reading from the editor failed: %s", error)
+        loop.call_soon_threadsafe(reader.feed_eof)
+
+
+async def _serve(server: LanguageServer, reader: asyncio.StreamReader) -> None:
+    try:
+        await run_async(
+            stop_event=threading.Event(),
+            reader=reader,
+            protocol=server.protocol,
+            logger=logger,
+            error_handler=server.report_server_error,
+        )
+    except asyncio.IncompleteReadError:
+        logger.error("The editor ended in the middle of a message")
+    finally:
+        server.shutdown()  # type: ignore[no-untyped-call]
 
 
 def serve_tcp(server: LanguageServer, host: str, port: int) -> None:
@@ -43,13 +80,7 @@ async def _serve_tcp(server: LanguageServer, host: str, port: int) -> None:
         taken = True
         server.protocol.set_writer(writer)
         try:
-            await run_async(
-                stop_event=Event(),
-                reader=reader,
-                protocol=server.protocol,
-                logger=logger,
-                error_handler=server.report_server_error,
-            )
+            await _serve(server, reader)
         finally:
             done.set()
 
@@ -59,10 +90,9 @@ async def _serve_tcp(server: LanguageServer, host: str, port: int) -> None:
         print(f"citewell listens on {address[0]}:{address[1]}", file=sys.stderr, flush=True)  # noqa: T201
     await done.wait()
     listener.close()
-    server.shutdown()  # type: ignore[no-untyped-call]
 
 
-def _take_pipes() -> tuple[BinaryIO, BinaryIO]:
+def _take_pipes() -> tuple[int, BinaryIO]:
     source, sink = os.dup(0), os.dup(1)
     if sys.platform == "win32":
         import msvcrt
@@ -74,4 +104,4 @@ def _take_pipes() -> tuple[BinaryIO, BinaryIO]:
     os.close(empty)
     os.dup2(2, 1)
     sys.stdout = sys.stderr
-    return os.fdopen(source, "rb"), os.fdopen(sink, "wb")
+    return source, os.fdopen(sink, "wb")

@@ -29,7 +29,10 @@ def filled(document, default=""):
         (r"\cite{a,,b}", r"\cite{a,key2020,b}"),
         (r"\cite{neural machine translation, b}", r"\cite{key2020, b}"),
         (r"words [CITATION] \cite{x}", r"words \cite{key2020} \cite{x}"),
-        (r"words [?] and \citet{x} or \citet{y}", r"words \citet{key2020} and \citet{x} or \citet{y}"),
+        (
+            r"words [?] and \citet{x} or \citet{y}",
+            r"words \citet{key2020} and \citet{x} or \citet{y}",
+        ),
         ("\\cite<graph\nattention>", r"\cite{key2020}"),
         ("é😋 \\cite<graph attention> 漢", "é😋 \\cite{key2020} 漢"),
     ],
@@ -69,8 +72,16 @@ def test_the_default_command_is_the_most_used_one():
 @pytest.mark.parametrize(
     ("text", "query", "after"),
     [
-        (r"as \cite<graph atten| and more prose", "graph atten", r"as \cite{key2020} and more prose"),
-        (r"as \cite{graph atten| and more prose", "graph atten", r"as \cite{key2020} and more prose"),
+        (
+            r"as \cite<graph atten| and more prose",
+            "graph atten",
+            r"as \cite{key2020} and more prose",
+        ),
+        (
+            r"as \cite{graph atten| and more prose",
+            "graph atten",
+            r"as \cite{key2020} and more prose",
+        ),
         (r"as \cite{a, graph atten| and more", "graph atten", r"as \cite{a, key2020} and more"),
     ],
 )

@@ -1,0 +1,144 @@
+import pytest
+
+from citewell.documents.bibtex import parse_bib
+from citewell.documents.key_index import KeyIndex
+from citewell.documents.latex import scan_latex
+from citewell.documents.markdown import scan_markdown
+from citewell.documents.textfile import apply_edits
+from citewell.features.complete import complete, own_entries, search_words, wanted
+from citewell.features.known_works import KnownWorks
+from citewell.features.site import key_at, placeholder_at, wanted_at
+from citewell.model import Author, Evidence, Hit, Work
+from citewell.model.bib import TextEdit
+
+BIB = parse_bib(
+    """@article{hochreiter97, title={Long Short-Term Memory}, author={Hochreiter, S.}, year=1997}
+@book{zuse1969, title={Rechnender Raum}, author={Zuse, K.}, year=1969}
+""",
+    "refs.bib",
+)
+LSTM = Work(id="w:1", title="Long short-term memory", authors=(Author("Hochreiter"),), year=1997)
+GAT = Work(id="w:2", title="Graph Attention Networks", authors=(Author("Veličković"),), year=2018)
+INDEX = KeyIndex.build([BIB])
+
+
+def completed(text, hits=(GAT, LSTM), scan=scan_latex, limit=20):
+    cursor = text.index("|")
+    document = scan(text.replace("|", "", 1))
+    at = wanted(document, cursor)
+    if at is None:
+        return None, document
+    own, more = own_entries(at, INDEX, limit)
+    found = complete(
+        at,
+        own=own,
+        more=more,
+        hits=[Hit(work, 1.0, (Evidence("bm25", 1, 1.0),)) for work in hits],
+        find_work=KnownWorks([BIB]).find,
+        new_key=lambda work: f"new{work.year}",
+        limit=limit,
+    )
+    return found, document
+
+
+def accepted(text, number=0, **how):
+    found, document = completed(text, **how)
+    edit = TextEdit(found.span, found.candidates[number].text)
+    return apply_edits(document.text, [edit])
+
+
+def test_a_found_paper_that_the_bib_holds_is_offered_once_under_its_own_key():
+    found, _ = completed(r"\cite<long short-term memory>|", hits=(LSTM, GAT, LSTM))
+    assert [c.key for c in found.candidates] == ["hochreiter97", "new2018"]
+    assert found.candidates[0].work is None
+    assert found.candidates[1].work == GAT
+
+
+def test_words_that_no_own_entry_holds_leave_the_own_entries_out():
+    found, _ = completed(r"\cite<graph attention>|", hits=(GAT,))
+    assert [c.key for c in found.candidates] == ["new2018"]
+
+
+def test_a_key_that_stands_beside_the_cursor_is_not_offered_again():
+    found, _ = completed(r"\cite{hochreiter97, |}", hits=())
+    assert [c.key for c in found.candidates] == ["zuse1969"]
+
+
+@pytest.mark.parametrize(
+    ("text", "after", "typed", "tail"),
+    [
+        (r"a \cite<graph attention>| b", r"a \cite{new2018} b", "<graph attention>", ""),
+        (r"a \cite<graph attention| b", r"a \cite{new2018} b", "<graph attention", ""),
+        (r"a \cite<graph att|ention> b", r"a \cite{new2018} b", "<graph att", "ention>"),
+        (r"a \cite{graph attention}| b", r"a \cite{new2018} b", "graph attention}", ""),
+        (r"a \cite{graph attention|} b", r"a \cite{new2018} b", "graph attention", ""),
+        (r"a \cite{graph attention| b", r"a \cite{new2018} b", "graph attention", ""),
+        (r"a [CITE: graph attention]| b", r"a \cite{new2018} b", "[CITE: graph attention]", ""),
+        (r"a \cite[see p. 5]{graph attention|} b", r"a \cite[see p. 5]{new2018} b", "graph attention", ""),
+        (r"a \cite[see p. 5]<graph attention>| b", r"a \cite[see p. 5]{new2018} b", "<graph attention>", ""),
+    ],
+)  # fmt: skip
+def test_the_replaced_range_begins_with_what_changes_and_passes_every_editors_filter(
+    text, after, typed, tail
+):
+    found, document = completed(text, hits=(GAT,))
+    assert (found.typed, found.tail) == (typed, tail)
+    assert accepted(text, hits=(GAT,)) == after
+    assert all(" " not in candidate.text for candidate in found.candidates)
+    assert document.text[found.span.start : found.span.end] == typed + tail
+
+
+def test_markdown_keeps_its_brackets_outside_of_the_replaced_range():
+    text = "as [@graph attention|] shows"
+    found, _ = completed(text, scan=scan_markdown, hits=(GAT,))
+    assert found.typed == "graph attention"
+    assert accepted(text, scan=scan_markdown, hits=(GAT,)) == "as [@new2018] shows"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "\\cite<graph\nattention>|",
+        "|\\cite<graph attention>",
+        "\\cite<graph attention> |",
+        "\\cite{a, graph attention, b}|",
+        "x |",
+        "",
+    ],
+)
+def test_no_list_where_an_editor_could_not_apply_it(text):
+    found, _ = completed(text if "|" in text else "|")
+    assert found is None
+
+
+def test_an_empty_citation_offers_a_few_own_entries_then_papers_then_the_other_own_ones():
+    many = parse_bib("".join(f"@misc{{k{i}, title={{T {i}}}}}\n" for i in range(9)), "m.bib")
+    document = scan_latex(r"\cite{}")
+    at = wanted(document, 6)
+    own, more = own_entries(at, KeyIndex.build([many]), 20)
+    assert (len(own), len(more)) == (5, 4)
+
+
+def test_the_library_is_asked_for_words_and_only_for_keys_that_are_rare():
+    def asks(text, own):
+        cursor = text.index("|")
+        return wanted(scan_latex(text.replace("|", "")), cursor).asks_library(own)
+
+    assert asks(r"\cite<graph attention>|", 50)
+    assert asks(r"\cite{vaswani|}", 0)
+    assert not asks(r"\cite{vaswani|}", 5)
+    assert not asks(r"\cite{va|}", 0)
+    assert asks(r"\cite{|}", 20)
+
+
+def test_a_key_is_taken_apart_for_the_search():
+    document = scan_latex(r"\cite{vaswani2017attention}")
+    assert search_words(wanted_at(document, 27 - 1)) == "vaswani 2017 attention"
+
+
+def test_the_key_under_the_cursor_is_found_at_both_of_its_ends():
+    document = scan_latex(r"\cite{ab,cd}")
+    assert [key_at(document, at) and key_at(document, at)[1].key for at in (5, 6, 8, 9, 11, 12)] == [
+        None, "ab", "ab", "cd", "cd", None,
+    ]  # fmt: skip
+    assert placeholder_at(document, 7) is None

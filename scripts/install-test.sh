@@ -8,7 +8,7 @@ pip() { "$python" -m pip install -q --disable-pip-version-check "$@"; }
 extras=test,starter,mcp,onnx
 if [ "${CI:-}" = true ]; then
   # torch comes first: as a mere dependency pip would choose a build of several gigabytes.
-  if pip "torch==2.13.0" && "$python" -c 'import torch; assert torch.version.cuda is None'; then
+  if pip "torch==2.13.0" numpy && "$python" -c 'import torch; assert torch.version.cuda is None'; then
     extras=$extras,neural
   else
     echo "install-test: no CPU build of torch here; the tests of the neural encoders skip" >&2

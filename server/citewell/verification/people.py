@@ -90,7 +90,7 @@ def _parted(
     for author in given:
         words = _words(author.display)
         inside = [n for n, name in enumerate(theirs) if name.family in words]
-        if len(words) >= 4 and len(inside) > 1:
+        if len(words) >= 4 and len({theirs[n].family for n in inside}) > 1:
             out += [known[n] for n in sorted(inside)]
         else:
             out.append(author)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from citewell.documents.venues import venue_named
 from citewell.model import Work
 from citewell.model.check import Claim, FieldFinding, Severity
 from citewell.model.ids import arxiv_id
@@ -14,6 +15,7 @@ from citewell.verification.venues import (
     content_words,
     is_journal,
     is_preprint,
+    misspelt,
     names_published_venue,
     same_words,
     venue_ids,
@@ -39,8 +41,10 @@ def check_venue(claim: Claim, works: Sequence[Work]) -> list[FieldFinding]:
     said = doi_says(claim.doi) if claim.doi else None
     if said is not None and given & said.venues:
         return []
+    full = [venue.name for work in works if (venue := venue_named(work.venue))]
     telling = [name for name in names if content_words(name)]
     own = not telling or any(same_words(claim.venue, name) for name in telling)
+    own = own or any(misspelt(claim.venue, name) for name in full)
     expected = _expected(works)
     if given and known:
         confidence = 0.9
@@ -137,8 +141,6 @@ def _published(claim: Claim, works: Sequence[Work]) -> list[FieldFinding]:
 
 
 def _expected(works: Sequence[Work]) -> str:
-    from citewell.documents.venues import venue_named
-
     for work in works:
         if name := work.booktitle or work.journal:
             return name

@@ -95,8 +95,6 @@ def same_words(given: str, known: str) -> bool:
     "Mach. Learn." and "Machine Learning", "IJCAI" and "International Joint Conference on
     Artificial Intelligence".
     """
-    from rapidfuzz import fuzz
-
     ours, theirs = content_words(given), content_words(known)
     if not ours:
         # All words were generic ("Transactions of the ACM"): nothing speaks against it.
@@ -107,9 +105,17 @@ def same_words(given: str, known: str) -> bool:
     back = sum(any(_stem_of(a, b) for a in ours) for b in theirs)
     if matched >= 0.6 * len(ours) or back >= 0.75 * len(theirs):
         return True
-    if fuzz.token_sort_ratio(" ".join(ours), " ".join(theirs)) >= 75:
-        return True  # "Neutral Information Processing"
+    if misspelt(given, known):
+        return True
     return _initials(given, known) or _initials(known, given)
+
+
+def misspelt(given: str, known: str) -> bool:
+    """True when the telling words differ in a few letters: "Neutral Information Processing"."""
+    from rapidfuzz import fuzz
+
+    ours, theirs = content_words(given), content_words(known)
+    return bool(ours) and fuzz.token_sort_ratio(" ".join(ours), " ".join(theirs)) >= 75
 
 
 def _stem_of(a: str, b: str) -> bool:

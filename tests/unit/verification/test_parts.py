@@ -22,6 +22,11 @@ from citewell.verification.venues import is_preprint, same_words, venue_ids
         ("Xavier Boix", "Xavier Boix Bosch", Difference.SAME),
         ("Zhuanyi Huang", "Zhuanyi Shaw", Difference.SAME),
         ("Naoki Abe Hiroshi Mamitsuka", "Naoki Abe and Hiroshi Mamitsuka", Difference.SAME),
+        (
+            "Stephen A Della Pietra and Vincent J Della Pietra",
+            "Stephen A. Della Pietra and Vincent J. Della Pietra",
+            Difference.SAME,
+        ),
         ("Yang Song and Jiaming Song", "Jiaming Song and Yang Song", Difference.ORDER),
         ("A. Gupta and M. Brown", "Zekun Wang and Furu Wei", Difference.UNRELATED),
         ("Ann Ash and Ben Beech", "Ann Ash and Ben Beech and Carl Cedar", Difference.MISSING),

@@ -11,6 +11,7 @@ import click
 
 from citewell.cli.report import BROKEN, FINDINGS, OK, show_problems, write_json
 from citewell.cli.session import Session, console
+from citewell.model.problem import CitewellError, Problem
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -50,6 +51,9 @@ def fill(
     stands there already. The change is shown as a diff, then written after a question. Exits with
     1 if a placeholder is left open or nothing is written.
     """
+    from citewell.documents.scan import format_of
+    from citewell.model.document import Format
+
     if dry_run and (yes or interactive):
         raise click.UsageError("--dry-run excludes --yes and --interactive.")
     if interactive and (as_json or yes):
@@ -57,6 +61,9 @@ def fill(
     asks = not (dry_run or yes)
     if asks and (as_json or not sys.stdin.isatty()):
         raise click.UsageError("There is no terminal to ask at: give --dry-run or --yes.")
+
+    if format_of(paper) in (None, Format.BIBTEX):
+        raise click.UsageError(f"{paper.name} is neither a LaTeX nor a Markdown file.")
 
     session: Session = ctx.obj
     options = session.load(paper).options
@@ -100,14 +107,28 @@ def make_plan(
 def write(plan: FillPlan) -> bool:
     """Write the plan's edits, bibliographies first; true if there was anything to write.
 
-    A key without its entry would break the paper, an entry without its citation does not: so a
-    disk that fills up in between leaves a paper that still compiles.
+    Nothing is written when a file is not what the plan was made from: a question may wait for long
+    while an editor saves. A key without its entry would break the paper, an entry without its
+    citation does not: so a disk that fills up in between leaves a paper that still compiles.
     """
-    from citewell.documents.textfile import apply_file_edit
+    from citewell.documents.textfile import apply_edits, new_file, read_text, write_text
 
+    files = []
     for edit in plan.edits:
-        apply_file_edit(edit)
-    return bool(plan.edits)
+        file = new_file(edit.path) if edit.create else read_text(edit.path)
+        if file.text != plan.texts[edit.path] or (edit.create and Path(edit.path).exists()):
+            raise CitewellError(
+                Problem(
+                    code="file-changed",
+                    message="The file has changed since the plan was made; nothing was written.",
+                    cure="Run the command again.",
+                    path=edit.path,
+                )
+            )
+        files.append((file, apply_edits(file.text, edit.edits)))
+    for file, text in files:
+        write_text(file, text)
+    return bool(files)
 
 
 def exit_code(plan: FillPlan, done: bool) -> int:
@@ -171,7 +192,8 @@ def summarise(plan: FillPlan, written: bool, dry_run: bool) -> None:
         return
     entries = len({found.key for found in plan.filled if not found.reused})
     click.echo(
-        f"{len(plan.filled)} of {len(plan.fills)} placeholders filled, {entries} new entries"
+        f"{len(plan.filled)} of {len(plan.fills)} placeholders filled, "
+        f"{entries} new {'entry' if entries == 1 else 'entries'}"
         + (". Nothing was written (--dry-run)." if dry_run else "")
         + (". Nothing was written." if not written and not dry_run else "")
         + ("." if written else ""),

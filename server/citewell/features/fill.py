@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import msgspec
@@ -58,6 +58,8 @@ class FillPlan(msgspec.Struct, frozen=True, kw_only=True):
     """One per file, bibliographies first: a citation is never written before its entry."""
     diffs: tuple[str, ...] = ()
     """A unified diff per edit, in the same order, with paths relative to the project's root."""
+    texts: Mapping[str, str] = msgspec.field(default_factory=dict)
+    """By path: the text to which the edits of that file refer."""
     problems: tuple[Problem, ...] = ()
 
     @property
@@ -98,6 +100,7 @@ def plan_fill(
         fills=fills,
         edits=edits,
         diffs=diffs,
+        texts={edit.path: writer.texts[Path(edit.path)].original for edit in edits},
         problems=tuple(dict.fromkeys((*project.problems, *problems, *writer.problems))),
     )
 

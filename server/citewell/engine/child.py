@@ -69,7 +69,8 @@ class Child:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             env=worker_environment(),
-            creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0),
+            creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0)
+            | getattr(subprocess, "BELOW_NORMAL_PRIORITY_CLASS", 0),
         )
         self.pid = self._process.pid
         self._last_words = ""

@@ -18,8 +18,8 @@ from citewell.retrieval.vectors import usearch_index
 
 FORMAT = 1
 HNSW_ABOVE = 1_000_000
-"""Papers in one segment above which a graph is built: an exact scan of int8 vectors is exact,
-needs no build and costs 13 ms for 262,144 x 256 on one core."""
+"""Papers in one segment above which a graph is built. An exact scan of 262,382 x 192 costs 13 ms of
+one core; the graph 18 ms for the best 400 (.99 of the right ones), and 160 s to be built."""
 CHUNK = 2048
 VECTORS, SHRINK, GRAPH = "vectors.npy", "shrink.npy", "graph.usearch"
 

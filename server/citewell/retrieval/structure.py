@@ -48,15 +48,40 @@ _AUTHOR = re.compile(r"\bauthor:\s*(\"[^\"]*\"|\S+)", re.I)
 _VENUE = re.compile(r"\bvenue:\s*(\"[^\"]*\"|\S+)", re.I)
 
 
+_QUESTION = re.compile(
+    r"\?\s*$|^\s*(?:can|could|would|please|which|what|where|who|are there|is there|any|give|tell|"
+    r"list|find|show|provide|name|i need|i want|looking for)\b", re.I
+)  # fmt: skip
+_REQUEST = frozenset(
+    """
+    any article articles book books find give know list literature looking me name need paper
+    papers please provide publication publications reference references research researches show
+    some studies study tell want work works address addressed addresses discuss discussed
+    discusses explore explored explores focus focused focuses investigate investigated
+    investigates introduce introduced introduces present presented presents propose proposed
+    proposes
+    """.split()
+)
+
+
+def topic_of_request(text: str) -> str:
+    """A question for papers without the words that only ask: "Which papers study X?" is "X?".
+
+    Any other text stays as it is, and so does a request of nothing else.
+    """
+    if not _QUESTION.search(text):
+        return text
+    kept = [word for word in text.split() if word.strip("?,.;:'").lower() not in _REQUEST]
+    return " ".join(kept) or text
+
+
 def structured(query: Query, now: int | None = None) -> Query:
-    """The query with the filters of its typed words as filters, and the rest as its words.
+    """The query with the filters of its typed words as filters, and its topic as its words.
 
     `now` is the year that "the last 5 years" counts from: that of the citing paper if it is known,
     else this one. Filters that the query already has stay.
     """
-    text = query.text
-    if not text or not (":" in text or any(character.isdigit() for character in text)):
-        return query
+    text = topic_of_request(query.text)
     now = now or query.paper.year or datetime.date.today().year
     year_from, year_to = query.year_from, query.year_to
     for pattern, bounds in _YEARS:

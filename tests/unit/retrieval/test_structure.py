@@ -48,6 +48,19 @@ def test_a_bare_year_and_other_numbers_are_no_filters(text: str) -> None:
     assert structured(Query(text=text)) == Query(text=text)
 
 
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("Can you list some papers about graph attention?", "Can you about graph attention?"),
+        ("Which studies discuss dropout", "Which dropout"),
+        ("work on research literature", "work on research literature"),
+        ("Any papers?", "Any papers?"),
+    ],
+)
+def test_a_question_is_searched_by_its_topic(text: str, words: str) -> None:
+    assert structured(Query(text=text)).text == words
+
+
 def test_author_and_venue_are_read_with_and_without_quotes() -> None:
     read = structured(Query(text='author:ruiz parsing venue:"Great Hall"'))
     assert (read.text, read.author, read.venue) == ("parsing", "ruiz", "Great Hall")

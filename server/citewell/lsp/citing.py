@@ -78,12 +78,14 @@ async def complete(session: Session, snapshot: Snapshot, cursor: int) -> Complet
         query = query_for(snapshot.document, at.placeholder, paper=paper.citing)
         return own, msgspec.structs.replace(query, text=search_words(at.placeholder))
 
-    own, found = await session.read(look_up)
+    own, found = look_up() if paper.is_quick else await session.read(look_up)
     if not isinstance(found, Query):
         return found
     # Papers are an extra where keys are typed: a cold or missing library must not delay the keys.
     seconds = KEY_SECONDS if at.key_like and own[0] else None
     result = await session.engine.find_async(found, options.completion.limit, seconds=seconds)
+    if paper.is_quick:
+        return listed(own, result)
     return await session.read(lambda: listed(own, result))
 
 

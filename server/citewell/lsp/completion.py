@@ -76,13 +76,17 @@ async def _complete(
         return None
     session.tell(found.problems)
     number = session.remember(snapshot, found)
+    place = snapshot.index.range(found.span)
     items = [
-        _item(server, Shown(snapshot, found), rank, number) for rank in range(len(found.candidates))
+        _item(server, Shown(snapshot, found), rank, number, place)
+        for rank in range(len(found.candidates))
     ]
     return types.CompletionList(is_incomplete=True, items=items)
 
 
-def _item(server: Server, shown: Shown, rank: int, number: int) -> types.CompletionItem:
+def _item(
+    server: Server, shown: Shown, rank: int, number: int, place: types.Range
+) -> types.CompletionItem:
     from citewell.features.card import year_and_venue
 
     snapshot, found = shown.snapshot, shown.completion
@@ -103,7 +107,7 @@ def _item(server: Server, shown: Shown, rank: int, number: int) -> types.Complet
         detail=candidate.title,
         sort_text=f"{rank:05d}",
         filter_text=found.typed,
-        text_edit=types.TextEdit(range=snapshot.index.range(found.span), new_text=candidate.text),
+        text_edit=types.TextEdit(range=place, new_text=candidate.text),
         insert_text_format=types.InsertTextFormat.PlainText,
         commit_characters=[],
         command=_command(snapshot, found, candidate),

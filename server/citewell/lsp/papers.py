@@ -23,6 +23,8 @@ from citewell.model.document import Document
 from citewell.options import Options
 
 MAX_PAPERS = 32
+QUICK_ENTRIES = 30_000
+"""A look-up among so many entries takes one or two milliseconds."""
 
 
 @frozen(eq=False)
@@ -56,6 +58,8 @@ class Paper:
         self.project = project
         self._before = before._index if before is not None else None
         self._index: KeyIndex | None = None
+        self.is_prepared = False
+        """Everything is computed; from now on any thread may look things up."""
         missing = (Path(p.path) for p in project.problems if p.code == "bib-missing")
         self.stamps = tuple((path, stamp_of(path)) for path in (*project.bibs, *missing))
         """Of the bibliographies on disk."""
@@ -71,6 +75,11 @@ class Paper:
                 self._index = KeyIndex.build(bibs, self.cited)
             self._before = None
         return self._index
+
+    @property
+    def is_quick(self) -> bool:
+        """True when a look-up takes no longer than handing it to another thread."""
+        return self.is_prepared and len(self.index) <= QUICK_ENTRIES
 
     @cached_property
     def citing(self) -> CitingPaper:
@@ -115,6 +124,7 @@ class Paper:
         self.works  # noqa: B018
         self.taken  # noqa: B018
         self.citing  # noqa: B018
+        self.is_prepared = True
 
     def new_key(self, work: Work) -> str:
         """The key that a new entry for the work would get."""

@@ -182,11 +182,7 @@ class Session:
 
     async def _prepare(self, uri: str) -> None:
         try:
-            snapshot = await self.snapshot(uri)
-            if snapshot is not None:
-                await self.read(snapshot.paper.prepare)
-                # What a paper consists of stays: the collector need not walk over it again.
-                gc.freeze()
+            await self.snapshot(uri)
         except Exception:
             logger.exception("Scanning %s failed", uri)
 
@@ -259,6 +255,8 @@ class Session:
             epoch=self._epoch,
         )
         scanned, paper = await self.read(lambda: self.papers().read(wanted, anew=anew))
+        if not paper.is_prepared:
+            self._reader.submit(_prepare_paper, paper)
         stamps = tuple((p, stamp) for p, stamp in paper.stamps if p not in wanted.texts)
         return Snapshot(uri, path, version, scanned, paper, index, wanted.options, stamps)
 
@@ -340,6 +338,16 @@ class Session:
                     type=types.MessageType.Warning, message=f"Citewell: {problem}"
                 )
             )
+
+
+def _prepare_paper(paper: Paper) -> None:
+    if not paper.is_prepared:
+        try:
+            paper.prepare()
+        except Exception:
+            logger.exception("Indexing the bibliographies failed")
+        # What a paper consists of stays: the collector need not walk over it again.
+        gc.freeze()
 
 
 def is_bibliography(document: OpenDocument, path: Path) -> bool:

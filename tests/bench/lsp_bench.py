@@ -13,12 +13,13 @@ import argparse
 import json
 import os
 import random
+import shutil
 import statistics
 import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -103,11 +104,31 @@ def make_bib(entries: int) -> str:
     return "".join(parts)
 
 
+def library_of(arguments: argparse.Namespace, stack: ExitStack) -> Path:
+    """The library that is named, else the user's own, else one of the 24 papers of the tests."""
+    from citewell.corpus import default_libraries_dir
+    from citewell.corpus.layout import CURRENT
+
+    named = arguments.library or default_libraries_dir() / "default"
+    if (named / CURRENT).is_file() or arguments.library:
+        return Path(named).absolute()
+    from citewell.options import Options
+    from citewell_corpus.build import build_library, default_builders
+    from citewell_corpus.sources import Source
+
+    papers = Path(__file__).resolve().parents[1] / "fixtures" / "papers.jsonl"
+    folder = Path(stack.enter_context(tempfile.TemporaryDirectory())) / "default"
+    build_library(
+        folder,
+        add=[Source(path=str(papers), format="records")],
+        builders=default_builders(Options()),
+    )
+    print("no library of your own: measured on 24 papers", flush=True)
+    return folder
+
+
 def citewell_command(arguments: argparse.Namespace) -> list[str]:
-    command = [sys.executable, "-m", "citewell"]
-    if arguments.library:
-        command += ["--library", str(arguments.library)]
-    return [*command, "lsp"]
+    return [sys.executable, "-m", "citewell", "--library", str(arguments.library), "lsp"]
 
 
 def rss_mb(pid: int) -> dict[str, float]:
@@ -413,7 +434,9 @@ def main() -> None:
     parser.add_argument("--bib-sizes", type=int, nargs="*", default=[1000, 20000])
     parser.add_argument("--only", default="", help=f"some of {', '.join(BENCHES)}")
     parser.add_argument("--digestif", type=Path)
-    parser.add_argument("--citation-langserver", type=Path)
+    parser.add_argument(
+        "--citation-langserver", default=shutil.which("citation-langserver"), type=Path
+    )
     parser.add_argument("--servers", default="", help="only these servers in `keys`")
     parser.add_argument("--json", type=Path)
     arguments = parser.parse_args()
@@ -421,9 +444,11 @@ def main() -> None:
     results: dict[str, Any] = {
         "machine": {"cpus": os.cpu_count(), "load": os.getloadavg()[0], "python": sys.version[:6]}
     }
-    for name in names:
-        results[name] = BENCHES[name](arguments)
-        print(name, json.dumps(results[name], indent=1), flush=True)
+    with ExitStack() as stack:
+        arguments.library = library_of(arguments, stack)
+        for name in names:
+            results[name] = BENCHES[name](arguments)
+            print(name, json.dumps(results[name], indent=1), flush=True)
     if arguments.json:
         arguments.json.write_text(json.dumps(results, indent=1), encoding="utf-8")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -24,6 +25,9 @@ def serve(
     from citewell.lsp.server import create_server
     from citewell.lsp.transport import serve_stdio, serve_tcp
 
+    # The protocol's library logs each message at the level of information.
+    if not logging.getLogger().isEnabledFor(logging.DEBUG):
+        logging.getLogger("pygls").setLevel(logging.WARNING)
     server = create_server(overrides, user_file)
     if host:
         serve_tcp(server, host, port)

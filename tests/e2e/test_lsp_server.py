@@ -56,6 +56,7 @@ async def test_the_worker_can_be_killed_in_the_middle_of_a_request(start_editor)
     first = field(await status(editor), "pid")
     at = editor.text("main.tex").index(">") + 1
     waiting = asyncio.ensure_future(editor.complete_list("main.tex", at))
+    assert first > 1, "0 would kill the whole process group"
     os.kill(first, getattr(signal, "SIGKILL", signal.SIGTERM))
     found = await asyncio.wait_for(waiting, 20)
     assert found is None or not found.items or found.items[0].label == items[0].label
@@ -75,6 +76,7 @@ async def test_a_cancelled_request_is_answered_as_cancelled_and_the_next_one_nor
     )
     assert await editor.complete("main.tex", at)
     pid = field(await status(editor), "pid")
+    assert pid > 1, "0 would halt the whole process group"
     os.kill(pid, signal.SIGSTOP)
     request = asyncio.ensure_future(
         editor.client.protocol.send_request_async(

@@ -3,7 +3,8 @@
 For a sentence alone the ranker's calibrated probability stands (`Hit.confidence`). For words that
 an author typed a curve over what words and record share is surer. Measured on 450 citations that
 the curve was not fitted on (some of their papers trained the ranker, so its figures may flatter),
-among 159,215 records: with typed title words the curve has a Brier score of .039 (ranker: .118) and at 0.3 answers 37% of the queries, 80% of them rightly; for the
+among 159,215 records: with typed title words the curve has a Brier score of .039 (ranker: .118)
+and at 0.3 answers 37% of the queries, 80% of them rightly; for the
 sentence alone the ranker has .075 (curve: .106) and at 0.3 is right in 49%.
 
 The curves are logistic fits on searches in the same records: 4,790 typed queries (title words, in

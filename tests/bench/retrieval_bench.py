@@ -1,12 +1,13 @@
 """Measures finding: every retriever alone, the fusion, the whole, beside the bare bm25s call.
 
     python tests/bench/retrieval_bench.py                             50,000 and 262,382 papers
-    python tests/bench/retrieval_bench.py --papers 1000000 --keep /tmp/bench
+    python tests/bench/retrieval_bench.py --papers 50000 262382 1000000 --keep FOLDER   10 GB
     python tests/bench/retrieval_bench.py --library FOLDER            a library that is there
 
 Papers are those of ../shared, in order; beyond them real records with a few words exchanged. The
-queries are real citations of contexts/dev. Set OMP_NUM_THREADS=1, as the worker process does. Times are wall milliseconds of single requests in one
-process, after a warm-up; the first request after opening stands apart.
+queries are real citations of contexts/dev. Set OMP_NUM_THREADS=1, as the worker process does. Times
+are milliseconds of single requests, each library in a process of its own, after a warm-up; the first
+request after opening stands apart. The last lines are a table of how the whole search grows.
 """
 
 from __future__ import annotations
@@ -19,6 +20,8 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -83,17 +86,26 @@ def questions(limit: int) -> list[Query]:
     ]
 
 
-def timed(name: str, calls: list[Callable[[], Any]]) -> None:
-    """p50 and p95 over the calls, after five that do not count."""
+def timed(name: str, calls: list[Callable[[], Any]]) -> dict[str, float]:
+    """p50 and p95 of wall and processor milliseconds over the calls, after five that do not count.
+
+    Processor time is that of all threads: it stays true on a machine that others keep busy.
+    """
     for call in calls[:5]:
         call()
-    spent = []
+    spent, used = [], []
     for call in calls:
-        begin = time.perf_counter()
+        begin, busy = time.perf_counter(), time.process_time()
         call()
         spent.append((time.perf_counter() - begin) * 1e3)
-    p50, p95 = np.percentile(spent, (50, 95))
-    print(f"  {name:34} p50 {p50:7.1f} ms   p95 {p95:7.1f} ms", flush=True)
+        used.append((time.process_time() - busy) * 1e3)
+    wall, processor = np.percentile(spent, (50, 95)), np.percentile(used, (50, 95))
+    print(
+        f"  {name:34} p50 {wall[0]:7.1f} ms   p95 {wall[1]:7.1f} ms   "
+        f"processor {processor[0]:7.1f} and {processor[1]:7.1f} ms",
+        flush=True,
+    )
+    return {"p50": wall[0], "p95": wall[1], "cpu50": processor[0], "cpu95": processor[1]}
 
 
 def bare_bm25s(engine: LocalEngine, queries: list[Query]) -> None:
@@ -116,8 +128,8 @@ def bare_bm25s(engine: LocalEngine, queries: list[Query]) -> None:
         timed(f"bare bm25s.retrieve ({segment.count} papers)", calls)
 
 
-def measure(options: Options, limit: int) -> None:
-    """All figures of one library."""
+def measure(options: Options, limit: int) -> dict[str, float]:
+    """All figures of one library; what grows with it as numbers."""
     queries = questions(limit)
     before = rss_mb()
     begin = time.perf_counter()
@@ -139,20 +151,78 @@ def measure(options: Options, limit: int) -> None:
     names = list(engine._opened.retrievers)
     fusions = [dict(zip(names, row, strict=True)) for row in zip(*lists, strict=True)]
     timed("fusion", [lambda f=f: fuse(f) for f in fusions])
-    timed("whole, 20 papers", [lambda q=q: engine.find(q, 20) for q in queries])
+    whole = timed("whole, 20 papers", [lambda q=q: engine.find(q, 20) for q in queries])
     stages: dict[str, list[float]] = {}
     for query in queries:
         for stage, spent in engine.find(query, 20).timings.items():
             stages.setdefault(stage, []).append(spent)
     print("  stages p50:", {stage: round(float(np.median(s)), 1) for stage, s in stages.items()})
-    print(f"  RSS {before:.0f} MB before opening, {rss_mb():.0f} MB now", flush=True)
+    resident, mapped = rss_mb(), mapped_mb()
+    print(
+        f"  RSS {before:.0f} MB before opening, {resident:.0f} MB now, of which {mapped:.0f} MB are "
+        "mapped files that processes share",
+        flush=True,
+    )
     plain = attrs.evolve(options, retrieval=attrs.evolve(options.retrieval, ranker="none"))
     unranked = LocalEngine.open(plain)
     timed("whole without the ranker", [lambda q=q: unranked.find(q, 20) for q in queries])
-    begin = time.perf_counter()
+    batch = time.perf_counter()
     engine.find_batch(queries, 20)
-    print(f"  batch {(time.perf_counter() - begin) * 1e3 / len(queries):.1f} ms per query")
+    print(f"  batch {(time.perf_counter() - batch) * 1e3 / len(queries):.1f} ms per query")
     bare_bm25s(engine, queries)
+    assert engine._library is not None
+    disk = sum(f.stat().st_size for f in engine._library.path.rglob("*") if f.is_file()) / 1e6
+    grown = {"papers": status.works, "first": (first - opened) * 1e3, **whole}
+    return grown | {"open": (opened - begin) * 1e3, "rss": resident, "mapped": mapped, "disk": disk}
+
+
+def mapped_mb() -> float:
+    """Resident megabytes of mapped files; 0 where the system does not tell."""
+    try:
+        lines = Path("/proc/self/status").read_text(encoding="ascii").splitlines()
+    except OSError:
+        return 0.0
+    return next((int(x.split()[1]) / 1024 for x in lines if x.startswith("RssFile")), 0.0)
+
+
+def table(rows: list[dict[str, float]]) -> str:
+    """How the whole search grows, as Markdown."""
+    head = (
+        "| papers | p50 ms | p95 ms | processor p50 | processor p95 | opening ms | memory MB | "
+        "of it shared | disk MB |\n|---|---|---|---|---|---|---|---|---|"
+    )
+    names = ("p50", "p95", "cpu50", "cpu95", "open", "rss", "mapped", "disk")
+    lines = [
+        f"| {int(row['papers']):,} | " + " | ".join(f"{row[name]:,.0f}" for name in names) + " |"
+        for row in rows
+    ]
+    return "\n".join([head, *lines])
+
+
+def build(folder: Path, source: Path, count: int) -> None:
+    """The library of `count` papers, made or brought up to the encoder of today."""
+    from citewell_corpus.build import build_library, default_builders
+    from citewell_corpus.sources import Source
+
+    if not source.exists():
+        source.parent.mkdir(parents=True, exist_ok=True)
+        write_papers(count, source)
+    wall, processor = time.perf_counter(), time.process_time()
+    report = build_library(
+        folder,
+        add=[Source(path=str(source), format="records")],
+        builders=default_builders(Options()),
+    )
+    print(
+        f"built {report.works} papers in {time.perf_counter() - wall:.0f} s wall, "
+        f"{time.process_time() - processor:.0f} s processor:", report.seconds, flush=True,
+    )  # fmt: skip
+
+
+def alone(function: Callable[..., Any], *arguments: Any) -> Any:
+    """What the function gives in a process of its own, so that memory is that of one library."""
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
+        return pool.submit(function, *arguments).result()
 
 
 def main() -> None:
@@ -165,34 +235,20 @@ def main() -> None:
     if not DATA.is_dir():
         sys.exit(f"the optional data folder {DATA} is not there")
     base = Options()
-    if arguments.library:
-        folder = arguments.library.resolve()
-        library = attrs.evolve(base.library, path=folder.parent, name=folder.name)
-        measure(attrs.evolve(base, library=library), arguments.queries)
-        return
-    from citewell_corpus.build import build_library, default_builders
-    from citewell_corpus.sources import Source
-
+    folders: list[Path] = []
     with tempfile.TemporaryDirectory(prefix="citewell-bench-") as temporary:
         home = arguments.keep or Path(temporary)
-        for count in arguments.papers:
-            folder = home / f"papers-{count}"
-            if not folder.exists():
-                home.mkdir(parents=True, exist_ok=True)
-                source = home / f"{count}.jsonl"
-                write_papers(count, source)
-                wall, processor = time.perf_counter(), time.process_time()
-                report = build_library(
-                    folder,
-                    add=[Source(path=str(source), format="records")],
-                    builders=default_builders(base),
-                )
-                print(
-                    f"built {report.works} papers in {time.perf_counter() - wall:.0f} s wall, "
-                    f"{time.process_time() - processor:.0f} s processor:", report.seconds
-                )  # fmt: skip
-            library = attrs.evolve(base.library, path=home, name=folder.name)
-            measure(attrs.evolve(base, library=library), arguments.queries)
+        if arguments.library:
+            folders = [arguments.library.resolve()]
+        else:
+            for count in arguments.papers:
+                folders.append(home / f"papers-{count}")
+                alone(build, folders[-1], home / f"{count}.jsonl", count)
+        rows = []
+        for folder in folders:
+            library = attrs.evolve(base.library, path=folder.parent, name=folder.name)
+            rows.append(alone(measure, attrs.evolve(base, library=library), arguments.queries))
+        print("\n" + table(rows))
 
 
 if __name__ == "__main__":

@@ -72,16 +72,12 @@ class Beir:
                     targets=tuple(Target(ids=(one,)) for one in ids),
                 )
             )
-        reading.count("questions", len(questions))
-        return DataSet(
+        return reading.data_set(
+            self.name,
+            questions,
+            ("Relevance is taken as yes or no: a judgement above zero is a right answer.",),
+            lambda: self.works(path),
             name=path.resolve().name,
-            schema=self.name,
-            path=str(path),
-            questions=tuple(questions),
-            counts=reading.counts,
-            notes=("Relevance is taken as yes or no: a judgement above zero is a right answer.",),
-            problems=tuple(reading.problems),
-            works=lambda: self.works(path),
             split=split,
         )
 

@@ -52,18 +52,14 @@ class CiteMe:
                     year=year_in(row.get("year")),
                 )
             )
-        reading.count("questions", len(questions))
-        return DataSet(
-            name="citeme",
-            schema=self.name,
-            path=str(path),
-            questions=tuple(questions),
-            counts=reading.counts,
-            notes=(
+        return reading.data_set(
+            self.name,
+            questions,
+            (
                 "CiteME was published for search over the live web. A figure over a local library "
                 "is another task and must not stand beside the published ones.",
                 "CiteME's accuracy: the first paper's title is its target's with a SequenceMatcher "
                 "ratio above 0.8; an error counts as wrong.",
             ),
-            problems=tuple(reading.problems),
+            name="citeme",
         )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
@@ -87,6 +87,30 @@ class Reading:
 
     def count(self, what: str, n: int = 1) -> None:
         self.counts[what] = self.counts.get(what, 0) + n
+
+    def data_set(
+        self,
+        schema: str,
+        questions: Sequence[Question],
+        notes: tuple[str, ...] = (),
+        works: Callable[[], Iterable[Work]] | None = None,
+        *,
+        name: str = "",
+        split: str = "",
+    ) -> DataSet:
+        """The questions that were read, named after the file; they are counted too."""
+        self.count("questions", len(questions))
+        return DataSet(
+            name=name or self.path.name.split(".")[0],
+            schema=schema,
+            path=str(self.path),
+            questions=tuple(questions),
+            counts=self.counts,
+            notes=notes,
+            problems=tuple(self.problems),
+            works=works,
+            split=split,
+        )
 
     def bad(self, message: str, line: int | None = None, path: Path | None = None) -> None:
         """Note a record that cannot be used; reading goes on."""

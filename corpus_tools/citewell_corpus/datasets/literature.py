@@ -61,17 +61,9 @@ class _Literature:
                     year=year_in(str(record.source_meta.published_time or "")[:4]),
                 )
             )
-        reading.count("questions", len(questions))
+        data = reading.data_set(self.name, questions, _NOTES)
         reading.count("answers", sum(len(one.targets) for one in questions))
-        return DataSet(
-            name=path.name.split(".")[0],
-            schema=self.name,
-            path=str(path),
-            questions=tuple(questions),
-            counts=reading.counts,
-            notes=_NOTES,
-            problems=tuple(reading.problems),
-        )
+        return data
 
 
 def _targets(record: _Record) -> tuple[Target, ...]:

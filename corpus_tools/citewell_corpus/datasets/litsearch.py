@@ -71,18 +71,12 @@ class LitSearch:
                     targets=tuple(Target(ids=(one,)) for one in ids),
                 )
             )
-        reading.count("questions", len(questions))
-        beside = sorted(path.parent.glob("corpus_clean*.jsonl*"))
-        corpus = beside[0] if beside else None
-        return DataSet(
-            name=path.name.split(".")[0],
-            schema=self.name,
-            path=str(path),
-            questions=tuple(questions),
-            counts=reading.counts,
-            notes=("That specificity 0 is broad and 1 specific is taken from secondary sources.",),
-            problems=tuple(reading.problems),
-            works=(lambda: _works(corpus)) if corpus else None,
+        corpus = source.beside(path, "corpus_clean*.jsonl*")
+        return reading.data_set(
+            self.name,
+            questions,
+            ("That specificity 0 is broad and 1 specific is taken from secondary sources.",),
+            (lambda: _works(corpus)) if corpus else None,
         )
 
 

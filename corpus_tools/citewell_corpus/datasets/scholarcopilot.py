@@ -65,22 +65,16 @@ class ScholarCopilot:
         for number, paper in self._papers(path, reading):
             name = paper.paper_id or paper.arxiv_id or f"paper-{number}"
             questions.extend(_questions(name, paper, reading))
-        reading.count("questions", len(questions))
-        beside = sorted(p for p in path.parent.glob("*corpus*.jsonl*") if p != path)
-        corpus = beside[0] if beside else None
-        return DataSet(
-            name=path.name.split(".")[0],
-            schema=self.name,
-            path=str(path),
-            questions=tuple(questions),
-            counts=reading.counts,
-            notes=(
+        corpus = source.beside(path, "*corpus*.jsonl*")
+        return reading.data_set(
+            self.name,
+            questions,
+            (
                 f"{WINDOW} words on each side of the mark, other marks removed, "
                 f"contexts of fewer than {SHORTEST} words skipped.",
                 "Warm: what the paper cites at its other marks, without the targets.",
             ),
-            problems=tuple(reading.problems),
-            works=(lambda: _works(corpus)) if corpus else None,
+            (lambda: _works(corpus)) if corpus else None,
         )
 
     def _papers(self, path: Path, reading: Reading) -> Iterator[tuple[int, _Paper]]:

@@ -119,6 +119,11 @@ def table(path: Path, reading: Reading) -> Iterator[tuple[int, dict[str, str]]]:
             yield rows.line_num + 1, dict(zip(columns, row, strict=False))
 
 
+def beside(path: Path, pattern: str) -> Path | None:
+    """The first other file of this pattern in the file's folder, if there is one."""
+    return min((other for other in path.parent.glob(pattern) if other != path), default=None)
+
+
 def peek(path: Path) -> Peek:
     """What the file or folder looks like. Raises `DataSetError` when it cannot be read."""
     if path.is_dir():

@@ -22,6 +22,7 @@ import msgspec
 
 from citewell.engine import protocol
 from citewell.engine.contract import Engine, EngineStatus
+from citewell.engine.pipes import take_pipes
 from citewell.model import CitewellError, Problem, Query
 from citewell.model.cancel import Cancel, Cancelled
 from citewell.options import Options
@@ -220,26 +221,6 @@ def _with_pid(status: EngineStatus) -> EngineStatus:
     return msgspec.structs.replace(status, pid=os.getpid())
 
 
-def _take_pipes() -> tuple[BinaryIO, BinaryIO]:
-    """Private copies of stdin and stdout.
-
-    Afterwards descriptor 0 is empty and 1 is stderr, so that a stray print of any library, or a
-    child that reads, cannot touch the protocol.
-    """
-    source, sink = os.dup(0), os.dup(1)
-    if sys.platform == "win32":
-        import msvcrt
-
-        msvcrt.setmode(source, os.O_BINARY)
-        msvcrt.setmode(sink, os.O_BINARY)
-    empty = os.open(os.devnull, os.O_RDONLY)
-    os.dup2(empty, 0)
-    os.close(empty)
-    os.dup2(2, 1)
-    sys.stdout = sys.stderr
-    return os.fdopen(source, "rb", buffering=0), os.fdopen(sink, "wb")
-
-
 def _open_local(options: Options) -> Engine:
     from citewell.engine.local import LocalEngine
 
@@ -271,11 +252,13 @@ def main() -> None:
     logging.basicConfig(stream=sys.stderr, format="%(levelname)s %(name)s: %(message)s")
     # Ctrl+C in a terminal reaches the whole group; the front end decides when the worker ends.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    source, sink = _take_pipes()
+    source, sink = take_pipes()
     _give_way()
     code = 0
     try:
-        Worker(source, sink, _open_local, _library_stamp).run()
+        Worker(
+            os.fdopen(source, "rb", buffering=0), os.fdopen(sink, "wb"), _open_local, _library_stamp
+        ).run()
     except protocol.BrokenFrameError as error:
         logger.error("The front end sent a broken frame: %s", error)
         code = 3

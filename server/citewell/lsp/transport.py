@@ -13,6 +13,8 @@ from typing import BinaryIO
 from pygls.io_ import StdoutWriter, run_async
 from pygls.lsp.server import LanguageServer
 
+from citewell.engine.pipes import take_pipes
+
 logger = logging.getLogger(__name__)
 
 
@@ -22,9 +24,9 @@ def serve_stdio(server: LanguageServer) -> None:
     Afterwards descriptor 0 is empty and 1 is stderr: no print of any library, and no child, can
     write into the protocol or read from it.
     """
-    source, sink = _take_pipes()
+    source, sink = take_pipes()
     with contextlib.suppress(KeyboardInterrupt, BrokenPipeError):
-        asyncio.run(_serve_pipes(server, source, sink))
+        asyncio.run(_serve_pipes(server, source, os.fdopen(sink, "wb")))
 
 
 async def _serve_pipes(server: LanguageServer, source: int, sink: BinaryIO) -> None:
@@ -90,18 +92,3 @@ async def _serve_tcp(server: LanguageServer, host: str, port: int) -> None:
         print(f"citewell listens on {address[0]}:{address[1]}", file=sys.stderr, flush=True)  # noqa: T201
     await done.wait()
     listener.close()
-
-
-def _take_pipes() -> tuple[int, BinaryIO]:
-    source, sink = os.dup(0), os.dup(1)
-    if sys.platform == "win32":
-        import msvcrt
-
-        msvcrt.setmode(source, os.O_BINARY)
-        msvcrt.setmode(sink, os.O_BINARY)
-    empty = os.open(os.devnull, os.O_RDONLY)
-    os.dup2(empty, 0)
-    os.close(empty)
-    os.dup2(2, 1)
-    sys.stdout = sys.stderr
-    return source, os.fdopen(sink, "wb")

@@ -8,54 +8,17 @@ file never stops an author from working.
 from __future__ import annotations
 
 import os
-import re
-import tomllib
-import typing
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
-import attrs
-
-from citewell.model.problem import Problem
-from citewell.options.schema import ENVIRONMENT_PREFIX, Setting, camel, sections, settings
-from citewell.options.tree import Options
-from citewell.options.values import WrongValueError, fit, nearest
-
-Layer = Literal["default", "user file", "workspace file", "environment", "editor", "flag"]
-
-WORKSPACE_FILE = "citewell.toml"
-CONFIG_VARIABLE = "CITEWELL_CONFIG"
-"""Names another user file; not a setting itself."""
-MAX_FILE_BYTES = 1_000_000
-MAX_PROBLEMS_PER_SOURCE = 20
-MAX_DEPTH = 8
-
-
-@attrs.frozen
-class Origin:
-    """Which source gave a setting its value."""
-
-    layer: Layer
-    place: str = ""
-    """The file, the variable or the flag; empty for a default."""
-    line: int | None = None
-
-    def __str__(self) -> str:
-        place = f" {self.place}" if self.place else ""
-        return f"{self.layer}{place}{f':{self.line}' if self.line else ''}"
-
-
-@attrs.frozen
-class Loaded:
-    """The settings in force, what was wrong with their sources, and who set what."""
-
-    options: Options
-    problems: tuple[Problem, ...]
-    origins: Mapping[str, Origin]
-    """Dotted name -> origin, for every leaf."""
-    files: tuple[Path, ...]
-    """The settings files that were read."""
+from citewell.options.files import (
+    CONFIG_VARIABLE,
+    WORKSPACE_FILE,
+    default_user_file,
+    find_workspace_file,
+)
+from citewell.options.merge import Loaded, Merge, Origin
 
 
 def load(
@@ -75,7 +38,7 @@ def load(
     process's own; `user_file` to the one in the user's configuration folder.
     """
     environ = os.environ if environ is None else environ
-    merge = _Merge()
+    merge = Merge()
     named = user_file or (Path(environ[CONFIG_VARIABLE]) if environ.get(CONFIG_VARIABLE) else None)
     merge.file("user file", named or default_user_file(), required=named is not None)
     found = find_workspace_file(document or workspace, workspace)
@@ -91,280 +54,18 @@ def load(
 
 def from_wire(wire: Mapping[str, Any], workspace: Path | None = None) -> Loaded:
     """The defaults under the editor's settings alone, for tests and for a first answer."""
-    merge = _Merge()
+    merge = Merge()
     merge.mapping("editor", wire, "editor settings", base=workspace, wire=True)
     return merge.finish()
 
 
-def default_user_file() -> Path:
-    """`citewell/config.toml` in the user's configuration folder."""
-    from platformdirs import user_config_path
-
-    return user_config_path("citewell", appauthor=False) / "config.toml"
-
-
-def find_workspace_file(start: Path | None, root: Path | None) -> Path | None:
-    """The nearest `citewell.toml` from `start` upward, `root` included.
-
-    Without a root the search ends at the first folder that holds `.git`, else at the home folder
-    or the top of the file system.
-    """
-    if start is None:
-        return None
-    try:
-        folder = start.absolute()
-        last = root.absolute() if root is not None else None
-        home = Path.home()
-    except (OSError, RuntimeError):
-        return None
-    if not folder.is_dir():
-        folder = folder.parent
-    for candidate in (folder, *folder.parents):
-        if (candidate / WORKSPACE_FILE).is_file():
-            return candidate / WORKSPACE_FILE
-        if candidate == last:
-            return None
-        if last is None and (candidate == home or (candidate / ".git").exists()):
-            return None
-    return None
-
-
-class _Merge:
-    """The layers so far: values and origins by dotted name, and what was wrong."""
-
-    def __init__(self) -> None:
-        self.known = {setting.name: setting for setting in settings()}
-        self.sections = {name for name, _ in sections()}
-        self.values: dict[str, Any] = {}
-        self.origins: dict[str, Origin] = {}
-        self.problems: list[Problem] = []
-        self.files: list[Path] = []
-
-    def file(self, layer: Layer, path: Path, *, required: bool = False) -> None:
-        text = self._read(path, required)
-        if text is None:
-            return
-        self.files.append(path)
-        try:
-            content = tomllib.loads(text)
-        except (tomllib.TOMLDecodeError, RecursionError) as error:
-            line = re.search(r"at line (\d+)", str(error))
-            self.problems.append(
-                Problem(
-                    code="settings-syntax",
-                    message=f"The settings file is not valid TOML: {error}.",
-                    cure="Correct that line; until then the whole file is left out.",
-                    path=str(path),
-                    line=int(line.group(1)) if line else None,
-                )
-            )
-            return
-        lines = _lines(text)
-        self.mapping(layer, content, str(path), base=path.parent, lines=lines, path=str(path))
-
-    def _read(self, path: Path, required: bool) -> str | None:
-        reason = ""
-        try:
-            with path.open("rb") as handle:
-                data = handle.read(MAX_FILE_BYTES + 1)
-            if len(data) <= MAX_FILE_BYTES:
-                return data.decode("utf-8-sig")
-            reason = f"it is larger than {MAX_FILE_BYTES} bytes"
-        except FileNotFoundError:
-            if not required:
-                return None
-            reason = "there is no such file"
-        except UnicodeDecodeError:
-            reason = "it is not UTF-8"
-        except OSError as error:
-            reason = error.strerror or "it cannot be opened"
-        self.problems.append(
-            Problem(
-                code="settings-unreadable",
-                message=f"The settings file cannot be read: {reason}.",
-                cure="Correct or remove it; until then the defaults stand.",
-                path=str(path),
-            )
-        )
-        return None
-
-    def environment(self, environ: Mapping[str, str]) -> None:
-        by_variable = {setting.environment: setting for setting in self.known.values()}
-        prefixes = tuple(
-            f"{ENVIRONMENT_PREFIX}{name.replace('.', '_').upper()}_" for name in self.sections
-        )
-        for variable in sorted(environ):
-            setting = by_variable.get(variable)
-            if setting is not None:
-                origin = Origin("environment", variable)
-                self._put(setting, environ[variable], origin, variable, Path.cwd(), textual=True)
-            elif variable.startswith(prefixes):
-                self._unknown(variable, list(by_variable), "the environment", "", None)
-
-    def mapping(
-        self,
-        layer: Layer,
-        content: Mapping[str, Any],
-        source: str,
-        *,
-        base: Path | None = None,
-        wire: bool = False,
-        textual: bool = False,
-        lines: Mapping[str, int] | None = None,
-        path: str = "",
-    ) -> None:
-        names = {(s.wire if wire else s.name): s for s in self.known.values()}
-        groups = {camel(name) for name in self.sections} if wire else self.sections
-        before = len(self.problems)
-        skipped = 0
-        for name, value in _flatten(content, groups, set(names)):
-            if len(self.problems) - before >= MAX_PROBLEMS_PER_SOURCE:
-                skipped += 1
-                continue
-            line = (lines or {}).get(name)
-            setting = names.get(name)
-            if name in groups:
-                self._section(name, path, line)
-            elif setting is None:
-                self._unknown(name, list(names), source, path, line)
-            elif value is None and wire:
-                continue  # an editor sends null for a setting that nobody set
-            elif setting.trusted_only and layer == "workspace file":
-                self._untrusted(setting, path, line)
-            else:
-                origin = Origin(layer, path, line)
-                self._put(setting, value, origin, name, base, textual=textual)
-        if skipped:
-            self.problems.append(
-                Problem(
-                    code="settings-unknown",
-                    message=f"{skipped} more settings were not looked at.",
-                    cure="Correct the ones above first.",
-                    path=path,
-                )
-            )
-
-    def _put(
-        self,
-        setting: Setting,
-        value: Any,
-        origin: Origin,
-        shown: str,
-        base: Path | None,
-        *,
-        textual: bool,
-    ) -> None:
-        try:
-            self.values[setting.name] = fit(setting, value, base=base, textual=textual)
-            self.origins[setting.name] = origin
-        except WrongValueError as error:
-            below = self.values.get(setting.name, setting.default)
-            from_file = origin.layer in ("user file", "workspace file")
-            self.problems.append(
-                Problem(
-                    code="settings-wrong-value",
-                    message=f"`{shown}` is {_show(value)}, but must be {error}.",
-                    cure=f"Until then it is {_show(below)}"
-                    f" ({self.origins.get(setting.name, Origin('default'))}).",
-                    path=origin.place if from_file else "",
-                    line=origin.line,
-                )
-            )
-
-    def _unknown(
-        self, name: str, known: list[str], source: str, path: str, line: int | None
-    ) -> None:
-        close = nearest(name, known)
-        where = "" if path else f" in {source}"
-        self.problems.append(
-            Problem(
-                code="settings-unknown",
-                message=f"There is no setting `{name[:120]}`{where}.",
-                cure=f"Perhaps `{close}` is meant." if close else "See docs/settings.md.",
-                path=path,
-                line=line,
-            )
-        )
-
-    def _section(self, name: str, path: str, line: int | None) -> None:
-        self.problems.append(
-            Problem(
-                code="settings-wrong-value",
-                message=f"`{name}` is a section of settings, no setting.",
-                cure="See docs/settings.md for what it holds.",
-                path=path,
-                line=line,
-            )
-        )
-
-    def _untrusted(self, setting: Setting, path: str, line: int | None) -> None:
-        self.problems.append(
-            Problem(
-                code="settings-untrusted",
-                message=f"`{setting.name}` is not taken from a workspace file.",
-                cure=f"Set it in {default_user_file()} or as {setting.environment}.",
-                path=path,
-                line=line,
-            )
-        )
-
-    def finish(self) -> Loaded:
-        origins = {name: self.origins.get(name, Origin("default")) for name in self.known}
-        return Loaded(
-            options=_build(Options, "", self.values),
-            problems=tuple(self.problems),
-            origins=origins,
-            files=tuple(self.files),
-        )
-
-
-def _build(tree: type[Any], prefix: str, values: Mapping[str, Any]) -> Any:
-    hints = typing.get_type_hints(tree)
-    given: dict[str, Any] = {}
-    for item in attrs.fields(tree):
-        name = prefix + item.name
-        if attrs.has(hints[item.name]):
-            given[item.name] = _build(hints[item.name], name + ".", values)
-        elif name in values:
-            given[item.name] = values[name]
-    return tree(**given)
-
-
-def _flatten(
-    content: Mapping[str, Any], groups: set[str], leaves: set[str], prefix: str = "", depth: int = 0
-) -> Iterator[tuple[str, Any]]:
-    for key, value in content.items():
-        name = f"{prefix}{key}"
-        nested = isinstance(value, Mapping) and name not in leaves and depth < MAX_DEPTH
-        if nested and (value or name in groups):
-            yield from _flatten(value, groups, leaves, name + ".", depth + 1)
-        else:
-            yield name, value
-
-
-def _lines(text: str) -> dict[str, int]:
-    """1-based line of each dotted name, as far as a line scan can tell."""
-    found: dict[str, int] = {}
-    table = ""
-    for number, line in enumerate(text.splitlines(), start=1):
-        header = re.match(r"\s*\[\s*([^\[\]]+?)\s*\]", line)
-        if header:
-            table = _bare(header.group(1)) + "."
-            continue
-        assignment = re.match(r"\s*((?:[\w-]+|\"[^\"]*\"|'[^']*'|\s*\.\s*)+?)\s*=", line)
-        if assignment:
-            found.setdefault(table + _bare(assignment.group(1)), number)
-    return found
-
-
-def _bare(dotted: str) -> str:
-    return ".".join(part.strip().strip("\"'") for part in dotted.split("."))
-
-
-def _show(value: Any) -> str:
-    if value is None:
-        return "not set"
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    text = f'"{value}"' if isinstance(value, (str, Path)) else str(value)
-    return text if len(text) <= 80 else text[:77] + "..."
+__all__ = [
+    "CONFIG_VARIABLE",
+    "WORKSPACE_FILE",
+    "Loaded",
+    "Origin",
+    "default_user_file",
+    "find_workspace_file",
+    "from_wire",
+    "load",
+]

@@ -1,0 +1,235 @@
+"""Merges the layers of settings leaf by leaf: a wrong value costs itself, never its neighbours."""
+
+from __future__ import annotations
+
+import typing
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, Literal
+
+import attrs
+
+from citewell.model.problem import Problem
+from citewell.options.files import default_user_file, read_settings
+from citewell.options.schema import ENVIRONMENT_PREFIX, Setting, camel, sections, settings
+from citewell.options.tree import Options
+from citewell.options.values import WrongValueError, fit, nearest
+
+Layer = Literal["default", "user file", "workspace file", "environment", "editor", "flag"]
+
+MAX_PROBLEMS_PER_SOURCE = 20
+MAX_DEPTH = 8
+
+
+@attrs.frozen
+class Origin:
+    """Which source gave a setting its value."""
+
+    layer: Layer
+    place: str = ""
+    """The file, the variable or the flag; empty for a default."""
+    line: int | None = None
+
+    def __str__(self) -> str:
+        place = f" {self.place}" if self.place else ""
+        return f"{self.layer}{place}{f':{self.line}' if self.line else ''}"
+
+
+@attrs.frozen
+class Loaded:
+    """The settings in force, what was wrong with their sources, and who set what."""
+
+    options: Options
+    problems: tuple[Problem, ...]
+    origins: Mapping[str, Origin]
+    """Dotted name -> origin, for every leaf."""
+    files: tuple[Path, ...]
+    """The settings files that were read."""
+
+
+class Merge:
+    """The layers so far: values and origins by dotted name, and what was wrong."""
+
+    def __init__(self) -> None:
+        self.known = {setting.name: setting for setting in settings()}
+        self.sections = {name for name, _ in sections()}
+        self.values: dict[str, Any] = {}
+        self.origins: dict[str, Origin] = {}
+        self.problems: list[Problem] = []
+        self.files: list[Path] = []
+
+    def file(self, layer: Layer, path: Path, *, required: bool = False) -> None:
+        """Merge a settings file; without `required` a missing one is no problem."""
+        found = read_settings(path, required=required)
+        if isinstance(found, Problem):
+            self.problems.append(found)
+            if found.code == "settings-syntax":
+                self.files.append(path)
+        elif found is not None:
+            self.files.append(path)
+            self.mapping(
+                layer, found.content, str(path), base=path.parent, lines=found.lines, path=str(path)
+            )
+
+    def environment(self, environ: Mapping[str, str]) -> None:
+        by_variable = {setting.environment: setting for setting in self.known.values()}
+        prefixes = tuple(
+            f"{ENVIRONMENT_PREFIX}{name.replace('.', '_').upper()}_" for name in self.sections
+        )
+        for variable in sorted(environ):
+            setting = by_variable.get(variable)
+            if setting is not None:
+                origin = Origin("environment", variable)
+                self._put(setting, environ[variable], origin, variable, Path.cwd(), textual=True)
+            elif variable.startswith(prefixes):
+                self._unknown(variable, list(by_variable), "the environment", "", None)
+
+    def mapping(
+        self,
+        layer: Layer,
+        content: Mapping[str, Any],
+        source: str,
+        *,
+        base: Path | None = None,
+        wire: bool = False,
+        textual: bool = False,
+        lines: Mapping[str, int] | None = None,
+        path: str = "",
+    ) -> None:
+        names = {(s.wire if wire else s.name): s for s in self.known.values()}
+        groups = {camel(name) for name in self.sections} if wire else self.sections
+        before = len(self.problems)
+        skipped = 0
+        for name, value in _flatten(content, groups, set(names)):
+            if len(self.problems) - before >= MAX_PROBLEMS_PER_SOURCE:
+                skipped += 1
+                continue
+            line = (lines or {}).get(name)
+            setting = names.get(name)
+            if name in groups:
+                self._section(name, path, line)
+            elif setting is None:
+                self._unknown(name, list(names), source, path, line)
+            elif value is None and wire:
+                continue  # an editor sends null for a setting that nobody set
+            elif setting.trusted_only and layer == "workspace file":
+                self._untrusted(setting, path, line)
+            else:
+                origin = Origin(layer, path, line)
+                self._put(setting, value, origin, name, base, textual=textual)
+        if skipped:
+            self.problems.append(
+                Problem(
+                    code="settings-unknown",
+                    message=f"{skipped} more settings were not looked at.",
+                    cure="Correct the ones above first.",
+                    path=path,
+                )
+            )
+
+    def _put(
+        self,
+        setting: Setting,
+        value: Any,
+        origin: Origin,
+        shown: str,
+        base: Path | None,
+        *,
+        textual: bool,
+    ) -> None:
+        try:
+            self.values[setting.name] = fit(setting, value, base=base, textual=textual)
+            self.origins[setting.name] = origin
+        except WrongValueError as error:
+            below = self.values.get(setting.name, setting.default)
+            from_file = origin.layer in ("user file", "workspace file")
+            self.problems.append(
+                Problem(
+                    code="settings-wrong-value",
+                    message=f"`{shown}` is {_show(value)}, but must be {error}.",
+                    cure=f"Until then it is {_show(below)}"
+                    f" ({self.origins.get(setting.name, Origin('default'))}).",
+                    path=origin.place if from_file else "",
+                    line=origin.line,
+                )
+            )
+
+    def _unknown(
+        self, name: str, known: list[str], source: str, path: str, line: int | None
+    ) -> None:
+        close = nearest(name, known)
+        where = "" if path else f" in {source}"
+        self.problems.append(
+            Problem(
+                code="settings-unknown",
+                message=f"There is no setting `{name[:120]}`{where}.",
+                cure=f"Perhaps `{close}` is meant." if close else "See docs/settings.md.",
+                path=path,
+                line=line,
+            )
+        )
+
+    def _section(self, name: str, path: str, line: int | None) -> None:
+        self.problems.append(
+            Problem(
+                code="settings-wrong-value",
+                message=f"`{name}` is a section of settings, no setting.",
+                cure="See docs/settings.md for what it holds.",
+                path=path,
+                line=line,
+            )
+        )
+
+    def _untrusted(self, setting: Setting, path: str, line: int | None) -> None:
+        self.problems.append(
+            Problem(
+                code="settings-untrusted",
+                message=f"`{setting.name}` is not taken from a workspace file.",
+                cure=f"Set it in {default_user_file()} or as {setting.environment}.",
+                path=path,
+                line=line,
+            )
+        )
+
+    def finish(self) -> Loaded:
+        """What all layers come to."""
+        origins = {name: self.origins.get(name, Origin("default")) for name in self.known}
+        return Loaded(
+            options=_build(Options, "", self.values),
+            problems=tuple(self.problems),
+            origins=origins,
+            files=tuple(self.files),
+        )
+
+
+def _build(tree: type[Any], prefix: str, values: Mapping[str, Any]) -> Any:
+    hints = typing.get_type_hints(tree)
+    given: dict[str, Any] = {}
+    for item in attrs.fields(tree):
+        name = prefix + item.name
+        if attrs.has(hints[item.name]):
+            given[item.name] = _build(hints[item.name], name + ".", values)
+        elif name in values:
+            given[item.name] = values[name]
+    return tree(**given)
+
+
+def _flatten(
+    content: Mapping[str, Any], groups: set[str], leaves: set[str], prefix: str = "", depth: int = 0
+) -> Iterator[tuple[str, Any]]:
+    for key, value in content.items():
+        name = f"{prefix}{key}"
+        nested = isinstance(value, Mapping) and name not in leaves and depth < MAX_DEPTH
+        if nested and (value or name in groups):
+            yield from _flatten(value, groups, leaves, name + ".", depth + 1)
+        else:
+            yield name, value
+
+
+def _show(value: Any) -> str:
+    if value is None:
+        return "not set"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    text = f'"{value}"' if isinstance(value, (str, Path)) else str(value)
+    return text if len(text) <= 80 else text[:77] + "..."

@@ -9,6 +9,7 @@ from pathlib import Path
 import msgspec
 
 from citewell.documents.bibtex import parse_bib, reparse
+from citewell.documents.key_table import BibKeys, DocumentKeys, FileKeys
 from citewell.documents.latex_commands import parse_signature
 from citewell.documents.scan import scan_document
 from citewell.documents.textfile import FileError, read_text
@@ -45,6 +46,7 @@ class FileCache:
         self._sources: dict[Path, _Source] = {}
         self._documents: dict[Path, tuple[str, dict[tuple[object, ...], Document]]] = {}
         self._bibs: dict[Path, BibFile] = {}
+        self._keys: dict[Path, list[FileKeys]] = {}
 
     def text(self, path: Path, overlay: Overlay | None = None) -> str | Problem | None:
         """The text of a file; None when there is no such file, a Problem when it cannot be read."""
@@ -104,6 +106,19 @@ class FileCache:
         parsed = reparse(known, text) if known is not None else parse_bib(text, str(path))
         self._bibs[path] = parsed
         return parsed
+
+    def keys(self, path: Path, source: Document | BibFile) -> FileKeys:
+        """Where keys stand in a document or bibliography; the same object for the same source."""
+        known = self._keys.setdefault(path, [])
+        found = next((keys for keys in known if keys.source is source), None)
+        if found is None:
+            if isinstance(source, BibFile):
+                found = BibKeys(path, source)
+            else:
+                found = DocumentKeys(path, source)
+            # A document is scanned once by itself and once for each set of macros.
+            known[:] = [found] if isinstance(source, BibFile) else [*known[-2:], found]
+        return found
 
 
 _BINARY = re.compile("[\x00\x01\x02\x03]")

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from citewell.documents.declare import declaration_edit
@@ -34,6 +35,7 @@ class Project:
         read: Overlay | None,
         cache: FileCache,
         bib_options: BibOptions,
+        root: Path | None = None,
     ) -> None:
         self.path = path
         self.roots = tuple(roots)
@@ -41,7 +43,7 @@ class Project:
         self.problems: list[Problem] = []
         self._read = read
         self._cache = cache
-        self.root = self._find_root()
+        self.root = root or self._find_root()
         """The file from which the paper is built."""
         self.documents: dict[Path, Document] = {}
         """Every source of the paper in reading order, and the file that was opened."""
@@ -63,11 +65,13 @@ class Project:
         read: Overlay | None = None,
         bib_options: BibOptions | None = None,
         cache: FileCache | None = None,
+        root: Path | None = None,
     ) -> Project:
         """Open the paper to which `path` belongs; never raises for what stands in the files.
 
         `roots` are the workspace's folders: the search for a root file stays in them, and nothing
-        outside of them is ever written. `read` gives the text of unsaved buffers.
+        outside of them is ever written. `read` gives the text of unsaved buffers. `root` is the
+        file from which the paper is built, where that is known.
         """
         return cls(
             absolute(path),
@@ -75,6 +79,41 @@ class Project:
             read=read,
             cache=cache or FileCache(options),
             bib_options=bib_options or BibOptions(),
+            root=root,
+        )
+
+    def with_changes(self, text_of: Callable[[Path], str | None]) -> Project | None:
+        """The paper with the present texts of the same files; None when a change bears on which
+        files belong to it, so that it must be opened again. Costs what changed."""
+        documents = dict(self.documents)
+        for path, old in self.documents.items():
+            text = text_of(path)
+            if text is None:
+                return None
+            if text is not old.text and text != old.text:
+                documents[path] = self.scan(path, text)
+                if shape_of(documents[path]) != shape_of(old):
+                    return None
+        if any(text_of(path) != style.text for path, style in self.styles.items()):
+            return None
+        bibs = dict(self.bibs)
+        for path in self.bibs:
+            text = text_of(path)
+            if text is None:
+                return None
+            bibs[path] = self._cache.bib(path, text)
+        changed = copy.copy(self)
+        changed.documents, changed.bibs = documents, bibs
+        return changed
+
+    def scan(self, path: Path, text: str) -> Document:
+        """A text of the paper, read with what its other files define."""
+        known = (*self.documents.values(), *self.styles.values())
+        return self._cache.document(
+            path,
+            text,
+            cite_commands=tuple(dict.fromkeys(name for d in known for name in d.cite_macros)),
+            packages=tuple(dict.fromkeys(name for d in known for name in d.packages)),
         )
 
     # What the paper holds
@@ -87,6 +126,11 @@ class Project:
     @property
     def root_document(self) -> Document:
         return self.documents[self.root]
+
+    @property
+    def missing_bibs(self) -> tuple[Path, ...]:
+        """Bibliographies that are declared and not there."""
+        return tuple(Path(p.path) for p in self.problems if p.code == "bib-missing")
 
     @property
     def bibliographies(self) -> tuple[BibFile, ...]:
@@ -228,14 +272,9 @@ class Project:
             if path not in tree and (path == self.root or format_of(path) is not Format.BIBTEX):
                 tree[path] = self._cache.document(path, self._text(path) or "")
         self._load_styles(tree)
-        known = [*tree.values(), *self.styles.values()]
-        macros = tuple(dict.fromkeys(name for d in known for name in d.cite_macros))
-        packages = tuple(dict.fromkeys(name for d in known for name in d.packages))
-        for path, document in tree.items():
-            # Scanned again only where the text uses what another file defines.
-            self.documents[path] = self._cache.document(
-                path, document.text, cite_commands=macros, packages=packages
-            )
+        self.documents = tree
+        # Scanned again only where the text uses what another file defines.
+        self.documents = {path: self.scan(path, old.text) for path, old in tree.items()}
 
     def _load_styles(self, tree: dict[Path, Document]) -> None:
         waiting = [
@@ -307,6 +346,18 @@ class Project:
         except OSError:
             return None
         return found[0] if len(found) == 1 else None
+
+
+def shape_of(document: Document) -> object:
+    """What of a document bears on the rest of its paper."""
+    return (
+        tuple((b.target, b.command) for b in document.bibliographies),
+        tuple((i.target, i.command) for i in document.includes),
+        document.root,
+        document.packages,
+        document.document_class,
+        document.cite_macros,
+    )
 
 
 def _bib_path(declaration: BibDeclaration, source: Path, root: Path) -> Path | None:

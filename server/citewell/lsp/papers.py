@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, OrderedDict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 
@@ -13,7 +13,10 @@ from citewell.documents import FileCache, Project
 from citewell.documents.bib_style import BibStyle, detect_style
 from citewell.documents.entry import entry_text
 from citewell.documents.key_index import KeyIndex
+from citewell.documents.key_table import KeyTable
 from citewell.documents.keys import make_key
+from citewell.documents.project import shape_of
+from citewell.documents.workspace import Workspace
 from citewell.features.insert import taken_keys
 from citewell.features.known_works import KnownWorks
 from citewell.lsp.stamp import stamp_of
@@ -39,6 +42,8 @@ class Reading:
     options: Options
     epoch: int
     """Rises when a file may have changed in a way that nothing else shows."""
+    is_bib: bool = False
+    """True for a bibliography."""
 
     @property
     def setting(self) -> object:
@@ -60,8 +65,8 @@ class Paper:
         self._index: KeyIndex | None = None
         self.is_prepared = False
         """Everything is computed; from now on any thread may look things up."""
-        missing = (Path(p.path) for p in project.problems if p.code == "bib-missing")
-        self.stamps = tuple((path, stamp_of(path)) for path in (*project.bibs, *missing))
+        bibs = (*project.bibs, *project.missing_bibs)
+        self.stamps = tuple((path, stamp_of(path)) for path in bibs)
         """Of the bibliographies on disk."""
 
     @property
@@ -138,12 +143,31 @@ class Paper:
         return entry_text(work, key, style, abstract=options.abstract)
 
 
+@frozen(eq=False)
+class Circle:
+    """One file with all projects that it belongs to. Immutable."""
+
+    path: Path
+    document: Document | None
+    """The manuscript, as scanned; None for a .bib."""
+    bib: BibFile | None
+    """The bibliography; None for a manuscript."""
+    projects: tuple[Project, ...]
+    """Those that hold the file, as they are now; none for a .bib that no paper uses."""
+    keys: KeyTable
+    """Every key of these projects."""
+    all_keys: KeyTable
+    """Those of the projects that share a .bib with them, too."""
+
+
 class Papers:
     """Projects by the file that is open, over one cache of texts. For one thread."""
 
     def __init__(self) -> None:
         self._caches: dict[object, FileCache] = {}
         self._known: OrderedDict[Path, tuple[object, Paper]] = OrderedDict()
+        self._workspaces: dict[object, Workspace] = {}
+        self._tables: OrderedDict[tuple[Path, bool], KeyTable] = OrderedDict()
 
     def read(self, wanted: Reading, *, anew: bool = False) -> tuple[Document, Paper]:
         """The document with its present text, and its paper.
@@ -156,13 +180,8 @@ class Papers:
         known = self._known.get(wanted.path)
         if known is not None and not anew:
             project = known[1].project
-            document = cache.document(
-                wanted.path,
-                wanted.text,
-                cite_commands=_macros(project),
-                packages=_packages(project),
-            )
-            if known[0] == (wanted.setting, _shape(document)) and self._unchanged(
+            document = project.scan(wanted.path, wanted.text)
+            if known[0] == (wanted.setting, shape_of(document)) and self._unchanged(
                 cache, project, wanted.texts
             ):
                 self._known.move_to_end(wanted.path)
@@ -176,11 +195,60 @@ class Papers:
             cache=cache,
         )
         paper = Paper(project, known[1] if known is not None else None)
-        self._known[wanted.path] = ((wanted.setting, _shape(project.document)), paper)
+        self._known[wanted.path] = ((wanted.setting, shape_of(project.document)), paper)
         self._known.move_to_end(wanted.path)
         while len(self._known) > MAX_PAPERS:
             self._known.popitem(last=False)
         return project.document, paper
+
+    def circle(self, wanted: Reading) -> Circle:
+        """A document or .bib with every project of the workspace that holds it."""
+        workspace = self.workspace(wanted)
+        projects = workspace.of(wanted.path)
+        bib = document = None
+        if wanted.is_bib:
+            projects = tuple(project for project in projects if wanted.path in project.bibs)
+            bib = self._cache(wanted.options).bib(wanted.path, wanted.text)
+        else:
+            document = projects[0].documents[wanted.path]
+        keys = self._table(wanted, workspace, projects, bib, wide=False)
+        sharing = workspace.sharing(projects)
+        wide = keys
+        if len(sharing) > len(projects):
+            wide = self._table(wanted, workspace, sharing, bib, wide=True)
+        return Circle(wanted.path, document, bib, projects, keys, wide)
+
+    def workspace(self, wanted: Reading) -> Workspace:
+        """All projects of the workspace, as they are now."""
+        options = wanted.options
+        setting = (options.documents, options.bib, wanted.roots)
+        workspace = self._workspaces.get(setting)
+        if workspace is None:
+            cache = self._cache(options)
+            workspace = Workspace(cache, roots=wanted.roots, bib_options=options.bib)
+            self._workspaces[setting] = workspace
+        workspace.refresh(wanted.overlay, wanted.texts.keys())
+        return workspace
+
+    def _table(
+        self,
+        wanted: Reading,
+        workspace: Workspace,
+        projects: Sequence[Project],
+        bib: BibFile | None,
+        *,
+        wide: bool,
+    ) -> KeyTable:
+        files = workspace.keys(projects)
+        if bib is not None and wanted.path not in files:
+            files[wanted.path] = self._cache(wanted.options).keys(wanted.path, bib)
+        groups = [(*project.documents, *project.bibs) for project in projects]
+        known = self._tables.pop((wanted.path, wide), None)
+        table = known.updated(files, groups) if known is not None else KeyTable.of(files, groups)
+        self._tables[wanted.path, wide] = table
+        while len(self._tables) > MAX_PAPERS:
+            self._tables.popitem(last=False)
+        return table
 
     def _cache(self, options: Options) -> FileCache:
         return self._caches.setdefault(options.documents, FileCache(options.documents))
@@ -189,29 +257,6 @@ class Papers:
     def _unchanged(cache: FileCache, project: Project, texts: Mapping[Path, str]) -> bool:
         others: dict[Path, BibFile | Document] = {**project.documents, **project.bibs}
         others.pop(project.path, None)
-        missing = (p.path for p in project.problems if p.code == "bib-missing")
-        if any(Path(path) in texts or Path(path).exists() for path in missing):
+        if any(path in texts or path.exists() for path in project.missing_bibs):
             return False
         return all(cache.text(path, texts.get) == file.text for path, file in others.items())
-
-
-def _shape(document: Document) -> object:
-    """What of a document bears on the rest of the paper."""
-    return (
-        tuple((b.target, b.command) for b in document.bibliographies),
-        tuple((i.target, i.command) for i in document.includes),
-        document.root,
-        document.packages,
-        document.document_class,
-        document.cite_macros,
-    )
-
-
-def _macros(project: Project) -> tuple[str, ...]:
-    known = (*project.documents.values(), *project.styles.values())
-    return tuple(dict.fromkeys(name for d in known for name in d.cite_macros))
-
-
-def _packages(project: Project) -> tuple[str, ...]:
-    known = (*project.documents.values(), *project.styles.values())
-    return tuple(dict.fromkeys(name for d in known for name in d.packages))

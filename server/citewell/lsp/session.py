@@ -30,8 +30,9 @@ from citewell.model import Problem, Work
 from citewell.options import Options
 
 if TYPE_CHECKING:
+    from citewell.documents.key_table import KeyTable
     from citewell.features.completion import Completion
-    from citewell.lsp.papers import Paper, Papers
+    from citewell.lsp.papers import Circle, Paper, Papers, Reading
     from citewell.lsp.server import Server
     from citewell.model.document import Document
 
@@ -62,6 +63,24 @@ class Snapshot:
     def is_fresh(self) -> bool:
         """False when a bibliography has changed on disk since."""
         return all(stamp_of(path) == stamp for path, stamp in self.stamps)
+
+
+@frozen(eq=False)
+class Scope:
+    """One version of one document or .bib with all that its keys may concern. Immutable."""
+
+    uri: str
+    path: Path
+    version: int | None
+    circle: Circle
+    """The file as scanned, its projects, and those that share a .bib with them."""
+    index: LineIndex
+    options: Options
+
+    @property
+    def keys(self) -> KeyTable:
+        """Every key of the projects that hold the file: for each where it is cited and defined."""
+        return self.circle.keys
 
 
 @frozen(eq=False)
@@ -233,6 +252,34 @@ class Session:
         self._snapshots[uri] = (state, task)
         return await asyncio.shield(task)
 
+    async def scope(self, uri: str) -> Scope | None:
+        """The present version of an open document or .bib with every project that holds it.
+
+        This is the door for what concerns a key wherever it stands; a snapshot is for one document.
+        """
+        await self.configured()
+        document = self._server.documents.open_document(uri)
+        path = self.path_of(uri)
+        if document is None or path is None:
+            return None
+        wanted = self._reading(document, path)
+        index, version = document.index, document.version
+        circle = await self.read(lambda: self.papers().circle(wanted))
+        return Scope(uri, path, version, circle, index, wanted.options)
+
+    def _reading(self, document: OpenDocument, path: Path) -> Reading:
+        from citewell.lsp.papers import Reading
+
+        return Reading(
+            path=path,
+            text=document.source,
+            texts=self.open_texts(),
+            roots=tuple(self._server.roots),
+            options=self.options_for(path),
+            epoch=self._epoch,
+            is_bib=is_bibliography(document, path),
+        )
+
     async def fresh_snapshot(self, uri: str) -> Snapshot | None:
         """The present version with its paper opened anew: what edits are planned from."""
         path = self.path_of(uri)
@@ -241,19 +288,10 @@ class Session:
         return await self._scan(uri, path, anew=True)
 
     async def _scan(self, uri: str, path: Path, *, anew: bool = False) -> Snapshot:
-        from citewell.lsp.papers import Reading
-
         document = self._server.documents.open_document(uri)
         assert document is not None
         index, version = document.index, document.version
-        wanted = Reading(
-            path=path,
-            text=document.source,
-            texts=self.open_texts(),
-            roots=tuple(self._server.roots),
-            options=self.options_for(path),
-            epoch=self._epoch,
-        )
+        wanted = self._reading(document, path)
         scanned, paper = await self.read(lambda: self.papers().read(wanted, anew=anew))
         if not paper.is_prepared:
             self._reader.submit(_prepare_paper, paper)

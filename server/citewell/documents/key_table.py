@@ -1,0 +1,293 @@
+"""Where each key of a project is cited, defined and named: kept at the price of what changed.
+
+A table belongs to one moment. `KeyTable.updated` gives the next one and reads only the files that
+changed; nothing is ever looked for in the texts again.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from enum import StrEnum
+from functools import cached_property
+from pathlib import Path
+
+import msgspec
+
+from citewell.model.bib import BibEntry, BibFile
+from citewell.model.document import Document, Span
+
+LINK_FIELDS = frozenset({"crossref", "xref", "xdata", "related", "entryset"})
+"""Fields whose value names other entries."""
+ALIAS_FIELD = "ids"
+"""The field of biblatex that gives an entry further keys."""
+_NAMING = LINK_FIELDS | {ALIAS_FIELD}
+_PIECE = re.compile(r"[^\s,{}\"]+(?:[^,{}\"]*[^\s,{}\"])?")
+_CITED = re.compile(r"\\[a-zA-Z]*[cC]ite[a-zA-Z]*\*?(?:\[[^\]{}]*\]){0,2}\{([^{}]*)\}")
+
+
+class PlaceKind(StrEnum):
+    CITATION = "citation"
+    NOCITE = "nocite"
+    ENTRY = "entry"
+    """Defines: the key of a .bib entry."""
+    BIBITEM = "bibitem"
+    """Defines: `\\bibitem{key}`."""
+    ALIAS = "alias"
+    """Defines: a further key of an entry, in its `ids` field."""
+    LINK = "link"
+    """One entry names another: crossref, xdata, related ... or a `\\cite` in a field."""
+
+
+DEFINING = frozenset({PlaceKind.ENTRY, PlaceKind.BIBITEM, PlaceKind.ALIAS})
+
+
+class KeyPlace(msgspec.Struct, frozen=True):
+    """One place at which a key stands."""
+
+    key: str
+    path: Path
+    span: Span
+    kind: PlaceKind
+    entry: BibEntry | None = None
+    """The .bib entry whose key, alias or field this is."""
+
+    @property
+    def defines(self) -> bool:
+        return self.kind in DEFINING
+
+
+class DocumentKeys:
+    """The keys of one manuscript."""
+
+    def __init__(self, path: Path, source: Document) -> None:
+        self.path = path
+        self.source = source
+        self.cited: dict[str, list[KeyPlace]] = {}
+        for citation in source.citations:
+            kind = PlaceKind.NOCITE if citation.command == "nocite" else PlaceKind.CITATION
+            for use in citation.keys:
+                place = KeyPlace(use.key, path, use.span, kind)
+                self.cited.setdefault(use.key, []).append(place)
+        self.defined: dict[str, list[KeyPlace]] = {}
+        for item in source.bibitems:
+            place = KeyPlace(item.key, path, item.span, PlaceKind.BIBITEM)
+            self.defined.setdefault(item.key, []).append(place)
+
+    def uses(self, key: str) -> Sequence[KeyPlace]:
+        """Where the key is cited, in order."""
+        return self.cited.get(key, ())
+
+    def definitions(self, key: str) -> Sequence[KeyPlace]:
+        """The `\\bibitem`s of the key."""
+        return self.defined.get(key, ())
+
+    def at(self, offset: int) -> KeyPlace | None:
+        """The key that a cursor at the offset touches."""
+        return next(
+            (
+                place
+                for places in (*self.cited.values(), *self.defined.values())
+                for place in places
+                if offset in place.span
+            ),
+            None,
+        )
+
+
+class BibKeys:
+    """The keys of one .bib file."""
+
+    def __init__(self, path: Path, source: BibFile) -> None:
+        self.path = path
+        self.source = source
+
+    def uses(self, key: str) -> Sequence[KeyPlace]:
+        """Where other entries name the key."""
+        return self._named[0].get(key, ())
+
+    def definitions(self, key: str) -> Sequence[KeyPlace]:
+        """The entries of the key, or whose alias it is, in order."""
+        first = self.source.by_key.get(key)
+        entries = self._repeated.get(key) or (() if first is None else (first,))
+        found = [KeyPlace(key, self.path, e.key_span, PlaceKind.ENTRY, e) for e in entries if key]
+        return [*found, *self._named[1].get(key, ())]
+
+    def at(self, offset: int) -> KeyPlace | None:
+        """The key that a cursor at the offset touches."""
+        entry = self.entry_at(offset)
+        if entry is None:
+            return None
+        if offset in entry.key_span and entry.key:
+            return KeyPlace(entry.key, self.path, entry.key_span, PlaceKind.ENTRY, entry)
+        return next((p for p in named_keys(self.path, entry) if offset in p.span), None)
+
+    def entry_at(self, offset: int) -> BibEntry | None:
+        """The entry in which, or at whose end, the offset lies."""
+        entries = self.source.entries
+        at = bisect_right(entries, offset, key=lambda entry: entry.start) - 1
+        return entries[at] if at >= 0 and offset <= entries[at].end else None
+
+    @cached_property
+    def _repeated(self) -> dict[str, list[BibEntry]]:
+        entries, first = self.source.entries, self.source.by_key
+        found: dict[str, list[BibEntry]] = {}
+        if len(entries) != len(first):
+            for entry in entries:
+                if first[entry.key] is not entry:
+                    found.setdefault(entry.key, [first[entry.key]]).append(entry)
+        return found
+
+    @cached_property
+    def _named(self) -> tuple[dict[str, list[KeyPlace]], dict[str, list[KeyPlace]]]:
+        """The links and the aliases by key."""
+        links: dict[str, list[KeyPlace]] = {}
+        aliases: dict[str, list[KeyPlace]] = {}
+        cites = "cite" in self.source.text or "Cite" in self.source.text
+        for entry in self.source.entries:
+            if cites or not _NAMING.isdisjoint(entry.body.names):
+                for place in named_keys(self.path, entry):
+                    table = aliases if place.kind is PlaceKind.ALIAS else links
+                    table.setdefault(place.key, []).append(place)
+        return links, aliases
+
+
+FileKeys = DocumentKeys | BibKeys
+
+
+def named_keys(path: Path, entry: BibEntry) -> Iterator[KeyPlace]:
+    """The keys that an entry's fields hold: links, aliases, and citations within a text."""
+    cites = "cite" in entry.body.text or "Cite" in entry.body.text
+    if not cites and _NAMING.isdisjoint(entry.body.names):
+        return
+    for field in entry.fields:
+        start = field.value_span.start
+        if field.name in _NAMING:
+            kind = PlaceKind.ALIAS if field.name == ALIAS_FIELD else PlaceKind.LINK
+            if "#" not in field.raw:
+                for piece in _PIECE.finditer(field.raw):
+                    span = Span(start + piece.start(), start + piece.end())
+                    yield KeyPlace(piece[0], path, span, kind, entry)
+        elif cites:
+            for found in _CITED.finditer(field.raw):
+                for piece in _PIECE.finditer(found[1]):
+                    at = start + found.start(1) + piece.start()
+                    span = Span(at, at + len(piece[0]))
+                    yield KeyPlace(piece[0], path, span, PlaceKind.LINK, entry)
+
+
+class KeyTable:
+    """The keys of some files at one moment. Immutable; any thread may ask."""
+
+    def __init__(
+        self,
+        files: Mapping[Path, FileKeys],
+        groups: tuple[frozenset[Path], ...],
+        counts: Mapping[str, int],
+    ) -> None:
+        self.files = files
+        self.groups = groups
+        """The files of each project; a .bib may belong to several."""
+        self.counts = counts
+        """How often the documents cite each key, `\\nocite` included."""
+
+    @classmethod
+    def of(cls, files: Mapping[Path, FileKeys], groups: Iterable[Iterable[Path]] = ()) -> KeyTable:
+        """The table of these files; without `groups` they are one project."""
+        return cls({}, (), {}).updated(files, groups)
+
+    def updated(
+        self, files: Mapping[Path, FileKeys], groups: Iterable[Iterable[Path]] = ()
+    ) -> KeyTable:
+        """The table of the files as they are now; those that are the same objects cost nothing."""
+        changed = {p for p in {*files, *self.files} if files.get(p) is not self.files.get(p)}
+        projects = tuple(frozenset(group) for group in groups) or (frozenset(files),)
+        if not changed and projects == self.groups:
+            return self
+        counts = dict(self.counts)
+        for path in changed:
+            old, new = self.files.get(path), files.get(path)
+            if isinstance(old, DocumentKeys):
+                for key, places in old.cited.items():
+                    counts[key] -= len(places)
+                    if not counts[key]:
+                        del counts[key]
+            if isinstance(new, DocumentKeys):
+                for key, places in new.cited.items():
+                    counts[key] = counts.get(key, 0) + len(places)
+        return KeyTable(files, projects, counts)
+
+    # Questions
+
+    def count(self, key: str) -> int:
+        """How often documents cite a key."""
+        return self.counts.get(key, 0)
+
+    def uses(self, key: str, within: Collection[Path] | None = None) -> list[KeyPlace]:
+        """Where a key is cited, or named by another entry, file by file."""
+        return [
+            place
+            for path, file in self.files.items()
+            if within is None or path in within
+            for place in file.uses(key)
+        ]
+
+    def definitions(self, key: str, within: Collection[Path] | None = None) -> list[KeyPlace]:
+        """The entries and `\\bibitem`s of a key; the first is the one that counts.
+
+        An entry comes before a `\\bibitem`, a key before an alias.
+        """
+        found = [
+            place
+            for path, file in self.files.items()
+            if within is None or path in within
+            for place in file.definitions(key)
+        ]
+        order = (PlaceKind.ENTRY, PlaceKind.ALIAS, PlaceKind.BIBITEM)
+        return sorted(found, key=lambda place: order.index(place.kind))
+
+    def definition(self, key: str) -> KeyPlace | None:
+        """The entry or `\\bibitem` of a key."""
+        return next(iter(self.definitions(key)), None)
+
+    def is_defined(self, key: str) -> bool:
+        return any(file.definitions(key) for file in self.files.values())
+
+    def at(self, path: Path, offset: int) -> KeyPlace | None:
+        """The key that a cursor touches."""
+        file = self.files.get(path)
+        return file.at(offset) if file is not None else None
+
+    @property
+    def bibs(self) -> tuple[BibKeys, ...]:
+        """The bibliographies."""
+        return tuple(file for file in self.files.values() if isinstance(file, BibKeys))
+
+    @property
+    def documents(self) -> tuple[DocumentKeys, ...]:
+        """The manuscripts."""
+        return tuple(file for file in self.files.values() if isinstance(file, DocumentKeys))
+
+    @property
+    def nocite_all(self) -> bool:
+        """True when a document says `\\nocite{*}`."""
+        return any(keys.source.nocite_all for keys in self.documents)
+
+    def reach(self, path: Path, key: str) -> frozenset[Path]:
+        """The files in which a key that stands in `path` means the same work.
+
+        The projects of the file, and every other project that uses a .bib which defines the key.
+        """
+        inside = [group for group in self.groups if path in group] or [frozenset({path})]
+        reached: set[Path] = set().union(*inside)
+        waiting = [group for group in self.groups if group not in inside]
+        while True:
+            defining = [
+                file.path for file in self.bibs if file.path in reached and file.definitions(key)
+            ]
+            more = [group for group in waiting if any(p in group for p in defining)]
+            if not more:
+                return frozenset(reached)
+            reached.update(*more)
+            waiting = [group for group in waiting if group not in more]

@@ -1,0 +1,191 @@
+"""All papers of a workspace: which projects hold a file, and which share a .bib with it.
+
+One project does not know of the others. A .bib that is opened in the editor, or a key that is
+renamed, concerns every document that uses it.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from pathlib import Path
+
+from citewell.documents.files import FileCache, Overlay, is_source
+from citewell.documents.includes import MAINS, is_main, main_files
+from citewell.documents.key_table import FileKeys
+from citewell.documents.project import Project
+from citewell.documents.scan import format_of
+from citewell.documents.source_files import SourceFiles
+from citewell.model.bib import BibFile
+from citewell.model.document import Document, Format
+from citewell.options.tree import BibOptions
+
+_MARKDOWN_HINTS = ("@", "bibliography")
+_LATEX_MAIN = ("\\documentclass", "\\begin{document}")
+MAX_OTHERS = 64
+"""Files outside of the workspace whose papers are remembered."""
+
+
+class Workspace:
+    """The projects of some folders over one cache. For one thread.
+
+    Ask `refresh` before anything else: it looks at every file once (a system call each), reads
+    those that changed, and opens again only the projects whose shape changed.
+    """
+
+    def __init__(
+        self, cache: FileCache, *, roots: Sequence[Path], bib_options: BibOptions | None = None
+    ) -> None:
+        self.roots = tuple(roots)
+        self._cache = cache
+        self._bib_options = bib_options or BibOptions()
+        self._sources = SourceFiles(self.roots)
+        self._listed: tuple[Path, ...] = ()
+        self._state: tuple[tuple[Path, ...], list[Path]] | None = None
+        self._read: Overlay = lambda path: None
+        self._texts: dict[Path, str | None] = {}
+        self._projects: dict[Path, Project] = {}
+        self._others: dict[Path, dict[Path, Project]] = {}
+        """Projects of files outside of the workspace, by the file that was asked for."""
+
+    @property
+    def projects(self) -> tuple[Project, ...]:
+        """Every project of the workspace, as of the last refresh, in a fixed order."""
+        return tuple(self._projects.values())
+
+    def refresh(self, read: Overlay, opened: Collection[Path] = ()) -> None:
+        """Take in what changed. `read` gives the texts of the editor's buffers, `opened` are their
+        files, which need not be on disk yet."""
+        self._read = read
+        self._texts.clear()
+        listed = self._sources.list()
+        unsaved = [path for path in opened if self._is_unsaved(path, listed)]
+        state = (listed, unsaved)
+        anew = self._state is None or state[0] is not self._state[0] or unsaved != self._state[1]
+        self._state = state
+        self._listed = (*listed, *unsaved) if unsaved else listed
+        known, self._projects = self._projects, {}
+        covered: set[Path] = set()
+        for path in self._mains():
+            before = None if anew else known.get(path)
+            self._projects[path] = project = self._now(path, before, root=path)
+            covered.update(project.documents)
+        for path in self._strays(covered):
+            before = None if anew else known.get(path)
+            self._projects[path] = self._now(path, before, root=path)
+
+    def of(self, path: Path) -> tuple[Project, ...]:
+        """The projects that hold a file; at least one for a document, maybe none for a .bib."""
+        found = tuple(p for p in self._projects.values() if path in p.documents or path in p.bibs)
+        return found or tuple(self._others_of(path))
+
+    def sharing(self, projects: Iterable[Project]) -> tuple[Project, ...]:
+        """The projects, and all that share a .bib with one of them, or with such a one."""
+        found = {id(project): project for project in projects}
+        bibs = {bib for project in found.values() for bib in project.bibs}
+        waiting = [project for project in self._projects.values() if id(project) not in found]
+        while True:
+            more = [p for p in waiting if not bibs.isdisjoint(p.bibs)]
+            if not more:
+                return tuple(found.values())
+            found.update((id(project), project) for project in more)
+            bibs.update(bib for project in more for bib in project.bibs)
+            waiting = [project for project in waiting if id(project) not in found]
+
+    def bib(self, path: Path) -> BibFile | None:
+        """A .bib file, whether a project uses it or not."""
+        text = self._text(path)
+        return None if text is None else self._cache.bib(path, text)
+
+    def keys(self, projects: Iterable[Project]) -> dict[Path, FileKeys]:
+        """The keys of every file of the projects."""
+        found: dict[Path, FileKeys] = {}
+        for project in projects:
+            for path, document in project.documents.items():
+                if path not in found:
+                    found[path] = self._cache.keys(path, document)
+            for path, bib in project.bibs.items():
+                if path not in found:
+                    found[path] = self._cache.keys(path, bib)
+        return found
+
+    # Which files a project begins with
+
+    def _mains(self) -> Iterator[Path]:
+        for path in self._listed:
+            text = self._text(path) if format_of(path) is not Format.BIBTEX else None
+            if text is None:
+                continue
+            if format_of(path) is Format.MARKDOWN:
+                if any(hint in text for hint in _MARKDOWN_HINTS):
+                    yield path
+            elif any(mark in text for mark in _LATEX_MAIN) and is_main(
+                self._cache.document(path, text)
+            ):
+                yield path
+
+    def _strays(self, covered: set[Path]) -> Iterator[Path]:
+        """Parts that cite and that no paper includes: they may use the .bib beside them."""
+        for path in self._listed:
+            taken = path in covered or path in self._projects
+            if not taken and format_of(path) is Format.LATEX and "cite" in (self._text(path) or ""):
+                yield path
+
+    def _is_unsaved(self, path: Path, listed: Sequence[Path]) -> bool:
+        place = bisect_left(listed, path)
+        there = place < len(listed) and listed[place] == path
+        return (
+            not there
+            and path.name.lower().endswith(MAINS)
+            and any(path.is_relative_to(root) for root in self.roots)
+        )
+
+    def _others_of(self, path: Path) -> Iterator[Project]:
+        known = self._others.pop(path, {})
+        self._others[path] = found = {}
+        while len(self._others) > MAX_OTHERS:
+            del self._others[next(iter(self._others))]
+        is_bib = format_of(path) is Format.BIBTEX
+        mains = main_files(path, self._scan, self._text, self.roots) if is_bib else (path,)
+        for start in list(mains):
+            root = start if is_bib else None
+            found[start] = project = self._now(start, known.get(start), root=root)
+            if path in project.documents or path in project.bibs:
+                yield project
+
+    # Reading
+
+    def _text(self, path: Path) -> str | None:
+        if path not in self._texts:
+            text = self._cache.text(path, self._read)
+            usable = isinstance(text, str) and (format_of(path) is Format.BIBTEX or is_source(text))
+            self._texts[path] = text if isinstance(text, str) and usable else None
+        return self._texts[path]
+
+    def _scan(self, path: Path) -> Document | None:
+        text = self._text(path)
+        return None if text is None else self._cache.document(path, text)
+
+    def _now(self, path: Path, before: Project | None, root: Path | None) -> Project:
+        """The project that begins at `path`, read again as far as its files changed."""
+        if before is not None and not any(self._text(p) is not None for p in before.missing_bibs):
+            if self._is_same(before):
+                return before
+            if (after := before.with_changes(self._text)) is not None:
+                return after
+        return Project.open(
+            path,
+            roots=self.roots,
+            read=self._read,
+            bib_options=self._bib_options,
+            cache=self._cache,
+            root=root,
+        )
+
+    def _is_same(self, project: Project) -> bool:
+        tables = (project.documents, project.bibs, project.styles)
+        return all(
+            (text := self._text(path)) is file.text or text == file.text
+            for table in tables
+            for path, file in table.items()
+        )

@@ -63,10 +63,10 @@ def write_papers(count: int, path: Path) -> int:
             other = rng.choice(real)
             for field in ("title", "abstract"):
                 words, others = (record[field] or "").split(), (other[field] or "").split()
-                for _ in range(len(words) // 6 + 1 if words and others else 0):
+                for _ in range(len(words) // 6 + 2 if words and others else 0):
                     words[rng.randrange(len(words))] = rng.choice(others)
                 record[field] = " ".join(words)
-            record |= {"id": f"made:{number}", "doi": None, "bibkey": None}
+            record |= {"id": f"made:{number}", "doi": None, "bibkey": None, "url": None}
             file.write(json.dumps(record) + "\n")
     return count
 

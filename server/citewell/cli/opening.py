@@ -10,6 +10,9 @@ if TYPE_CHECKING:
     from citewell.engine.contract import Engine
     from citewell.options import Options
 
+LOADING_SECONDS = 120.0
+"""How long a command waits for models that are still being loaded."""
+
 
 @contextmanager
 def open_engine(options: Options) -> Iterator[Engine]:
@@ -21,6 +24,7 @@ def open_engine(options: Options) -> Iterator[Engine]:
 
     engine = LocalEngine.open(options)
     try:
+        engine.load(LOADING_SECONDS)
         yield engine
     finally:
         engine.close()

@@ -29,6 +29,8 @@ def why(hit: Hit) -> str:
     parts = []
     for evidence in hit.evidence:
         text = f"{evidence.retriever} #{evidence.rank}"
+        if evidence.before not in (None, evidence.rank):
+            text += f" (from {evidence.before})"
         if evidence.terms:
             text += f" ({', '.join(evidence.terms[:4])})"
         parts.append(text)

@@ -24,6 +24,8 @@ class EngineStatus(msgspec.Struct, frozen=True, omit_defaults=True):
     retrievers: tuple[str, ...] = ()
     encoder: str = ""
     ranker: str = ""
+    cross_encoder: str = ""
+    """The model that reads the head of an explicit search, once it is loaded."""
     rss_mb: float = 0.0
     pid: int = 0
     problems: tuple[Problem, ...] = ()

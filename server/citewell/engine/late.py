@@ -31,6 +31,10 @@ class LateRetriever:
         """The retriever itself; None while it is being loaded or when it could not be."""
         return self._retriever
 
+    def wait(self, seconds: float) -> None:
+        """Until it is loaded, or could not be, or so long."""
+        self._ready.wait(seconds)
+
     def search(self, query: Query, k: int, cancel: Cancel) -> Ranking:
         """As soon as it is loaded. Raises `CitewellError` if it could not be."""
         while not self._ready.wait(0.02):

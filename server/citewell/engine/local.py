@@ -11,7 +11,9 @@ import numpy as np
 
 from citewell.corpus import Library
 from citewell.engine.contract import EngineStatus, Tier
+from citewell.engine.late import LateRetriever
 from citewell.engine.memory import rss_mb
+from citewell.engine.rereading import Reader
 from citewell.engine.retrievers import Opened, open_retrievers
 from citewell.engine.runs import Runner
 from citewell.engine.signals import LibrarySignals
@@ -20,6 +22,7 @@ from citewell.model import CitewellError, Evidence, Hit, Problem, Query, SearchR
 from citewell.model.cancel import Cancel, Cancelled
 from citewell.options import Options
 from citewell.ranking.contract import Candidates, Ordering, Ranker
+from citewell.ranking.cross_encoder import NAME as CROSS_ENCODER
 from citewell.ranking.learned import LearnedRanker
 from citewell.retrieval.contract import Ranking, Retriever
 from citewell.retrieval.encoders.static import WEIGHTS
@@ -45,11 +48,14 @@ class LocalEngine:
         opened: Opened,
         ranker: Ranker | None = None,
         problems: Sequence[Problem] = (),
+        *,
+        reader: Reader | None = None,
     ) -> None:
         self._options = options
         self._library = library
         self._opened = opened
         self._ranker = ranker
+        self._reader = reader
         self._problems = tuple(problems)
         self._runner = Runner()
         self._signals = None if library is None else LibrarySignals(library, opened)
@@ -69,7 +75,18 @@ class LocalEngine:
             return cls(options, None, Opened(), problems=[error.problem])
         if ranker is None and options.retrieval.ranker == "learned" and RANKER.exists():
             ranker = LearnedRanker(RANKER)
-        return cls(options, library, retrievers(library, options), ranker)
+        reader = Reader(options.retrieval) if options.retrieval.cross_encoder else None
+        return cls(options, library, retrievers(library, options), ranker, reader=reader)
+
+    def load(self, seconds: float) -> None:
+        """Wait for models that are still being loaded, at most so long.
+
+        For a command that asks once; a server answers without them until they are there.
+        """
+        limit = time.monotonic() + seconds
+        for part in (*self._opened.retrievers.values(), self._reader):
+            if isinstance(part, LateRetriever | Reader):
+                part.wait(max(0.0, limit - time.monotonic()))
 
     def find(
         self, query: Query, k: int = 20, *, tier: Tier = "fast", cancel: Cancel | None = None
@@ -88,13 +105,13 @@ class LocalEngine:
         }
         lists, dropped, timings = self._runner.run(tasks, seconds, cancel)
         try:
-            result = self._finish(query, k, lists, timings, cancel)
+            result = self._finish(query, k, lists, timings, cancel, tier=tier)
         except CitewellError as error:
             result = SearchResult(problems=(error.problem,))
         timings["total"] = (time.perf_counter() - begin) * 1e3
         return SearchResult(
             hits=result.hits,
-            dropped=(*self._opened.problems, *dropped),
+            dropped=(*self._opened.problems, *dropped, *result.dropped),
             problems=result.problems,
             timings={stage: round(spent, 2) for stage, spent in timings.items()},
         )
@@ -119,11 +136,11 @@ class LocalEngine:
         results: list[SearchResult] = []
         for number, query in enumerate(queries):
             own = {name: rankings[number] for name, rankings in lists.items()}
-            found = self._finish(query, k, own, {}, never, explain=explain)
+            found = self._finish(query, k, own, {}, never, tier=tier, explain=explain)
             results.append(
                 SearchResult(
                     hits=found.hits,
-                    dropped=(*self._opened.problems, *dropped),
+                    dropped=(*self._opened.problems, *dropped, *found.dropped),
                     problems=found.problems,
                 )
             )
@@ -156,9 +173,14 @@ class LocalEngine:
             retrievers=tuple(self._opened.retrievers),
             encoder=self._opened.encoder,
             ranker="" if self._ranker is None else self._ranker.name,
+            cross_encoder="" if self._reader is None else self._reader.loaded,
             rss_mb=rss_mb(),
             pid=os.getpid(),
-            problems=(*self._problems, *self._opened.problems),
+            problems=(
+                *self._problems,
+                *self._opened.problems,
+                *(() if self._reader is None else self._reader.problems),
+            ),
         )
 
     def close(self) -> None:
@@ -174,6 +196,7 @@ class LocalEngine:
         timings: dict[str, float],
         cancel: Cancel,
         *,
+        tier: Tier,
         explain: bool = True,
     ) -> SearchResult:
         """Fuse the lists, order the head, and fetch what is shown."""
@@ -188,6 +211,12 @@ class LocalEngine:
         begin = time.perf_counter()
         ordering, problems = self._order(query, fused, cancel)
         timings["ranking"] = (time.perf_counter() - begin) * 1e3
+        read = None
+        if tier == "full" and self._reader is not None:
+            head = fused.rows[ordering.order[: options.cross_encoder_depth]]
+            read = self._reader.reorder(query, ordering, self._library.works(head), cancel)
+            ordering = read.ordering
+            timings[CROSS_ENCODER] = read.milliseconds
         begin = time.perf_counter()
         shown = ordering.order[:k]
         works = self._library.works(fused.rows[shown])
@@ -197,7 +226,12 @@ class LocalEngine:
             Hit(
                 work=work,
                 score=float(ordering.scores[place]),
-                evidence=self._evidence(query, fused, int(at)) if explain else (),
+                evidence=(
+                    *(read.evidence(place) if read is not None else ()),
+                    *self._evidence(query, fused, int(at)),
+                )
+                if explain
+                else (),
                 confidence=None
                 if ordering.confidence is None
                 else float(ordering.confidence[place]),
@@ -205,7 +239,8 @@ class LocalEngine:
             for place, (at, work) in enumerate(zip(shown, works, strict=True))
         )
         timings["evidence"] = (time.perf_counter() - begin) * 1e3
-        return SearchResult(hits=hits, problems=problems)
+        dropped = () if read is None or read.problem is None else (read.problem,)
+        return SearchResult(hits=hits, dropped=dropped, problems=problems)
 
     def _unwanted(self, query: Query) -> np.ndarray:
         """Rows that must not be offered: what is excluded, and the paper that is being written.

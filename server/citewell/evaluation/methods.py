@@ -104,7 +104,10 @@ def mode(name: str, options: Options) -> list[Method]:
     }
     if name not in names:
         raise problem("mode-unknown", f"There is no mode {name!r}.", f"Known: {', '.join(names)}.")
-    return [methods[one] for one in names[name]]
+    chosen = [methods[one] for one in names[name]]
+    if options.retrieval.cross_encoder and name in ("pipeline", "all"):
+        chosen.insert(-1, methods["full"])
+    return chosen
 
 
 def named(names: Sequence[str], options: Options) -> list[Method]:

@@ -13,7 +13,13 @@ MAX_ABSTRACT = 1500
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|~])")
 _ARXIV = re.compile(r"[\w.\-/]{4,40}")
 _DOI = re.compile(r"10\.\d{4,9}/[^\s<>()\[\]\"'`]{1,200}")
-_SOURCES = {"bm25": "words", "dense": "meaning", "bib": "your .bib"}
+_SOURCES = {
+    "bm25": "words",
+    "dense": "meaning",
+    "bib": "your .bib",
+    "cited": "how others cite",
+    "cross-encoder": "reading it beside your passage",
+}
 
 
 def work_card(
@@ -73,10 +79,20 @@ def found_by(evidence: Sequence[Evidence]) -> str:
     parts = []
     for proof in evidence:
         text = f"{_SOURCES.get(proof.retriever, proof.retriever)} (rank {proof.rank}"
+        if proof.before not in (None, proof.rank):
+            text += f", moved from {proof.before}"
         if proof.terms:
             text += f": {escape(', '.join(proof.terms[:6]))}"
         parts.append(text + ")")
     return " and ".join(parts)
+
+
+def moved_by(evidence: Sequence[Evidence]) -> str:
+    """Which ranker moved the paper from where, where one did."""
+    for proof in evidence:
+        if proof.before is not None and proof.before != proof.rank:
+            return f"moved from {proof.before} to {proof.rank} by the {proof.retriever}"
+    return ""
 
 
 def year_and_venue(year: int | None, venue: str) -> str:

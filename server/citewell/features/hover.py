@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 import msgspec
 
-from citewell.features.card import byline, entry_card, escape
+from citewell.features.card import byline, entry_card, escape, moved_by
 from citewell.features.site import key_at, placeholder_at
 from citewell.model import Hit
 from citewell.model.bib import BibEntry
@@ -57,7 +57,8 @@ def hover_placeholder(placeholder: Placeholder, hits: Sequence[Hit]) -> HoverCar
     if not hits:
         return HoverCard(f"{asked}: none found.", placeholder.span)
     lines = [
-        f"{number}. **{escape(hit.work.title)}**  \n   {byline(hit.work)}"
+        f"{number}. **{escape(hit.work.title)}**  \n   "
+        + " · ".join(part for part in (byline(hit.work), moved_by(hit.evidence)) if part)
         for number, hit in enumerate(hits, 1)
     ]
     return HoverCard("\n".join([f"{asked}:", "", *lines]), placeholder.span)

@@ -45,7 +45,7 @@ async def _card(server: Server, snapshot: Snapshot, offset: int) -> HoverCard | 
     if placeholder is None:
         return hover_key(snapshot.document, offset, snapshot.paper.find_entry)
     query = await citing.make_query(server.session, snapshot, placeholder)
-    result = await server.session.engine.find_async(query, PAPERS)
+    result = await server.session.engine.find_async(query, PAPERS, tier="full")
     server.session.tell(result.problems)
     return hover_placeholder(placeholder, result.hits)
 

@@ -21,6 +21,8 @@ class Evidence(msgspec.Struct, frozen=True, omit_defaults=True):
     """Fields of the work that matched: "title", "abstract", "authors", "year", "key"."""
     terms: tuple[str, ...] = ()
     """The query's words that matched, strongest first."""
+    before: int | None = None
+    """Of a ranker that moves papers: the 1-based rank that the work had before."""
 
 
 class Hit(msgspec.Struct, frozen=True, omit_defaults=True):

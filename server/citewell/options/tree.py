@@ -67,6 +67,22 @@ class RetrievalOptions:
     ranker: Literal["learned", "none"] = _leaf(
         "learned", "What orders the candidates: the trained ranker, or the fusion alone."
     )
+    cross_encoder: str = _leaf(
+        "",
+        "A cross-encoder that reads the best papers of an explicit search (hover, code actions, "
+        '`find`, `fill`): a folder, or a Hugging Face name such as "cross-encoder/'
+        'ms-marco-MiniLM-L6-v2". ONNX files need the `onnx` extra, others `neural`.',
+        trusted_only=True,
+    )
+    cross_encoder_depth: int = _leaf(
+        30, "How many of the best papers the cross-encoder reads.", at_least=2, at_most=200
+    )
+    cross_encoder_ms: int = _leaf(
+        1500,
+        "When the cross-encoder needs longer than this, the list stands without it.",
+        at_least=1,
+        at_most=600_000,
+    )
     fusion: Literal["rrf", "max"] = _leaf("rrf", "How the lists are fused.")
     rrf_k: int = _leaf(60, "The constant k of reciprocal rank fusion.", at_least=0, at_most=100_000)
     depth: int = _leaf(

@@ -18,12 +18,13 @@ from citewell.model.cancel import Cancel
 from citewell.model.check import Check, Claim, FieldFinding, Severity, Verdict
 from citewell.model.document import Format
 from citewell.options.tree import DocumentOptions
-from citewell.verification.checker import SURE, Checker
+from citewell.verification.checker import Checker
 from citewell.verification.claims import (
     claims_of_bib,
     claims_of_text,
     claims_of_thebibliography,
 )
+from citewell.verification.finding import SURE
 
 _ENTRY = re.compile(r"^\s*@\w+\s*[{(]", re.MULTILINE)
 ORDER = (Verdict.FABRICATED, Verdict.WRONG_DETAIL, Verdict.NOT_FOUND, Verdict.UNCHECKED,

@@ -47,6 +47,8 @@ class FieldFinding(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     """What the record says instead; empty where the cure is not known."""
     confidence: float = 1.0
     """From 0 to 1: how sure it is that the reference, not the record, is wrong."""
+    url: str = ""
+    """Where a reader can see it: the page of the record, of the DOI, of the arXiv identifier."""
     span: Span | None = None
     """Where the field's value stands in the source; None where it has no place of its own."""
 

@@ -11,15 +11,15 @@ from citewell.model import Problem, Work
 from citewell.model.cancel import Cancel
 from citewell.model.check import Check, Claim, FieldFinding, Severity, Verdict
 from citewell.verification import fields
+from citewell.verification.finding import SURE, address, names
 from citewell.verification.identify import Match, TitleLike, identify, telling_words, title_likeness
 from citewell.verification.people import Difference
+from citewell.verification.people_check import check_placeholders
 from citewell.verification.records import Candidates, Records
 from citewell.verification.venues import venue_ids, work_venues
 
 BATCH = 256
 """Claims that are looked up together: few enough to show progress and to stop soon."""
-SURE = 0.7
-"""A finding below this confidence is shown and changes no verdict."""
 _IMPOSSIBLE = frozenset({"year-future", "arxiv-impossible", "author-placeholder"})
 
 
@@ -95,7 +95,7 @@ def judge(claim: Claim, found: Candidates, year_now: int, sources: tuple[str, ..
         return _unknown(claim, found, year_now, sources)
     findings = fields.compare(claim, match, found, year_now)
     if match.people.difference is Difference.UNRELATED:
-        findings += fields.check_placeholders(claim)
+        findings += check_placeholders(claim)
     verdict, sure = _verdict(match, findings)
     return Check(
         claim=claim,
@@ -125,20 +125,25 @@ def _namesake(claim: Claim, match: Match) -> bool:
 
     Two papers called "Deep Learning" are no evidence against each other.
     """
-    if match.people.difference is not Difference.UNRELATED:
-        return False
+    difference = match.people.difference
     if claim.doi and claim.doi in (work.doi for work in match.works):
         return False
+    words = telling_words(claim.title)
+    years = [work.year for work in match.works if work.year]
+    year = bool(claim.year and years) and min(abs(claim.year - y) for y in years) <= 1  # type: ignore[operator]
+    venue = any(venue_ids(claim.venue) & work_venues(work) for work in match.works)
+    book = any(kind in claim.kind for kind in ("thesis", "book", "report"))
+    if difference is not Difference.UNRELATED:
+        # A book, a tutorial and a survey by the same people have the same title too.
+        other_people = difference in (Difference.REPLACED, Difference.MISSING, Difference.ADDED)
+        paper = all("book" not in work.kind for work in match.works)
+        return other_people and words <= 4 and not year and not venue and paper
     if match.title is not TitleLike.SAME or match.by != "title":
         return True
     if claim.raw and len(claim.authors) < 2:
         return True
-    if "thesis" in claim.kind or "book" in claim.kind or "report" in claim.kind:
+    if book:
         return True  # a thesis and a paper, a book and its review
-    years = [work.year for work in match.works if work.year]
-    year = bool(claim.year and years) and min(abs(claim.year - y) for y in years) <= 1  # type: ignore[operator]
-    venue = any(venue_ids(claim.venue) & work_venues(work) for work in match.works)
-    words = telling_words(claim.title)
     return not (
         words >= 6
         or (words >= 4 and (year or venue))
@@ -160,7 +165,8 @@ def _unknown(claim: Claim, found: Candidates, year_now: int, sources: tuple[str,
     if counted:
         sure = max(one.confidence for one in counted)
         other = codes & {"doi-other-work", "arxiv-other-work"}
-        proven = codes & _IMPOSSIBLE or other
+        unknown = claim.year is not None and claim.year >= fields.PLACEHOLDER
+        proven = codes & (_IMPOSSIBLE - {"year-future"} if unknown else _IMPOSSIBLE) or other
         verdict = Verdict.FABRICATED if proven or len(codes) > 1 else Verdict.WRONG_DETAIL
     work = next(iter((*found.by_doi, *found.by_arxiv)), None)
     return Check(
@@ -178,7 +184,7 @@ def _similar(found: Candidates) -> tuple[str, ...]:
     if not found.near:
         return ()
     work = found.near[0]
-    return (f"The most similar title is “{work.title}” ({fields.names(work.authors[:3])}).",)
+    return (f"The most similar title is “{work.title}” ({names(work.authors[:3])}).",)
 
 
 def _told(match: Match) -> str:
@@ -188,8 +194,8 @@ def _told(match: Match) -> str:
              "arxiv": "The arXiv identifier is that of",
              "near": "Authors and most of the title are those of"}[match.by]  # fmt: skip
     year = f", {work.year}" if work.year else ""
-    address = work.url or (f"https://doi.org/{work.doi}" if work.doi else "")
-    return f"{means} “{work.title}”{year} ({origin}{', ' + address if address else ''})."
+    page = address(work)
+    return f"{means} “{work.title}”{year} ({origin}{', ' + page if page else ''})."
 
 
 def _without_abstract(work: Work) -> Work:

@@ -117,6 +117,15 @@ def impossible_doi(doi: str) -> bool:
     return prefix in _TEST_PREFIXES or (prefix.isdigit() and int(prefix) > HIGHEST_PREFIX)
 
 
+_PATTERN = re.compile(r"(\d)\1{3}|^(?:1234|2345|3456|4567|5678|6789|9876|8765|7654|6543|5432|4321)")
+
+
+def fake_registrant(doi: str) -> bool:
+    """True for a prefix that reads like an invented one ("10.88880") and is not in common use."""
+    prefix = registrant(doi)
+    return _PATTERN.search(prefix) is not None and prefix not in _KNOWN
+
+
 def known_registrant(doi: str) -> bool:
     """True when the prefix is one that scholarly works are commonly found under."""
     return registrant(doi) in _KNOWN

@@ -18,7 +18,7 @@ from citewell.verification.people import (
     without_anonymous,
 )
 from citewell.verification.records import Candidates
-from citewell.verification.venues import venue_ids, work_venues
+from citewell.verification.venues import means_preprint, same_words, venue_ids, work_venues
 
 _GOOD = frozenset({Difference.SAME, Difference.CUT, Difference.UNKNOWN})
 _ALIKE = frozenset({*_GOOD, Difference.ORDER, Difference.MISSING, Difference.ADDED})
@@ -121,7 +121,16 @@ def _supported(claim: Claim, work: Work, people: Comparison, likeness: TitleLike
         return near_year or same_venue
     if len(claim.authors) < 2 and not claim.others:
         return near_year and same_venue
-    return near_year and not other_venue
+    # In another place the same people may have written another paper with such a title.
+    elsewhere = other_venue or (
+        bool(claim.venue) and not same_venue and not _told_alike(claim, work)
+    )
+    return near_year and (means_preprint(claim) or not elsewhere)
+
+
+def _told_alike(claim: Claim, work: Work) -> bool:
+    names = [name for name in (work.venue, work.booktitle, work.journal) if name]
+    return not names or any(same_words(claim.venue, name) for name in names)
 
 
 def compare_authors(claim: Claim, work: Work) -> Comparison:
@@ -165,6 +174,8 @@ def _likeness(given: str, known: str) -> TitleLike:
     if [w for w in a if w not in _LITTLE] == [w for w in b if w not in _LITTLE]:
         return TitleLike.SUBTITLE
     letters = OSA.distance(ours, theirs, score_cutoff=3)
+    if _without_acronyms(given, known):
+        return TitleLike.SUBTITLE
     if letters <= max(1, min(3, len(theirs) // 20)) and _same_words_spelt(a, b):
         return TitleLike.SPELLING
     ratio = fuzz.ratio(" ".join(a), " ".join(b))
@@ -204,10 +215,32 @@ def same_english(a: str, b: str) -> bool:
     return plain(a) == plain(b)
 
 
+_TAIL = re.compile(r"\s*\([^()]{2,12}\)\s*$")
+_ACRONYM = re.compile(r"\b[A-Z]{2,6}\b")
+
+
+def _without_acronyms(given: str, known: str) -> bool:
+    """True when the titles differ by acronyms alone: "(GPCA)" at the end, "WSD" for its words."""
+    short, long = _TAIL.sub("", given), _TAIL.sub("", known)
+    if (short, long) != (given, known) and title_key(short) == title_key(long):
+        return True
+    for one, other in ((given, known), (known, given)):
+        for acronym in _ACRONYM.findall(one):
+            words = normalise_title(other).split()
+            size = len(acronym)
+            for start in range(len(words) - size + 1):
+                run = words[start : start + size]
+                if "".join(word[0] for word in run) == acronym.lower():
+                    whole = one.replace(acronym, " ".join(run), 1)
+                    if title_key(whole) == title_key(other):
+                        return True
+    return False
+
+
 def _cut(ours: str, theirs: str) -> bool:
     """True when one title is the long beginning of the other: cut, or with something appended."""
     short, long = sorted((ours, theirs), key=len)
-    return len(short) >= 40 and long.startswith(short)
+    return len(short) >= 36 and long.startswith(short)
 
 
 def _subtitle(given: str, known: str, a: Sequence[str], b: Sequence[str]) -> bool:

@@ -49,6 +49,13 @@ class Comparison(msgspec.Struct, frozen=True):
     """Given, not in the record."""
     misspelt: tuple[tuple[Author, Author], ...] = ()
     """Given and recorded names of one person that differ in a letter or two."""
+    other_given: tuple[tuple[Author, Author], ...] = ()
+    """Given and recorded names with one surname, whose first names are not forms of one name."""
+    renamed: bool = False
+    """Each name that is wrong stands where the record has one of the same initial: a name that
+    was changed or cut in the record, as likely as another person."""
+    known: int = 0
+    """How many authors the record has."""
 
 
 def compare_people(
@@ -79,7 +86,19 @@ def compare_people(
     if not sound and len(given) > 2:
         # Surnames that many people have, and never the given name: these are other people.
         kind, shared = Difference.UNRELATED, 0.0
-    return Comparison(kind, shared, missing, added, misspelt)
+    other_given = tuple(
+        (given[n], known[place])
+        for n, place in enumerate(partner)
+        if place is not None and ours[n].family == theirs[place].family
+        and not ours[n].may_be_called(theirs[place])
+    )  # fmt: skip
+    renamed = bool(added) and all(
+        n < len(theirs) and n not in taken and ours[n].may_be_renamed(theirs[n])
+        for n, place in enumerate(partner)
+        if place is None
+    )
+    renamed = renamed and kind is Difference.REPLACED
+    return Comparison(kind, shared, missing, added, misspelt, other_given, renamed, len(known))
 
 
 def _parted(
@@ -158,6 +177,20 @@ class _Name:
         if self.family == other.family:
             return True
         return len(self.given) >= 4 and self.given == other.given
+
+    def may_be_called(self, other: _Name) -> bool:
+        """The first names are initials, forms of one another, or in another order."""
+        if min(len(self.given), len(other.given)) < 3 or self.words & other.words - {self.family}:
+            return True
+        if self.given.startswith(other.given[:3]) and abs(len(self.given) - len(other.given)) > 1:
+            return True
+        from rapidfuzz import fuzz
+
+        return fuzz.ratio(self.given, other.given) >= 60
+
+    def may_be_renamed(self, other: _Name) -> bool:
+        """The first names or their initials agree, whatever the surnames."""
+        return bool(self.initials and other.initials) and self._initials_agree(other)
 
     def _initials_agree(self, other: _Name) -> bool:
         return not self.initials or not other.initials or bool(self.initials & other.initials)

@@ -11,6 +11,7 @@ from citewell.model.check import Claim, FieldFinding, Severity
 from citewell.model.ids import arxiv_id
 from citewell.model.titles import normalise_title
 from citewell.verification.identifiers import doi_says, known_registrant, registrant
+from citewell.verification.identify import Match, TitleLike
 from citewell.verification.venues import (
     content_words,
     is_journal,
@@ -23,12 +24,13 @@ from citewell.verification.venues import (
 )
 
 
-def check_venue(claim: Claim, works: Sequence[Work]) -> list[FieldFinding]:
+def check_venue(claim: Claim, match: Match) -> list[FieldFinding]:
     """A finding when the venue is another than that of every record of the work.
 
     The entry's own DOI speaks for its venue where its form names one; a preprint, a workshop or a
     later journal version of the same title may be cited with right, and is not accused.
     """
+    works = match.works
     if not claim.venue:
         return []
     if is_preprint(claim.venue):
@@ -57,7 +59,7 @@ def check_venue(claim: Claim, works: Sequence[Work]) -> list[FieldFinding]:
     if said is not None and said.venues & known:
         confidence = 0.97
         message += " Its own DOI says so too."
-    elif may_be_another_version(claim, works, given):
+    elif match.title is TitleLike.SUBTITLE or may_be_another_version(claim, works, given):
         confidence = 0.5
         message = f"The record that is known appeared in {expected}; this may be another version."
     return [
@@ -77,7 +79,14 @@ def check_venue(claim: Claim, works: Sequence[Work]) -> list[FieldFinding]:
 _MINOR = re.compile(
     r"\b(?:workshops?|demos?|demonstrations?|student|companion|abstracts?|tutorials?)\b"
 )
+_SEMANTIC = frozenset({"semeval", "starsem"})
+"""The shared tasks of one are held at the other."""
 _PMLR = frozenset({"icml", "aistats", "colt", "uai", "acml", "corl", "alt", "l4dc"})
+
+
+def is_minor(venue: str) -> bool:
+    """True for a workshop, a demonstration or another small part of a meeting."""
+    return _MINOR.search(normalise_title(venue)) is not None
 
 
 def may_be_another_version(claim: Claim, works: Sequence[Work], given: frozenset[str]) -> bool:
@@ -87,6 +96,8 @@ def may_be_another_version(claim: Claim, works: Sequence[Work], given: frozenset
         return True
     # The paper may have a demonstration or a talk of the same title, and only that is known.
     if all(_minor(work) for work in works) or _other_publisher(claim, works):
+        return True
+    if given <= _SEMANTIC and frozenset[str]().union(*map(work_venues, works)) & _SEMANTIC:
         return True
     if given == {"acl"} and words.endswith("association for computational linguistics"):
         return "meeting" not in words  # the publisher
@@ -105,6 +116,8 @@ def _earlier_or_later(claim: Claim, works: Sequence[Work], given: frozenset[str]
     """True for a journal version a year or more after the meeting, or the other way round."""
     years = [work.year for work in works if work.year]
     journal = is_journal(given) or claim.venue_field in ("journal", "journaltitle")
+    if journal and claim.volume and claim.pages:
+        return True  # with volume and pages of its own
     known = frozenset[str]().union(*(work_venues(work) for work in works))
     if given == {"jmlr"} and known & _PMLR:
         return True  # the proceedings series of the journal

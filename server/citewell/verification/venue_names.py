@@ -16,7 +16,7 @@ _CONFERENCES = {
     "bmvc": r"british machine vision",
     "wacv": r"applications of computer vision",
     "aistats": r"artificial intelligence and statistics",
-    "uai": r"uncertainty in artificial intelligence",
+    "uai": r"uncertainty in (?:artificial intelligence|ai\b)",
     "colt": r"(?:conference|conf) (?:on )?(?:computational )?learning theory",
     "alt": r"algorithmic learning theory",
     "corl": r"(?:conference|conf) on robot learning",

@@ -11,6 +11,7 @@ import re
 from functools import lru_cache
 
 from citewell.model import Work
+from citewell.model.check import Claim
 from citewell.model.titles import normalise_title
 from citewell.verification.venue_names import ACRONYMS, JOURNALS, NAMES, PREPRINTS, SHORT
 
@@ -20,12 +21,17 @@ _GENERIC = frozenset(
     vol part long short papers main track ieee acm cvf rsj press letters research advances
     annals review reviews lecture notes series edition european world asian pacific first second
     third fourth fifth companion extended abstracts adjunct findings society association chapter
-    usa""".split()
+    advance usa""".split()
 )
 _ORDINAL = re.compile(r"^(?:\d+(?:st|nd|rd|th)?|[ivxlc]+|\w+(?:ieth|teenth)|\d+\w?)$")
 _CODE = re.compile(r"^([a-z]{2,})\d{2,}$")
 _MLA = re.compile(r"^mla:[^:]*?\d{4}([a-z]+)-")
 _DBLP = re.compile(r"DBLP:(?:conf|journals)/([a-z0-9]+)/")
+_SERIES = re.compile(
+    r"(?:including (?:its )?subseries )?(?:and )?lecture notes in "
+    r"(?:computer science|artificial intelligence|bioinformatics)"
+)
+"""A series holds the volumes of many meetings and is none itself."""
 _PUBLISHED = re.compile(
     r"\b(?:conference|symposium|proceedings|proc|journal|transactions|meeting|congress|colloquium|"
     r"summit|forum|letters|annals|workshop|conf)\b"
@@ -35,7 +41,7 @@ _PUBLISHED = re.compile(
 @lru_cache(maxsize=16384)
 def venue_ids(text: str) -> frozenset[str]:
     """Ids of the venues that the text names; empty for one that the table does not know."""
-    words = normalise_title(text)
+    words = _SERIES.sub(" ", normalise_title(text)).strip()
     if not words:
         return frozenset()
     if found := SHORT.get(words):
@@ -55,6 +61,11 @@ def venue_ids(text: str) -> frozenset[str]:
 def is_preprint(text: str) -> bool:
     """True for a text that names a preprint server, or says that nothing is published yet."""
     return PREPRINTS.search(normalise_title(text)) is not None
+
+
+def means_preprint(claim: Claim) -> bool:
+    """True when a preprint is cited: its server stands as the venue, or only its identifier."""
+    return is_preprint(claim.venue) if claim.venue else bool(claim.arxiv)
 
 
 def names_published_venue(text: str) -> bool:
@@ -115,7 +126,12 @@ def misspelt(given: str, known: str) -> bool:
     from rapidfuzz import fuzz
 
     ours, theirs = content_words(given), content_words(known)
-    return bool(ours) and fuzz.token_sort_ratio(" ".join(ours), " ".join(theirs)) >= 75
+    if not ours or fuzz.token_sort_ratio(" ".join(ours), " ".join(theirs)) < 75:
+        return False
+    other = [word for word in theirs if word not in ours]
+    return all(
+        word in theirs or any(fuzz.ratio(word, name) >= 70 for name in other) for word in ours
+    )
 
 
 def _stem_of(a: str, b: str) -> bool:

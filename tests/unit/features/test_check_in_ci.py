@@ -34,10 +34,10 @@ def test_every_finding_code_is_documented():
     page = (ROOT / "docs" / "check.md").read_text(encoding="utf-8")
     documented = set(re.findall(r"^\| `([a-z-]+)` \|", page, flags=re.MULTILINE))
     sources = "".join(
-        (ROOT / "server" / "citewell" / "verification" / name).read_text(encoding="utf-8")
-        for name in ("fields.py", "venue_check.py")
+        path.read_text(encoding="utf-8")
+        for path in (ROOT / "server" / "citewell" / "verification").glob("*.py")
     )
-    kinds = "title|author|year|venue|preprint|doi|arxiv|pages|volume"
+    kinds = "title|author|year|venue|preprint|doi|arxiv|pages|volume|type"
     codes = set(re.findall(rf'"((?:{kinds})-[a-z-]+)"', sources)) | {"retracted"}
     assert len(codes) > 20
     assert codes <= documented

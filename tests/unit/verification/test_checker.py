@@ -7,8 +7,9 @@ import pytest
 from citewell.documents.bibtex import parse_bib
 from citewell.model.cancel import Cancel, Cancelled
 from citewell.model.check import Severity, Verdict
-from citewell.verification.checker import SURE, Checker
+from citewell.verification.checker import Checker
 from citewell.verification.claims import claims_of_bib
+from citewell.verification.finding import SURE
 from citewell.verification.records import Candidates
 
 BERT = """@inproceedings{bert,

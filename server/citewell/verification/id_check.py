@@ -1,0 +1,228 @@
+"""Do the DOI and the arXiv identifier of a reference point to its work, and can they exist?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from citewell.model import Work
+from citewell.model.check import Claim, FieldFinding, Severity
+from citewell.model.ids import arxiv_id, normalise_doi
+from citewell.verification.finding import finding
+from citewell.verification.identifiers import (
+    arxiv_says,
+    doi_says,
+    fake_registrant,
+    impossible_arxiv,
+    impossible_doi,
+    registrant,
+    unlikely_registrant,
+)
+from citewell.verification.identify import Match, TitleLike, title_likeness
+from citewell.verification.people import Difference
+from citewell.verification.records import Candidates
+from citewell.verification.venues import venue_ids, work_venues
+
+Said = tuple[str, str, float]
+"""Code, sentence and confidence."""
+
+
+def check_doi(claim: Claim, match: Match, found: Candidates) -> list[FieldFinding]:
+    """Does the DOI point to this work? By the records, then by what its own form says."""
+    if not claim.doi:
+        return check_form(claim)
+    works = match.works
+    known = [doi for work in works for doi in _dois(work)]
+    if claim.doi in known:
+        return []
+    said = _against_records(claim, match, found, known) or _against_form(claim, works)
+    if said is None:
+        return []
+    code, message, sure = said
+    expected = next((doi for doi in known if not arxiv_id(doi)), "")
+    return [_of_doi(claim, code, message, sure, expected)]
+
+
+def _of_doi(claim: Claim, code: str, message: str, sure: float, expected: str = "") -> FieldFinding:
+    return finding(claim, code, "doi", message, Severity.WARNING, sure, given=claim.doi,
+                   expected=expected, url=f"https://doi.org/{claim.doi}")  # fmt: skip
+
+
+def _against_records(
+    claim: Claim, match: Match, found: Candidates, known: Sequence[str]
+) -> Said | None:
+    """What the records of this work and of the DOI's work say."""
+    others = [work for work in found.by_doi if not _same_title(claim, work, match.works)]
+    if others and len(others) == len(found.by_doi):
+        message = f"The DOI is that of another work: “{others[0].title}”."
+        sibling = any(_same_meeting(other, work) for other in others for work in match.works)
+        return "doi-other-work", message, 0.65 if sibling and _one_witness(claim, match) else 0.95
+    if impossible_doi(claim.doi):
+        return _impossible(claim)
+    if doi_says(claim.doi).preprint:
+        return _preprint_too_late(claim, match.works)
+    same = [doi for doi in known if registrant(doi) == registrant(claim.doi)]
+    return _against_own(claim, match, same) if same else None
+
+
+def _against_own(claim: Claim, match: Match, known: Sequence[str]) -> Said:
+    """Another DOI of the same publisher: the work's own is wrong here, or that of a version."""
+    message = f"The work's DOI is {known[0]}."
+    if any(claim.doi.startswith(f"{doi}/") for doi in known):
+        return "doi-differs", f"{message} Something has been appended to it.", 0.6
+    ids, places = venue_ids(claim.venue), _venues(match.works)
+    elsewhere = bool(claim.venue) and not ids & places and not doi_says(claim.doi).venues & places
+    if elsewhere or (_one_witness(claim, match) and not _against_form(claim, match.works)):
+        return "doi-differs", message, 0.65
+    return "doi-differs", message, 0.8
+
+
+def _one_witness(claim: Claim, match: Match) -> bool:
+    """True when all but the DOI agrees, and one record alone says what the DOI should be.
+
+    Collections of records have DOIs that slipped by a line; then the record is as likely to be
+    wrong as the reference. An identifier of the ACL Anthology is a part of its DOI, and no slip.
+    """
+    work = match.work
+    if work.id.startswith("acl:") or match.title is not TitleLike.SAME:
+        return False
+    return (
+        match.people.difference is Difference.SAME
+        and claim.year == work.year
+        and bool(venue_ids(claim.venue) & work_venues(work))
+    )
+
+
+def _same_meeting(one: Work, other: Work) -> bool:
+    return one.year == other.year and bool(work_venues(one) & work_venues(other))
+
+
+def _preprint_too_late(claim: Claim, works: Sequence[Work]) -> Said | None:
+    year = doi_says(claim.doi).year
+    years = [work.year for work in works if work.year]
+    if not year or not years or year <= max(years) + 1:
+        return None
+    message = f"The DOI is that of a preprint of {year}; the work is older."
+    return "doi-other-year", message, 0.85 if min(years) >= 2016 else 0.5
+
+
+def _against_form(claim: Claim, works: Sequence[Work]) -> Said | None:
+    """What the form of the DOI says against the venue, year and publisher of the records."""
+    said, venues = doi_says(claim.doi), _venues(works)
+    if said.preprint:
+        return None
+    years = [work.year for work in works if work.year]
+    if said.venues and venues and not said.venues & (venues | venue_ids(claim.venue)):
+        message = f"The DOI is that of a paper of {_named(said.venues)}."
+        return "doi-other-venue", message, 0.85
+    if said.year and years and min(abs(said.year - year) for year in years) > said.slack + 1:
+        return "doi-other-year", f"The DOI is that of a paper of {said.year}.", 0.8
+    if unlikely_registrant(claim.doi, venues):
+        message = (
+            f"The DOI prefix 10.{registrant(claim.doi)} is neither that of the work's publisher "
+            "nor of an archive that is known."
+        )
+        return "doi-unlikely", message, 0.75
+    return _fake(claim)
+
+
+def _fake(claim: Claim) -> Said | None:
+    if not fake_registrant(claim.doi):
+        return None
+    message = f"The DOI prefix 10.{registrant(claim.doi)} has the form of an invented one."
+    return "doi-unlikely", message, 0.75
+
+
+def _impossible(claim: Claim) -> Said:
+    message = f"There can be no DOI {claim.doi}: nobody has been given such a prefix or number."
+    return "doi-impossible", message, 0.85
+
+
+def check_form(claim: Claim) -> list[FieldFinding]:
+    """A `doi` field that holds no DOI."""
+    if claim.doi or not claim.raw_doi:
+        return []
+    return [
+        finding(claim, "doi-malformed", "doi", f"“{claim.raw_doi}” is no DOI.", Severity.INFO, 0.6,
+                given=claim.raw_doi)
+    ]  # fmt: skip
+
+
+def check_doi_alone(claim: Claim, found: Candidates) -> list[FieldFinding]:
+    """What the DOI says against a reference whose work is not known."""
+    if not claim.doi:
+        return check_form(claim)
+    said, given = doi_says(claim.doi), venue_ids(claim.venue)
+    verdict: Said | None = None
+    if found.by_doi:
+        message = f"The DOI is that of another work: “{found.by_doi[0].title}”."
+        verdict = "doi-other-work", message, 0.9
+    elif impossible_doi(claim.doi):
+        verdict = _impossible(claim)
+    elif said.venues and given and not said.venues & given:
+        message = f"The DOI is that of a paper of {_named(said.venues)}, not of {claim.venue}."
+        verdict = "doi-other-venue", message, 0.8
+    elif (
+        said.year and claim.year and _contradicts(said.year, claim.year, said.slack, said.preprint)
+    ):
+        what = "preprint" if said.preprint else "paper"
+        verdict = "doi-other-year", f"The DOI is that of a {what} of {said.year}.", 0.75
+    else:
+        verdict = _fake(claim)
+    return [] if verdict is None else [_of_doi(claim, *verdict)]
+
+
+def check_arxiv(
+    claim: Claim, works: Sequence[Work], found: Candidates, year_now: int
+) -> list[FieldFinding]:
+    """Does the arXiv identifier point to this work, and can it exist?"""
+    if claim.raw_arxiv and impossible_arxiv(claim.raw_arxiv, year_now):
+        message = f"There can be no arXiv identifier {claim.raw_arxiv}."
+        return [
+            finding(claim, "arxiv-impossible", "eprint", message, Severity.WARNING, 0.9,
+                    given=claim.raw_arxiv)
+        ]  # fmt: skip
+    if not claim.arxiv or arxiv_id(claim.doi):
+        return []
+    known = {work.arxiv for work in works if work.arxiv}
+    if claim.arxiv in known:
+        return []
+    others = [work for work in found.by_arxiv if not _same_title(claim, work, works)]
+    said = arxiv_says(claim.arxiv)
+    years = [work.year for work in works if work.year]
+    if others and len(others) == len(found.by_arxiv):
+        code, sure = "arxiv-other-work", 0.95
+        message = f"The arXiv identifier is that of another work: “{others[0].title}”."
+    elif said.year and years and said.year > max(years) + 2:
+        # Whole old proceedings were put there years later.
+        code, sure = "arxiv-later", 0.75 if min(years) >= 2016 else 0.5
+        message = f"The arXiv identifier is of {said.year}, after the work had appeared."
+    else:
+        return []
+    return [
+        finding(claim, code, "eprint", message, Severity.WARNING, sure, given=claim.arxiv,
+                expected=next(iter(sorted(known)), ""),
+                url=f"https://arxiv.org/abs/{claim.arxiv}")
+    ]  # fmt: skip
+
+
+def _contradicts(said: int, year: int, slack: int, preprint: bool) -> bool:
+    # A preprint may be much older than its paper, but not younger.
+    return said > year + 1 if preprint else abs(said - year) > slack + 1
+
+
+def _same_title(claim: Claim, work: Work, works: Sequence[Work]) -> bool:
+    titles = [claim.title, *(one.title for one in works)]
+    return any(title_likeness(title, work.title) is not TitleLike.OTHER for title in titles)
+
+
+def _dois(work: Work) -> list[str]:
+    found = [normalise_doi(work.doi), *(s[4:] for s in work.same_as if s.startswith("doi:"))]
+    return [doi for doi in found if doi]
+
+
+def _venues(works: Sequence[Work]) -> frozenset[str]:
+    return frozenset[str]().union(*(work_venues(work) for work in works))
+
+
+def _named(venues: frozenset[str]) -> str:
+    return " or ".join(sorted(venue.upper() for venue in venues))

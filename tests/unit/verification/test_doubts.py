@@ -1,0 +1,185 @@
+"""Differences that the record may be to blame for, or another version: told, and no accusation."""
+
+import datetime
+
+import pytest
+
+from citewell.documents.bibtex import parse_bib
+from citewell.model import Author, Work
+from citewell.model.check import Severity, Verdict
+from citewell.verification.checker import Checker
+from citewell.verification.claims import claims_of_bib
+from citewell.verification.finding import SURE
+from citewell.verification.records import MemoryRecords
+
+
+def people(*names):
+    return tuple(Author(family, given) for given, _, family in (n.rpartition(" ") for n in names))
+
+
+CROWD = tuple(f"{given} Stone{n}" for n, given in enumerate(
+    ("Ada", "Bea", "Cy", "Dee", "Eli", "Fay", "Gus", "Hal", "Ida", "Jo", "Kit", "Lou")))  # fmt: skip
+WORKS = (
+    Work(id="m:one", title="Slow Rivers and How to Measure Their Meanders", year=2021, venue="cvpr",
+         authors=people("Ann Ash", "Ben Beech", "Cara Cedar", "Dan Dogwood"), kind="inproceedings",
+         doi="10.1109/cvpr46437.2021.00100"),
+    Work(id="m:two", title="Fast Brooks on a Steep Slope", year=2021, venue="cvpr",
+         authors=people("Eve Elm"), kind="inproceedings", doi="10.1109/cvpr46437.2021.00101"),
+    Work(id="m:far", title="An Unrelated Study of Sand", year=2014, venue="kdd",
+         authors=people("Fay Fir"), kind="inproceedings", doi="10.1145/2623330.2623331"),
+    Work(id="m:crowd", title="A Large Model of Everything That Flows", year=2022, venue="neurips",
+         authors=people(*CROWD), kind="inproceedings"),
+    Work(id="m:old", title="Counting Pebbles by Their Shadows at Noon", year=2008, venue="neurips",
+         authors=people("Ben Beech", "Ann Ash"), kind="inproceedings"),
+    Work(id="m:tutorial", title="Semantic River Labeling", year=2013, venue="NAACL", kind="misc",
+         authors=people("Ann Ash", "Ivo Iris")),
+    Work(id="m:short", title="Training Dam Builders from Partial Plans", year=2011, venue="ijcnlp",
+         authors=people("Ann Ash", "Ben Beech"), kind="inproceedings"),
+    Work(id="m:pca", title="Generalised Pebble Analysis (GPA)", year=2003, venue="cvpr",
+         authors=people("Ann Ash"), kind="inproceedings"),
+    Work(id="m:named", title="Topic Models for Word Sense Disambiguation of Rivers", year=2007,
+         authors=people("Ann Ash"), kind="inproceedings", venue="SemEval"),
+    Work(id="m:talk", title="A Spatially and Temporally Enhanced Base of Knowledge: Extended "
+         "Abstract", year=2013, venue="ijcai", authors=people("Ann Ash", "Ben Beech"),
+         kind="inproceedings"),
+)  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def run():
+    checker = Checker([MemoryRecords(WORKS)], today=datetime.date(2026, 1, 1))
+
+    def check(fields, kind="inproceedings"):
+        text = "".join(f"  {name} = {{{value}}},\n" for name, value in fields.items())
+        (claim,) = claims_of_bib(parse_bib(f"@{kind}{{k,\n{text}}}", "refs.bib"))
+        return checker.check([claim])[0]
+
+    return check
+
+
+def codes(result, counted=True):
+    return {f.code for f in result.findings
+            if (f.severity is not Severity.INFO and f.confidence >= SURE) is counted}  # fmt: skip
+
+
+ONE = {"title": WORKS[0].title, "booktitle": "CVPR", "year": "2021",
+       "author": "Ann Ash and Ben Beech and Cara Cedar and Dan Dogwood"}  # fmt: skip
+
+
+def test_the_doi_of_a_neighbour_is_a_note_while_all_else_agrees(run):
+    result = run({**ONE, "doi": "10.1109/CVPR46437.2021.00101"})
+    assert result.verdict is Verdict.VERIFIED
+    assert codes(result, counted=False) == {"doi-other-work"}
+
+
+def test_the_doi_of_a_stranger_is_evidence_although_all_else_agrees(run):
+    result = run({**ONE, "doi": "10.1145/2623330.2623331"})
+    assert codes(result) == {"doi-other-work"}
+
+
+def test_the_doi_of_a_neighbour_is_evidence_when_something_else_is_wrong(run):
+    result = run({**ONE, "year": "2018", "doi": "10.1109/CVPR46437.2021.00101"})
+    assert {"year-differs", "doi-other-work"} <= codes(result)
+
+
+def test_a_name_that_the_record_has_cut_or_changed_is_a_note(run):
+    result = run({**ONE, "author": "Ann Ash and B. Birch and Cara Cedar and Dan Dogwood"})
+    assert result.verdict is Verdict.VERIFIED
+    assert codes(result, counted=False) == {"author-replaced"}
+
+
+def test_another_given_name_is_a_note(run):
+    result = run({**ONE, "author": "Ann Ash and Ben Beech and Cordula Cedar and Dan Dogwood"})
+    assert codes(result, counted=False) == {"author-given"}
+
+
+def test_long_lists_may_differ_by_a_name_or_two_but_not_in_their_first(run):
+    fields = {"title": WORKS[3].title, "booktitle": "NeurIPS", "year": "2022"}
+    late = " and ".join((*CROWD[:11], "Max Moss"))
+    assert run({**fields, "author": late}).verdict is Verdict.VERIFIED
+    first = " and ".join(("Zoe Moss", *CROWD[1:]))
+    assert codes(run({**fields, "author": first})) == {"author-replaced"}
+
+
+def test_the_order_of_names_in_old_proceedings_of_neurips_is_doubted(run):
+    fields = {"title": WORKS[4].title, "booktitle": "NIPS", "year": "2008"}
+    result = run({**fields, "author": "Ann Ash and Ben Beech"})
+    assert result.verdict is Verdict.VERIFIED
+    assert codes(result, counted=False) == {"author-order"}
+
+
+def test_a_survey_of_the_same_short_title_is_not_the_tutorial(run):
+    fields = {"title": "Semantic River Labeling", "author": "Ann Ash and Jon Juniper",
+              "journal": "Lectures on Language", "year": "2010"}  # fmt: skip
+    assert run(fields, "article").verdict is Verdict.NOT_FOUND
+
+
+def test_a_longer_paper_elsewhere_with_a_similar_title_is_another_paper(run):
+    fields = {"title": "A Pointwise Approach to Training Dam Builders from Partial Plans",
+              "author": "Ann Ash and Ben Beech", "journal": "Water and Media Technologies",
+              "year": "2012"}  # fmt: skip
+    assert run(fields, "article").verdict is Verdict.NOT_FOUND
+
+
+def test_a_preprint_may_have_had_another_title(run):
+    fields = {"title": "Training Dam Makers from Partial Plans", "author": "Ann Ash and Ben Beech",
+              "eprint": "1101.01234", "archiveprefix": "arXiv", "year": "2011"}  # fmt: skip
+    result = run(fields, "misc")
+    assert result.verdict is Verdict.VERIFIED
+    assert "title-differs" in codes(result, counted=False)
+
+
+@pytest.mark.parametrize(
+    ("title", "venue", "year"),
+    [
+        ("Generalised Pebble Analysis", "CVPR", "2003"),
+        ("Topic Models for WSD of Rivers", "SemEval", "2007"),
+    ],
+)
+def test_acronyms_stand_for_their_words(run, title, venue, year):
+    result = run({"title": title, "author": "Ann Ash", "booktitle": venue, "year": year})
+    assert result.verdict is Verdict.VERIFIED
+
+
+def test_a_journal_version_has_its_own_venue_and_year(run):
+    fields = {"title": "A Spatially and Temporally Enhanced Base of Knowledge",
+              "author": "Ann Ash and Ben Beech", "journal": "Artificial Intelligence",
+              "year": "2014", "volume": "194", "pages": "28--61"}  # fmt: skip
+    assert run(fields, "article").verdict is Verdict.VERIFIED
+
+
+def test_a_series_of_lecture_notes_is_no_other_venue(run):
+    result = run(
+        {
+            **ONE,
+            "booktitle": "Lecture Notes in Computer Science (including subseries "
+            "Lecture Notes in Artificial Intelligence and Lecture Notes in Bioinformatics)",
+        }
+    )
+    assert "venue-differs" not in codes(result)
+
+
+def test_the_type_of_an_entry_is_a_note(run):
+    fields = {**{k: v for k, v in ONE.items() if k != "booktitle"}, "journal": "CVPR"}
+    result = run(fields, "article")
+    assert result.verdict is Verdict.VERIFIED
+    (finding,) = result.findings
+    assert (finding.code, finding.given, finding.expected) == (
+        "type-differs", "article", "inproceedings")  # fmt: skip
+
+
+def test_a_field_that_holds_no_doi_is_a_note(run):
+    assert codes(run({**ONE, "doi": "see the website"}), counted=False) == {"doi-malformed"}
+
+
+def test_a_year_that_stands_for_none_accuses_nobody_of_invention(run):
+    fields = {"title": "Notes on a Dam That Was Never Built", "author": "Zed Zinnia"}
+    assert run({**fields, "year": "9999"}).verdict is Verdict.WRONG_DETAIL
+    assert run({**fields, "year": "2044"}).verdict is Verdict.FABRICATED
+
+
+def test_a_finding_links_to_what_it_speaks_of(run):
+    (finding,) = run({**ONE, "year": "2014"}).findings
+    assert finding.url == "https://doi.org/10.1109/cvpr46437.2021.00100"
+    (finding,) = run({**ONE, "doi": "10.1145/2623330.2623331"}).findings
+    assert finding.url == "https://doi.org/10.1145/2623330.2623331"

@@ -133,6 +133,20 @@ class Project:
         return tuple(Path(p.path) for p in self.problems if p.code == "bib-missing")
 
     @property
+    def declares_bibs(self) -> bool:
+        """True when the paper names its bibliographies; else a lone .bib beside it is taken."""
+        return bool(self._declared)
+
+    @property
+    def declared_bibs(self) -> Iterator[tuple[Path, BibDeclaration, Path]]:
+        """Each declaration in a source of the paper: the source, itself, and the file it names."""
+        for source, document in self.documents.items():
+            for declaration in document.bibliographies:
+                path = _bib_path(declaration, source, self.root)
+                if path is not None:
+                    yield source, declaration, path
+
+    @property
     def bibliographies(self) -> tuple[BibFile, ...]:
         """The .bib files in the order of their declaration."""
         return tuple(self.bibs.values())

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from functools import cached_property
 from struct import Struct
+from typing import Any
 
 import msgspec
 
@@ -79,6 +80,11 @@ class BibBody(msgspec.Struct, frozen=True, dict=True, eq=False):
         if name not in self.names:
             return ""
         return plain_value(name, self.raw(self.names.index(name)), self.strings)
+
+    @cached_property
+    def notes(self) -> dict[str, Any]:
+        """What others computed from this body alone, by name; lives as long as the body."""
+        return {}
 
     @cached_property
     def authors(self) -> tuple[Author, ...]:

@@ -76,7 +76,7 @@ def _row(setting: Setting) -> str:
 
 
 def _default(value: Any) -> str:
-    if value is None or value in ("", ()):
+    if value is None or value in ("", (), {}):
         return "none"
     if isinstance(value, bool):
         return "`true`" if value else "`false`"

@@ -118,7 +118,8 @@ def describe(kind: Any) -> str:
     if origin in (tuple, list):
         return f"list of {describe(args[0])}s"
     if origin is dict:
-        return f"table of {describe(args[1])}s"
+        inner = describe(args[1])
+        return f"table of {inner}" + ("" if inner.startswith('"') else "s")
     raise TypeError(f"a setting of type {kind} has no description; add one")
 
 

@@ -129,6 +129,31 @@ class BibOptions:
     abstract: bool = _leaf(False, "Write the abstract into new entries.")
 
 
+DiagnosticLevel = Literal["error", "warning", "information", "hint", "off"]
+
+
+@frozen(kw_only=True)
+class DiagnosticsOptions:
+    """What the editor underlines."""
+
+    enabled: bool = _leaf(True, "Underline what is wrong with citations and entries.")
+    severity: dict[str, DiagnosticLevel] = field(
+        factory=dict,
+        metadata={
+            "help": "How loud a code is, by code or by the beginning of some (`author`): "
+            '`{"unused-entry": "off", "missing-field": "hint"}`. The codes are in diagnostics.md.'
+        },
+    )
+    delay_ms: int = _leaf(
+        300, "How long nothing must be typed before a file is checked.", at_least=0, at_most=60_000
+    )
+    verification: Literal["all", "cited", "off"] = _leaf(
+        "all",
+        "Which entries are looked up to see whether they are real and right: those of open .bib "
+        "files and those that open documents cite, only the latter, or none.",
+    )
+
+
 @frozen(kw_only=True)
 class FillOptions:
     """What `citewell fill` writes without being asked."""
@@ -150,4 +175,5 @@ class Options:
     completion: CompletionOptions = field(factory=CompletionOptions)
     documents: DocumentOptions = field(factory=DocumentOptions)
     bib: BibOptions = field(factory=BibOptions)
+    diagnostics: DiagnosticsOptions = field(factory=DiagnosticsOptions)
     fill: FillOptions = field(factory=FillOptions)

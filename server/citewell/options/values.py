@@ -72,6 +72,7 @@ def _fit(  # noqa: PLR0911 - one return per kind of type
             raise WrongValueError
         return tuple(_fit(args[0], item, base, textual) for item in items)
     if origin is dict:
+        value = _pairs(value) if textual else value
         if not isinstance(value, Mapping):
             raise WrongValueError
         return {str(key): _fit(args[1], item, base, textual) for key, item in value.items()}
@@ -146,6 +147,21 @@ def _split(value: Any) -> Any:
         except ValueError:
             raise WrongValueError from None
     return [item.strip() for item in value.split(",") if item.strip()]
+
+
+def _pairs(value: Any) -> Any:
+    """The table that a text such as "a=1,b=2", or JSON, stands for."""
+    if not isinstance(value, str):
+        return value
+    if value.lstrip().startswith("{"):
+        try:
+            return json.loads(value)
+        except ValueError:
+            raise WrongValueError from None
+    parts = [item.partition("=") for item in value.split(",") if item.strip()]
+    if not all(separator for _, separator, _ in parts):
+        raise WrongValueError
+    return {name.strip(): item.strip() for name, _, item in parts}
 
 
 def nearest(word: str, words: typing.Sequence[str]) -> str:

@@ -45,6 +45,10 @@ def test_optional_numbers_may_be_absent() -> None:
 
 def test_tables_and_lists_are_fitted_item_by_item() -> None:
     assert fit(of(dict[str, int]), {"a": 1}) == {"a": 1}
+    assert fit(of(dict[str, int]), "a=1, b = 2", textual=True) == {"a": 1, "b": 2}
+    assert fit(of(dict[str, int]), '{"a": 1}', textual=True) == {"a": 1}
+    with pytest.raises(WrongValueError):
+        fit(of(dict[str, int]), "a", textual=True)
     assert fit(of(tuple[int, ...]), "1, 2", textual=True) == (1, 2)
     assert fit(of(tuple[str, ...]), '["a,b", "c"]', textual=True) == ("a,b", "c")
     with pytest.raises(WrongValueError):

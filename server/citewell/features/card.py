@@ -5,12 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+import msgspec
+
+from citewell.features.markdown import escape, fenced, shorten
 from citewell.model import Evidence, Work
 from citewell.model.bib import BibEntry
+from citewell.model.check import Check, Verdict
 
 MAX_AUTHORS = 8
 MAX_ABSTRACT = 1500
-_SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|~])")
 _ARXIV = re.compile(r"[\w.\-/]{4,40}")
 _DOI = re.compile(r"10\.\d{4,9}/[^\s<>()\[\]\"'`]{1,200}")
 _SOURCES = {
@@ -20,6 +23,35 @@ _SOURCES = {
     "cited": "how others cite",
     "cross-encoder": "reading it beside your passage",
 }
+_PLAIN_URL = re.compile(r"https?://[^\s<>()\[\]\"'`\\]{4,300}")
+_ANTHOLOGY = re.compile(
+    r"https?://(?:www\.)?(?:aclanthology\.org|aclweb\.org/anthology)/([\w.\-]{4,40}?)/?(?:\.pdf)?"
+)
+MAX_PLACES = 6
+MAX_FINDINGS = 4
+STATES = {
+    Verdict.VERIFIED: ("✓", "Verified"),
+    Verdict.WRONG_DETAIL: ("⚠", "Real, but a detail is wrong"),
+    Verdict.FABRICATED: ("✗", "Does not exist as written"),
+    Verdict.NOT_FOUND: ("?", "Not in the library"),
+    Verdict.UNCHECKED: ("·", "Not checked"),
+}
+"""A sign and a few words for each verdict."""
+
+
+class Known(msgspec.Struct, frozen=True, kw_only=True):
+    """What is known of an entry beyond what it says."""
+
+    reference: str = ""
+    """The reference in the author's style, as Markdown; empty: a summary stands in its place."""
+    record: Work | None = None
+    """The library's record of the work."""
+    check: Check | None = None
+    """The verdict on the entry, when it is known already."""
+    uses: tuple[str, ...] | None = None
+    """Where the key is cited ("main.tex:12"), in order; None when that was not looked up."""
+    abstract: bool = True
+    """Whether the abstract is shown."""
 
 
 def work_card(
@@ -46,8 +78,25 @@ def work_card(
     return "\n\n".join(part for part in parts if part)
 
 
-def entry_card(entry: BibEntry, path: str = "") -> str:
-    """The same for an entry of the author's own .bib."""
+def entry_card(entry: BibEntry, path: str = "", known: Known | None = None) -> str:
+    """The same for an entry of the author's own .bib, with what is known beyond the entry."""
+    known = known or Known()
+    record = known.record
+    parts = [known.reference or _summary(entry)]
+    parts.append(_more_links(entry, record, shown=parts[0]))
+    if record is not None and record.retracted:
+        parts.append("**This paper was retracted.**")
+    if known.check is not None:
+        parts.append(state_line(known.check))
+    abstract = entry.get("abstract") or (record.abstract if record is not None else "")
+    if abstract and known.abstract:
+        parts.append(escape(shorten(abstract, MAX_ABSTRACT)))
+    parts.append(_standing(entry, path, known))
+    return "\n\n".join(part for part in parts if part)
+
+
+def _summary(entry: BibEntry) -> str:
+    """Title, authors, venue and year, where no style renders them."""
     authors = [author.display for author in entry.body.authors]
     venue = entry.get("booktitle") or entry.get("journaltitle") or entry.get("journal")
     venue = venue or entry.get("publisher") or entry.get("howpublished")
@@ -55,13 +104,63 @@ def entry_card(entry: BibEntry, path: str = "") -> str:
     line = " · ".join(
         part for part in (_names(authors), f"*{escape(venue)}*" if venue else "", when) if part
     )
-    parts = [f"**{escape(entry.get('title') or entry.key)}**", line]
-    parts.append(_links(entry.body.doi, entry.body.arxiv, entry.get("url")))
-    if abstract := entry.get("abstract"):
-        parts.append(escape(shorten(abstract, MAX_ABSTRACT)))
-    if path:
-        parts.append(f"`{entry.key.replace('`', '')}` in {escape(path)}")
-    return "\n\n".join(part for part in parts if part)
+    return "\n\n".join(p for p in (f"**{escape(entry.get('title') or entry.key)}**", line) if p)
+
+
+def state_line(check: Check) -> str:
+    """What the check says of an entry, in one line and one more for each finding."""
+    sign, words = STATES[check.verdict]
+    lines = [f"{sign} {words}"]
+    if check.verdict is Verdict.VERIFIED and check.sources:
+        lines[0] += f" ({escape(', '.join(check.sources))})"
+    lines += [f"- {escape(finding.message)}" for finding in check.findings[:MAX_FINDINGS]]
+    return "\n".join(lines)
+
+
+def _more_links(entry: BibEntry, record: Work | None, shown: str) -> str:
+    """DOI, arXiv, PDF and web address, without the one that the reference shows already."""
+    doi, arxiv, url = entry.body.doi, entry.body.arxiv, entry.get("url")
+    if record is not None:
+        doi, arxiv, url = doi or record.doi, arxiv or record.arxiv, url or record.url
+    found = _links(doi, arxiv, url).split(" · ")
+    targets = (link[link.rindex("(") :] for link in found if link)
+    kept = [link for link, target in zip(found, targets, strict=False) if target not in shown]
+    pdf = pdf_address(arxiv, url)
+    if pdf:
+        kept.append(f"[PDF]({pdf})")
+    return " · ".join(kept)
+
+
+def pdf_address(arxiv: str, url: str) -> str:
+    """Where the paper itself can be read, when that follows from what is known; else ""."""
+    if _ARXIV.fullmatch(arxiv):
+        return f"https://arxiv.org/pdf/{arxiv}"
+    found = _ANTHOLOGY.fullmatch(url)
+    if found is not None:
+        return f"https://aclanthology.org/{found[1]}.pdf"
+    return url if _PLAIN_URL.fullmatch(url) and url.lower().endswith(".pdf") else ""
+
+
+def _standing(entry: BibEntry, path: str, known: Known) -> str:
+    """Where the entry stands, where it is cited, and how often the world cites it."""
+    parts = [f"`{entry.key.replace('`', '')}` in {escape(path)}"] if path else []
+    if known.uses is not None:
+        places = [escape(place) for place in known.uses[:MAX_PLACES]]
+        more = len(known.uses) - len(places)
+        where = ", ".join(places) + (f" and {more} more" if more else "")
+        parts.append(f"cited here {_times(len(known.uses))}: {where}" if places else "not cited")
+    record = known.record
+    if record is not None:
+        if record.citations is not None:
+            parts.append(f"cited {_times(record.citations)} in the literature")
+        names = dict.fromkeys(origin.source for origin in record.provenance)
+        if names:
+            parts.append(f"record: {escape(', '.join(names))}")
+    return " · ".join(parts)
+
+
+def _times(count: int) -> str:
+    return "once" if count == 1 else f"{count:,} times"
 
 
 def byline(work: Work) -> str:
@@ -100,30 +199,6 @@ def year_and_venue(year: int | None, venue: str) -> str:
     return " ".join(part for part in (str(year or ""), shorten(venue, 32)) if part)
 
 
-def escape(text: str) -> str:
-    """Text of a record as Markdown that shows exactly that text."""
-    return _SPECIAL.sub(r"\\\1", " ".join(text.split()))
-
-
-def fenced(entry: str) -> str:
-    """A BibTeX entry as a code block that its own text cannot end."""
-    fence = "```"
-    while fence in entry:
-        fence += "`"
-    return f"{fence}bibtex\n{entry.strip()}\n{fence}"
-
-
-def shorten(text: str, most: int) -> str:
-    """At most so many characters, cut at a word."""
-    text = " ".join(text.split())
-    if len(text) <= most:
-        return text
-    cut = text[: most - 1]
-    if text[most - 1] != " ":
-        cut = cut.rsplit(" ", 1)[0]
-    return cut.rstrip(" ,;:") + "…"
-
-
 def _names(names: Sequence[str]) -> str:
     shown = [escape(name) for name in names[:MAX_AUTHORS]]
     return ", ".join(shown) + (" et al." if len(names) > MAX_AUTHORS else "")
@@ -136,6 +211,6 @@ def _links(doi: str, arxiv: str, url: str) -> str:
         links.append(f"[doi:{escape(doi)}](https://doi.org/{doi})")
     if _ARXIV.fullmatch(arxiv):
         links.append(f"[arXiv:{escape(arxiv)}](https://arxiv.org/abs/{arxiv})")
-    if not links and re.fullmatch(r"https?://[^\s<>()\[\]\"'`\\]{4,300}", url):
+    if not links and _PLAIN_URL.fullmatch(url):
         links.append(f"[{escape(shorten(url, 60))}]({url})")
     return " · ".join(links)

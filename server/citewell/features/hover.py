@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from pathlib import PurePath
 
 import msgspec
 
-from citewell.features.card import byline, entry_card, escape, moved_by
-from citewell.features.site import key_at, placeholder_at
+from citewell.features.card import Known, byline, entry_card, moved_by
+from citewell.features.markdown import escape
+from citewell.features.site import placeholder_at
 from citewell.model import Hit
 from citewell.model.bib import BibEntry
-from citewell.model.document import Document, Placeholder, Span
-
-FindEntry = Callable[[str], tuple[str, BibEntry] | None]
-"""A key's entry and the path of its .bib."""
+from citewell.model.document import Document, KeyUse, Placeholder, Span
 
 
 class HoverCard(msgspec.Struct, frozen=True):
@@ -24,21 +23,27 @@ class HoverCard(msgspec.Struct, frozen=True):
     span: Span
 
 
-def hover_key(document: Document, offset: int, find_entry: FindEntry) -> HoverCard | None:
-    """The card of the entry whose key stands at the offset."""
-    found = key_at(document, offset)
-    if found is None:
-        return None
-    _, use = found
-    entry = find_entry(use.key)
-    if entry is None:
-        text = (
-            f"There is no entry `{use.key.replace('`', '')}` in the bibliographies of this paper."
-        )
-        return HoverCard(text, use.span)
-    path, body = entry
-    shown = os.path.relpath(path, os.path.dirname(document.path)) if document.path else path  # noqa: PTH120
-    return HoverCard(entry_card(body, shown), use.span)
+def hover_entry(
+    span: Span, entry: BibEntry, path: str, base: str, known: Known | None = None
+) -> HoverCard:
+    """The card of an entry of the .bib at `path`, which is shown relative to the file `base`."""
+    return HoverCard(entry_card(entry, shown_path(path, base), known), span)
+
+
+def hover_missing(use: KeyUse) -> HoverCard:
+    """What is said of a key that no .bib of the paper has."""
+    text = f"There is no entry `{use.key.replace('`', '')}` in the bibliographies of this paper."
+    return HoverCard(text, use.span)
+
+
+def shown_path(path: str, base: str) -> str:
+    """A path as the author of `base` would write it, with forward slashes."""
+    if not base:
+        return path
+    try:
+        return PurePath(os.path.relpath(path, os.path.dirname(base))).as_posix()  # noqa: PTH120
+    except ValueError:  # another drive
+        return path
 
 
 def hovered_placeholder(document: Document, offset: int) -> Placeholder | None:

@@ -24,6 +24,7 @@ from lsprotocol import types
 from pygls.uris import to_fs_path, uri_scheme
 
 from citewell.engine.worker_client import WorkerEngine
+from citewell.lsp.cards import Cards
 from citewell.lsp.stamp import stamp_of
 from citewell.lsp.text import LineIndex, OpenDocument
 from citewell.model import Problem, Work
@@ -109,6 +110,8 @@ class Session:
         self._epoch = 0
         """Rises with every change of a file other than the one that is asked about."""
         self._configured = asyncio.Event()
+        self.cards = Cards(self.tell)
+        """References as they are shown, and records of the library."""
         self.edits = asyncio.Lock()
         """Held while an entry is inserted, so that two never work from the same text."""
 
@@ -132,6 +135,7 @@ class Session:
         self._told.clear()
         with self._papers_lock:
             self._papers = None
+        self.cards.forget_records()
         if self._engine is not None:
             self._engine.configure(self._engine_options())
 
@@ -315,6 +319,22 @@ class Session:
         until the file changes on disk."""
         self._assumed[path] = (stamp_of(path), text)
         self._epoch += 1
+
+    def folders_of(self, snapshot: Snapshot) -> tuple[Path, ...]:
+        """Where a file that the settings name for a document may lie."""
+        own = (snapshot.path.parent, snapshot.paper.project.root.parent)
+        return tuple(dict.fromkeys((*own, *self._server.roots)))
+
+    def cited_at(self, snapshot: Snapshot, key: str) -> tuple[str, ...]:
+        """The places that cite a key, as "main.tex:12", file by file."""
+        from citewell.features.hover import shown_path
+
+        places: list[str] = []
+        for path, use in snapshot.paper.project.uses(key):
+            text = snapshot.paper.project.documents[path].text
+            line = text.count("\n", 0, use.span.start) + 1
+            places.append(f"{shown_path(str(path), str(snapshot.path))}:{line}")
+        return tuple(places)
 
     async def read(self, job: Callable[[], R]) -> R:
         """Run a job on the reader thread."""

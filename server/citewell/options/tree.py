@@ -155,6 +155,18 @@ class DiagnosticsOptions:
 
 
 @frozen(kw_only=True)
+class HoverOptions:
+    """What the card of a reference shows."""
+
+    style: str = _leaf(
+        "apa",
+        'Citation style (CSL) of the reference: "apa", "harvard-cite-them-right", a .csl file '
+        "beside the paper, or any name of the CSL repository (needs the `styles` extra).",
+    )
+    abstract: bool = _leaf(True, "Show the abstract.")
+
+
+@frozen(kw_only=True)
 class FillOptions:
     """What `citewell fill` writes without being asked."""
 
@@ -176,4 +188,5 @@ class Options:
     documents: DocumentOptions = field(factory=DocumentOptions)
     bib: BibOptions = field(factory=BibOptions)
     diagnostics: DiagnosticsOptions = field(factory=DiagnosticsOptions)
+    hover: HoverOptions = field(factory=HoverOptions)
     fill: FillOptions = field(factory=FillOptions)

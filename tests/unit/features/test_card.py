@@ -1,8 +1,17 @@
 from citewell.documents.bibtex import parse_bib
 from citewell.documents.latex import scan_latex
-from citewell.features.card import entry_card, escape, fenced, shorten, work_card
-from citewell.features.hover import hover_key, hover_placeholder, hovered_placeholder
+from citewell.features.card import Known, entry_card, work_card
+from citewell.features.hover import (
+    hover_entry,
+    hover_missing,
+    hover_placeholder,
+    hovered_placeholder,
+)
+from citewell.features.markdown import escape, fenced, shorten
+from citewell.features.site import key_at
 from citewell.model import Author, Evidence, Hit, Provenance, Work
+from citewell.model.check import Check, Claim, FieldFinding, Severity, Verdict
+from citewell.model.document import Span
 
 WORK = Work(
     id="x:1",
@@ -64,12 +73,63 @@ def test_the_card_of_an_entry_shows_what_the_file_says():
     assert "`k` in refs.bib" in card
 
 
-def test_a_hover_over_a_key_without_entry_says_so_and_elsewhere_is_none():
+def entry_of(text):
+    return parse_bib(text, "/p/refs.bib").entries[0]
+
+
+def test_the_card_of_an_entry_shows_all_that_is_known_of_it():
+    entry = entry_of("@misc{k, title={T}, url={https://aclanthology.org/2020.acl-main.1/}}")
+    check = Check(
+        claim=Claim(),
+        verdict=Verdict.WRONG_DETAIL,
+        findings=(
+            FieldFinding(
+                code="year-differs", field="year", message="The year is 2020.",
+                severity=Severity.WARNING,
+            ),
+        ),
+    )  # fmt: skip
+    record = Work(
+        id="x", title="T", abstract="From the record.", citations=1200, doi="10.1000/x",
+        provenance=(Provenance("acl-anthology"),),
+    )  # fmt: skip
+    uses = ("main.tex:3", "main.tex:9")
+    known = Known(reference="A. (2020). *T*.", record=record, check=check, uses=uses)
+    assert entry_card(entry, "refs.bib", known).split("\n\n") == [
+        "A. (2020). *T*.",
+        "[doi:10.1000/x](https://doi.org/10.1000/x) · "
+        "[PDF](https://aclanthology.org/2020.acl-main.1.pdf)",
+        "⚠ Real, but a detail is wrong\n- The year is 2020.",
+        "From the record.",
+        "`k` in refs.bib · cited here 2 times: main.tex:3, main.tex:9 · "
+        "cited 1,200 times in the literature · record: acl-anthology",
+    ]
+
+
+def test_a_link_that_the_reference_shows_is_not_repeated():
+    entry = entry_of("@misc{k, title={T}, doi={10.1000/x}, eprint={1706.03762}}")
+    known = Known(reference="T. [https://doi.org/10.1000/x](https://doi.org/10.1000/x)", uses=())
+    links = entry_card(entry, "refs.bib", known).split("\n\n")[1]
+    assert links == (
+        "[arXiv:1706.03762](https://arxiv.org/abs/1706.03762) · "
+        "[PDF](https://arxiv.org/pdf/1706.03762)"
+    )
+    assert "not cited" in entry_card(entry, "refs.bib", known)
+
+
+def test_a_hover_over_a_key_without_entry_says_so():
     document = scan_latex(r"a \cite{zuse} b", "/p/main.tex")
-    card = hover_key(document, 9, lambda key: None)
+    _, use = key_at(document, 9)
+    card = hover_missing(use)
     assert "no entry `zuse`" in card.markdown
     assert document.text[card.span.start : card.span.end] == "zuse"
-    assert hover_key(document, 0, lambda key: None) is None
+
+
+def test_a_hover_over_a_key_names_the_file_as_the_author_would():
+    entry = entry_of("@misc{k, title={T}}")
+    card = hover_entry(Span(1, 2), entry, "/p/bib/refs.bib", "/p/tex/main.tex")
+    assert "`k` in ../bib/refs.bib" in card.markdown
+    assert card.span == Span(1, 2)
 
 
 def test_a_hover_over_a_placeholder_lists_the_papers_for_it():

@@ -1,0 +1,31 @@
+"""Text of records and entries as Markdown that shows exactly that text."""
+
+from __future__ import annotations
+
+import re
+
+_SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|~])")
+
+
+def escape(text: str) -> str:
+    """Text of a record as Markdown that shows exactly that text."""
+    return _SPECIAL.sub(r"\\\1", " ".join(text.split()))
+
+
+def fenced(entry: str) -> str:
+    """A BibTeX entry as a code block that its own text cannot end."""
+    fence = "```"
+    while fence in entry:
+        fence += "`"
+    return f"{fence}bibtex\n{entry.strip()}\n{fence}"
+
+
+def shorten(text: str, most: int) -> str:
+    """At most so many characters, cut at a word."""
+    text = " ".join(text.split())
+    if len(text) <= most:
+        return text
+    cut = text[: most - 1]
+    if text[most - 1] != " ":
+        cut = cut.rsplit(" ", 1)[0]
+    return cut.rstrip(" ,;:") + "…"

@@ -61,7 +61,9 @@ PATH = click.Path(path_type=Path)
 @click.option("--seed", default=0, show_default=True, help="Of the sample and the statistics.")
 @click.option("--depth", default=100, show_default=True, type=click.IntRange(10, 10_000),
               help="Length of the lists; 1000 adds recall@1000.")  # fmt: skip
-@click.option("--threshold", type=click.FloatRange(0, 1), help="Confidence below which to abstain.")
+@click.option(
+    "--threshold", type=click.FloatRange(0, 1), help="Confidence below which fill abstains."
+)
 @click.option("--compare", nargs=2, metavar="A B", help="Two methods, or two files of --json.")
 @click.option("--jobs", default=1, show_default=True, type=click.IntRange(1, 64), help="Processes.")
 @click.option(
@@ -127,7 +129,7 @@ def _evaluate(session: Session, papers: tuple[Path, ...], flags: dict[str, Any])
         evaluation = evaluate(questions, options, plan, info, bars)
     command = "citewell " + " ".join(_quote(word) for word in sys.argv[1:])
     evaluation = msgspec.structs.replace(evaluation, command=command)
-    console().print(table.render(evaluation))
+    console().print(table.render(evaluation, brief=bool(papers)))
     show_problems(evaluation.problems)
     if flags["json_path"]:
         results.write_atomically(flags["json_path"], results.encode(evaluation))
@@ -211,7 +213,9 @@ def _methods(options: Options, flags: dict[str, Any], own: bool) -> list[Method]
         chosen += methods.named(list(dict.fromkeys(names)), options)
     ablations = [methods.without(name, options) for name in flags["without"]]
     if flags["fusion"]:
-        ablations.append(methods.with_fusion(flags["fusion"]))
+        # The ranker orders every candidate whatever their fusion: without it the fusion shows.
+        plain = methods.known(options)
+        ablations += [methods.with_fusion(flags["fusion"]), plain["rrf"], plain["max"]]
     if flags["mode"]:
         chosen += methods.mode(flags["mode"], options)
     elif ablations or (own and not chosen):

@@ -117,11 +117,17 @@ class LocalEngine:
         )
 
     def find_batch(
-        self, queries: Sequence[Query], k: int = 20, *, tier: Tier = "fast", explain: bool = True
+        self,
+        queries: Sequence[Query],
+        k: int = 20,
+        *,
+        tier: Tier = "fast",
+        explained: int | None = None,
     ) -> list[SearchResult]:
         """The same for many queries; retrievers share their work over the queries.
 
-        Without `explain` the hits carry no evidence, which costs more than finding them.
+        Only the first `explained` hits carry their evidence, which costs more than finding them;
+        None: all of them.
         """
         if self._library is None:
             return [SearchResult(problems=self._problems) for _ in queries]
@@ -136,7 +142,7 @@ class LocalEngine:
         results: list[SearchResult] = []
         for number, query in enumerate(queries):
             own = {name: rankings[number] for name, rankings in lists.items()}
-            found = self._finish(query, k, own, {}, never, tier=tier, explain=explain)
+            found = self._finish(query, k, own, {}, never, tier=tier, explained=explained)
             results.append(
                 SearchResult(
                     hits=found.hits,
@@ -197,7 +203,7 @@ class LocalEngine:
         cancel: Cancel,
         *,
         tier: Tier,
-        explain: bool = True,
+        explained: int | None = None,
     ) -> SearchResult:
         """Fuse the lists, order the head, and fetch what is shown."""
         assert self._library is not None
@@ -230,7 +236,7 @@ class LocalEngine:
                     *(read.evidence(place) if read is not None else ()),
                     *self._evidence(query, fused, int(at)),
                 )
-                if explain
+                if explained is None or place < explained
                 else (),
                 confidence=None
                 if ordering.confidence is None

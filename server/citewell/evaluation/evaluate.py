@@ -65,7 +65,7 @@ class Plan:
     jobs: int = 1
     latency_calls: int = 100
     threshold: float | None = None
-    """A further threshold of the abstention figures, beside the fixed ones."""
+    """The threshold of `fill` that is measured beside the fixed ones; default: the setting's."""
     compare: tuple[tuple[str, str], ...] = ()
     """Pairs of methods, or of `method:setting`; empty: the last method against the others."""
     misses: int = 20
@@ -234,13 +234,15 @@ class _Run:
         }
         of_held = queries[: len(held)]
         tier = self.method.tier
-        thresholds = sorted({*THRESHOLDS, *([self.plan.threshold] if self.plan.threshold else [])})
+        own = self.options.fill.threshold if self.plan.threshold is None else self.plan.threshold
+        thresholds = sorted({*THRESHOLDS, own})
         return MethodRun(
             name=self.method.name,
             setting=self.setting,
             description=self.method.description,
             figures=scorer.figures(judged),
             latency=runner.latency(self.engine, of_held, tier, self.plan.latency_calls),
+            threshold=own,
             abstention=scorer.abstention(judged, thresholds),
             coverage=scorer.coverage(judged),
             newer_in_ten=scorer.newer_in_ten(judged),
@@ -274,7 +276,7 @@ class _Run:
 
     def _states_confidence(self, questions: Sequence[Question]) -> bool:
         sample = [runner.query_for(question, self.setting) for question in questions[:PROBE]]
-        results = self.engine.find_batch(sample, 1, tier=self.method.tier, explain=False)
+        results = self.engine.find_batch(sample, 1, tier=self.method.tier, explained=0)
         return any(hit.confidence is not None for result in results for hit in result.hits[:1])
 
     def _citeme(self, held: Sequence[Question], judged: dict[str, Judged]) -> float | None:

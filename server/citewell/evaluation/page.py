@@ -14,6 +14,8 @@ from citewell.evaluation.table import number, short, summary
 
 MARK = "[CITATION]"
 OTHER = "[OTHER]"
+NEWER_WORTH_SAYING = 0.1
+"""Share of the first ten that are newer than the citing paper."""
 
 
 def render(evaluation: Evaluation, title: str = "", *, own: bool = False) -> str:
@@ -43,6 +45,7 @@ def _body(evaluation: Evaluation, title: str, own: bool) -> Iterator[str]:
     yield f'<p class="lede">{escape(_lede(evaluation, run, own))}</p></header>'
     yield _tiles(evaluation, run, own)
     if own:
+        yield _newer(evaluation, run)
         yield _strip(evaluation, run)
     yield "<section><h2>How far down the list the right paper stands</h2>"
     yield "<figure>" + svg.recall_chart(svg.lines(evaluation), evaluation.depth)
@@ -134,8 +137,44 @@ def _strip(evaluation: Evaluation, run: MethodRun) -> str:
         "<section><h2>Your paper, citation by citation</h2>"
         "<figure>" + svg.strip(evaluation, run) + f'<ul class="key">{key}</ul>'
         "<figcaption>In the order of the text; point at a square for its key.</figcaption>"
-        "</figure></section>"
+        f"</figure>{_every(evaluation, run)}</section>"
     )
+
+
+def _newer(evaluation: Evaluation, run: MethodRun) -> str:
+    """What an old paper hides: much of what is offered was written after it."""
+    first, ten = run.figure("recall@1", "past"), run.figure("recall@10", "past")
+    if first is None or ten is None or (run.newer_in_ten or 0.0) < NEWER_WORTH_SAYING:
+        return ""
+    return (
+        f'<p class="note">{run.newer_in_ten:.0%} of the papers among the first ten are newer than '
+        "the newest reference of this paper, so it could not have cited them. Without them the "
+        f"first paper is right for {first.by_question.mean:.0%} and one of the first ten for "
+        f"{ten.by_question.mean:.0%}.</p>"
+    )
+
+
+def _every(evaluation: Evaluation, run: MethodRun) -> str:
+    """Each citation with its place in the list, cold and warm, in the order of the text."""
+    runs = [one for one in evaluation.runs if one.name == run.name]
+    ranks = [{one.id: one for one in method.judged} for method in runs]
+    rows = []
+    for item in evaluation.items:
+        tags = dict(tag.split(":", 1) for tag in item.tags if ":" in tag)
+        cells = []
+        for judged in ranks:
+            one = judged.get(item.id)
+            rank = one.ranks[0] if one and one.ranks else None
+            css, words = svg.band(rank, item.held > 0)
+            shown = str(rank) if rank else words.replace("not in the library", "-")
+            cells.append(f'<td><i class="{css}"></i>{escape(shown)}</td>')
+        place = ":".join(part for part in (tags.get("file", ""), tags.get("line", "")) if part)
+        rows.append(
+            f'<tr><th scope="row">{escape(tags.get("key", item.id))}</th>'
+            f'<td class="text">{escape(place)}</td>{"".join(cells)}</tr>'
+        )
+    heads = ["key", "place", *(f"rank, {one.setting}" for one in runs)]
+    return _table("Every citation with the place of its paper (-: not in the library)", heads, rows)
 
 
 def _heat(evaluation: Evaluation, scope: Scope, own: bool) -> str:
@@ -283,10 +322,12 @@ def _confidence(evaluation: Evaluation) -> str:
         for one in run.coverage
     ]
     heads = ["method", "most confident", "first right", "answerable ones", "confidence from"]
-    out = _table("First paper right, on the most confident part", heads, rows)
+    title = "First paper right, of the most confident part (what fill would write)"
+    out = _table(title, heads, rows)
     rows = [
         f'<tr><th scope="row">{escape(run.name)}<small>{run.setting}</small></th>'
-        f"<td>{one.threshold:g}</td><td>{one.abstained:,}</td><td>{number(one.precision)}</td>"
+        f"<td>{'fill: ' if one.threshold == run.threshold else ''}{one.threshold:g}</td>"
+        f"<td>{one.abstained:,}</td><td>{number(one.precision)}</td>"
         f"<td>{number(one.recall)}</td><td>{number(one.answered_right)}</td></tr>"
         for run in evaluation.runs
         for one in run.abstention

@@ -106,6 +106,8 @@ class MethodRun(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     description: str = ""
     figures: tuple[Figure, ...] = ()
     latency: Latency | None = None
+    threshold: float = 0.0
+    """At which `fill` leaves a placeholder open, as it was set."""
     abstention: tuple[Abstention, ...] = ()
     coverage: tuple[Coverage, ...] = ()
     newer_in_ten: float | None = None
@@ -200,7 +202,9 @@ class Evaluation(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     depth: int = 100
     seed: int = 0
     metrics: dict[str, dict[str, dict[str, float]]] = msgspec.field(default_factory=dict)
-    """The main figures once more, for scripts: method -> setting -> metric -> mean per question."""
+    """The main figures once more, for scripts: method -> setting -> metric -> mean per question,
+    with `hallucination_rate`, `latency_p50`, `latency_p95`, `precision@25%` ... (of the first paper
+    at that coverage) and, at the threshold of `fill`, `abstention_precision` and `_recall`."""
     items: tuple[Item, ...] = ()
     runs: tuple[MethodRun, ...] = ()
     comparisons: tuple[Comparison, ...] = ()
@@ -230,10 +234,22 @@ def main_metrics(runs: Sequence[MethodRun]) -> dict[str, dict[str, dict[str, flo
     """Means per question over the answers in the library, by method, setting and metric."""
     out: dict[str, dict[str, dict[str, float]]] = {}
     for run in runs:
-        out.setdefault(run.name, {})[run.setting] = {
-            figure.metric: round(figure.by_question.mean, 6)
+        found = {
+            figure.metric: figure.by_question.mean
             for figure in run.figures
             if figure.scope == "library"
+        }
+        found["hallucination_rate"] = run.hallucination_rate
+        if run.latency:
+            found |= {"latency_p50": run.latency.p50, "latency_p95": run.latency.p95}
+        found |= {f"precision@{one.coverage:.0%}": one.precision for one in run.coverage}
+        for one in run.abstention:
+            if one.threshold == run.threshold:
+                found["abstention_recall"] = one.recall
+                if one.precision is not None:
+                    found["abstention_precision"] = one.precision
+        out.setdefault(run.name, {})[run.setting] = {
+            name: round(value, 6) for name, value in found.items()
         }
     return out
 

@@ -14,6 +14,7 @@ from citewell.engine.contract import Tier
 from citewell.engine.local import LocalEngine
 from citewell.evaluation.matching import Offered
 from citewell.evaluation.results import Latency, Setting
+from citewell.features.confidence import confidence_of
 from citewell.model import Problem, Query, Question, SearchResult
 from citewell.options import Options
 
@@ -68,7 +69,7 @@ def ask(
     started = time.perf_counter()
     for start in range(0, len(queries), CHUNK):
         part = queries[start : start + CHUNK]
-        _add(answers, _reduce(engine, engine.find_batch(part, k, tier=tier, explain=False)))
+        _add(answers, _reduce(engine, part, _find(engine, part, k, tier)))
         progress(len(part))
     answers.seconds = time.perf_counter() - started
     return answers
@@ -107,9 +108,7 @@ def _answer(work: tuple[bytes, int, Tier]) -> bytes:
     if _engine is None:
         raise RuntimeError("the worker has no engine")
     queries = msgspec.msgpack.decode(data, type=list[Query])
-    return msgspec.msgpack.encode(
-        _reduce(_engine, _engine.find_batch(queries, k, tier=tier, explain=False))
-    )
+    return msgspec.msgpack.encode(_reduce(_engine, queries, _find(_engine, queries, k, tier)))
 
 
 def _add(answers: Answers, part: _Part) -> None:
@@ -121,7 +120,21 @@ def _add(answers: Answers, part: _Part) -> None:
     answers.problems = part.problems | answers.problems
 
 
-def _reduce(engine: LocalEngine, results: Sequence[SearchResult]) -> _Part:
+def _find(engine: LocalEngine, queries: Sequence[Query], k: int, tier: Tier) -> list[SearchResult]:
+    # The confidence in the first paper reads its evidence.
+    return engine.find_batch(queries, k, tier=tier, explained=1)
+
+
+def _confidence(query: Query, result: SearchResult) -> float | None:
+    """What `fill` would go by; None for a method whose ranker states none."""
+    if not result.hits or result.hits[0].confidence is None:
+        return None
+    return confidence_of(query, result.hits)
+
+
+def _reduce(
+    engine: LocalEngine, queries: Sequence[Query], results: Sequence[SearchResult]
+) -> _Part:
     """Ids, years and confidence; every paper is looked up again by its id.
 
     An offered paper counts as unbacked when the library has no such id or another title under it.
@@ -145,9 +158,9 @@ def _reduce(engine: LocalEngine, results: Sequence[SearchResult]) -> _Part:
             Offered(
                 tuple(hit.work.id for hit in result.hits),
                 tuple(hit.work.year for hit in result.hits),
-                result.hits[0].confidence if result.hits else None,
+                _confidence(query, result),
             )
-            for result in results
+            for query, result in zip(queries, results, strict=True)
         ],
         sum(len(result.hits) for result in results),
         sum((hit.work.id, hit.work.title) in false for r in results for hit in r.hits),

@@ -15,8 +15,10 @@ LEFT, RIGHT, TOP, BOTTOM = 52, 178, 16, 46
 _TICKS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
 _TOPS = ((0.1, 5), (0.2, 4), (0.4, 4), (0.6, 6), (0.8, 4), (1.0, 5))
 """Heights of the axis, each with a number of steps that makes round percentages."""
-COLOURS = 6
-"""Number of line colours that the style sheet names --c1 ... --c6 (Okabe and Ito, adapted)."""
+CHIEF = 5
+"""Number of the line colour, of those that the style sheet names --c1 ... --c6 (Okabe and Ito,
+adapted), that the accent has."""
+_OTHERS = (1, 2, 3, 4, 6)
 
 
 class Line(msgspec.Struct, frozen=True):
@@ -36,7 +38,9 @@ def lines(evaluation: Evaluation) -> list[Line]:
     answers = {i: item.held for i, item in held.items()}
     out: list[Line] = []
     for run in evaluation.runs:
-        colour = names.index(run.name) % COLOURS + 1
+        # The last method is what the page speaks of: it has the accent's colour.
+        place = names.index(run.name)
+        colour = CHIEF if place == len(names) - 1 else _OTHERS[place % len(_OTHERS)]
         values = recalls(run, answers, evaluation.depth)
         twin = next(
             (n for n, line in enumerate(out) if (line.colour, line.values) == (colour, values)),

@@ -43,9 +43,28 @@ def estimate(one: Estimate) -> str:
     return f"{number(one.mean)} ({number(one.low)}-{number(one.high)})"
 
 
-def render(evaluation: Evaluation) -> RenderableType:
-    """Everything that the terminal shows."""
-    return Group(*_parts(evaluation))
+def render(evaluation: Evaluation, *, brief: bool = False) -> RenderableType:
+    """Everything that the terminal shows; `brief`: what an author asks first."""
+    return Group(*(_brief(evaluation) if brief else _parts(evaluation)))
+
+
+def _brief(evaluation: Evaluation) -> Iterator[RenderableType]:
+    for line in summary(evaluation):
+        yield Text(line, style="dim")
+    held = [item for item in evaluation.items if item.held]
+    title = "Per citation, of those whose paper is in the library"
+    yield _figures(evaluation, "library", "by_question", title)
+    if 1 < len({item.paper for item in held}) < len(held):
+        yield _figures(evaluation, "library", "by_paper", "Per citing paper")
+    if any(run.figure("mrr", "past") for run in evaluation.runs):
+        title = "The same, papers newer than the citing one left out"
+        yield _figures(evaluation, "past", "by_question", title)
+    yield _costs(evaluation)
+    if any(run.coverage for run in evaluation.runs):
+        yield _coverage(evaluation)
+        yield _abstention(evaluation, only_own=True)
+    for note in evaluation.data.notes:
+        yield Padding(Text(note, style="dim"), (0, 0, 0, 2))
 
 
 def summary(evaluation: Evaluation) -> list[str]:
@@ -135,7 +154,7 @@ def _costs(evaluation: Evaluation) -> Table:
         "p50 ms",
         "p95 ms",
         "offered",
-        "not in library",
+        "made up",
         "newer in first 10",
         "incomplete",
     ):
@@ -147,16 +166,20 @@ def _costs(evaluation: Evaluation) -> Table:
             f"{run.latency.p50:.1f}" if run.latency else "-",
             f"{run.latency.p95:.1f}" if run.latency else "-",
             f"{run.emitted:,}",
-            Text(str(run.unbacked), style="bold red" if run.unbacked else "green"),
+            Text(
+                f"{run.unbacked} ({run.hallucination_rate:.1%})",
+                style="bold red" if run.unbacked else "green",
+            ),
             "-" if run.newer_in_ten is None else f"{run.newer_in_ten:.1%}",
             str(sum(run.dropped.values())),
         )
     return table
 
 
-def _abstention(evaluation: Evaluation) -> Table:
+def _abstention(evaluation: Evaluation, *, only_own: bool = False) -> Table:
+    """At every threshold up to the first that answers nothing; the one of `fill` is marked."""
     table = Table(
-        title="Abstention: offering nothing when the right paper is not in the library",
+        title="Left open: the right paper is not in the library (*: the threshold of fill)",
         title_justify="left",
         title_style="bold",
     )
@@ -165,11 +188,16 @@ def _abstention(evaluation: Evaluation) -> Table:
     for head in ("threshold", "abstained", "precision", "recall", "answered right"):
         table.add_column(head, justify="right")
     for run in evaluation.runs:
+        silent = False
         for one in run.abstention:
+            own = one.threshold == run.threshold
+            if not own and (silent or only_own):
+                continue
+            silent = silent or one.answered_right is None
             table.add_row(
                 run.name,
                 run.setting,
-                f"{one.threshold:g}",
+                f"{'* ' if own else ''}{one.threshold:g}",
                 f"{one.abstained:,}",
                 number(one.precision),
                 number(one.recall),
@@ -180,9 +208,10 @@ def _abstention(evaluation: Evaluation) -> Table:
 
 def _coverage(evaluation: Evaluation) -> Table:
     table = Table(
-        title="First paper right, on the most confident part", title_justify="left",
+        title="First paper right, of the most confident part (what fill would write)",
+        title_justify="left",
         title_style="bold",
-    )  # fmt: skip
+    )
     for head in ("method", "setting"):
         table.add_column(head)
     for head in ("coverage", "all questions", "answerable ones", "confidence from"):

@@ -87,7 +87,7 @@ def test_methods_parts_and_fusions_can_be_named(citewell, data):
     )  # fmt: skip
     assert out.exit_code == 0, out.output
     names = list(dict.fromkeys(run.name for run in results.load(Path("r.json")).runs))
-    assert names == ["without-dense", "fusion-max", "pipeline"]
+    assert names == ["without-dense", "fusion-max", "rrf", "max", "pipeline"]
 
 
 def test_two_methods_are_compared_by_name_and_two_results_by_file(citewell, data):

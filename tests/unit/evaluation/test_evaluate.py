@@ -60,7 +60,7 @@ def test_a_paper_that_the_library_lacks_is_counted_as_made_up(library_options):
     false = msgspec.structs.replace(hit, work=msgspec.structs.replace(hit.work, title="Another"))
     invented = msgspec.structs.replace(hit, work=msgspec.structs.replace(hit.work, id="t:none"))
     forged = msgspec.structs.replace(results_[0], hits=(hit, false, invented))
-    part = run.runner._reduce(engine, [forged])
+    part = run.runner._reduce(engine, [Query(text="graphs")], [forged])
     engine.close()
     assert (part.emitted, part.unbacked) == (3, 2)
 
@@ -165,3 +165,14 @@ def test_every_single_retriever_can_be_measured_by_itself(asked, library_options
     result = asked(methods=tuple(methods.mode("single", library_options)), settings=("warm",))
     assert [run.name for run in result.runs] == ["bm25", "dense"]
     assert "cited, which needs it" in methods.without("dense", library_options).description
+
+
+def test_scripts_find_the_figures_of_fill_and_of_made_up_papers_by_name(asked):
+    found = asked(("pipeline",))
+    chief = found.runs[-1]
+    figures = found.metrics[chief.name][chief.setting]
+    assert figures["hallucination_rate"] == 0.0
+    assert figures["latency_p95"] >= figures["latency_p50"] > 0
+    assert {"precision@25%", "precision@50%", "precision@75%"} <= figures.keys()
+    own = next(one for one in chief.abstention if one.threshold == chief.threshold)
+    assert figures["abstention_recall"] == own.recall

@@ -5,6 +5,7 @@ import itertools
 import re
 from html.parser import HTMLParser
 
+import msgspec
 import pytest
 from rich.console import Console
 
@@ -149,10 +150,30 @@ def test_the_table_shows_every_method_in_every_setting(evaluation):
     text = console.export_text()
     for run in evaluation.runs:
         assert re.search(rf"{run.name}\s+│ {run.setting}", text)
-    assert "sign flips" in text and "not in library" in text
+    assert "sign flips" in text and "made up" in text
 
 
 def test_numbers_are_written_the_way_the_field_writes_them():
     assert table.number(0.4561) == ".456" and table.number(1.0) == "1.00"
     assert table.number(None) == "-" and table.number(0.9999) == "1.00"
     assert table.short("ndcg@10") == "nDCG@10" and table.short("mrr") == "MRR"
+
+
+def test_an_author_is_shown_every_citation_with_its_place_and_less_in_the_terminal(evaluation):
+    text = page.render(evaluation, own=True)
+    rows = re.search(r"Every citation with the place.*?</details>", text, re.DOTALL).group()
+    assert rows.count('<th scope="row">') == len(evaluation.items)
+    console = Console(width=200, record=True, file=io.StringIO())
+    console.print(table.render(evaluation, brief=True))
+    assert "sign flips" not in console.export_text()
+
+
+def test_an_old_paper_is_told_that_newer_ones_crowd_the_list(evaluation):
+    runs = tuple(msgspec.structs.replace(run, newer_in_ten=0.6) for run in evaluation.runs)
+    assert "60% of the papers among the first ten are newer" in page.render(
+        msgspec.structs.replace(evaluation, runs=runs), own=True
+    )
+    runs = tuple(msgspec.structs.replace(run, newer_in_ten=0.0) for run in evaluation.runs)
+    assert "are newer than" not in page.render(
+        msgspec.structs.replace(evaluation, runs=runs), own=True
+    )

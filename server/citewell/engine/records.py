@@ -9,13 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from citewell.corpus import Library, keys
-from citewell.model import CitewellError, Work
+from citewell.model import Author, CitewellError, Work
 from citewell.model.check import Claim
 from citewell.model.ids import arxiv_id, normalise_doi
 from citewell.model.titles import title_key
 from citewell.retrieval.bm25 import Segment
 from citewell.retrieval.bm25_build import TITLE
 from citewell.retrieval.words import split
+from citewell.verification.proceedings import Meeting
 from citewell.verification.records import Candidates, rank_by_title
 
 logger = logging.getLogger(__name__)
@@ -26,6 +27,8 @@ BLOCK = 8
 """Rarest words of a title that are looked up."""
 MOST = 20_000
 """Titles that the words of one title may bring up."""
+MOST_AUTHORS = 12
+"""Authors of a reference that are looked for in the proceedings it names."""
 FETCHED = 24
 """Works whose titles are compared letter by letter."""
 
@@ -47,6 +50,7 @@ class LibraryRecords:
             # Exact look-ups need no index; similar titles then stay unknown.
             logger.warning("%s", error.problem.message)
         self._works: dict[int, Work] = {}
+        self._meetings: dict[tuple[str, int], NDArray[np.int64]] = {}
 
     def candidates(self, claims: Sequence[Claim]) -> list[Candidates]:
         """Exact look-ups by DOI, arXiv identifier and title: two queries for all claims."""
@@ -89,6 +93,38 @@ class LibraryRecords:
             rank_by_title(claim.title, [works[row] for row in block])
             for claim, block in zip(claims, blocks, strict=True)
         ]
+
+    def meeting(self, venue: str, year: int, authors: Sequence[Author]) -> Meeting:
+        """How many papers of the meeting are held, and which are by half of the authors or more."""
+        rows = self._meetings.get((venue, year))
+        if rows is None:
+            held = self._rows_with(f"v:{venue}".encode())
+            rows = np.intersect1d(held, self._rows_with(b"y:%d" % year))
+            self._meetings[venue, year] = rows
+        if not len(rows):
+            return Meeting()
+        shared = np.zeros(len(rows), np.int64)
+        for author in authors[:MOST_AUTHORS]:
+            words = split(author.family)[-1:]
+            for word in words:
+                shared += np.isin(rows, self._rows_with(b"a:" + word))
+        enough = max(1, (min(len(authors), MOST_AUTHORS) + 1) // 2)
+        best = np.flatnonzero(shared >= enough)
+        best = best[np.argsort(-shared[best], kind="stable")][:FETCHED]
+        works = self._fetch(int(row) for row in rows[best])
+        return Meeting(len(rows), tuple(works[int(row)] for row in rows[best]))
+
+    def _rows_with(self, term: bytes) -> NDArray[np.int64]:
+        """Rows that hold a term of the index, those that are gone left out."""
+        found = [np.zeros(0, np.int64)]
+        for segment in self._segments:
+            column = segment.column(term)
+            if column >= 0:
+                rows = segment.rows[segment.postings(column)].astype(np.int64)
+                if segment.dead is not None:
+                    rows = rows[~segment.dead[rows]]
+                found.append(rows + segment.base)
+        return np.concatenate(found)
 
     def _block(self, title: str) -> list[int]:
         stem = self._stemmer("english").stemWord

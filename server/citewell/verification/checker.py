@@ -15,6 +15,7 @@ from citewell.verification.finding import SURE, address, names
 from citewell.verification.identify import Match, TitleLike, identify, telling_words, title_likeness
 from citewell.verification.people import Difference
 from citewell.verification.people_check import check_placeholders
+from citewell.verification.proceedings import Meeting, Proceedings, meeting_of
 from citewell.verification.records import Candidates, Records
 from citewell.verification.venues import venue_ids, work_venues
 
@@ -60,9 +61,20 @@ class Checker:
                 open_ones, records.near([claims[n] for n in open_ones]), strict=True
             ):
                 found[n] = msgspec.structs.replace(found[n], near=(*found[n].near, *near))
+        for n in open_ones:
+            found[n] = msgspec.structs.replace(found[n], meeting=self._meeting(claims[n]))
         sources = tuple(records.name for records in self.records)
         for claim, candidates in zip(claims, found, strict=True):
             yield judge(claim, candidates, self._year, sources)
+
+    def _meeting(self, claim: Claim) -> Meeting | None:
+        """The meeting that the claim names, as the place knows it that holds most of its papers."""
+        named = meeting_of(claim)
+        if named is None:
+            return None
+        known = [one for one in self.records if isinstance(one, Proceedings)]
+        held = [one.meeting(*named, claim.authors) for one in known]
+        return max(held, key=lambda one: one.papers, default=None)
 
 
 def _together(answers: Sequence[Candidates]) -> Candidates:

@@ -15,6 +15,7 @@ from citewell.verification.identifiers import arxiv_says, doi_says
 from citewell.verification.identify import Match, TitleLike, same_english
 from citewell.verification.people import Difference
 from citewell.verification.people_check import check_people, check_placeholders
+from citewell.verification.proceedings import check_meeting
 from citewell.verification.records import Candidates
 from citewell.verification.venue_check import check_venue, is_minor
 from citewell.verification.venues import means_preprint, venue_ids, work_venues
@@ -149,6 +150,7 @@ def check_alone(claim: Claim, found: Candidates, year_now: int) -> list[FieldFin
         *check_year(claim, (), year_now),
         *check_arxiv(claim, (), found, year_now),
         *check_doi_alone(claim, found),
+        *check_meeting(claim, found.meeting),
     ]
 
 

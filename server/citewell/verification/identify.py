@@ -240,7 +240,8 @@ def _without_acronyms(given: str, known: str) -> bool:
 def _cut(ours: str, theirs: str) -> bool:
     """True when one title is the long beginning of the other: cut, or with something appended."""
     short, long = sorted((ours, theirs), key=len)
-    return len(short) >= 36 and long.startswith(short)
+    # A letter or two more is a plural.
+    return len(short) >= 36 and long.startswith(short) and len(long) - len(short) > 2
 
 
 def _subtitle(given: str, known: str, a: Sequence[str], b: Sequence[str]) -> bool:

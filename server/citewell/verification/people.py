@@ -75,7 +75,9 @@ def compare_people(
     misspelt = tuple(
         (given[n], known[place])
         for n, place in enumerate(partner)
-        if place is not None and not ours[n].equals(theirs[place])
+        if place is not None
+        and not ours[n].equals(theirs[place])
+        and not ours[n].is_surely(theirs[place])
     )
     shared = len(found) / len(given)
     sound = sum(
@@ -178,6 +180,13 @@ class _Name:
             return True
         return len(self.given) >= 4 and self.given == other.given
 
+    def is_surely(self, other: _Name) -> bool:
+        """Another way to write the same name: an umlaut, a double surname, its parts reordered."""
+        ours, theirs = (frozenset(map(_plain, one.words)) for one in (self, other))
+        if ours <= theirs or theirs <= ours or "".join(sorted(ours)) == "".join(sorted(theirs)):
+            return True
+        return _plain(self.family) == _plain(other.family) and self._initials_agree(other)
+
     def may_be_called(self, other: _Name) -> bool:
         """The first names are initials, forms of one another, or in another order."""
         if min(len(self.given), len(other.given)) < 3 or self.words & other.words - {self.family}:
@@ -230,6 +239,11 @@ class _Name:
     def _inside(self, other: _Name) -> bool:
         """The surname is one of several names of the other ("Boix" in "Xavier Boix Bosch")."""
         return len(other.words) > 2 and len(self.family) > 2 and self.family in other.words
+
+
+def _plain(word: str) -> str:
+    """Without the "e" that stands for two dots."""
+    return word.replace("ae", "a").replace("oe", "o").replace("ue", "u")
 
 
 def _words(text: str) -> list[str]:

@@ -28,7 +28,8 @@ def check_people(claim: Claim, people: Comparison, work: Work) -> list[FieldFind
     if found is None:
         return []
     code, message, severity, sure = found
-    if means_preprint(claim) and people.shared >= 0.6:
+    fewer = people.difference is Difference.MISSING and not claim.venue
+    if means_preprint(claim) and people.shared >= 0.6 and not fewer:
         sure = min(sure, 0.6)  # versions of a preprint differ in names
     if claim.raw and people.difference not in (Difference.UNRELATED, Difference.REPLACED):
         sure = min(sure, 0.6)  # the list may have been read wrongly

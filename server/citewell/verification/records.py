@@ -11,6 +11,7 @@ from citewell.model import Problem, Work
 from citewell.model.check import Claim
 from citewell.model.ids import arxiv_id, normalise_doi
 from citewell.model.titles import normalise_title, title_key
+from citewell.verification.proceedings import Meeting
 
 
 class Candidates(msgspec.Struct, frozen=True):
@@ -22,6 +23,8 @@ class Candidates(msgspec.Struct, frozen=True):
     """Works whose normalised title is the claim's."""
     near: tuple[Work, ...] = ()
     """Works with a similar title, most similar first; sought only where the rest is empty."""
+    meeting: Meeting | None = None
+    """What is known of the meeting that the claim names; sought only where the rest is empty."""
     answered: bool = True
     """False when this place could not be asked: then absence means nothing."""
     problem: Problem | None = None

@@ -45,7 +45,9 @@ def check_venue(claim: Claim, match: Match) -> list[FieldFinding]:
         return []
     full = [venue.name for work in works if (venue := venue_named(work.venue))]
     telling = [name for name in names if content_words(name)]
-    own = not telling or any(same_words(claim.venue, name) for name in telling)
+    # All the spellings of a venue that is known by name are known: another word is another venue.
+    share = 1.0 if known else 0.6
+    own = not telling or any(same_words(claim.venue, name, share) for name in telling)
     own = own or any(misspelt(claim.venue, name) for name in full)
     expected = _expected(works)
     if given and known:

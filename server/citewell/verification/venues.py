@@ -100,8 +100,10 @@ def content_words(text: str) -> list[str]:
     ]
 
 
-def same_words(given: str, known: str) -> bool:
+def same_words(given: str, known: str, share: float = 0.6) -> bool:
     """True when one text is likely another spelling of the other: words, stems or initials agree.
+
+    `share` of the given text's words must be among the known one's.
 
     "Mach. Learn." and "Machine Learning", "IJCAI" and "International Joint Conference on
     Artificial Intelligence".
@@ -114,7 +116,7 @@ def same_words(given: str, known: str) -> bool:
         return False
     matched = sum(any(_stem_of(a, b) for b in theirs) for a in ours)
     back = sum(any(_stem_of(a, b) for a in ours) for b in theirs)
-    if matched >= 0.6 * len(ours) or back >= 0.75 * len(theirs):
+    if matched >= share * len(ours) or back >= 0.75 * len(theirs):
         return True
     if misspelt(given, known):
         return True
@@ -136,7 +138,7 @@ def misspelt(given: str, known: str) -> bool:
 
 def _stem_of(a: str, b: str) -> bool:
     short, long = (a, b) if len(a) <= len(b) else (b, a)
-    return long.startswith(short) if len(short) >= 2 else a == b
+    return long.startswith(short) if len(short) >= 3 else a == b
 
 
 def _initials(short: str, long: str) -> bool:

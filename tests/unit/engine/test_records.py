@@ -6,6 +6,7 @@ import pytest
 
 from citewell.corpus import Library
 from citewell.engine.records import LibraryRecords
+from citewell.model import Author
 from citewell.model.check import Claim, Verdict
 from citewell.options import Options
 from citewell.verification.checker import Checker
@@ -58,3 +59,11 @@ def test_a_near_miss_is_named_with_the_right_title(records):
     assert check.verdict is Verdict.WRONG_DETAIL
     assert [f.code for f in check.findings] == ["title-differs"]
     assert "Attention-based" in check.findings[0].expected
+
+
+def test_the_papers_of_a_meeting_are_counted_and_found_by_their_authors(records):
+    held = records.meeting("naacl", 2019, [Author("Devlin", "Jacob"), Author("Chang", "Ming-Wei")])
+    assert held.papers >= 1
+    assert "BERT" in held.by_authors[0].title
+    assert not records.meeting("naacl", 2019, [Author("Nobody", "Ned")]).by_authors
+    assert records.meeting("naacl", 1850, [Author("Devlin")]).papers == 0

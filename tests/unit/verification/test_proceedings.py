@@ -1,0 +1,96 @@
+"""What is not in proceedings that are known whole; silence wherever they are not."""
+
+import datetime
+
+import pytest
+
+from citewell.documents.bibtex import parse_bib
+from citewell.model import Author, Work
+from citewell.model.check import Verdict
+from citewell.verification.checker import Checker
+from citewell.verification.claims import claims_of_bib
+from citewell.verification.proceedings import Meeting, meeting_of
+from citewell.verification.records import MemoryRecords
+
+PAPER = Work(id="m:real", title="Ferrying Gradients over Wide Rivers", year=2019, venue="icml",
+             authors=(Author("Ash", "Ann"), Author("Beech", "Ben")))  # fmt: skip
+
+
+class Holding(MemoryRecords):
+    """Records of a place that says how much of a meeting it holds."""
+
+    papers = 773
+
+    def meeting(self, venue, year, authors):
+        own = [w for w in self._works if w.venue == venue and w.year == year]
+        wanted = {author.family for author in authors}
+        return Meeting(self.papers, tuple(w for w in own if wanted & {a.family for a in w.authors}))
+
+
+class Half(Holding):
+    papers = 400
+
+
+def claim(**fields):
+    values = {"title": "Damming Gradients with Wooden Beavers", "author": "Zoe Zinnia and Yan Yew",
+              "booktitle": "ICML", "year": "2019"} | fields  # fmt: skip
+    text = "".join(f"  {name} = {{{value}}},\n" for name, value in values.items() if value)
+    return claims_of_bib(parse_bib(f"@inproceedings{{k,\n{text}}}", "refs.bib"))[0]
+
+
+def check(records, **fields):
+    checker = Checker([records([PAPER])], today=datetime.date(2026, 1, 1))
+    return checker.check([claim(**fields)])[0]
+
+
+def test_what_whole_proceedings_do_not_hold_did_not_appear_there():
+    result = check(Holding)
+    assert result.verdict is Verdict.WRONG_DETAIL
+    (finding,) = result.findings
+    assert (finding.code, finding.field) == ("venue-lacks", "booktitle")
+    assert "773 papers of ICML 2019" in finding.message
+
+
+def test_the_paper_there_by_the_same_people_is_named():
+    result = check(Holding, author="Ann Ash and Ben Beech")
+    (finding,) = result.findings
+    assert PAPER.title in finding.message
+
+
+def test_a_library_with_half_of_the_proceedings_says_nothing():
+    assert check(Half).verdict is Verdict.NOT_FOUND
+
+
+def test_a_place_that_knows_no_proceedings_says_nothing():
+    assert check(MemoryRecords).verdict is Verdict.NOT_FOUND
+
+
+@pytest.mark.parametrize(
+    "venue",
+    [
+        "ICML",
+        "Proceedings of the 36th International Conference on Machine Learning",
+        "Proc. of ICML 2019, Long Beach, California",
+        "ICML'19",
+    ],
+)
+def test_a_meeting_is_known_by_its_own_name(venue):
+    assert meeting_of(claim(booktitle=venue)) == ("icml", 2019)
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"booktitle": "ICML Workshop on Rivers"},
+        {"booktitle": "International Conference on Machine Learning and Applications"},
+        {"booktitle": "Proceedings of the AAAI Conference on Human Computation and Crowdsourcing"},
+        {"booktitle": "AAAI/ACM Conference on AI, Ethics, and Society"},
+        {"booktitle": "Findings of EMNLP"},
+        {"booktitle": "Submitted to ICLR"},
+        {"booktitle": "ICML", "year": "1999"},
+        {"booktitle": "ICML", "eprint": "1901.01234", "archiveprefix": "arXiv"},
+        {"booktitle": ""},
+    ],
+)
+def test_workshops_namesakes_and_preprints_are_no_meeting_that_is_known(fields):
+    assert meeting_of(claim(**fields)) is None

@@ -114,6 +114,11 @@ class BibKeys:
         found = [KeyPlace(key, self.path, e.key_span, PlaceKind.ENTRY, e) for e in entries if key]
         return [*found, *self._named[1].get(key, ())]
 
+    @property
+    def aliases(self) -> Mapping[str, Sequence[KeyPlace]]:
+        """Further keys of entries, from their `ids` fields."""
+        return self._named[1]
+
     def at(self, offset: int) -> KeyPlace | None:
         """The key that a cursor at the offset touches."""
         entry = self.entry_at(offset)
@@ -274,14 +279,17 @@ class KeyTable:
         """True when a document says `\\nocite{*}`."""
         return any(keys.source.nocite_all for keys in self.documents)
 
+    def near(self, path: Path) -> frozenset[Path]:
+        """The files of the projects that hold a file."""
+        return frozenset({path}).union(*(group for group in self.groups if path in group))
+
     def reach(self, path: Path, key: str) -> frozenset[Path]:
         """The files in which a key that stands in `path` means the same work.
 
         The projects of the file, and every other project that uses a .bib which defines the key.
         """
-        inside = [group for group in self.groups if path in group] or [frozenset({path})]
-        reached: set[Path] = set().union(*inside)
-        waiting = [group for group in self.groups if group not in inside]
+        reached = set(self.near(path))
+        waiting = [group for group in self.groups if path not in group]
         while True:
             defining = [
                 file.path for file in self.bibs if file.path in reached and file.definitions(key)

@@ -9,7 +9,13 @@ from pathlib import Path
 
 from citewell.documents.declare import declaration_edit
 from citewell.documents.files import FileCache, Overlay, is_source
-from citewell.documents.includes import absolute, find_root, include_tree, main_files
+from citewell.documents.includes import (
+    absolute,
+    find_root,
+    include_candidates,
+    include_tree,
+    main_files,
+)
 from citewell.documents.markdown_yaml import read_front_matter
 from citewell.documents.scan import format_of
 from citewell.model.bib import BibEntry, BibFile, FileEdit
@@ -106,6 +112,12 @@ class Project:
         changed.documents, changed.bibs = documents, bibs
         return changed
 
+    def with_document(self, path: Path, document: Document) -> Project:
+        """The paper with a newer version of one of its documents, whatever else has changed."""
+        changed = copy.copy(self)
+        changed.documents = self.documents | {path: document}
+        return changed
+
     def scan(self, path: Path, text: str) -> Document:
         """A text of the paper, read with what its other files define."""
         known = (*self.documents.values(), *self.styles.values())
@@ -165,6 +177,21 @@ class Project:
     def entry(self, key: str) -> tuple[Path, BibEntry] | None:
         """The first entry of a key, with its file."""
         return next(((path, entry) for path, entry in self.entries() if entry.key == key), None)
+
+    def named_files(self, source: Path) -> Iterator[tuple[Span, Path]]:
+        """Where a source of the paper names another file, and which: it may not be there."""
+        document = self.documents.get(source)
+        if document is None:
+            return
+        for declaration in document.bibliographies:
+            path = _bib_path(declaration, source, self.root)
+            if path is not None:
+                yield declaration.span, path
+        for include in document.includes:
+            places = list(include_candidates(include, source, self.root))
+            if places:
+                known = (path for path in places if path in self.documents or path.is_file())
+                yield include.span, next(known, places[0])
 
     def uses(self, key: str) -> Iterator[tuple[Path, KeyUse]]:
         """Every place that cites a key."""

@@ -92,10 +92,12 @@ class Workspace:
             bibs.update(bib for project in more for bib in project.bibs)
             waiting = [project for project in waiting if id(project) not in found]
 
-    def bib(self, path: Path) -> BibFile | None:
-        """A .bib file, whether a project uses it or not."""
-        text = self._text(path)
-        return None if text is None else self._cache.bib(path, text)
+    def bibs(self, opened: Iterable[Path] = ()) -> tuple[BibFile, ...]:
+        """Every .bib of the workspace or of its projects, or that is open, used or not."""
+        listed = (path for path in (*self._listed, *opened) if path.suffix.lower() == ".bib")
+        used = (path for project in self._projects.values() for path in project.bibs)
+        found = ((path, self._text(path)) for path in dict.fromkeys((*used, *listed)))
+        return tuple(self._cache.bib(path, text) for path, text in found if text is not None)
 
     def keys(self, projects: Iterable[Project]) -> dict[Path, FileKeys]:
         """The keys of every file of the projects."""

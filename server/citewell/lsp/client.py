@@ -23,6 +23,12 @@ class ClientFlags:
     watch_files: bool = False
     progress: bool = False
     workspace_folders: bool = False
+    definition_links: bool = False
+    """A definition may say which whole range it stands in."""
+    nested_symbols: bool = False
+    """Takes symbols with a detail and a range for the name."""
+    folding_limit: int = 0
+    """How many folds the client takes; 0: all."""
 
     @classmethod
     def of(cls, capabilities: types.ClientCapabilities) -> ClientFlags:
@@ -52,6 +58,11 @@ class ClientFlags:
             watch_files=bool(watched and watched.dynamic_registration),
             progress=bool(window.work_done_progress),
             workspace_folders=bool(workspace.workspace_folders),
+            definition_links=bool(text.definition and text.definition.link_support),
+            nested_symbols=bool(
+                text.document_symbol and text.document_symbol.hierarchical_document_symbol_support
+            ),
+            folding_limit=(text.folding_range.range_limit or 0) if text.folding_range else 0,
         )
 
 

@@ -27,9 +27,9 @@ def workspace_edit(
     edits: Sequence[FileEdit],
     text_of: Callable[[Path], TextOf],
     flags: ClientFlags,
-    label: str,
+    label: str | Callable[[FileEdit], str],
 ) -> types.WorkspaceEdit:
-    """One undoable edit of several files.
+    """One undoable edit of several files, annotated with one label or with each file's own.
 
     Offsets of each `FileEdit` refer to the text that `text_of` gives. A client without
     `documentChanges` gets the plain form; it cannot create files, so the caller does that first.
@@ -47,8 +47,14 @@ def workspace_edit(
     changes: list[
         types.TextDocumentEdit | types.CreateFile | types.RenameFile | types.DeleteFile
     ] = []
+    annotations: dict[str, types.ChangeAnnotation] = {}
     for edit in edits:
         target = text_of(Path(edit.path))
+        shown = label if isinstance(label, str) else label(edit)
+        name = next((n for n, known in annotations.items() if known.label == shown), "")
+        if not name:
+            name = ANNOTATION + (f"-{len(annotations)}" if annotations else "")
+            annotations[name] = types.ChangeAnnotation(label=shown, needs_confirmation=False)
         if edit.create:
             changes.append(
                 types.CreateFile(
@@ -62,7 +68,7 @@ def workspace_edit(
                 ),
                 edits=[
                     types.AnnotatedTextEdit(
-                        annotation_id=ANNOTATION,
+                        annotation_id=name,
                         range=target.index.range(change.span),
                         new_text=change.text,
                     )
@@ -72,7 +78,6 @@ def workspace_edit(
                 ],
             )
         )
-    annotations = {ANNOTATION: types.ChangeAnnotation(label=label, needs_confirmation=False)}
     return types.WorkspaceEdit(
         document_changes=changes,
         change_annotations=annotations if flags.change_annotations else None,

@@ -19,6 +19,7 @@ from citewell.documents.project import shape_of
 from citewell.documents.workspace import Workspace
 from citewell.features.insert import taken_keys
 from citewell.features.known_works import KnownWorks
+from citewell.features.symbols import Symbol, workspace_symbols
 from citewell.lsp.stamp import stamp_of
 from citewell.model import CitingPaper, Work
 from citewell.model.bib import BibEntry, BibFile
@@ -167,6 +168,8 @@ class Papers:
         self._caches: dict[object, FileCache] = {}
         self._known: OrderedDict[Path, tuple[object, Paper]] = OrderedDict()
         self._workspaces: dict[object, Workspace] = {}
+        self._entries: KeyIndex | None = None
+        """Of the whole workspace."""
         self._tables: OrderedDict[tuple[Path, bool], KeyTable] = OrderedDict()
 
     def read(self, wanted: Reading, *, anew: bool = False) -> tuple[Document, Paper]:
@@ -208,7 +211,7 @@ class Papers:
         bib = document = None
         if wanted.is_bib:
             projects = tuple(project for project in projects if wanted.path in project.bibs)
-            bib = self._cache(wanted.options).bib(wanted.path, wanted.text)
+            bib = self.bib(wanted)
         else:
             document = projects[0].documents[wanted.path]
         keys = self._table(wanted, workspace, projects, bib, wide=False)
@@ -217,6 +220,25 @@ class Papers:
         if len(sharing) > len(projects):
             wide = self._table(wanted, workspace, sharing, bib, wide=True)
         return Circle(wanted.path, document, bib, projects, keys, wide)
+
+    def bib(self, wanted: Reading) -> BibFile:
+        """A bibliography by itself."""
+        return self._cache(wanted.options).bib(wanted.path, wanted.text)
+
+    def find_entries(self, wanted: Reading, query: str, limit: int) -> list[tuple[Symbol, str]]:
+        """Entries of every .bib of the workspace and of those that are open, the best first, each
+        with the text of its file."""
+        bibs = {bib.path: bib for bib in self.workspace(wanted).bibs(wanted.texts)}
+        index = self._entries
+        if index is None:
+            index = KeyIndex.build(bibs.values())
+        elif any(index.files.get(path) is not bib for path, bib in bibs.items()) or len(
+            index.files
+        ) != len(bibs):
+            index = index.refreshed(bibs.values())
+        self._entries = index
+        found = workspace_symbols(index, query, limit)
+        return [(symbol, bibs[symbol.path].text) for symbol in found]
 
     def workspace(self, wanted: Reading) -> Workspace:
         """All projects of the workspace, as they are now."""

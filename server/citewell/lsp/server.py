@@ -14,7 +14,7 @@ from pygls.lsp.server import LanguageServer
 from pygls.uris import to_fs_path
 
 from citewell import __version__
-from citewell.lsp import commands, completion, hover
+from citewell.lsp import commands, completion, folding, hover, links, navigation, rename, symbols
 from citewell.lsp.client import ClientFlags
 from citewell.lsp.session import Session
 from citewell.lsp.settings import Settings, show
@@ -73,6 +73,11 @@ def create_server(
     _register_documents(server)
     completion.register(server)
     hover.register(server)
+    navigation.register(server)
+    rename.register(server)
+    symbols.register(server)
+    folding.register(server)
+    links.register(server)
     commands.register(server)
     return server
 

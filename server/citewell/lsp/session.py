@@ -25,6 +25,7 @@ from pygls.uris import to_fs_path, uri_scheme
 
 from citewell.engine.worker_client import WorkerEngine
 from citewell.lsp.cards import Cards
+from citewell.lsp.places import OpenFile
 from citewell.lsp.stamp import stamp_of
 from citewell.lsp.text import LineIndex, OpenDocument
 from citewell.model import Problem, Work
@@ -33,8 +34,10 @@ from citewell.options import Options
 if TYPE_CHECKING:
     from citewell.documents.key_table import KeyTable
     from citewell.features.completion import Completion
+    from citewell.features.symbols import Symbol
     from citewell.lsp.papers import Circle, Paper, Papers, Reading
     from citewell.lsp.server import Server
+    from citewell.model.bib import BibFile
     from citewell.model.document import Document
 
 logger = logging.getLogger(__name__)
@@ -77,6 +80,8 @@ class Scope:
     """The file as scanned, its projects, and those that share a .bib with them."""
     index: LineIndex
     options: Options
+    opened: Mapping[Path, OpenFile]
+    """The files that the editor had open then."""
 
     @property
     def keys(self) -> KeyTable:
@@ -268,8 +273,35 @@ class Session:
             return None
         wanted = self._reading(document, path)
         index, version = document.index, document.version
+        opened = {
+            found: OpenFile(open_uri, open_document.version)
+            for open_uri, open_document in self._server.documents.text_documents.items()
+            if (found := self.path_of(open_uri)) is not None
+        }
         circle = await self.read(lambda: self.papers().circle(wanted))
-        return Scope(uri, path, version, circle, index, wanted.options)
+        return Scope(uri, path, version, circle, index, wanted.options, opened)
+
+    async def bib(self, uri: str) -> tuple[BibFile, int | None] | None:
+        """The present text of an open .bib as read, and its version; None for other documents."""
+        await self.configured()
+        document = self._server.documents.open_document(uri)
+        path = self.path_of(uri)
+        if document is None or path is None or not is_bibliography(document, path):
+            return None
+        wanted, version = self._reading(document, path), document.version
+        return await self.read(lambda: self.papers().bib(wanted)), version
+
+    async def find_entries(self, query: str, limit: int) -> list[tuple[Symbol, str]]:
+        """Entries of every .bib of the workspace as symbols, each with the text of its file."""
+        from citewell.lsp.papers import Reading
+
+        await self.configured()
+        roots = tuple(self._server.roots)
+        options = self._server.settings.of(roots[-1] if roots else None)
+        path = roots[-1] if roots else Path()
+        texts = self.open_texts()
+        wanted = Reading(path, "", texts, roots, options, self._epoch, is_bib=True)
+        return await self.read(lambda: self.papers().find_entries(wanted, query, limit))
 
     def _reading(self, document: OpenDocument, path: Path) -> Reading:
         from citewell.lsp.papers import Reading

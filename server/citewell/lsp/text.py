@@ -7,14 +7,19 @@ U+2028 ...), which shifts every line below such a character; so both are done he
 
 from __future__ import annotations
 
+import asyncio
+import inspect
 import re
 from collections.abc import Sequence
 from itertools import accumulate
+from typing import Any
 
+import msgspec
 from lsprotocol import types
 from pygls.protocol import LanguageServerProtocol
 from pygls.workspace import TextDocument, Workspace
 
+from citewell.lsp.wire import Encoded, Refused
 from citewell.model.document import Span
 
 _LINE_END = re.compile(r"\r\n|\n|\r")
@@ -161,6 +166,9 @@ class OpenDocument(TextDocument):
         self._joined = self._index = None
 
     def _replace(self, range_: types.Range, text: str) -> None:
+        if self._index is not None:
+            # Somebody may still ask for positions of this version.
+            self._text_lines = list(self._text_lines)
         lines = self._text_lines
         first, start = self._place(range_.start)
         last, end = self._place(range_.end)
@@ -216,6 +224,30 @@ class Protocol(LanguageServerProtocol):
     """The protocol over `DocumentStore`."""
 
     _store: DocumentStore | None = None
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self._sending: set[asyncio.Future[Any]] = set()
+
+    def _send_response(
+        self, msg_id: str | int, result: Any = None, error: types.ResponseError | None = None
+    ) -> None:
+        """An answer that is encoded already goes out as it is: encoding thousands of objects here
+        would hold up every other request."""
+        if isinstance(result, Refused):
+            code = types.LSPErrorCodes.RequestFailed.value
+            result, error = None, types.ResponseError(code=code, message=result.message)
+        if error is not None or not isinstance(result, Encoded) or self.writer is None:
+            super()._send_response(msg_id, result, error)
+            return
+        self._result_types.pop(msg_id, None)
+        number = msgspec.json.encode(msg_id)
+        body = b'{"jsonrpc":"2.0","id":%b,"result":%b}' % (number, result.data)
+        head = b"Content-Length: %d\r\n\r\n" % len(body) if self._include_headers else b""
+        sent = self.writer.write(head + body)
+        if inspect.isawaitable(sent):
+            self._sending.add(task := asyncio.ensure_future(sent))
+            task.add_done_callback(self._sending.discard)
 
     @property
     def workspace(self) -> DocumentStore:

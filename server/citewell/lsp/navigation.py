@@ -1,0 +1,97 @@
+"""textDocument/definition, references and documentHighlight."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from lsprotocol import types
+
+from citewell.lsp.places import Locator
+from citewell.lsp.wire import Encoded, LocationLink
+
+if TYPE_CHECKING:
+    from citewell.lsp.server import Server
+    from citewell.lsp.session import Scope
+
+
+def register(server: Server) -> None:
+    """Offer ways from a key to the places where it stands."""
+    session = server.session
+
+    @server.feature(types.TEXT_DOCUMENT_DEFINITION)
+    async def definition(params: types.DefinitionParams) -> Encoded | None:
+        scope = await session.scope(params.text_document.uri)
+        if scope is None:
+            return None
+        offset = scope.index.offset(params.position)
+        links = server.flags.definition_links
+        return await session.read(lambda: _define(scope, offset, session.encoding, links))
+
+    @server.feature(types.TEXT_DOCUMENT_REFERENCES)
+    async def references(params: types.ReferenceParams) -> Encoded | None:
+        scope = await session.scope(params.text_document.uri)
+        if scope is None:
+            return None
+        offset = scope.index.offset(params.position)
+        declarations = params.context.include_declaration
+        return await session.read(
+            lambda: _references(scope, offset, session.encoding, declarations)
+        )
+
+    @server.feature(types.TEXT_DOCUMENT_DOCUMENT_HIGHLIGHT)
+    async def document_highlight(
+        params: types.DocumentHighlightParams,
+    ) -> list[types.DocumentHighlight] | None:
+        scope = await session.scope(params.text_document.uri)
+        if scope is None:
+            return None
+        offset = scope.index.offset(params.position)
+        return await session.read(lambda: _highlights(scope, offset))
+
+
+def _define(scope: Scope, offset: int, encoding: str, links: bool) -> Encoded | None:
+    from citewell.features.definition import define
+
+    circle = scope.circle
+    found = define(circle.all_keys, circle.projects, scope.path, offset)
+    if found is None or not found.targets:
+        return None
+    locator = Locator(scope, encoding)
+    if not links:
+        return Encoded([locator.location(t.path, t.name) for t in found.targets])
+    origin = locator.range(scope.path, found.origin)
+    return Encoded(
+        [
+            LocationLink(
+                origin,
+                locator.uri(target.path),
+                locator.range(target.path, target.whole),
+                locator.range(target.path, target.name),
+            )
+            for target in found.targets
+        ]
+    )
+
+
+def _references(scope: Scope, offset: int, encoding: str, declarations: bool) -> Encoded | None:
+    from citewell.features.references import references
+
+    table = scope.circle.all_keys
+    found = references(table, scope.path, offset, declarations=declarations)
+    if not found:
+        return None
+    locator = Locator(scope, encoding)
+    return Encoded([locator.location(place.path, place.span) for place in found])
+
+
+def _highlights(scope: Scope, offset: int) -> list[types.DocumentHighlight] | None:
+    from citewell.features.references import highlights
+
+    kinds = types.DocumentHighlightKind
+    found = highlights(scope.keys, scope.path, offset)
+    return [
+        types.DocumentHighlight(
+            range=scope.index.range(place.span), kind=kinds.Write if place.defines else kinds.Read
+        )
+        for place in found
+    ] or None

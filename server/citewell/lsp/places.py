@@ -1,0 +1,98 @@
+"""Positions in a text for which no index of lines exists: of a closed file, or of many places."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pygls.uris import from_fs_path
+
+from citewell.lsp.text import units
+from citewell.lsp.wire import Location, Position, Range
+from citewell.model.document import Span
+
+if TYPE_CHECKING:
+    from citewell.lsp.session import Scope
+
+
+class Places:
+    """Offsets of one text as positions. Rising offsets cost one walk through the text in all."""
+
+    def __init__(self, text: str, encoding: str) -> None:
+        self._text = text
+        self._encoding = encoding
+        self._is_plain = encoding == "utf-32" or text.isascii()
+        self._has_returns = "\r" in text
+        self._line = self._start = 0
+        self._at = self._column = 0
+
+    def position(self, offset: int) -> Position:
+        """The position of an offset, which is held inside the text."""
+        text = self._text
+        offset = max(0, min(offset, len(text)))
+        if offset < self._at:
+            self._line = self._start = self._at = self._column = 0
+        self._pass_lines(offset)
+        start = max(self._at, self._start)
+        if self._is_plain:
+            self._column = offset - self._start
+        else:
+            if start == self._start:
+                self._column = 0
+            self._column += units(text[start:offset], self._encoding)
+        self._at = offset
+        return Position(self._line, self._column)
+
+    def range(self, span: Span) -> Range:
+        return Range(self.position(span.start), self.position(span.end))
+
+    def _pass_lines(self, offset: int) -> None:
+        text, at = self._text, max(self._at, self._start)
+        lines = text.count("\n", at, offset)
+        last = text.rfind("\n", at, offset)
+        if self._has_returns:
+            # The two characters of one line end are not parted.
+            stop = offset - 1 if text[offset - 1 : offset + 1] == "\r\n" else offset
+            lines += text.count("\r", at, stop) - text.count("\r\n", at, offset)
+            last = max(last, text.rfind("\r", at, stop))
+        if lines:
+            self._line += lines
+            self._start = last + 1
+
+
+class Locator:
+    """Places in the files of a scope as the protocol's locations."""
+
+    def __init__(self, scope: Scope, encoding: str) -> None:
+        self._scope = scope
+        self._encoding = encoding
+        self._places: dict[Path, Places] = {}
+
+    def uri(self, path: Path) -> str:
+        """The address under which the editor knows a file."""
+        opened = self._scope.opened.get(path)
+        return opened.uri if opened is not None else from_fs_path(str(path)) or ""
+
+    def range(self, path: Path, span: Span) -> Range:
+        """A range of a file of the scope; its beginning for one that was not read."""
+        places = self._places.get(path)
+        if places is None:
+            file = self._scope.circle.all_keys.files.get(path)
+            text = file.source.text if file is not None else ""
+            self._places[path] = places = Places(text, self._encoding)
+        return places.range(span)
+
+    def location(self, path: Path, span: Span) -> Location:
+        return Location(self.uri(path), self.range(path, span))
+
+
+class OpenFile:
+    """What the editor calls an open file, and which version of it was read."""
+
+    def __init__(self, uri: str, version: int | None) -> None:
+        self.uri = uri
+        self.version = version
+
+
+OpenFiles = Mapping[Path, OpenFile]

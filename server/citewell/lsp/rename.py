@@ -1,0 +1,79 @@
+"""textDocument/prepareRename and rename: of a key in every file, of an @string macro in its own."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from lsprotocol import types
+
+from citewell.lsp.edits import TextOf, workspace_edit
+from citewell.lsp.places import Locator
+from citewell.lsp.text import LineIndex
+from citewell.lsp.wire import Refused
+
+if TYPE_CHECKING:
+    from citewell.features.rename import Renaming
+    from citewell.lsp.server import Server
+    from citewell.lsp.session import Scope
+    from citewell.model.bib import FileEdit
+
+
+def register(server: Server) -> None:
+    """Offer renaming."""
+    session = server.session
+
+    @server.feature(types.TEXT_DOCUMENT_PREPARE_RENAME)
+    async def prepare_rename(
+        params: types.PrepareRenameParams,
+    ) -> types.PrepareRenamePlaceholder | None:
+        from citewell.features.rename import renamed_span
+
+        scope = await session.scope(params.text_document.uri)
+        if scope is None:
+            return None
+        offset = scope.index.offset(params.position)
+        found = await session.read(lambda: renamed_span(scope.keys, scope.path, offset))
+        if found is None:
+            return None
+        return types.PrepareRenamePlaceholder(
+            range=scope.index.range(found[0]), placeholder=found[1]
+        )
+
+    @server.feature(types.TEXT_DOCUMENT_RENAME)
+    async def rename(params: types.RenameParams) -> types.WorkspaceEdit | Refused | None:
+        scope = await session.scope(params.text_document.uri)
+        if scope is None:
+            return None
+        offset = scope.index.offset(params.position)
+        found = await session.read(lambda: _plan(scope, offset, params.new_name))
+        if found is None:
+            return None
+        if found.problem is not None:
+            return Refused(f"{found.problem.message} {found.problem.cure}")
+        return await session.read(lambda: _edit(server, scope, found, params.new_name))
+
+
+def _plan(scope: Scope, offset: int, new: str) -> Renaming | None:
+    from citewell.features.rename import rename
+
+    circle = scope.circle
+    return rename(circle.all_keys, circle.projects, scope.path, offset, new)
+
+
+def _edit(server: Server, scope: Scope, plan: Renaming, new: str) -> types.WorkspaceEdit:
+    files = scope.circle.all_keys.files
+    locator = Locator(scope, server.session.encoding)
+
+    def text_of(path: Path) -> TextOf:
+        opened = scope.opened.get(path)
+        index = LineIndex.of(files[path].source.text, server.session.encoding)
+        version = opened.version if opened is not None else None
+        return TextOf(locator.uri(path), index, version)
+
+    def label_of(edit: FileEdit) -> str:
+        if edit.path in plan.elsewhere:
+            return f"Rename to {new}, in other papers that use the same .bib"
+        return f"Rename to {new}"
+
+    return workspace_edit(plan.edits, text_of, server.flags, label_of)

@@ -1,0 +1,76 @@
+"""Answers of many parts in the protocol's form, encoded off the event loop.
+
+A .bib may have a hundred thousand entries, and its outline as many symbols. The library's own
+conversion of such a list takes seconds, all of them on the event loop.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+
+class Encoded:
+    """The result of a request as JSON. Sent as it is."""
+
+    __slots__ = ("data",)
+
+    def __init__(self, value: object) -> None:
+        self.data = msgspec.json.encode(value)
+
+
+class Refused:
+    """The result of a request that cannot be done, for a reason to be shown to the author."""
+
+    __slots__ = ("message",)
+
+    def __init__(self, message: str) -> None:
+        self.message = message
+
+
+class Position(msgspec.Struct, frozen=True):
+    line: int
+    character: int
+
+
+class Range(msgspec.Struct, frozen=True):
+    start: Position
+    end: Position
+
+
+class Location(msgspec.Struct, frozen=True):
+    uri: str
+    range: Range
+
+
+class LocationLink(msgspec.Struct, frozen=True, rename="camel"):
+    origin_selection_range: Range
+    target_uri: str
+    target_range: Range
+    target_selection_range: Range
+
+
+class DocumentSymbol(msgspec.Struct, frozen=True, rename="camel"):
+    name: str
+    detail: str
+    kind: int
+    range: Range
+    selection_range: Range
+
+
+class SymbolInformation(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
+    name: str
+    kind: int
+    location: Location
+    container_name: str = ""
+
+
+class FoldingRange(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
+    start_line: int
+    end_line: int
+    kind: str | None = None
+
+
+class DocumentLink(msgspec.Struct, frozen=True, omit_defaults=True):
+    range: Range
+    target: str | None = None
+    data: list[str] | None = None

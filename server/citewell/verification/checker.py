@@ -10,9 +10,18 @@ import msgspec
 from citewell.model import Problem, Work
 from citewell.model.cancel import Cancel
 from citewell.model.check import Check, Claim, FieldFinding, Severity, Verdict
+from citewell.model.titles import title_key
 from citewell.verification import fields
 from citewell.verification.finding import SURE, address, names
-from citewell.verification.identify import Match, TitleLike, identify, telling_words, title_likeness
+from citewell.verification.free_text import title_guesses
+from citewell.verification.identify import (
+    Match,
+    TitleLike,
+    identify,
+    names_author,
+    telling_words,
+    title_likeness,
+)
 from citewell.verification.people import Difference
 from citewell.verification.people_check import check_placeholders
 from citewell.verification.proceedings import Meeting, Proceedings, meeting_of
@@ -52,20 +61,36 @@ class Checker:
                 progress(len(part))
         return checks
 
-    def _part(self, claims: Sequence[Claim]) -> Iterator[Check]:
+    def _part(self, part: Sequence[Claim]) -> Iterator[Check]:
+        claims = list(part)
         answers = [records.candidates(claims) for records in self.records]
         found = [_together([answer[n] for answer in answers]) for n in range(len(claims))]
+        self._reread(claims, found)
         open_ones = [n for n, claim in enumerate(claims) if _wants_near(claim, found[n])]
         for records in self.records if open_ones else ():
             for n, near in zip(
                 open_ones, records.near([claims[n] for n in open_ones]), strict=True
             ):
                 found[n] = msgspec.structs.replace(found[n], near=(*found[n].near, *near))
+                claims[n], found[n] = with_title_inside(claims[n], found[n])
         for n in open_ones:
             found[n] = msgspec.structs.replace(found[n], meeting=self._meeting(claims[n]))
         sources = tuple(records.name for records in self.records)
         for claim, candidates in zip(claims, found, strict=True):
             yield judge(claim, candidates, self._year, sources)
+
+    def _reread(self, claims: list[Claim], found: list[Candidates]) -> None:
+        """Free text that was taken apart wrongly: is any part of it the title of a known work?"""
+        asked = [n for n, claim in enumerate(claims) if claim.raw and not found[n].by_title]
+        guesses = [(n, guess) for n in asked for guess in title_guesses(claims[n].raw)]
+        tries = [Claim(title=guess) for _, guess in guesses]
+        for records in self.records if tries else ():
+            answers = records.candidates(tries)
+            for (n, guess), answer in zip(guesses, answers, strict=True):
+                works = tuple(w for w in answer.by_title if names_author(claims[n].raw, w))
+                if works and not found[n].by_title:
+                    claims[n] = msgspec.structs.replace(claims[n], title=guess)
+                    found[n] = msgspec.structs.replace(found[n], by_title=works)
 
     def _meeting(self, claim: Claim) -> Meeting | None:
         """The meeting that the claim names, as the place knows it that holds most of its papers."""
@@ -85,6 +110,19 @@ def _together(answers: Sequence[Candidates]) -> Candidates:
         answered=bool(answers) and all(answer.answered for answer in answers),
         problem=next((answer.problem for answer in answers if answer.problem), None),
     )
+
+
+def with_title_inside(claim: Claim, found: Candidates) -> tuple[Claim, Candidates]:
+    """Free text that holds the whole title of a similar work, where another part was read as it."""
+    if not claim.raw or found.by_title:
+        return claim, found
+    text = title_key(claim.raw)
+    for work in found.near:
+        key = title_key(work.title)
+        if len(key) >= 16 and key in text and names_author(claim.raw, work):
+            claim = msgspec.structs.replace(claim, title=work.title)
+            return claim, msgspec.structs.replace(found, by_title=(work,))
+    return claim, found
 
 
 def _wants_near(claim: Claim, found: Candidates) -> bool:

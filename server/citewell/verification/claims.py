@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
 import msgspec
 
@@ -19,12 +19,12 @@ from citewell.model.tex import tex_to_unicode
 from citewell.model.titles import plain_title
 from citewell.model.work import Author
 from citewell.verification.free_text import parse_reference
+from citewell.verification.reference_list import joined, pieces
 
 _VENUES = ("booktitle", "journal", "journaltitle", "howpublished", "maintitle")
 _BIBITEM = re.compile(r"\\bibitem\s*(?:\[(?:[^][]|\[[^]]*\]|\{[^}]*\})*\]\s*)?\{([^{}]*)\}")
 _END = re.compile(r"\\end\s*\{thebibliography\}")
 _COMMENT = re.compile(r"(?<!\\)%[^\n]*")
-_NUMBERED = re.compile(r"^\s*(?:\[(\w[\w+-]{0,12})\]|\((\d{1,4})\)|(\d{1,4})[.)])\s+(?=\S)", re.M)
 _ET_AL = re.compile(r"[\s,]*\bet\.?\s+al\b\.?\s*$", re.IGNORECASE)
 _SKIPPED = frozenset({"comment", "set", "xdata"})
 
@@ -129,11 +129,11 @@ def claims_of_thebibliography(text: str, path: str = "") -> list[Claim]:
 
 
 def claims_of_text(text: str, path: str = "") -> list[Claim]:
-    """One claim per reference of a pasted list: numbered, parted by empty lines, or one a line."""
+    """One claim per reference of a pasted list (see `reference_list`)."""
     starts = _line_starts(text)
     claims = []
-    for start, end, key in _pieces(text):
-        claim = parse_reference(text[start:end])
+    for start, end, key in pieces(text):
+        claim = parse_reference(joined(text[start:end]))
         if claim.raw:
             claims.append(_placed(claim, path, starts, Span(start, end), key))
     return claims
@@ -142,24 +142,6 @@ def claims_of_text(text: str, path: str = "") -> list[Claim]:
 def _placed(claim: Claim, path: str, starts: list[int], span: Span, key: str = "") -> Claim:
     line = bisect_right(starts, span.start)
     return msgspec.structs.replace(claim, key=key, path=path, line=line, span=span)
-
-
-def _pieces(text: str) -> Iterator[tuple[int, int, str]]:
-    marks = list(_NUMBERED.finditer(text))
-    if len(marks) >= 2 or (marks and not text[: marks[0].start()].strip()):
-        for number, mark in enumerate(marks):
-            end = marks[number + 1].start() if number + 1 < len(marks) else len(text)
-            yield mark.end(), end, next(group for group in mark.groups() if group)
-        return
-    blank = re.compile(r"\n[ \t\r]*\n\s*") if re.search(r"\S\s*\n[ \t\r]*\n\s*\S", text) else None
-    separator = blank or re.compile(r"\n+")
-    start = 0
-    for gap in separator.finditer(text):
-        if text[start : gap.start()].strip():
-            yield start, gap.start(), ""
-        start = gap.end()
-    if text[start:].strip():
-        yield start, len(text), ""
 
 
 def _line_starts(text: str) -> list[int]:

@@ -20,6 +20,7 @@ from citewell.verification.records import Candidates
 from citewell.verification.venue_check import check_venue, is_minor
 from citewell.verification.venues import means_preprint, venue_ids, work_venues
 
+_YEAR = re.compile(r"(?<!\d)(?:1[89]|20)\d\d(?!\d)")
 _NUMBER = re.compile(r"\d+")
 _BOOKS = frozenset({"book", "inbook", "incollection", "collection", "mvbook"})
 _PAPERS = frozenset({"article", "inproceedings"})
@@ -110,6 +111,9 @@ def check_year(
         ]  # fmt: skip
     if not years or min(abs(claim.year - year) for year in years) <= 1:
         return []
+    if claim.raw and any(abs(int(text) - year) <= 1 for text in _YEAR.findall(claim.raw)
+                         for year in years):  # fmt: skip
+        return []  # another number was read as the year
     nearest = min(years, key=lambda year: abs(year - claim.year))  # type: ignore[operator]
     preprint = means_preprint(claim)
     if claim.arxiv and preprint and arxiv_says(claim.arxiv).year in (claim.year, claim.year - 1):

@@ -15,6 +15,7 @@ from citewell.model.names import parse_author
 from citewell.model.tex import tex_to_unicode
 from citewell.model.titles import plain_title
 from citewell.model.work import Author
+from citewell.verification.venues import is_preprint, venue_ids
 
 _YEAR = re.compile(r"(?<![\d.:/-])(1[89]\d\d|20\d\d)[a-z]?(?![\d/:-])")
 _YEAR_IN_BRACKETS = re.compile(r"\((?:\w+[ .,]+){0,2}(1[89]\d\d|20\d\d)[a-z]?(?:,[^)]*)?\)[.,:]?")
@@ -23,31 +24,61 @@ _URL = re.compile(r"(?:https?://|www\.)\S+")
 _DOI_TEXT = re.compile(
     r"\b(?:doi\s*[:=]?\s*)?(?:https?://(?:dx\.)?doi\.org/)?10\.\d{4,9}/\S+", re.I
 )
-_ET_AL = re.compile(r",?\s*(?:\bet\.?\s+al\b\.?|\band others\b)", re.I)
-_SENTENCE = re.compile(r"(?<=[^\W\d_]{2})(?<!\bet al)(?<!\bvs)[.?!]\s+(?=[\"“(\w])|[?!]\s+(?=\w)")
+_ET_AL = re.compile(r",?\s*(?:\band\s+)?(?:\bet\.?\s+al\b\.?|\band others\b)", re.I)
+_SENTENCE = re.compile(
+    r"(?<=[^\W\d_]{2})(?<!\bet al)(?<!\bvs)\.\s+(?=[\"“(\w])|[?!]\.?\s+(?=[^\W\d_a-zß-ÿ])"
+)
 _INITIALS = r"(?:[A-Z](?:\.|(?=[\s,])|$)[\s-]*){1,4}"
 _SURNAME_FIRST = re.compile(
     r"(?:^|[,;]\s*(?:&|\band\b)?\s*|&\s*|\band\s+)"
     r"((?:[a-z]{1,4}\s+){0,3}[^\W\d_][\w'’-]+(?:[ -][A-Z][\w'’-]+)?),\s*"
     rf"({_INITIALS})"
 )
+_GROUP = r"\{((?:[^{}]|\{(?:[^{}]|\{[^{}]*\})*\})*)\}"
+_SMALL_CAPS = re.compile(rf"\s*{_GROUP}\s*[,.]?\s*(?:\\emph\s*)?{_GROUP}\s*,?(.*)", re.S)
+_UP = r"[^\W\d_a-zß-ÿ]"
+_PARTICLES = r"(?:(?:van|von|de|den|der|di|da|del|della|la|le|du|dos|ten|ter|al|el|bin|im)\s+){0,3}"
+_SURNAME = rf"{_PARTICLES}{_UP}[\w'’-]+(?:[ -]{_UP}[\w'’-]+)?"
+_LETTERS = rf"(?:{_UP}\.(?:-\w\.)?[\s-]*){{1,4}}"
+_JUNIOR = r"(?:,?\s*(?:Jr|Sr|III|II)\b\.?)?"
+_AND = r"(?:\s*[,;]\s*(?:and\s+|&\s*)?|\s*and\s+|\s*&\s*)"
+_MORE = r"(?:,?\s*et\.?\s+al\b\.?|,?\s*and\s+others)?"
+_FAMILY_FIRST = re.compile(
+    rf"{_SURNAME},\s+{_LETTERS}{_JUNIOR}(?:{_AND}{_SURNAME},\s+{_LETTERS}{_JUNIOR})*{_MORE}"
+    r"(?=[:.,;(\s])"
+)
+"""Ash, A., Beech, B. C., and Cedar, D."""
+_INITIALS_FIRST = re.compile(
+    rf"{_LETTERS}{_SURNAME}(?:{_AND}{_LETTERS}{_SURNAME})*{_MORE}(?=\s*[:.,;(])"
+)
+"""A. Ash, B. C. Beech, and D. Cedar"""
+_PAGES = re.compile(
+    r"(?:\b(?:pages?|pp?)\b\.?\s*|:\s*)[\w.:]*\d\s*(?:[-–—]+\s*[\w.:]*\d+)?|\d+\s*[–—-]+\s*\d+"
+)
+_LEADING_YEAR = re.compile(r"^\s*\(?(?:1[89]\d\d|20\d\d)[a-z]?\)?\s*[.,:]\s*")
+_NAMES_YEAR = re.compile(r"[\s,.]*\(?(?:1[89]\d\d|20\d\d)[a-z]?\)?[\s.]*$")
+_PART = re.compile(r"[,;]\s+|[.?!:]\s+|\s[-–—]{1,3}\s|[“”\"()]")
+_UNREAL_ARXIV = re.compile(r"(?i)\barxiv\s*:\s*(\d{4}\.[\dx?]{3,6})\b")
+MOST_PARTS, LONGEST_RUN, MOST_GUESSES = 60, 5, 120
 _LATE_YEAR = re.compile(r",\s*(?:1[89]|20)\d\d$")
 _IN = re.compile(r"^(?:in\s*:?\s+)", re.I)
-_VENUE_TAIL = re.compile(r"\s*(?:[,.;]|\bpages?\b|\bpp\b|\bvol\b|\(|\d).*$", re.S)
+_VENUE_TAIL = re.compile(r"\s*(?:[,.;](?!\w)|\bpages?\b|\bpp\b|\bvol\b|\(|\d).*$", re.S)
+_WHICH = re.compile(r"^(.{0,40}?)\b(?:\d{4}|\d+(?:st|nd|rd|th))\s+(?=\w+ )")
 _JOINED = re.compile(r"\s*(?:,\s*(?:and|&)\s+|\s+and\s+|\s*&\s*|;\s*|,\s*)")
 _NAME_LIKE = re.compile(r"^(?:[^\W\d_][\w.'’`-]*\s*){1,6}$")
 
 
 def parse_reference(text: str, *, latex: bool = False) -> Claim:
     """The claim of one written reference; `raw` is its plain text, empty for an empty reference."""
-    if latex:
-        text = _newblocks(text)
-    plain = " ".join(text.split())
+    blocks = _blocks(text) if latex else []
+    plain = " ".join((". ".join(blocks) if blocks else text).split())
     doi, arxiv = normalise_doi(plain), arxiv_id(plain)
-    rest = _URL.sub(" ", _DOI_TEXT.sub(" ", plain))
-    rest = " ".join(rest.split())
-    names, title, tail, year = _parts(rest)
+    if len(blocks) > 1:
+        names, title, tail, year = _of_blocks([_bare(block) for block in blocks])
+    else:
+        names, title, tail, year = _parts(_bare(plain))
     authors, others = _authors(names)
+    unreal = _UNREAL_ARXIV.search(plain) if not arxiv else None
     return Claim(
         title=_LATE_YEAR.sub("", plain_title(title).strip(" .,;:")),
         authors=tuple(authors),
@@ -56,34 +87,92 @@ def parse_reference(text: str, *, latex: bool = False) -> Claim:
         venue=_venue(tail),
         doi=doi,
         arxiv=arxiv,
+        raw_arxiv=unreal[1] if unreal else "",
         raw=plain,
         surnames_only=True,
     )
 
 
-def _newblocks(text: str) -> str:
-    """Plain text of a \\bibitem; \\newblock ends a sentence, as it does on paper."""
-    text = re.sub(r"\\newblock\b", " ", text)
-    text = re.sub(r"\\(?:em|it|bf|sl|sc|rm)\b\s*", "", text)
+def title_guesses(raw: str) -> list[str]:
+    """Every part of a written reference that may be its title, where it was taken apart wrongly.
+
+    Runs of what commas, full stops and brackets part, of four words and more, longest first.
+    """
+    parts = [part for part in _PART.split(_bare(raw)) if part and part.strip()]
+    found: dict[str, None] = {}
+    for start in range(min(len(parts), MOST_PARTS)):
+        for end in range(start + 1, min(start + LONGEST_RUN, len(parts)) + 1):
+            guess = " ".join(parts[start:end]).strip()
+            if 4 <= len(guess.split()) <= 40:
+                found[guess] = None
+    return sorted(found, key=len, reverse=True)[:MOST_GUESSES]
+
+
+def _bare(text: str) -> str:
+    """Without addresses and identifiers."""
+    return " ".join(_URL.sub(" ", _DOI_TEXT.sub(" ", text)).split())
+
+
+def _blocks(text: str) -> list[str]:
+    """The parts of a \\bibitem as plain text, as far as its style marks them.
+
+    \\newblock ends the names and the title; `{\\sc Names}, {\\em Title}, ...` does so without.
+    """
     text = re.sub(r"\\(?:url|href)\s*\{([^{}]*)\}", r" \1 ", text)
-    return tex_to_unicode(text)
+    marked = _SMALL_CAPS.match(text) if re.match(r"\s*\{\s*\\sc\b", text) else None
+    if marked and "\\newblock" not in text:
+        return [_plain(part).strip(" ,") for part in marked.groups()]
+    parts = [_plain(part).strip(" .") for part in re.split(r"\\newblock\b", text)]
+    return [part for part in parts if part]
+
+
+def _plain(latex: str) -> str:
+    latex = re.sub(r"\\(?:em|it|bf|sl|sc|rm|tt)\b\s*", "", latex)
+    return " ".join(tex_to_unicode(latex).split())
+
+
+def _of_blocks(blocks: list[str]) -> tuple[str, str, str, int | None]:
+    """Names, title, what follows and the year, where the bibliography's style marks its parts."""
+    names, title, tail = blocks[0], blocks[1], ". ".join(blocks[2:])
+    year = _year_of(f"{names} {tail}") or _year_of(title)
+    if quoted := _QUOTED.search(title):
+        title = quoted[1]
+    return _NAMES_YEAR.sub("", names), title, tail, year
+
+
+def _year_of(text: str) -> int | None:
+    bracketed = _YEAR_IN_BRACKETS.search(text)
+    years = [int(found[1]) for found in _YEAR.finditer(_PAGES.sub(" ", text))]
+    return int(bracketed[1]) if bracketed else (years[-1] if years else None)
 
 
 def _parts(text: str) -> tuple[str, str, str, int | None]:
     """Names, title, what follows the title, and the year."""
-    bracketed = _YEAR_IN_BRACKETS.search(text)
-    years = [int(found[1]) for found in _YEAR.finditer(text)]
-    year = int(bracketed[1]) if bracketed else (years[-1] if years else None)
+    bracketed, year = _YEAR_IN_BRACKETS.search(text), _year_of(text)
     if quoted := _QUOTED.search(text):
         return text[: quoted.start()], quoted[1], text[quoted.end() :], year
+    for style in (_FAMILY_FIRST, _INITIALS_FIRST):
+        if names := style.match(text):
+            rest = text[names.end() :]
+            title = _LEADING_YEAR.sub("", rest.lstrip(" .,:;"))
+            by_commas = style is _INITIALS_FIRST and rest.startswith(",")
+            return names.group(), *(_until_comma if by_commas else _first_sentence)(title), year
     if bracketed and bracketed.start() > 2 and _looks_like_names(text[: bracketed.start()]):
         # APA: "Names (2020). Title. Venue"
         title, tail = _first_sentence(text[bracketed.end() :].lstrip(" .,:"))
         return text[: bracketed.start()], title, tail, year
-    names, rest = _leading_names(text)
-    rest = re.sub(r"^\s*(?:1[89]\d\d|20\d\d)[a-z]?\s*[.,:]\s*", "", rest)  # ACL: "Names. 2020."
-    title, tail = _first_sentence(rest)
-    return names, title, tail, year
+    head, rest = _leading_names(text)
+    title, tail = _first_sentence(_LEADING_YEAR.sub("", rest))  # ACL: "Names. 2020."
+    return head, title, tail, year
+
+
+def _until_comma(text: str) -> tuple[str, str]:
+    """The title in a style that parts all by commas: up to "in", a venue, or a number."""
+    for comma in re.finditer(r",\s+", text):
+        chunk = re.split(r",\s", text[comma.end() :], maxsplit=1)[0]
+        if _IN.match(chunk) or re.search(r"\d", chunk) or venue_ids(chunk) or is_preprint(chunk):
+            return text[: comma.start()], text[comma.end() :]
+    return _first_sentence(text)
 
 
 def _looks_like_names(text: str) -> bool:
@@ -150,5 +239,6 @@ def _venue(tail: str) -> str:
     if re.match(r"(?i)arxiv|corr\b", text):
         return "arXiv"
     text = re.sub(r"^(?:1[89]|20)\d\d\s*", "", text)
+    text = _WHICH.sub(r"\1", _WHICH.sub(r"\1", text))  # "the 2020", "the 36th"
     head = _VENUE_TAIL.sub("", text).strip(" .,;")
     return head if len(head) < 200 else ""

@@ -105,13 +105,17 @@ def registrant(doi: str) -> str:
 
 
 _TEST_PREFIXES = frozenset({"1234", "12345", "123456", "9999", "99999", "0000", "00000", "11111"})
+_NO_NUMBER = re.compile(r"^10\.1109/(?:cvpr|iccv|wacv|icra|iros|icassp|ijcnn|icpr)\.20[2-9]\d\.")
+"""Since 2020 IEEE writes a number after the name of a meeting: "cvpr52688.2022"."""
 HIGHEST_PREFIX = 80_000
 """No agency had handed out a prefix as high as this by 2026 (the highest seen is 10.7xxxx)."""
 
 
 def impossible_doi(doi: str) -> bool:
-    """True for a prefix that no agency has handed out, or an arXiv DOI without an identifier."""
+    """True for a prefix that nobody has been given, or a form that its publisher does not use."""
     if doi.startswith("10.48550/arxiv.") and not arxiv_id(doi):
+        return True
+    if _NO_NUMBER.match(doi):
         return True
     prefix = registrant(doi)
     return prefix in _TEST_PREFIXES or (prefix.isdigit() and int(prefix) > HIGHEST_PREFIX)

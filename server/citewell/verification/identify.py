@@ -154,6 +154,15 @@ def compare_authors(claim: Claim, work: Work) -> Comparison:
     return result
 
 
+def names_author(raw: str, work: Work) -> bool:
+    """True when the surname of one of the first authors stands in the text."""
+    words = set(_WORD.findall(fold(raw)))
+    return any(
+        (name := set(_WORD.findall(fold(author.family)))) and name <= words
+        for author in work.authors[:4]
+    )
+
+
 def title_likeness(given: str, known: str) -> TitleLike:
     """How much of a title is the other's; numbers must be the same, for a "Part II" is no typo."""
     if not given or title_key(given) == title_key(known):

@@ -263,6 +263,11 @@ _PLACEHOLDERS = frozenset(
 )  # fmt: skip
 
 
+_ANY_AUTHOR = re.compile(
+    r"^(?:first|second|third|another|other|some|co)?author\w?$|^(?:first|last|given|family)name$"
+)
+
+
 def placeholder_names(authors: Sequence[Author]) -> tuple[Author, ...]:
     """Authors that stand for no person: "John Doe", "Firstname Lastname", "Author One"."""
     return tuple(author for author in authors if _stands_for_nobody(author))
@@ -274,4 +279,5 @@ def without_anonymous(authors: Sequence[Author]) -> tuple[Author, ...]:
 
 
 def _stands_for_nobody(author: Author) -> bool:
-    return " ".join(_words(author.display)) in _PLACEHOLDERS
+    words = _words(author.display)
+    return " ".join(words) in _PLACEHOLDERS or bool(words and _ANY_AUTHOR.match(words[0]))

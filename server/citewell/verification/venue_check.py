@@ -38,7 +38,7 @@ def check_venue(claim: Claim, match: Match) -> list[FieldFinding]:
     names = [name for work in works for name in (work.venue, work.booktitle, work.journal) if name]
     known = frozenset[str]().union(*(work_venues(work) for work in works))
     given = venue_ids(claim.venue)
-    if not names or given & known:
+    if not names or given & known or (claim.raw and venue_ids(claim.raw) & known):
         return []
     said = doi_says(claim.doi) if claim.doi else None
     if said is not None and given & said.venues:

@@ -1,0 +1,129 @@
+"""Pasted reference lists: where each begins and ends, and how its lines are joined."""
+
+import datetime
+
+import pytest
+
+from citewell.model import Author, Work
+from citewell.model.check import Verdict
+from citewell.verification.checker import Checker
+from citewell.verification.claims import claims_of_text, claims_of_thebibliography
+from citewell.verification.free_text import parse_reference
+from citewell.verification.records import MemoryRecords
+from citewell.verification.reference_list import joined, pieces
+
+ONE = (
+    "A. Ash and B. Beech. Measuring slow rivers by their mean-\nders. In Proceedings of ICML, 2014."
+)
+TWO = "C. Cedar. Three ways of build-\ning a dam. Journal of Beavers 3(2):1990-\n1999, 2015."
+FIRST, SECOND = "A. Ash", "C. Cedar"
+
+
+def hanging(text):
+    return text.replace("\n", "\n    ")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"References\n[1] {ONE}\n[2] {TWO}\n",
+        f"[1]{ONE}\n[2]{TWO}\n",
+        f"(7) {ONE}\n(8) {TWO}",
+        f"1. {ONE}\n2. {TWO}",
+        f"  1) {ONE}\n  2) {TWO}",
+        f"[Ash14] {ONE}\n[Ced+15] {TWO}",
+        f"• {ONE}\n• {TWO}",
+        f"- {ONE}\n- {TWO}",
+        f"{ONE}\n\n{TWO}\n",
+        f"BIBLIOGRAPHY\n\n{ONE}\r\n\r\n{TWO}\n\n",
+        f"{hanging(ONE)}\n{hanging(TWO)}",
+        f"{ONE}\n{TWO}",
+        f"{joined(ONE)}\n{joined(TWO)}",
+        f"[1] {ONE}\n\n12\n\n[2] {TWO}",
+    ],
+)
+def test_a_list_is_parted_as_its_writer_marked_it(text):
+    one, two = claims_of_text(text)
+    assert one.raw.startswith(FIRST) and two.raw.startswith(SECOND)
+    assert one.title == "Measuring slow rivers by their meanders"
+    assert (one.year, two.year) == (2014, 2015)
+    for claim in (one, two):
+        assert text[claim.span.start : claim.span.end].startswith(claim.raw[:6])
+        assert text[: claim.span.start].count("\n") + 1 == claim.line
+
+
+def test_a_year_at_the_head_of_a_line_is_no_number():
+    text = (
+        f"[1] {ONE}\n[2] D. Dogwood. Sand and its grains. In Notes of\n(2003) Sands, pages 1-2.\n"
+    )
+    assert len(list(pieces(text))) == 2
+
+
+def test_lines_are_joined_as_they_were_before_they_were_broken():
+    assert joined("the \ufb01rst trans-\n  formers") == "the first transformers"
+    assert joined("Boyd-\nGraber, pages 12-\n19") == "Boyd-Graber, pages 12-19"
+    assert joined("https://doi.org/10.1000/\nabc") == "https://doi.org/10.1000/abc"
+    assert joined("soft\u00adhyphen") == "softhyphen"
+
+
+@pytest.mark.parametrize(
+    ("text", "title", "names", "year"),
+    [
+        ("Ash, A. B., Beech, B., and van der Cedar, C. Rivers are slow. Hydrology 19, 2 (1993), "
+         "1990–1995.", "Rivers are slow", 3, 1993),
+        ("Ash, A., Beech, B. (2019). Are rivers slow? Notes on water. In Proc. ICML, pp. 1–9.",
+         "Are rivers slow?", 2, 2019),
+        ("A. Ash, B.-C. Beech, and D. Cedar, Slow, wide rivers, in Proc. of ICML, 2017, pp. 1993–2001.",
+         "Slow, wide rivers", 3, 2017),
+        ("A. Ash and et al. Rivers of text. arXiv preprint arXiv:2402.XXXX, 2024.",
+         "Rivers of text", 1, 2024),
+    ],
+)  # fmt: skip
+def test_styles_of_writing_are_told_apart(text, title, names, year):
+    claim = parse_reference(text)
+    assert (claim.title, len(claim.authors), claim.year) == (title, names, year)
+
+
+def test_a_venue_keeps_the_words_after_its_year():
+    text = "A. Ash. A title of some words. In Proceedings of the 2020 Conference on Empirical Methods in Natural Language Processing (EMNLP), pages 1-9, 2020."
+    assert parse_reference(text).venue == (
+        "Proceedings of the Conference on Empirical Methods in Natural Language Processing")  # fmt: skip
+
+
+def test_the_marks_of_a_bibliography_style_are_used():
+    text = (
+        "\\begin{thebibliography}{2}\n"
+        "\\bibitem{acm} {\\sc Ash, A., and Beech, B.}\n\\newblock Are {R}ivers slow? {N}o.\n"
+        "\\newblock {\\em Hydrology 3\\/} (2014).\n"
+        "\\bibitem{siam} {\\sc A.~Ash}, {\\em The {F}all of water}, in Proc. ICML, 2015.\n"
+        "\\end{thebibliography}"
+    )
+    acm, siam = claims_of_thebibliography(text)
+    assert (acm.title, acm.year, len(acm.authors)) == ("Are Rivers slow? No", 2014, 2)
+    assert (siam.title, siam.year) == ("The Fall of water", 2015)
+
+
+WORK = Work(id="m:1", title="Which Side of the River? Judging Banks by Their Sand", year=2006,
+            authors=(Author("Ash", "Ann"), Author("Beech", "Ben")), venue="conll")  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Ann Ash, Ben Beech. Which side of the river? judging banks by their sand. CoNLL 2006.",
+        "Ash A; Beech B -- Which side of the river? Judging banks by their sand: CoNLL, 2006",
+        "2006, ASH ANN, BEECH BEN, Which side of the river? Judging banks by their sand",
+    ],
+)
+def test_a_known_title_is_found_wherever_it_stands(text):
+    checker = Checker([MemoryRecords([WORK])], today=datetime.date(2026, 1, 1))
+    (result,) = checker.check(claims_of_text(text))
+    assert result.verdict is Verdict.VERIFIED
+    assert result.work.id == "m:1"
+
+
+def test_a_known_title_in_other_peoples_text_is_not_taken_for_the_work():
+    text = "Zed Zinnia. On the book “Deep and Shallow”: which side of the river? 1999."
+    checker = Checker([MemoryRecords([WORK])], today=datetime.date(2026, 1, 1))
+    (result,) = checker.check(claims_of_text(text))
+    assert result.verdict is Verdict.NOT_FOUND

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import asyncio
 import itertools
 import os
@@ -24,6 +25,14 @@ _CODECS = {"utf-8": ("utf-8", 1), "utf-16": ("utf-16-le", 2), "utf-32": ("utf-32
 def _units(text: str, encoding: str) -> int:
     codec, size = _CODECS[encoding]
     return len(text.encode(codec)) // size
+
+
+def _as_action(found: types.CodeAction | types.Command) -> types.CodeAction | types.Command:
+    """The library reads an action that has a command as a bare command: put that right."""
+    if isinstance(found, types.Command) and found.command.startswith("{"):
+        whole = ast.literal_eval(found.command)
+        return types.CodeAction(title=found.title, command=types.Command(**whole))
+    return found
 
 
 class Editor:
@@ -236,6 +245,45 @@ class Editor:
             return ""
         assert isinstance(found.contents, types.MarkupContent)
         return found.contents.value
+
+    async def actions(
+        self,
+        name: str,
+        needle: str = "",
+        *,
+        end: str = "",
+        only: list[str] | None = None,
+        diagnostics: list[types.Diagnostic] | None = None,
+    ) -> list[types.CodeAction | types.Command]:
+        """The code actions at the first letter of `needle`, or from there to the end of `end`."""
+        text = self.text(name)
+        start = text.index(needle) if needle else 0
+        stop = text.index(end, start) + len(end) if end else start
+        found = await self.client.protocol.send_request_async(
+            types.TEXT_DOCUMENT_CODE_ACTION,
+            types.CodeActionParams(
+                types.TextDocumentIdentifier(self.uri(name)),
+                types.Range(self.position(text, start), self.position(text, stop)),
+                types.CodeActionContext(diagnostics or [], only=only),
+            ),
+        )
+        return [_as_action(one) for one in found or ()]
+
+    async def act(self, action: types.CodeAction | types.Command) -> types.WorkspaceEdit | None:
+        """Do an action as an editor does: resolve it, make its edit, run its command."""
+        command = action if isinstance(action, types.Command) else action.command
+        edit = None
+        if isinstance(action, types.CodeAction):
+            if action.command is None and action.edit is None:
+                action = await self.client.code_action_resolve_async(action)
+            edit, command = action.edit, action.command
+        if edit is not None:
+            self._apply(edit)
+        if command is not None:
+            await self.client.workspace_execute_command_async(
+                types.ExecuteCommandParams(command=command.command, arguments=command.arguments)
+            )
+        return edit
 
     @property
     def messages(self) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from itertools import pairwise
+from itertools import combinations, pairwise
 from typing import Literal, TypeVar
 
 import msgspec
@@ -24,6 +24,14 @@ _TITLE_CASE = {
     "mastersthesis": "MastersThesis", "techreport": "TechReport", "inbook": "InBook",
     "doi": "DOI", "url": "URL", "archiveprefix": "ArchivePrefix",
 }  # fmt: skip
+_CONTAINER = "booktitle"
+_IN_CONTAINER = ("booktitle", "journal", "journaltitle", "school", "institution")
+"""What a paper appeared in: no entry has two of them, and they take the same place."""
+_CONTAINERS = dict.fromkeys(_IN_CONTAINER, _CONTAINER)
+_USUAL = (
+    "title", "author", "booktitle", "volume", "number", "pages", "year", "publisher", "eprint",
+    "archiveprefix", "doi", "url", "abstract",
+)  # fmt: skip
 _PAPER = {"title", "author", "booktitle", "journal", "year"}
 
 
@@ -208,20 +216,55 @@ def _gap(bib: BibFile, entries: list[BibEntry]) -> int:
 
 
 def _order(entries: list[BibEntry]) -> tuple[str, ...]:
-    """Names by their mean relative place in the entries that hold a paper's usual fields."""
-    places: dict[str, list[float]] = {}
-    papers = 0
+    """All usual names, and those of the file, as the entries that hold a paper order them.
+
+    Names that stand together are ordered as most entries do, the others as usual. An entry that is
+    written in this order changes nothing in it: entries that are added one after another all get
+    the same order.
+    """
+    before: Counter[tuple[str, str]] = Counter()
+    counts: Counter[str] = Counter()
     for entry in entries:
         if len(_PAPER.intersection(entry.names)) < 3:
             continue
-        papers += 1
-        last = max(1, len(entry.names) - 1)
-        for index, name in enumerate(entry.names):
-            places.setdefault(name, []).append(index / last)
-    # A field that hardly any entry has says nothing about the order.
-    usual = {name: found for name, found in places.items() if len(found) >= papers / 10}
-    mean = {name: sum(found) / len(found) for name, found in usual.items()}
-    return tuple(sorted(mean, key=lambda name: (mean[name], name)))
+        names = [_CONTAINERS.get(name, name) for name in dict.fromkeys(entry.names)]
+        counts.update(names)
+        before.update(combinations(names, 2))
+    if not counts:
+        return ()
+    usual = {name: place for place, name in enumerate(_USUAL)}
+    order: list[str] = []
+    for name in sorted({*counts, *usual}, key=lambda n: (-counts[n], usual.get(n, 99), n)):
+        order.insert(_place(name, order, before, usual), name)
+    return tuple(
+        name for place in order for name in (_IN_CONTAINER if place == _CONTAINER else (place,))
+    )
+
+
+def _place(
+    name: str, order: list[str], before: Counter[tuple[str, str]], usual: dict[str, int]
+) -> int:
+    """Where a name contradicts what is placed the least; of equal places the last."""
+    cost = sum(_costs(name, other, before, usual)[0] for other in order)
+    best, least = 0, cost
+    for index, other in enumerate(order):
+        ahead, behind = _costs(name, other, before, usual)
+        cost += behind - ahead
+        if cost <= least + 1e-9:
+            best, least = index + 1, cost
+    return best
+
+
+def _costs(
+    name: str, other: str, before: Counter[tuple[str, str]], usual: dict[str, int]
+) -> tuple[float, float]:
+    """What it costs to put a name ahead of another, and behind it."""
+    ahead, behind = before[name, other], before[other, name]
+    if ahead + behind:
+        return behind / (ahead + behind), ahead / (ahead + behind)
+    if name in usual and other in usual:
+        return (0.0, 0.01) if usual[name] < usual[other] else (0.01, 0.0)
+    return 0.0, 0.0
 
 
 def _arxiv_as_journal(entries: list[BibEntry]) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
@@ -90,8 +90,22 @@ def plan_fill(
     `threshold` (default: the setting `fill.threshold`), and is left open with a reason otherwise.
     A work that the bibliography holds, or that an earlier placeholder brought, keeps its key.
     """
-    least = options.fill.threshold if threshold is None else threshold
     found, problems = _search(project, engine, max(count, 2))
+    return plan_found(project, found, options, threshold=threshold, choose=choose, more=problems)
+
+
+def plan_found(
+    project: Project,
+    found: Sequence[PlaceholderFill],
+    options: Options,
+    *,
+    threshold: float | None = None,
+    choose: Choose | None = None,
+    more: Sequence[Problem] = (),
+) -> FillPlan:
+    """The same for placeholders whose candidates are known (`candidates_for`); `more` are the
+    problems of the search."""
+    least = options.fill.threshold if threshold is None else threshold
     decided = tuple(_decide(one, least, choose) for one in found)
     writer = _Writer(project, options)
     fills = tuple(writer.add(one) for one in decided)
@@ -101,7 +115,7 @@ def plan_fill(
         edits=edits,
         diffs=diffs,
         texts={edit.path: writer.texts[Path(edit.path)].original for edit in edits},
-        problems=tuple(dict.fromkeys((*project.problems, *problems, *writer.problems))),
+        problems=tuple(dict.fromkeys((*project.problems, *more, *writer.problems))),
     )
 
 
@@ -118,15 +132,16 @@ def _search(
     results = engine.find_batch([query for _, _, query in places], count, tier="full")
     problems = [p for result in results for p in (*result.problems, *result.dropped)]
     found = [
-        _found(document, placeholder, query, result.hits)
+        candidates_for(document, placeholder, query, result.hits)
         for (document, placeholder, query), result in zip(places, results, strict=True)
     ]
     return found, problems
 
 
-def _found(
+def candidates_for(
     document: Document, placeholder: Placeholder, query: Query, hits: tuple[Hit, ...]
 ) -> PlaceholderFill:
+    """A placeholder with what was found for it, still undecided."""
     start, end = placeholder.span.start, placeholder.span.end
     line_start = document.text.rfind("\n", 0, start) + 1
     return PlaceholderFill(

@@ -29,6 +29,10 @@ class ClientFlags:
     """Takes symbols with a detail and a range for the name."""
     folding_limit: int = 0
     """How many folds the client takes; 0: all."""
+    action_literals: bool = False
+    """Code actions with a kind; a client without them takes commands only."""
+    resolve_edits: bool = False
+    """Edits of a code action may come when it is chosen."""
 
     @classmethod
     def of(cls, capabilities: types.ClientCapabilities) -> ClientFlags:
@@ -43,6 +47,8 @@ class ClientFlags:
         operations = edit.resource_operations or ()
         watched = workspace.did_change_watched_files
         configuration = workspace.did_change_configuration
+        action = text.code_action or types.CodeActionClientCapabilities()
+        resolved = action.resolve_support.properties if action.resolve_support else ()
         return cls(
             apply_edit=bool(workspace.apply_edit),
             document_changes=bool(edit.document_changes),
@@ -63,6 +69,8 @@ class ClientFlags:
                 text.document_symbol and text.document_symbol.hierarchical_document_symbol_support
             ),
             folding_limit=(text.folding_range.range_limit or 0) if text.folding_range else 0,
+            action_literals=action.code_action_literal_support is not None,
+            resolve_edits=bool(action.data_support) and "edit" in resolved,
         )
 
 

@@ -172,6 +172,21 @@ def _merged(edits: Sequence[FileEdit], more: FileEdit) -> list[FileEdit]:
     return merged if taken else [*merged, more]
 
 
+def edit_of(
+    server: Server, edits: Sequence[FileEdit], texts: Mapping[Path, str], label: str
+) -> types.WorkspaceEdit:
+    """Edits of `texts` for the editor, with the versions of the documents that it shows."""
+
+    def text_of(path: Path) -> TextOf:
+        document = server.session.open_document(path)
+        if document is not None:
+            return TextOf(document.uri, document.index, document.version)
+        encoding = server.session.encoding
+        return TextOf(from_fs_path(str(path)) or "", LineIndex.of(texts[path], encoding), None)
+
+    return workspace_edit(edits, text_of, server.flags, label)
+
+
 async def apply_edits(
     server: Server, edits: Sequence[FileEdit], texts: Mapping[Path, str], label: str
 ) -> bool:
@@ -182,15 +197,7 @@ async def apply_edits(
         for edit in edits:
             if edit.create:
                 Path(edit.path).touch()
-
-    def text_of(path: Path) -> TextOf:
-        document = server.session.open_document(path)
-        if document is not None:
-            return TextOf(document.uri, document.index, document.version)
-        encoding = server.session.encoding
-        return TextOf(from_fs_path(str(path)) or "", LineIndex.of(texts[path], encoding), None)
-
-    change = workspace_edit(edits, text_of, server.flags, label)
+    change = edit_of(server, edits, texts, label)
     request = server.workspace_apply_edit_async(
         types.ApplyWorkspaceEditParams(edit=change, label=label)
     )
@@ -205,11 +212,12 @@ async def apply_edits(
         cure = "Nothing was written. Save or revert the file, then complete the key again."
         server.session.tell([Problem("edit-refused", message, cure)], again=True)
         return False
-    _assume(server, edits, texts)
+    assume(server, edits, texts)
     return True
 
 
-def _assume(server: Server, edits: Sequence[FileEdit], texts: Mapping[Path, str]) -> None:
+def assume(server: Server, edits: Sequence[FileEdit], texts: Mapping[Path, str]) -> None:
+    """The editor has made the edits: take them for the texts of files that it does not show."""
     from citewell.documents import apply_edits as applied_to
 
     for edit in edits:

@@ -14,7 +14,17 @@ from pygls.lsp.server import LanguageServer
 from pygls.uris import to_fs_path
 
 from citewell import __version__
-from citewell.lsp import commands, completion, folding, hover, links, navigation, rename, symbols
+from citewell.lsp import (
+    code_action,
+    commands,
+    completion,
+    folding,
+    hover,
+    links,
+    navigation,
+    rename,
+    symbols,
+)
 from citewell.lsp.client import ClientFlags
 from citewell.lsp.session import Session
 from citewell.lsp.settings import Settings, show
@@ -79,6 +89,7 @@ def create_server(
     folding.register(server)
     links.register(server)
     commands.register(server)
+    code_action.register(server)
     return server
 
 

@@ -264,3 +264,39 @@ def test_fields_are_inherited_from_crossref_and_xdata() -> None:
     work = entry_work(bib, bib.entries[0])
     assert (work.booktitle, work.year, work.pages) == ("Proc. of V", 2001, "1-9")
     assert work.provenance[0].source_id == "p"
+
+
+@pytest.mark.parametrize(
+    "start",
+    [
+        "",
+        "@article{a,\n  author = {A B},\n title={X}, journal={J}, year={2001}, volume={2}\n}\n",
+        "@inproceedings{a, title={X}, pages={1}, author={A}, booktitle={B}, year={2001}}\n",
+    ],
+)
+def test_entries_that_are_added_one_after_another_have_their_fields_in_one_order(
+    start: str, applied: Callable[[str, FileEdit | None], str]
+) -> None:
+    def work(number: int, **more: str) -> Work:
+        title = f"Paper number {number} of many"
+        return Work(id=str(number), title=title, authors=(Author("Doe", "J."),), year=2001, **more)
+
+    kinds = (
+        {"kind": "inproceedings", "booktitle": "Proc. A", "pages": "1-2", "doi": "10.1/a1"},
+        {"kind": "article", "journal": "J", "volume": "3", "issue": "2", "pages": "3-9"},
+        {"kind": "inproceedings", "booktitle": "Proc. B", "pages": "1-2", "publisher": "P"},
+        {"kind": "misc", "arxiv": "1706.03762"},
+        {"kind": "article", "journal": "J2", "volume": "3", "pages": "3-9", "doi": "10.2/22"},
+    )
+    text = start
+    for number in range(len(kinds)):
+        edit, _ = insert_entry(parse_bib(text), work(number, **kinds[number]), None, OPTIONS)
+        text = applied(text, edit)
+    orders = [
+        ["in" if name in ("booktitle", "journal") else name for name in entry.names]
+        for entry in parse_bib(text).entries
+    ]
+    for one in orders:
+        for other in orders:
+            shared = [name for name in one if name in other]
+            assert shared == [name for name in other if name in one]

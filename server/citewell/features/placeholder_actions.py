@@ -1,0 +1,191 @@
+"""What can be done at a placeholder: cite one of the best papers, the best of all, or fill all."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+
+from citewell.documents import Project
+from citewell.documents.key_index import KeyMatch
+from citewell.features.action import REWRITE, SOURCE, Action, ActionPlan
+from citewell.features.citation import citation_edit
+from citewell.features.complete import SURE_SCORE, FindWork
+from citewell.features.completion import entry_candidate, work_candidate
+from citewell.features.confidence import confidence_of
+from citewell.features.insert import plan_insert
+from citewell.features.markdown import shorten
+from citewell.features.site import is_key_like
+from citewell.model import Hit, Problem, Query, Work
+from citewell.model.bib import FileEdit, TextEdit
+from citewell.model.document import Document, Placeholder
+from citewell.options import Options
+
+SHOWN = 3
+"""Papers that are offered by name."""
+SURE = 0.5
+"""Probability from which the first paper is what the author would take without looking."""
+_TITLE = 64
+
+
+class Choice(msgspec.Struct, frozen=True):
+    """One thing that may be cited at the placeholder."""
+
+    key: str = ""
+    """Of an entry that the project has already; empty for a paper of the library."""
+    work: Work | None = None
+    authors: str = ""
+    year: int | None = None
+    title: str = ""
+
+    @property
+    def shown(self) -> str:
+        """ "Vaswani et al. 2017: Attention is all you need"."""
+        who = " ".join(part for part in (self.authors, str(self.year or "")) if part)
+        return ": ".join(part for part in (who, shorten(self.title, _TITLE)) if part)
+
+
+def placeholder_actions(
+    placeholder: Placeholder, choices: Sequence[Choice], *, sure: bool, open_places: int
+) -> list[Action]:
+    """The actions at a placeholder of a document that has `open_places` of them."""
+    where: dict[str, str | int | bool] = {
+        "start": placeholder.span.start,
+        "query": placeholder.query,
+    }
+    found = [
+        Action(
+            title=f"Cite {choice.shown}",
+            kind=REWRITE,
+            name="cite",
+            arguments={**where, "key": choice.key, "work": choice.work.id if choice.work else ""},
+            fixes=("placeholder",),
+            span=placeholder.span,
+            is_preferred=sure and rank == 0,
+        )
+        for rank, choice in enumerate(choices[:SHOWN])
+    ]
+    if choices:
+        found.append(
+            Action(
+                title="Cite the best paper (searches longer)",
+                kind=REWRITE,
+                name="best",
+                arguments=where,
+                fixes=("placeholder",),
+                span=placeholder.span,
+                slow=True,
+            )
+        )
+    if open_places > 1:
+        found.append(fill_action(open_places))
+    return found
+
+
+def fill_action(open_places: int) -> Action:
+    """Fill every placeholder of the document that is certain enough."""
+    what = f"all {open_places} placeholders" if open_places > 1 else "the placeholder"
+    return Action(
+        title=f"Fill {what} in this file", kind=f"{SOURCE}.fillCitations", name="fill", slow=True
+    )
+
+
+def choices_at(
+    placeholder: Placeholder,
+    own: Sequence[KeyMatch],
+    hits: Sequence[Hit],
+    find_work: FindWork,
+) -> list[Choice]:
+    """The author's own entries that fit, then the papers, each once."""
+    found: list[Choice] = []
+    seen = set(placeholder.other_keys)
+    for match in own:
+        if not is_key_like(placeholder) and match.score < SURE_SCORE:
+            continue
+        if match.entry.key not in seen:
+            seen.add(match.entry.key)
+            found.append(_own(entry_candidate(match.entry, match.path, "")))
+    for hit in hits:
+        known = find_work(hit.work)
+        if known is None:
+            shown = work_candidate(hit.work, "", "")
+            found.append(Choice("", hit.work, shown.authors, shown.year, shown.title))
+        elif known[1].key not in seen:
+            seen.add(known[1].key)
+            found.append(_own(entry_candidate(known[1], known[0], "")))
+    return found
+
+
+def _own(shown: object) -> Choice:
+    from citewell.features.completion import Candidate
+
+    assert isinstance(shown, Candidate)
+    return Choice(shown.key, None, shown.authors, shown.year, shown.title)
+
+
+def is_sure(query: Query, hits: Sequence[Hit]) -> bool:
+    """True when the first hit may be cited without a look."""
+    return confidence_of(query, hits) >= SURE
+
+
+def placeholder_near(document: Document, start: int, query: str) -> Placeholder | None:
+    """The placeholder that stood at `start`: still there, or the nearest with the same words."""
+    same = [p for p in document.placeholders if p.query == query]
+    return min(same, key=lambda p: abs(p.span.start - start), default=None)
+
+
+def plan_citation(
+    project: Project,
+    document: Document,
+    placeholder: Placeholder,
+    options: Options,
+    *,
+    work: Work | None = None,
+    key: str = "",
+) -> ActionPlan:
+    """The placeholder becomes a citation; a paper that no .bib holds is entered in the same step.
+
+    `document` is the project's own reading of the file.
+    """
+    path = Path(document.path)
+    texts = {path: document.text}
+    edits: list[FileEdit] = []
+    if work is not None:
+        plan = plan_insert(project, work, options, for_path=path)
+        if not plan.key:
+            return ActionPlan(problems=plan.problems)
+        key, edits = plan.key, list(plan.edits)
+        texts.update((Path(name), text) for name, text in plan.texts.items())
+    change = citation_edit(document, placeholder, key, options.documents.default_command)
+    return ActionPlan(
+        edits=joined(edits, path, (change,)),
+        texts={Path(p): t for p, t in texts.items()},
+        label=f"Cite {key}",
+    )
+
+
+def joined(edits: Sequence[FileEdit], path: Path, more: Sequence[TextEdit]) -> tuple[FileEdit, ...]:
+    """All edits with those of one file in one piece, bibliographies first."""
+    found: list[FileEdit] = []
+    changes = tuple(more)
+    create = False
+    for edit in edits:
+        if Path(edit.path) == path:
+            changes, create = (*edit.edits, *changes), create or edit.create
+        else:
+            found.append(edit)
+    if changes:
+        ordered = tuple(sorted(changes, key=lambda change: change.span))
+        found.append(FileEdit(str(path), ordered, create))
+    return tuple(found)
+
+
+def nothing_found(placeholder: Placeholder) -> Problem:
+    """What an author is told who asked for a paper where there is none."""
+    words = f"“{shorten(placeholder.query, 60)}”" if placeholder.query else "this place"
+    return Problem(
+        "no-paper-found",
+        f"No paper was found for {words}.",
+        "Use other words, or add the paper to the library with `citewell library add`.",
+    )

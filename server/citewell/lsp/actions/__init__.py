@@ -1,0 +1,1 @@
+"""Code actions: one provider per subject. `lsp.code_action` asks them all."""

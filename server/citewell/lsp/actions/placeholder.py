@@ -1,0 +1,144 @@
+"""Actions on a placeholder: one of the best papers, the best of all, or every one in the file."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from citewell.lsp import citing
+from citewell.lsp.actions.contract import Asked, Chosen
+
+if TYPE_CHECKING:
+    from citewell.features.action import Action, ActionPlan
+    from citewell.features.fill import FillPlan, PlaceholderFill
+    from citewell.lsp.session import Snapshot
+    from citewell.model import Problem
+    from citewell.model.document import Placeholder
+
+DEEP = 8
+"""Papers that the longer search is asked for."""
+
+
+class PlaceholderActions:
+    """Cites papers where a placeholder asks for them."""
+
+    name = "placeholder"
+    kinds = ("refactor.rewrite", "source.fillCitations")
+
+    async def offer(self, asked: Asked) -> Sequence[Action]:
+        """The best three papers by name, the best after a longer search, and all in the file."""
+        from citewell.features import placeholder_actions as feature
+        from citewell.features.hover import hovered_placeholder
+
+        if asked.is_bib:
+            return ()
+        snapshot = await asked.session.snapshot(asked.uri)
+        if snapshot is None or not snapshot.document.placeholders:
+            return ()
+        count = len(snapshot.document.placeholders)
+        placeholder = hovered_placeholder(
+            snapshot.document, snapshot.index.offset(asked.range.start)
+        )
+        if placeholder is None:
+            return () if asked.automatic else (feature.fill_action(count),)
+        query = await citing.make_query(asked.session, snapshot, placeholder)
+        result = await asked.session.engine.find_async(query, feature.SHOWN)
+        words = placeholder.query
+        paper = snapshot.paper
+
+        def choose() -> list[feature.Choice]:
+            own = paper.index.search(words, feature.SHOWN) if words else []
+            return feature.choices_at(placeholder, own, result.hits, paper.find_work)
+
+        choices = await asked.session.read(choose)
+        sure = feature.is_sure(query, result.hits) or bool(choices and choices[0].key)
+        return feature.placeholder_actions(placeholder, choices, sure=sure, open_places=count)
+
+    async def plan(self, chosen: Chosen) -> ActionPlan | None:
+        """The edits for one placeholder, or for all."""
+        from citewell.features import placeholder_actions as feature
+
+        snapshot = await chosen.session.fresh_snapshot(chosen.uri)
+        if snapshot is None:
+            return None
+        if chosen.name == "fill":
+            return await _fill(chosen, snapshot)
+        placeholder = feature.placeholder_near(
+            snapshot.document, chosen.number("start", 0), chosen.text("query")
+        )
+        if placeholder is None:
+            return None
+        work, key = None, chosen.text("key")
+        if chosen.name == "best":
+            chosen.report("searching")
+            query = await citing.make_query(chosen.session, snapshot, placeholder)
+            result = await chosen.session.engine.find_async(query, DEEP, tier="full")
+            if not result.hits:
+                return _told((*result.problems, feature.nothing_found(placeholder)))
+            work = result.hits[0].work
+        elif not key:
+            work = await citing.find_work(chosen.session, chosen.text("work"))
+            if work is None:
+                return None
+        return await chosen.session.read(
+            partial(
+                feature.plan_citation,
+                snapshot.paper.project,
+                snapshot.document,
+                placeholder,
+                snapshot.options,
+                work=work,
+                key=key,
+            )
+        )
+
+
+def _told(problems: Sequence[Problem]) -> ActionPlan:
+    from citewell.features.action import ActionPlan
+
+    return ActionPlan(problems=tuple(problems))
+
+
+async def _fill(chosen: Chosen, snapshot: Snapshot) -> ActionPlan:
+    from citewell.features.action import ActionPlan
+    from citewell.features.fill import candidates_for, plan_found
+
+    session = chosen.session
+    found: list[PlaceholderFill] = []
+    problems: dict[Problem, None] = {}
+    places: Sequence[Placeholder] = snapshot.document.placeholders
+    for number, placeholder in enumerate(places, 1):
+        chosen.report(f"placeholder {number} of {len(places)}")
+        query = await citing.make_query(session, snapshot, placeholder)
+        result = await session.engine.find_async(query, DEEP, tier="full")
+        problems.update(dict.fromkeys(result.problems))
+        found.append(candidates_for(snapshot.document, placeholder, query, result.hits))
+
+    def plan() -> FillPlan:
+        return plan_found(snapshot.paper.project, found, snapshot.options, more=tuple(problems))
+
+    filled = await session.read(plan)
+    told = [p for p in filled.problems if p in problems]
+    if filled.open:
+        told.append(_left_open(filled))
+    return ActionPlan(
+        edits=filled.edits,
+        texts={Path(path): text for path, text in filled.texts.items()},
+        label=f"Fill {len(filled.filled)} citations",
+        problems=tuple(told),
+    )
+
+
+def _left_open(filled: FillPlan) -> Problem:
+    from citewell.model import Problem
+
+    where = ", ".join(str(one.line) for one in filled.open[:8])
+    lines = f"line {where}" if len(filled.open) == 1 else f"lines {where}"
+    return Problem(
+        "placeholders-left-open",
+        f"{len(filled.filled)} of {len(filled.fills)} placeholders were filled; {lines}: "
+        f"{filled.open[0].reason}.",
+        "Choose from the list at the placeholder, or lower `fill.threshold`.",
+    )

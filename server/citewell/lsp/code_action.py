@@ -1,0 +1,275 @@
+"""textDocument/codeAction and codeAction/resolve: all providers asked at once, edits when chosen.
+
+An action is shown before its edits are known. They are planned for the texts as they are when it
+is chosen: at resolution, where the editor can resolve edits, else by the command `citewell.act`,
+which writes through the editor. What may take a second runs by the command, with progress.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import OrderedDict
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+from lsprotocol import types
+
+from citewell.lsp import commands
+from citewell.lsp.actions.contract import Asked, Chosen, Provider
+from citewell.lsp.actions.placeholder import PlaceholderActions
+from citewell.lsp.progress import with_progress
+from citewell.model import CitewellError, Problem
+
+if TYPE_CHECKING:
+    from citewell.features.action import Action, ActionPlan
+    from citewell.lsp.server import Server
+    from citewell.lsp.text import LineIndex
+
+logger = logging.getLogger(__name__)
+
+ACT = "citewell.act"
+ACTED = "citewell.acted"
+KINDS = ("quickfix", "refactor.rewrite", "source")
+MAX_PLANS = 16
+"""Resolved edits that are remembered until the editor says that it made them."""
+
+
+class ActArguments(msgspec.Struct, frozen=True):
+    """One action as it travels through the editor."""
+
+    uri: str
+    provider: str
+    name: str
+    title: str = ""
+    arguments: dict[str, str | int | bool] = msgspec.field(default_factory=dict)
+    slow: bool = False
+
+
+def providers() -> tuple[Provider, ...]:
+    """All that offer actions, in the order in which theirs are shown."""
+    return (PlaceholderActions(),)
+
+
+def register(server: Server) -> None:
+    """Offer the actions and the commands that they run."""
+    actions = CodeActions(server, providers())
+
+    @server.feature(
+        types.TEXT_DOCUMENT_CODE_ACTION,
+        types.CodeActionOptions(code_action_kinds=list(KINDS), resolve_provider=True),
+    )
+    async def code_action(
+        params: types.CodeActionParams,
+    ) -> list[types.CodeAction | types.Command] | None:
+        return await actions.offer(params)
+
+    @server.feature(types.CODE_ACTION_RESOLVE)
+    async def resolve(action: types.CodeAction) -> types.CodeAction:
+        return await actions.resolve(action)
+
+    @server.command(ACT)
+    async def act(arguments: Any) -> dict[str, Any]:
+        try:
+            wanted = msgspec.convert(arguments, ActArguments)
+        except msgspec.ValidationError as error:
+            problem = Problem("command-arguments", f"`{ACT}` was called wrongly: {error}.")
+            server.session.tell([problem], again=True)
+            return {"applied": False}
+        return {"applied": await actions.act(wanted)}
+
+    @server.command(ACTED)
+    async def acted(number: Any) -> None:
+        actions.acted(number)
+
+
+class CodeActions:
+    """The providers, and the plans that were sent for resolution."""
+
+    def __init__(self, server: Server, offering: Sequence[Provider]) -> None:
+        self._server = server
+        self._providers = {provider.name: provider for provider in offering}
+        self._plans: OrderedDict[int, ActionPlan] = OrderedDict()
+        self._sent = 0
+
+    # -- the list -----------------------------------------------------------------------------
+
+    async def offer(
+        self, params: types.CodeActionParams
+    ) -> list[types.CodeAction | types.Command] | None:
+        """The actions at a range; None where there are none."""
+        session = self._server.session
+        await session.configured()
+        uri = params.text_document.uri
+        path = session.path_of(uri)
+        document = self._server.documents.open_document(uri)
+        if path is None or document is None:
+            return None
+        from citewell.lsp.session import is_bibliography
+
+        context = params.context
+        asked = Asked(
+            session=session,
+            uri=uri,
+            path=path,
+            is_bib=is_bibliography(document, path),
+            range=params.range,
+            diagnostics=context.diagnostics,
+            automatic=context.trigger_kind is types.CodeActionTriggerKind.Automatic,
+        )
+        only = [str(getattr(kind, "value", kind)) for kind in context.only or ()]
+        wanted = [
+            provider
+            for provider in self._providers.values()
+            if not only or any(_may_hold(kind, only) for kind in provider.kinds)
+        ]
+        lists = await asyncio.gather(*(self._ask(provider, asked) for provider in wanted))
+        found = [
+            self._shown(provider, action, asked, document.index)
+            for provider, offered in zip(wanted, lists, strict=True)
+            for action in offered
+            if not only or _within(action.kind, only)
+        ]
+        return found or None
+
+    @staticmethod
+    async def _ask(provider: Provider, asked: Asked) -> Sequence[Action]:
+        """One provider that fails must not cost the actions of the others."""
+        try:
+            return await provider.offer(asked)
+        except Exception:
+            logger.exception("The actions of %s failed", provider.name)
+            return ()
+
+    def _shown(
+        self, provider: Provider, action: Action, asked: Asked, index: LineIndex
+    ) -> types.CodeAction | types.Command:
+        flags = self._server.flags
+        wanted = ActArguments(
+            uri=asked.uri,
+            provider=provider.name,
+            name=action.name,
+            title=action.title,
+            arguments=dict(action.arguments),
+            slow=action.slow,
+        )
+        data = msgspec.to_builtins(wanted)
+        command = types.Command(title=action.title, command=ACT, arguments=[data])
+        if not flags.action_literals:
+            return command
+        lazy = flags.resolve_edits and not action.slow
+        return types.CodeAction(
+            title=action.title,
+            kind=action.kind,
+            diagnostics=[d for d in asked.diagnostics if _fixes(action, d, index)] or None,
+            is_preferred=action.is_preferred or None,
+            command=None if lazy else command,
+            data=data,
+        )
+
+    # -- what is chosen -------------------------------------------------------------------------
+
+    async def resolve(self, action: types.CodeAction) -> types.CodeAction:
+        """The action with its edits; unchanged when it runs by its command."""
+        if action.command is not None or action.edit is not None:
+            return action
+        try:
+            wanted = msgspec.convert(action.data, ActArguments)
+        except msgspec.ValidationError:
+            return action
+        plan = await self._plan(wanted, lambda message: None)
+        if plan is None or not plan.edits:
+            return action
+        if any(edit.create for edit in plan.edits) and not self._server.flags.create_files:
+            # Only a command can create the file first.
+            action.command = types.Command(
+                title=action.title, command=ACT, arguments=[msgspec.to_builtins(wanted)]
+            )
+            return action
+        action.edit = commands.edit_of(self._server, plan.edits, plan.texts, plan.label)
+        self._sent += 1
+        self._plans[self._sent] = plan
+        while len(self._plans) > MAX_PLANS:
+            self._plans.popitem(last=False)
+        action.command = types.Command(title=action.title, command=ACTED, arguments=[self._sent])
+        return action
+
+    def acted(self, number: object) -> None:
+        """The editor made the edits of a resolved action."""
+        plan = self._plans.pop(number, None) if isinstance(number, int) else None
+        if plan is not None:
+            commands.assume(self._server, plan.edits, plan.texts)
+
+    async def act(self, wanted: ActArguments) -> bool:
+        """Plan an action and have the editor make its edits; True when it did."""
+        # Two actions must never be planned on the same texts.
+        async with self._server.session.edits:
+            if wanted.slow:
+                title = wanted.title or wanted.name
+                plan = await with_progress(
+                    self._server, title, lambda report: self._plan(wanted, report)
+                )
+            else:
+                plan = await self._plan(wanted, lambda message: None)
+            if plan is None or not plan.edits:
+                return False
+            # A cancelled command must not leave a citation without its entry.
+            applying = commands.apply_edits(self._server, plan.edits, plan.texts, plan.label)
+            return await asyncio.shield(applying)
+
+    async def _plan(self, wanted: ActArguments, report: Callable[[str], None]) -> ActionPlan | None:
+        session = self._server.session
+        provider = self._providers.get(wanted.provider)
+        if provider is None:
+            return None
+        chosen = Chosen(session, wanted.uri, wanted.name, wanted.arguments, report)
+        try:
+            plan = await provider.plan(chosen)
+        except CitewellError as error:
+            session.tell([error.problem], again=True)
+            return None
+        except Exception as error:
+            logger.exception("The action %s failed", wanted.name)
+            message = f"“{wanted.title or wanted.name}” failed: {error}."
+            session.tell([Problem("action-failed", message, "Nothing was changed.")], again=True)
+            return None
+        if plan is None:
+            message = f"“{wanted.title or wanted.name}” no longer fits what stands there."
+            problem = Problem("action-outdated", message, "Ask for the actions again.")
+            session.tell([problem], again=True)
+            return None
+        session.tell(plan.problems, again=True)
+        return plan if self._is_current(plan.texts) else None
+
+    def _is_current(self, texts: Mapping[Path, str]) -> bool:
+        """False when the author went on typing while the plan was made."""
+        session = self._server.session
+        opened = ((path, session.open_document(path)) for path in texts)
+        stale = [p for p, found in opened if found is not None and found.source != texts[p]]
+        if stale:
+            message = f"{stale[0].name} changed meanwhile, so that nothing was done."
+            problem = Problem("action-outdated", message, "Ask for the actions again.")
+            session.tell([problem], again=True)
+        return not stale
+
+
+def _within(kind: str, wanted: Sequence[str]) -> bool:
+    """True when an editor that wants these kinds wants this one: "source" wants "source.sort"."""
+    return any(kind == one or kind.startswith(f"{one}.") for one in wanted)
+
+
+def _may_hold(kind: str, wanted: Sequence[str]) -> bool:
+    """True when a provider of a kind may have actions of the wanted ones: "source" of
+    "source.sort"."""
+    return _within(kind, wanted) or any(one.startswith(f"{kind}.") for one in wanted)
+
+
+def _fixes(action: Action, diagnostic: types.Diagnostic, index: LineIndex) -> bool:
+    if diagnostic.source != "citewell" or str(diagnostic.code) not in action.fixes:
+        return False
+    if action.span is None:
+        return True
+    shown = index.span(diagnostic.range)
+    return shown.start <= action.span.end and action.span.start <= shown.end

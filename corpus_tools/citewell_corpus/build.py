@@ -28,6 +28,7 @@ from citewell.corpus.layout import (
     ENTRIES,
     FORMAT,
     SEGMENT,
+    CitingUse,
     Manifest,
     SourceUse,
     current_snapshot,
@@ -37,6 +38,12 @@ from citewell.corpus.layout import (
 from citewell.model import Problem
 from citewell.options import Options
 from citewell_corpus import sources as source_list
+from citewell_corpus.citing_stage import (
+    MAX_LISTS,
+    MAX_PASSAGES,
+    encoder_fingerprint,
+    finish_citing,
+)
 from citewell_corpus.import_stage import ImportedSource, StagedSource, stage_source
 from citewell_corpus.index_stage import build_indexes, link_segment
 from citewell_corpus.lock import writer_lock
@@ -164,9 +171,10 @@ class _Build:
                 return self._unchanged(base)
             self._prepare(plan)
             staged = self._import(plan)
+            citing = self._citing(staged, base)
             merged = self._merge(plan, staged, base)
             uses = self._segments(plan, merged, base)
-            manifest = self._manifest(plan, staged, merged, base)
+            manifest = self._manifest(plan, staged, citing, merged, base=base)
         finally:
             if base is not None:
                 base.close()
@@ -190,9 +198,11 @@ class _Build:
                 self.report.problems.append(error.problem)
                 continue
             stamp = source_list.stamp(importer, path)
-            if held is None or held.stamp != stamp:
+            old = held is not None and held.citing is not None
+            old = old and held.citing.encoder != encoder_fingerprint()  # type: ignore[union-attr]
+            if held is None or held.stamp != stamp or old:
                 mark = source_list.fingerprint(importer, path)
-                if held is None or held.fingerprint != mark:
+                if held is None or held.fingerprint != mark or old:
                     changed[name], prints[name], stamps[name] = source, mark, stamp
             self.progress.advance(1)
         indexes = {builder.name: _plain(builder.fingerprint()) for builder in self.builders}
@@ -233,6 +243,26 @@ class _Build:
             staged.append(stage_source(folder, name, source, self.progress))
         self._mark("import")
         return staged
+
+    def _citing(
+        self, staged: list[StagedSource], base: Library | None
+    ) -> dict[str, CitingUse | None]:
+        """What each staged source says of citations, in its place; within the library's bounds."""
+        held = base.manifest.sources if base is not None else {}
+        anew = {source.imported.name for source in staged}
+        kept = [use.citing for name, use in held.items() if use.citing and name not in anew]
+        lists = MAX_LISTS - sum(use.lists for use in kept)
+        passages = MAX_PASSAGES - sum(use.passages for use in kept)
+        made: dict[str, CitingUse | None] = {}
+        for source in staged:
+            name = source.imported.name
+            room = (max(0, lists), max(0, passages))
+            use = finish_citing(self.path, source.folder, name, room, self.progress)
+            if use is not None:
+                lists, passages = lists - use.lists, passages - use.passages
+            made[name] = use
+        self._mark("citing")
+        return made
 
     def _merge(self, plan: _Plan, staged: list[StagedSource], base: Library | None) -> Merged:
         marker = self.staging / _MERGED
@@ -296,7 +326,13 @@ class _Build:
         folder.replace(self.path / "segments" / name)
 
     def _manifest(
-        self, plan: _Plan, staged: list[StagedSource], merged: Merged, base: Library | None
+        self,
+        plan: _Plan,
+        staged: list[StagedSource],
+        citing: dict[str, CitingUse | None],
+        merged: Merged,
+        *,
+        base: Library | None,
     ) -> Manifest:
         uses = dict(base.manifest.sources) if base is not None else {}
         for source in staged:
@@ -309,6 +345,7 @@ class _Build:
                 records=done.records,
                 bad=done.bad,
                 skipped=sum(done.skipped.values()),
+                citing=citing[done.name],
             )
         if base is None or len(merged.absorbed) == len(base.segments):
             titles = merged.titles

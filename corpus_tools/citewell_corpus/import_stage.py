@@ -10,7 +10,9 @@ import msgspec
 from citewell.corpus.errors import library_problem
 from citewell.model import Problem
 from citewell_corpus import sources
+from citewell_corpus.citing_stage import CitingWriter
 from citewell_corpus.importers.contract import ImportReport
+from citewell_corpus.importers.manuscript import ManuscriptImporter
 from citewell_corpus.progress import Progress
 from citewell_corpus.segment_writer import write_whole
 from citewell_corpus.staging import (
@@ -34,6 +36,9 @@ class ImportedSource(msgspec.Struct, frozen=True):
     records: int
     bad: int
     skipped: dict[str, int]
+    lists: int = 0
+    """Papers of which it tells what they cite."""
+    passages: int = 0
     problems: tuple[Problem, ...] = ()
 
 
@@ -66,24 +71,32 @@ def stage_source(
     folder.mkdir(parents=True)
     importer, path = sources.location(source)
     progress.stage(f"Read {path.name}", sources.size(importer, path))
-    report = ImportReport(on_bytes=progress.advance)
+    citing = CitingWriter(folder)
+    report = ImportReport(on_bytes=progress.advance, on_citing=citing.cites)
     collector = KeyCollector()
     writer = RecordWriter(folder / _RECORDS)
     try:
         for work in importer.read(path, report):
             collector.add(work, writer.write(work))
+            citing.work(work)
     finally:
         writer.close()
+        citing.close()
     table = collector.table()
     save_table(table, folder / _KEYS)
     problems = tuple(report.problems)
-    if not len(table):
-        problems += (library_problem("source-empty", "The source holds no papers.", path),)
+    if not len(table) and not citing.lists:
+        message = "The source holds no papers."
+        if importer.name == ManuscriptImporter.name:
+            message = "No citation in it has an entry in a .bib."
+        problems += (library_problem("source-empty", message, path),)
     imported = ImportedSource(
         name=name,
         records=len(table),
         bad=report.bad,
         skipped=dict(report.skipped),
+        lists=citing.lists,
+        passages=citing.passages,
         problems=problems,
     )
     write_whole(done, msgspec.json.encode(imported))

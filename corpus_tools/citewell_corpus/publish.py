@@ -114,7 +114,9 @@ def collect_garbage(library: Path) -> None:
     used: set[str] = set()
     for name in kept - {""}:
         try:
-            used.update(use.id for use in read_manifest(library, name).segments)
+            manifest = read_manifest(library, name)
+            used.update(use.id for use in manifest.segments)
+            used.update(source.citing.id for source in manifest.sources.values() if source.citing)
         except LibraryError:
             _log.warning("the snapshot %s cannot be read and is let go", name)
             if name == snapshot:

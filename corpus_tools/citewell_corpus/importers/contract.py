@@ -7,16 +7,42 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Protocol
 
+import msgspec
+
 from citewell.model import Problem, Work
 
+MAX_CITED = 500
+"""References of one paper that are read; a survey has some hundreds."""
 LISTED = 20
 """Bad records listed one by one per source; the others are only counted."""
+
+
+class Cited(msgspec.Struct, frozen=True, array_like=True):
+    """A work that another one cites, by its title or by the id that its own record has."""
+
+    title: str = ""
+    id: str = ""
+
+
+class Citing(msgspec.Struct, frozen=True, array_like=True):
+    """What one paper cites, and in which sentences where they are known."""
+
+    title: str
+    cited: tuple[Cited, ...]
+    abstract: str = ""
+    passages: tuple[tuple[int, str], ...] = ()
+    """A place in `cited` and the sentence that cites it, the citation written `[CITATION]`."""
 
 
 class ImportReport:
     """Counts what a source gave. Bad records are never fatal: they are counted, a few listed."""
 
-    def __init__(self, listed: int = LISTED, on_bytes: Callable[[int], None] | None = None) -> None:
+    def __init__(
+        self,
+        listed: int = LISTED,
+        on_bytes: Callable[[int], None] | None = None,
+        on_citing: Callable[[Citing], None] | None = None,
+    ) -> None:
         self.records = 0
         """Works handed on."""
         self.bad = 0
@@ -25,6 +51,7 @@ class ImportReport:
         self.problems: list[Problem] = []
         self._listed = listed
         self._on_bytes = on_bytes
+        self._on_citing = on_citing
 
     def bad_record(self, path: Path, line: int | None, message: str) -> None:
         """Count a record that cannot be used; `line` is 1-based."""
@@ -49,6 +76,11 @@ class ImportReport:
     def skip(self, reason: str) -> None:
         """Count a record that is whole but is no paper."""
         self.skipped[reason] += 1
+
+    def cites(self, citing: Citing) -> None:
+        """Hand on what a paper cites."""
+        if self._on_citing is not None:
+            self._on_citing(citing)
 
     def read_bytes(self, count: int) -> None:
         """Say that `count` more bytes of the source's files were read."""

@@ -6,6 +6,7 @@ https://docs.openalex.org/api-entities/works/work-object
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ import msgspec
 from citewell.model import Provenance, Work
 from citewell.model.ids import arxiv_id, normalise_doi
 from citewell_corpus.importers import fields, files
-from citewell_corpus.importers.contract import ImportReport
+from citewell_corpus.importers.contract import MAX_CITED, Cited, Citing, ImportReport
 from citewell_corpus.importers.folder import FileImporter
 
 _NO_PAPER = frozenset({"paratext", "peer-review", "grant", "supplementary-materials"})
@@ -31,7 +32,8 @@ class OpenAlexImporter(FileImporter):
     """JSON Lines of OpenAlex works, plain or compressed, or a folder of the snapshot's parts."""
 
     name = "openalex"
-    about = "OpenAlex works (JSON Lines, .gz, or a folder of them)"
+    about = "OpenAlex works (JSON Lines, .gz, or a folder of them), with what they cite"
+    version = 2
     suffixes = (".jsonl", ".json", ".ndjson", "")
 
     def recognise_file(self, path: Path) -> bool:
@@ -54,7 +56,20 @@ class OpenAlexImporter(FileImporter):
                 report.bad_record(path, number, work)
                 continue
             report.records += 1
+            references = _references(record)
+            if references:
+                report.cites(Citing(work.title, references, work.abstract))
             yield work
+
+
+def _references(record: dict[str, Any]) -> tuple[Cited, ...]:
+    found = record.get("referenced_works")
+    identities = (
+        fields.raw(one).rpartition("/")[2] for one in (found if isinstance(found, list) else ())
+    )
+    return tuple(
+        Cited(id=f"openalex:{one}") for one in islice(identities, MAX_CITED) if one.startswith("W")
+    )
 
 
 def _work(record: dict[str, Any], day: str) -> Work | str:

@@ -80,6 +80,21 @@ class SegmentUse(msgspec.Struct, frozen=True, kw_only=True):
     dead_hash: str = ""
 
 
+class CitingUse(msgspec.Struct, frozen=True, kw_only=True):
+    """How the papers of one source cite: a folder beside the segments, sealed like them."""
+
+    id: str
+    record: str
+    """Hash of its segment.json."""
+    encoder: str
+    """Fingerprint of the encoder of its vectors."""
+    papers: int = 0
+    """Papers of which it knows something."""
+    lists: int = 0
+    """Citing papers."""
+    passages: int = 0
+
+
 class SourceUse(msgspec.Struct, frozen=True, kw_only=True):
     """What one source gave to a snapshot."""
 
@@ -95,6 +110,8 @@ class SourceUse(msgspec.Struct, frozen=True, kw_only=True):
     """Records left out because they could not be read."""
     skipped: int = 0
     """Records left out on purpose: proceedings volumes, front matter."""
+    citing: CitingUse | None = None
+    """What its records say of citations, where they do."""
 
 
 class Manifest(msgspec.Struct, frozen=True, kw_only=True):
@@ -189,7 +206,9 @@ def read_manifest(library: Path, snapshot: str) -> Manifest:
     if digest(data)[:16] != snapshot.rpartition("-")[2]:
         raise library_error("library-corrupt", "The manifest was changed or cut.", path)
     manifest = _decode(data, Manifest, path, "citewell-library")
-    if not all(_SEGMENT.fullmatch(use.id) for use in manifest.segments):
+    names = [use.id for use in manifest.segments]
+    names += [source.citing.id for source in manifest.sources.values() if source.citing]
+    if not all(map(_SEGMENT.fullmatch, names)):
         raise library_error("library-corrupt", "The manifest names no proper segment.", path)
     return manifest
 

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from citewell.corpus import keys
+from citewell.corpus.citing import CitingPart
 from citewell.corpus.contract import SegmentView
 from citewell.corpus.errors import LibraryError, library_error
 from citewell.corpus.layout import Manifest, current_snapshot, read_manifest
@@ -47,6 +48,16 @@ class Library:
             for use in manifest.segments:
                 self._segments.append(Segment(path, snapshot, use, base))
                 base += use.count
+        except LibraryError:
+            self.close()
+            raise
+        try:
+            self.citing: tuple[CitingPart, ...] = tuple(
+                CitingPart(path, source.citing)
+                for source in manifest.sources.values()
+                if source.citing is not None
+            )
+            """What sources say of citations."""
         except LibraryError:
             self.close()
             raise
@@ -237,7 +248,8 @@ class Library:
 
     def verify(self) -> list[Problem]:
         """Hash every file of the snapshot; empty when all is as it was built. Slow: reads all."""
-        return [problem for segment in self._segments for problem in segment.verify()]
+        found = [problem for segment in self._segments for problem in segment.verify()]
+        return found + [problem for part in self.citing for problem in part.verify()]
 
     def _segment_of(self, row: int) -> int:
         if not 0 <= row < self.rows:

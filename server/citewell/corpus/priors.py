@@ -7,6 +7,7 @@ alone. No text of a citing paper is held: a passage is a vector.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from zipfile import BadZipFile
 
@@ -50,22 +51,95 @@ class Priors(msgspec.Struct, frozen=True):
         return np.where((self.key[at] == keys) & (keys != 0), at, -1)
 
 
+def check(priors: Priors) -> None:
+    """Raise `ValueError` unless the arrays belong together and point inside each other."""
+    count, lists = len(priors), len(priors.list_key)
+    starts = priors.list_starts
+    numbers = ((priors.list_cited, count), (priors.passage_cited, count))
+    if (
+        len(priors.citations) != count
+        or len(starts) != lists + 1
+        or starts[0] != 0
+        or starts[-1] != len(priors.list_cited)
+        or (np.diff(starts) < 0).any()
+        or len(priors.list_vectors) != lists
+        or len(priors.passage_vectors) != len(priors.passage_cited)
+        or len(priors.passage_list) != len(priors.passage_cited)
+        or any(
+            array.max(initial=-1) >= end or array.min(initial=0) < 0
+            for array, end in (*numbers, (priors.passage_list, lists))
+        )
+    ):
+        raise ValueError("its arrays do not belong together")
+
+
+def coded(vectors: NDArray[np.float32]) -> NDArray[np.int8]:
+    """Vectors of length 1 as int8, each row scaled to its own greatest value."""
+    greatest = np.abs(vectors).max(axis=1, keepdims=True, initial=0)
+    scaled = np.divide(127 * vectors, greatest, out=np.zeros_like(vectors), where=greatest > 0)
+    return np.asarray(np.rint(scaled), np.int8)
+
+
+def joined(parts: Sequence[Priors]) -> Priors:
+    """What all the parts know, as one; they must be of one encoder.
+
+    A paper counts as cited as often as any part says. Of a citing paper that several parts know
+    the longest list stands, and the passages of the last part.
+    """
+    if len(parts) == 1:
+        return parts[0]
+    key = np.unique(np.concatenate([part.key for part in parts]))
+    numbers = [np.searchsorted(key, part.key) for part in parts]
+    citations = np.full(len(key), -1.0, np.float16)
+    for part, number in zip(parts, numbers, strict=True):
+        citations[number] = np.maximum(citations[number], part.citations)
+    # Every list of every part, one after the other; the longest of each citing paper is kept.
+    list_key = np.concatenate([part.list_key for part in parts])
+    length = np.concatenate([np.diff(part.list_starts) for part in parts]).astype(np.int64)
+    begin = np.cumsum(length) - length
+    cited = np.concatenate(
+        [number[part.list_cited] for part, number in zip(parts, numbers, strict=True)]
+    )
+    order = np.lexsort((-length, list_key))
+    kept_key, first = np.unique(list_key[order], return_index=True)
+    kept = order[first]
+    ends = np.cumsum(length[kept])
+    total = int(ends[-1]) if len(ends) else 0
+    place = np.arange(total) + np.repeat(begin[kept] - (ends - length[kept]), length[kept])
+    # A passage stays with the last part that knows its citing paper.
+    of_list = np.searchsorted(kept_key, list_key)
+    owner = np.repeat(np.arange(len(parts)), [len(part.list_key) for part in parts])
+    last = np.zeros(len(kept_key), np.int64)
+    np.maximum.at(last, of_list, owner)
+    base = np.cumsum([0] + [len(part.list_key) for part in parts[:-1]])
+    passage_list = np.concatenate(
+        [part.passage_list + start for part, start in zip(parts, base, strict=True)]
+    ).astype(np.int64)
+    stays = owner[passage_list] == last[of_list[passage_list]]
+    passage_cited = np.concatenate(
+        [number[part.passage_cited] for part, number in zip(parts, numbers, strict=True)]
+    )
+    return Priors(
+        key,
+        citations,
+        kept_key,
+        np.concatenate([np.zeros(1, np.int64), ends]).astype(np.int32),
+        cited[place].astype(np.int32),
+        np.concatenate([part.list_vectors for part in parts])[kept],
+        np.concatenate([part.passage_vectors for part in parts])[stays],
+        passage_cited[stays].astype(np.int32),
+        of_list[passage_list[stays]].astype(np.int32),
+        parts[0].encoder,
+    )
+
+
 def read_priors(path: Path) -> Priors:
     """The priors of a file. Raises CitewellError when it cannot be read."""
     try:
         with np.load(path, allow_pickle=False) as file:
             arrays = {n: file[n] for n in Priors.__struct_fields__ if n != "encoder"}
             priors = Priors(**arrays, encoder=str(file["encoder"]))
-        count = len(priors)
-        if (
-            len(priors.citations) != count
-            or len(priors.list_starts) != len(priors.list_key) + 1
-            or len(priors.list_vectors) != len(priors.list_key)
-            or len(priors.passage_vectors) != len(priors.passage_cited)
-            or priors.list_cited.max(initial=-1) >= count
-            or priors.passage_cited.max(initial=-1) >= count
-        ):
-            raise ValueError("its arrays do not belong together")
+        check(priors)
     except (OSError, ValueError, KeyError, EOFError, BadZipFile) as error:
         raise CitewellError(
             Problem(

@@ -38,7 +38,7 @@ class Segment:
             raise library_error(
                 "library-corrupt", "The segment is not the one that the manifest names.", self.path
             )
-        self._check_sizes()
+        check_sizes(self.path, self.record)
         self.years: NDArray[np.int16] = self._column(YEARS, "<i2")
         self.citations: NDArray[np.int32] = self._column(CITATIONS, "<i4")
         self.dead = _read_dead(library / "snapshots" / snapshot / dead_file(use.id), use)
@@ -54,27 +54,7 @@ class Segment:
 
     def verify(self) -> list[Problem]:
         """Hash every file: one problem per file that is not as it was built."""
-        problems = []
-        for name, file in self.record.files.items():
-            path = self.path / name
-            if file_digest(path) != file.blake2b:
-                error = library_error("library-corrupt", "The file was changed.", path)
-                problems.append(error.problem)
-        return problems
-
-    def _check_sizes(self) -> None:
-        for name, file in self.record.files.items():
-            path = self.path / name
-            try:
-                size = path.stat().st_size
-            except FileNotFoundError:
-                raise library_error("library-corrupt", "A file is missing.", path) from None
-            except OSError as error:
-                message = f"A file cannot be read: {error.strerror or error}."
-                raise library_error("library-unreadable", message, path) from None
-            if size != file.size:
-                message = f"The file has {size} bytes in place of {file.size}."
-                raise library_error("library-corrupt", message, path)
+        return verify_files(self.path, self.record)
 
     def _column(self, name: str, kind: str) -> NDArray[Any]:
         path = self.path / name
@@ -82,6 +62,33 @@ class Segment:
         if column.dtype != np.dtype(kind) or column.shape != (self.count,):
             raise library_error("library-corrupt", "A column does not fit its segment.", path)
         return column
+
+
+def verify_files(folder: Path, record: SegmentRecord) -> list[Problem]:
+    """Hash every file of a sealed folder: one problem per file that is not as it was built."""
+    problems = []
+    for name, file in record.files.items():
+        path = folder / name
+        if file_digest(path) != file.blake2b:
+            error = library_error("library-corrupt", "The file was changed.", path)
+            problems.append(error.problem)
+    return problems
+
+
+def check_sizes(folder: Path, record: SegmentRecord) -> None:
+    """Raise `LibraryError` unless every file of a sealed folder is there at its size."""
+    for name, file in record.files.items():
+        path = folder / name
+        try:
+            size = path.stat().st_size
+        except FileNotFoundError:
+            raise library_error("library-corrupt", "A file is missing.", path) from None
+        except OSError as error:
+            message = f"A file cannot be read: {error.strerror or error}."
+            raise library_error("library-unreadable", message, path) from None
+        if size != file.size:
+            message = f"The file has {size} bytes in place of {file.size}."
+            raise library_error("library-corrupt", message, path)
 
 
 def _load(path: Path, *, mapped: bool) -> NDArray[Any]:

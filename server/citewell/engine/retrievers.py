@@ -10,7 +10,7 @@ import numpy as np
 from citewell.corpus import Library
 from citewell.corpus import columns as columns_module
 from citewell.corpus.columns import LibraryColumns
-from citewell.corpus.priors import read_priors
+from citewell.corpus.priors import joined, read_priors
 from citewell.engine.late import LateRetriever, unexpected
 from citewell.model import CitewellError, Problem
 from citewell.options import Options
@@ -99,12 +99,14 @@ def _open_columns(library: Library, problems: list[Problem]) -> LibraryColumns |
 def _open_cited(
     library: Library, columns: LibraryColumns, dense: DenseRetriever, mask: Filters
 ) -> CitedRetriever | None:
-    """None when there are no priors, or when they are those of another encoder."""
-    if not PRIORS.exists():
+    """None when there are no priors of this encoder, neither shipped nor of the library's own."""
+    parts = [read_priors(PRIORS)] if PRIORS.exists() else []
+    parts = [part for part in parts if part.encoder == dense.encoder.fingerprint]
+    fitting = [one for one in library.citing if one.use.encoder == dense.encoder.fingerprint]
+    parts += [one.priors() for one in fitting]
+    if not parts:
         return None
-    priors = read_priors(PRIORS)
-    if priors.encoder != dense.encoder.fingerprint:
-        return None
+    priors = joined(parts)
     live = np.ones(library.rows, np.bool_)
     for segment in library.segments:
         if segment.dead is not None:

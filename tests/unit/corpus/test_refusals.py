@@ -22,8 +22,10 @@ def code_of(folder: Path) -> str:
 
 
 def only(folder: Path, pattern: str) -> Path:
-    (found,) = folder.glob(pattern)
-    return found
+    """The one file or folder of the pattern, what a source says of citations left aside."""
+    found = [path for path in folder.glob(pattern) if not any(path.parent.glob("list_starts.npy"))]
+    (one,) = found
+    return one
 
 
 def rename(folder: Path, manifest: Path, facts: dict[str, Any]) -> None:

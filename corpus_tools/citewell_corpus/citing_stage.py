@@ -1,0 +1,246 @@
+"""Stage of a build beside the papers' own: what the records of a source say of citations.
+
+While a source is read its citing papers go to a file of frames; here they become priors of the
+same form as those that ship (`corpus.priors`), in a folder of their own that is sealed like a
+segment. All of it is bounded: of more lists than fit a fair sample is kept.
+"""
+
+from __future__ import annotations
+
+import mmap
+import shutil
+import struct
+from array import array
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from uuid import uuid4
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from citewell.corpus.citing import NAME, write_part
+from citewell.corpus.columns import title_key
+from citewell.corpus.keys import id_number
+from citewell.corpus.layout import SEGMENT, CitingUse
+from citewell.corpus.priors import Priors, coded
+from citewell.model import CitingPaper, Query, Work
+from citewell.retrieval.encoders.static import StaticEncoder
+from citewell_corpus.importers.contract import Cited, Citing
+from citewell_corpus.progress import Progress
+from citewell_corpus.publish import next_number
+from citewell_corpus.segment_writer import seal, write_whole
+
+MAX_LISTS = 30_000
+"""Citing papers of a whole library; each costs a vector in memory and a little of every search."""
+MAX_PASSAGES = 40_000
+MAX_COUNTED = 40_000
+"""Papers of one source that are known by their count alone: the most cited ones."""
+PASSAGES_PER_PAPER = 16
+FEWEST = 3
+"""References that must be found for a record's list to say anything; one's own papers all do."""
+_BATCH = 512
+_FRAMES, _NUMBERS = "citing.bin", "citing.npz"
+_LENGTH = struct.Struct("<I")
+
+
+class CitingWriter:
+    """Collects what a source says of citations while it is read."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._stream = (folder / _FRAMES).open("wb")
+        self._encoder = msgspec.msgpack.Encoder()
+        self._numbers, self._keys, self._counts = array("q"), array("Q"), array("q")
+        self.lists = 0
+        self.passages = 0
+
+    def cites(self, citing: Citing) -> None:
+        """One more citing paper."""
+        data = self._encoder.encode(citing)
+        self._stream.write(_LENGTH.pack(len(data)) + data)
+        self.lists += 1
+        self.passages += len(citing.passages)
+
+    def work(self, work: Work) -> None:
+        """A record: its title by its ids, for references that name it, and its count."""
+        if work.citations is None and not self.lists:
+            return
+        key = title_key(work.title)
+        for identifier in dict.fromkeys((work.id, *work.same_as)):
+            self._numbers.append(id_number(identifier))
+            self._keys.append(key)
+            self._counts.append(-1 if work.citations is None else work.citations)
+
+    def close(self) -> None:
+        """Write the numbers; before that the folder is not whole."""
+        self._stream.close()
+        np.savez(
+            self._folder / _NUMBERS,
+            number=np.array(self._numbers, np.int64),
+            key=np.array(self._keys, np.uint64),
+            count=np.array(self._counts, np.int64),
+        )
+
+
+def encoder_fingerprint() -> str:
+    """Of the encoder whose vectors the priors use: the one that ships."""
+    return StaticEncoder().fingerprint
+
+
+def finish_citing(
+    library: Path, staged: Path, source: str, room: tuple[int, int], progress: Progress
+) -> CitingUse | None:
+    """Make the part of a staged source and move it to its place; None when it says nothing.
+
+    `room` bounds lists and passages. Taken as it is if it was finished before.
+    """
+    marker = staged / "citing.json"
+    if marker.is_file():
+        use = msgspec.json.decode(marker.read_bytes(), type=CitingUse | None)
+        folder = staged / NAME
+        if use is not None and not (library / "segments" / use.id / SEGMENT).is_file():
+            _place(library, folder, use.id)
+        return use
+    if not (staged / _NUMBERS).is_file():
+        return None
+    encoder = StaticEncoder()
+    priors = gather(staged, encoder, room, progress)
+    if not len(priors):
+        write_whole(marker, msgspec.json.encode(None))
+        return None
+    folder = staged / NAME
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir()
+    write_part(priors, folder)
+    name = f"{next_number(library):06d}-{uuid4().hex[:8]}"
+    record = seal(folder, name, 0, (source,), {NAME: {"encoder": encoder.fingerprint}})
+    use = CitingUse(
+        id=name,
+        record=record,
+        encoder=encoder.fingerprint,
+        papers=len(priors),
+        lists=len(priors.list_key),
+        passages=len(priors.passage_cited),
+    )
+    write_whole(marker, msgspec.json.encode(use))
+    _place(library, folder, name)
+    return use
+
+
+def _place(library: Path, folder: Path, name: str) -> None:
+    (library / "segments").mkdir(exist_ok=True)
+    folder.replace(library / "segments" / name)
+
+
+class _List(msgspec.Struct):
+    """A citing paper with the keys of what it cites."""
+
+    key: int
+    frame: int
+    cited: list[int]
+
+
+def gather(
+    staged: Path, encoder: StaticEncoder, room: tuple[int, int], progress: Progress
+) -> Priors:
+    """The priors of a staged source, within `room` lists and passages."""
+    with np.load(staged / _NUMBERS, allow_pickle=False) as file:
+        number, key, count = file["number"], file["key"], file["count"]
+    key_of = dict(zip(number.tolist(), key.tolist(), strict=True))
+    lists: dict[int, _List] = {}
+    for frame, citing in enumerate(_frames(staged / _FRAMES)):
+        own = title_key(citing.title)
+        cited = list(dict.fromkeys(k for one in citing.cited if (k := _key(one, key_of))))
+        enough = bool(cited) and (bool(citing.passages) or len(cited) >= FEWEST)
+        held = lists.get(own)
+        if own and enough and (held is None or len(held.cited) < len(cited)):
+            lists[own] = _List(own, frame, cited)
+    # Title keys are hashes: the smallest ones are a sample that every build draws alike.
+    kept = sorted(lists.values(), key=lambda one: one.key)[: room[0]]
+    kept.sort(key=lambda one: one.frame)
+    counted = _counted(key, count)
+    keys = np.array(sorted({k for one in kept for k in one.cited} | counted.keys()), np.uint64)
+    place = {k: n for n, k in enumerate(keys.tolist())}
+    citations = np.full(len(keys), -1.0, np.float16)
+    for one_key, times in counted.items():
+        citations[place[one_key]] = np.log1p(times)
+    about: list[Query] = []
+    passages: list[tuple[int, int, str]] = []
+    per_paper: Counter[int] = Counter()
+    frames = {one.frame: n for n, one in enumerate(kept)}
+    for frame, citing in enumerate(_frames(staged / _FRAMES)):
+        if frame not in frames:
+            continue
+        about.append(Query(paper=CitingPaper(title=citing.title, abstract=citing.abstract)))
+        for at, sentence in citing.passages:
+            cited_key = _key(citing.cited[at], key_of)
+            if not cited_key or len(passages) >= room[1]:
+                continue
+            paper = place[cited_key]
+            if per_paper[paper] < PASSAGES_PER_PAPER:
+                per_paper[paper] += 1
+                passages.append((paper, frames[frame], sentence))
+    progress.stage("How others cite", len(about) + len(passages))
+    lengths = [len(one.cited) for one in kept]
+    return Priors(
+        keys,
+        citations,
+        np.array([one.key for one in kept], np.uint64),
+        np.cumsum([0, *lengths]).astype(np.int32),
+        np.array([place[k] for one in kept for k in one.cited], np.int32),
+        _vectors(encoder, about, progress),
+        _vectors(encoder, [Query(sentence=text) for _, _, text in passages], progress),
+        np.array([paper for paper, _, _ in passages], np.int32),
+        np.array([one for _, one, _ in passages], np.int32),
+        encoder.fingerprint,
+    )
+
+
+def _counted(key: NDArray[np.uint64], count: NDArray[np.int64]) -> dict[int, int]:
+    """Times cited by title key, of the most cited papers."""
+    known = np.flatnonzero((count > 0) & (key != 0))
+    best = known[np.argsort(-count[known], kind="stable")][: 2 * MAX_COUNTED]
+    out: dict[int, int] = {}
+    for one in best.tolist():
+        out.setdefault(int(key[one]), int(count[one]))
+        if len(out) == MAX_COUNTED:
+            break
+    return out
+
+
+def _key(cited: Cited, key_of: Mapping[int, int]) -> int:
+    """Key of a reference's title; by the source's own record of it where only its id is given."""
+    if cited.title:
+        return title_key(cited.title)
+    return key_of.get(id_number(cited.id), 0) if cited.id else 0
+
+
+def _vectors(
+    encoder: StaticEncoder, queries: Sequence[Query], progress: Progress
+) -> NDArray[np.int8]:
+    parts = [np.zeros((0, encoder.dim), np.int8)]
+    for start in range(0, len(queries), _BATCH):
+        part = queries[start : start + _BATCH]
+        parts.append(coded(encoder.encode_queries(part)))
+        progress.advance(len(part))
+    return np.concatenate(parts)
+
+
+def _frames(path: Path) -> Iterator[Citing]:
+    """Every citing paper, in the order of the source."""
+    decoder = msgspec.msgpack.Decoder(Citing)
+    size = path.stat().st_size
+    if not size:
+        return
+    with (
+        path.open("rb") as stream,
+        mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ) as data,
+    ):
+        offset = 0
+        while offset < size:
+            (length,) = _LENGTH.unpack_from(data, offset)
+            offset += _LENGTH.size
+            yield decoder.decode(data[offset : offset + length])
+            offset += length

@@ -1,0 +1,97 @@
+"""One's own papers: what they cite and in which sentences, read from the manuscripts themselves.
+
+Nothing of them becomes a paper of the library: an unfinished paper must never be offered as a
+reference. What is learned is how their author cites.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from citewell.documents import FileCache, Project, context_at, format_of
+from citewell.model import Reference, Work
+from citewell.model.document import Format
+from citewell.model.titles import title_key
+from citewell.options.tree import DocumentOptions
+from citewell_corpus.importers.contract import MAX_CITED, Cited, Citing, ImportReport
+from citewell_corpus.importers.folder import FileImporter
+
+TELLING_TITLE = 13
+"""Letters from which a title tells one paper from all others. What a paper cites is left out when
+that very paper is written or evaluated, and it is known by its title alone."""
+_MAX_PASSAGES = 2_000
+_MAX_SENTENCE = 2_000
+
+
+class ManuscriptImporter(FileImporter):
+    """A .tex or Markdown file with its .bib, or, named by its format, a folder of such papers."""
+
+    name = "manuscripts"
+    about = "Your own papers (.tex, Markdown) with their .bib: how they cite, no records"
+    suffixes = (".tex", ".ltx", ".md", ".markdown", ".qmd", ".rmd", ".bib")
+
+    def recognise(self, path: Path) -> bool:
+        """A folder must be named by `--format`: most folders of papers are added for their .bib."""
+        return path.is_file() and self.recognise_file(path)
+
+    def recognise_file(self, path: Path) -> bool:
+        return format_of(path) not in (None, Format.BIBTEX)
+
+    def files(self, folder: Path) -> list[Path]:
+        """Every manuscript of the folder; of one file, all files of its paper."""
+        if folder.is_dir():
+            return super().files(folder)
+        project = Project.open(folder, DocumentOptions())
+        return sorted({folder, *project.documents, *project.bibs})
+
+    def read(self, path: Path, report: ImportReport) -> Iterator[Work]:
+        """Yields no work; each paper is handed to `report.cites`, once."""
+        seen: dict[str, Citing] = {}
+        done: set[Path] = set()
+        cache = FileCache(DocumentOptions())
+        for file in self.files(path) if path.is_dir() else [path]:
+            if file in done or not self.recognise_file(file):
+                continue
+            project = Project.open(file, DocumentOptions(), cache=cache)
+            done.update(project.documents)
+            citing = _citing(project)
+            if not citing.cited:
+                report.skip("manuscripts that cite nothing of a .bib")
+            elif len(title_key(citing.title)) < TELLING_TITLE:
+                report.skip("manuscripts without a telling title")
+            else:
+                # Posters, drafts and copies bear the same title: the fullest speaks for them.
+                key = title_key(citing.title)
+                held = seen.get(key)
+                if held is not None:
+                    report.skip("other versions of a manuscript")
+                if held is None or len(held.passages) < len(citing.passages):
+                    seen[key] = citing
+        for citing in seen.values():
+            report.cites(citing)
+        yield from ()
+
+
+def _citing(project: Project) -> Citing:
+    """The references that the text cites, each with its sentences."""
+    paper = project.citing_paper()
+    known: dict[str, Reference] = {one.key: one for one in paper.references if one.title}
+    number: dict[str, int] = {}
+    cited: list[Cited] = []
+    passages: list[tuple[int, str]] = []
+    for document in project.documents.values():
+        for citation in document.citations:
+            keys = dict.fromkeys(use.key for use in citation.keys if use.key in known)
+            if not keys or len(cited) >= MAX_CITED:
+                continue
+            sentence = ""
+            if not citation.command.startswith("nocite") and len(passages) < _MAX_PASSAGES:
+                sentence = context_at(document, citation.span.start).sentence[:_MAX_SENTENCE]
+            for key in keys:
+                if key not in number:
+                    number[key] = len(cited)
+                    cited.append(Cited(known[key].title))
+                if sentence:
+                    passages.append((number[key], sentence))
+    return Citing(paper.title, tuple(cited), paper.abstract, tuple(passages))

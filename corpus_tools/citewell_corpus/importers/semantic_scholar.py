@@ -1,0 +1,131 @@
+"""Semantic Scholar papers in JSON Lines: records of its Graph API or of its bulk data sets.
+
+https://api.semanticscholar.org/api-docs/graph and the `papers` data set, whose names are all in
+lower case. `references`, if they were asked for, tell what each paper cites.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from citewell.model import Provenance, Work
+from citewell.model.ids import acl_id, arxiv_id, normalise_doi
+from citewell_corpus.importers import fields, files
+from citewell_corpus.importers.contract import MAX_CITED, Cited, Citing, ImportReport
+from citewell_corpus.importers.folder import FileImporter
+
+_KINDS = {"journalarticle": "article", "conference": "inproceedings", "book": "book",
+          "booksection": "incollection", "review": "article"}  # fmt: skip
+_PREPRINTS = frozenset({"arxiv", "arxiv.org", "biorxiv", "medrxiv"})
+
+
+class SemanticScholarImporter(FileImporter):
+    """One paper a line, plain or compressed."""
+
+    name = "semantic-scholar"
+    about = "Semantic Scholar papers (JSON Lines), with what they cite"
+    suffixes = (".jsonl", ".json", ".ndjson", "")
+
+    def recognise_file(self, path: Path) -> bool:
+        line = files.first_line(path)
+        if not line.startswith(b"{"):
+            return False
+        try:
+            first = msgspec.json.decode(line)
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            return False
+        names = {str(name).lower() for name in first}
+        return bool({"paperid", "corpusid"} & names) and "title" in names
+
+    def read_file(self, path: Path, report: ImportReport) -> Iterator[Work]:
+        day = fields.retrieved(path)
+        for number, line in files.lines(path, report):
+            try:
+                decoded = msgspec.json.decode(line, type=dict[str, Any])
+            except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+                report.bad_record(path, number, f"The line is not a record: {error}.")
+                continue
+            record = {name.lower(): value for name, value in decoded.items()}
+            work = _work(record, day)
+            if isinstance(work, str):
+                report.bad_record(path, number, work)
+                continue
+            report.records += 1
+            cited = _references(record)
+            if cited:
+                report.cites(Citing(work.title, cited, work.abstract))
+            yield work
+
+
+def _work(record: dict[str, Any], day: str) -> Work | str:
+    identity, title = _identity(record), fields.title(record.get("title"))
+    if not identity:
+        return "The record has neither paperId nor corpusId."
+    if not title:
+        return "The record has no title."
+    others = {str(k).lower(): fields.raw(v) for k, v in _dict(record.get("externalids")).items()}
+    doi = normalise_doi(others.get("doi", ""))
+    arxiv = arxiv_id(others.get("arxiv", "")) or arxiv_id(doi)
+    journal = _dict(record.get("journal"))
+    place = _dict(record.get("publicationvenue"))
+    venue = fields.text(record.get("venue")) or fields.text(place.get("name"))
+    types = record.get("publicationtypes")
+    named = [str(one).lower() for one in types] if isinstance(types, list) else []
+    kind = next((_KINDS[one] for one in named if one in _KINDS), "")
+    published = fields.text(journal.get("name"))
+    if (venue or published).lower() in _PREPRINTS:
+        kind = "misc"
+    kind = kind or ("article" if published else "misc")
+    identifier = f"s2:{identity}"
+    same = [identifier]
+    anthology = acl_id(others.get("acl", ""))
+    if anthology:
+        same.append(f"acl:{anthology}")
+    authors = record.get("authors")
+    return Work(
+        id=identifier,
+        title=title,
+        authors=fields.authors(
+            _dict(one).get("name") for one in (authors if isinstance(authors, list) else ())
+        ),
+        year=fields.year(record.get("year")) or fields.year(record.get("publicationdate")),
+        kind=kind,
+        venue=venue,
+        booktitle=venue if kind == "inproceedings" else "",
+        journal=published or venue if kind == "article" else "",
+        volume=fields.text(journal.get("volume"), 60) if kind == "article" else "",
+        pages=fields.pages(journal.get("pages")) if kind in ("article", "inproceedings") else "",
+        doi=doi,
+        arxiv=arxiv,
+        url=fields.raw(record.get("url")),
+        abstract=fields.abstract(record.get("abstract")),
+        citations=fields.count(record.get("citationcount")),
+        same_as=tuple(same),
+        provenance=(Provenance(source="semantic-scholar", source_id=identity, retrieved=day),),
+    )
+
+
+def _identity(record: dict[str, Any]) -> str:
+    return fields.raw(record.get("paperid")) or fields.raw(record.get("corpusid"))
+
+
+def _references(record: dict[str, Any]) -> tuple[Cited, ...]:
+    """What it cites: records of their own, or wrapped as `citedPaper` as the API's pages do."""
+    found = record.get("references")
+    out = []
+    for one in islice(found if isinstance(found, list) else (), MAX_CITED):
+        paper = {str(k).lower(): v for k, v in _dict(one).items()}
+        paper = {str(k).lower(): v for k, v in _dict(paper.get("citedpaper")).items()} or paper
+        title, identity = fields.title(paper.get("title")), _identity(paper)
+        if title or identity:
+            out.append(Cited(title, f"s2:{identity}" if identity else ""))
+    return tuple(out)
+
+
+def _dict(value: object) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}

@@ -116,7 +116,7 @@ def _written(checks: list[Check], form: str, files: Sequence[Path]) -> str | Non
     """The result as text of the format; None for the terminal's own."""
     import msgspec
 
-    from citewell.features import check_report
+    from citewell.features import check_page, check_report
 
     if form == "text":
         return None
@@ -124,7 +124,7 @@ def _written(checks: list[Check], form: str, files: Sequence[Path]) -> str | Non
         return "".join(line + "\n" for line in check_report.to_github(checks))
     if form == "html":
         names = ", ".join(path.name for path in files)
-        return check_report.to_html(checks, f"References of {names}")
+        return check_page.to_html(checks, f"References of {names}")
     value = (
         check_report.to_sarif(checks, Path.cwd())
         if form == "sarif"

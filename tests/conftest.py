@@ -14,9 +14,13 @@ made only of spaces and marks stands under the text it speaks of; it is removed 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
+from types import ModuleType
+from typing import Any
 
 import pytest
 
@@ -109,3 +113,27 @@ def shared_data() -> Path:
     if not path.is_dir():
         pytest.skip("the optional data folder ../shared/data is not there")
     return path
+
+
+def _fakes() -> ModuleType:
+    """The module of the fake sources, which no import path leads to."""
+    name = "citewell_fake_sources"
+    if name not in sys.modules:
+        spec = spec_from_file_location(name, Path(__file__).parent / "fakes" / "sources.py")
+        assert spec is not None and spec.loader is not None
+        module = module_from_spec(spec)
+        sys.modules[name] = module
+        spec.loader.exec_module(module)
+    return sys.modules[name]
+
+
+@pytest.fixture(scope="session")
+def fakes() -> ModuleType:
+    """`FakeSources`, `Fault` and `Reply` of tests/fakes/sources.py."""
+    return _fakes()
+
+
+@pytest.fixture
+def fake_sources(fakes: ModuleType) -> Iterator[Any]:
+    """A server on the loopback interface that speaks as every source does, with small records."""
+    yield from fakes.running()

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from citewell.corpus import Library
 from citewell.model import Work
+from citewell.sources.combine import combine, same_content, update
 from citewell_corpus.clusters import Clusters, cluster
-from citewell_corpus.combine import combine, same_content, update
 from citewell_corpus.import_stage import StagedSource
 from citewell_corpus.progress import Progress
 from citewell_corpus.segment_writer import Row, write_catalogue

@@ -29,7 +29,7 @@ from citewell.model import Work
 from citewell.model.ids import acl_id
 from citewell.model.names import family_key
 from citewell.model.titles import title_key
-from citewell_corpus.trust import (
+from citewell.sources.trust import (
     CURATED,
     family,
     is_preprint,

@@ -25,6 +25,10 @@ COMMANDS = {
     "find": ("citewell.cli.find:find", "Find papers for a text."),
     "fill": ("citewell.cli.fill:fill", "Fill every citation placeholder of a paper."),
     "check": ("citewell.cli.check:check", "Check that references are real, and right."),
+    "sources": (
+        "citewell.cli.sources:sources",
+        "Say and choose which scholarly sources may be asked.",
+    ),
     "library": ("citewell_corpus.cli.library:library", "Build and look after libraries of papers."),
     "lsp": ("citewell.cli.lsp:lsp", "Serve an editor over the Language Server Protocol."),
     "eval": ("citewell.cli.eval:eval_command", "Measure how well citations are found."),

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,11 +14,15 @@ from citewell.cli.report import BROKEN, FINDINGS, OK, show_problems
 from citewell.cli.session import Session, console
 
 if TYPE_CHECKING:
+    from contextlib import ExitStack
+
     from rich.console import Console
 
+    from citewell.engine.online import Online
     from citewell.features.check import Claims
     from citewell.model.check import Check
     from citewell.options import Options
+    from citewell.verification.records import Records
 
 FORMATS = ("text", "json", "sarif", "github", "html")
 FAIL_ON = ("fabricated", "wrong-detail", "not-found", "never")
@@ -37,6 +42,10 @@ PATH = click.Path(path_type=Path)
 )  # fmt: skip
 @click.option("--select", multiple=True, metavar="CODE", help="Only findings of this code or kind.")
 @click.option("--ignore", multiple=True, metavar="CODE", help="No findings of this code or kind.")
+@click.option(
+    "--online", is_flag=True,
+    help="Ask the allowed sources about what the library does not settle (`citewell sources`).",
+)  # fmt: skip
 @click.option("--every", is_flag=True, help="Of a paper, also entries that it does not cite.")
 @click.option("--all", "show_all", is_flag=True, help="In text, also references without a finding.")
 @click.pass_context
@@ -48,6 +57,7 @@ def check(
     fail_on: str,
     select: tuple[str, ...],
     ignore: tuple[str, ...],
+    online: bool,
     every: bool,
     show_all: bool,
 ) -> None:
@@ -56,7 +66,8 @@ def check(
     FILES are .bib files, papers (the references that they cite are checked), or lists of
     references as text; - reads standard input. Each reference is looked up in the library: is it a
     known work, and do title, authors, year, venue and identifiers agree with its record? A work
-    that the library does not hold is "not found", which is no accusation. Nothing is sent anywhere.
+    that the library does not hold is "not found", which is no accusation. Nothing is sent anywhere
+    without --online; with it, to the sources that you have allowed alone.
     """
     from citewell.features.check import failing, selected
 
@@ -67,10 +78,10 @@ def check(
         show_problems(claims.problems)
     if not claims.claims:
         ctx.exit(BROKEN if claims.problems else OK)
-    checks = selected(_check(claims, options), select, ignore)
+    checks = selected(_check(claims, options, online), select, ignore)
     text = _written(checks, form, files)
     if text is None:
-        _show(console(), checks, show_all)
+        _show(console(), checks, show_all, online)
     elif out is not None:
         from citewell.evaluation.results import write_atomically
 
@@ -91,25 +102,58 @@ def _claims(files: Sequence[Path], options: Options, every: bool) -> Claims:
     return Claims((*found.claims, *pasted), found.problems)
 
 
-def _check(claims: Claims, options: Options) -> list[Check]:
-    """Look all references up in the library; a bar shows when that takes long."""
+def _check(claims: Claims, options: Options, online: bool) -> list[Check]:
+    """Look all references up; a bar shows when that takes long."""
+    from contextlib import ExitStack
+
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
-    from citewell.corpus import Library
-    from citewell.engine.records import LibraryRecords
-    from citewell.engine.which_library import which_library
     from citewell.verification.checker import Checker
 
     out = console(err=True)
     columns = (TextColumn("checking"), BarColumn(), MofNCompleteColumn())
-    few = len(claims.claims) < 400 or not out.is_terminal
-    with (
-        Library.open(which_library(options)) as library,
-        Progress(*columns, console=out, transient=True, disable=few) as bar,
-    ):
+    few = (len(claims.claims) < 400 and not online) or not out.is_terminal
+    with ExitStack() as stack:
+        asked = stack.enter_context(_sources(options)) if online else None
+        checker = Checker([_library(options, stack, needed=not online)])
+        bar = stack.enter_context(Progress(*columns, console=out, transient=True, disable=few))
         task = bar.add_task("checking", total=len(claims.claims))
-        checker = Checker([LibraryRecords(library)])
-        return checker.check(claims.claims, lambda n: bar.advance(task, n))
+        if asked is None:
+            return checker.check(claims.claims, lambda n: bar.advance(task, n))
+        from citewell.verification.online import OnlineChecker
+
+        checking = OnlineChecker(checker, asked)
+        return checking.check(claims.claims, lambda n: bar.advance(task, n))
+
+
+@contextmanager
+def _sources(options: Options) -> Iterator[Online]:
+    """The allowed sources; a `CitewellError` says why none can be asked."""
+    from citewell.engine.online import Online
+
+    asked = Online(options)
+    show_problems(asked.problems)
+    try:
+        yield asked
+    finally:
+        asked.close()
+
+
+def _library(options: Options, stack: ExitStack, *, needed: bool) -> Records:
+    """The library; without one the sources alone are asked, where they may be."""
+    from citewell.corpus import Library
+    from citewell.engine.records import LibraryRecords
+    from citewell.engine.which_library import which_library
+    from citewell.model import CitewellError
+    from citewell.verification.records import MemoryRecords
+
+    try:
+        return LibraryRecords(stack.enter_context(Library.open(which_library(options))))
+    except CitewellError as error:
+        if needed:
+            raise
+        show_problems([error.problem])
+        return MemoryRecords((), name="")
 
 
 def _written(checks: list[Check], form: str, files: Sequence[Path]) -> str | None:
@@ -133,7 +177,7 @@ def _written(checks: list[Check], form: str, files: Sequence[Path]) -> str | Non
     return msgspec.json.format(msgspec.json.encode(value), indent=2).decode("utf-8") + "\n"
 
 
-def _show(out: Console, checks: Sequence[Check], show_all: bool) -> None:
+def _show(out: Console, checks: Sequence[Check], show_all: bool, online: bool) -> None:
     """Worst first: what each reference is accused of, what stands there, what should."""
     from rich.text import Text
 
@@ -155,7 +199,8 @@ def _show(out: Console, checks: Sequence[Check], show_all: bool) -> None:
     words = [f"{n:,} {WORDS[verdict]}" for verdict, n in counts.items() if n]
     out.print(line.append(", ".join(words) + ".", style="not bold"))
     if counts[Verdict.NOT_FOUND]:
-        out.print("Not found means that the library does not hold the work, no more.", style="dim")
+        places = "no place that was asked holds" if online else "the library does not hold"
+        out.print(f"Not found means that {places} the work, no more.", style="dim")
 
 
 def _show_one(out: Console, one: Check, style: str) -> None:

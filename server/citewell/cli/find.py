@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     from citewell.model import SearchResult
     from citewell.options.tree import BibOptions
 
+ONLINE_SECONDS = 30.0
+"""How long the command waits for the sources; what has not come by then is left out."""
+
 
 @click.command("find", short_help="Find papers for a text.")
 @click.argument("text", nargs=-1, required=True)
@@ -21,6 +24,7 @@ if TYPE_CHECKING:
 @click.option("--year-to", type=int, metavar="YEAR", help="Only papers of this year or earlier.")
 @click.option("--author", default="", metavar="NAME", help="Only papers by this author.")
 @click.option("--venue", default="", metavar="NAME", help="Only papers of this venue.")
+@click.option("--online", is_flag=True, help="Ask the allowed sources too (`citewell sources`).")
 @click.option("--bibtex", is_flag=True, help="Write the papers as BibTeX entries.")
 @click.option("--json", "as_json", is_flag=True, help="Write the whole result as JSON.")
 @click.pass_context
@@ -32,12 +36,14 @@ def find(
     year_to: int | None,
     author: str,
     venue: str,
+    online: bool,
     bibtex: bool,
     as_json: bool,
 ) -> None:
     """Find papers for a text.
 
-    TEXT is a title, a topic, or a sentence that wants a citation. Exits with 1 if nothing is found.
+    TEXT is a title, a topic, or a sentence that wants a citation. With --online it is sent to the
+    sources that you have allowed. Exits with 1 if nothing is found.
     """
     from citewell.cli.opening import open_engine
     from citewell.model import Query
@@ -49,7 +55,9 @@ def find(
     if bibtex and as_json:
         raise click.UsageError("--bibtex and --json exclude each other.")
     options = session.load().options
-    with open_engine(options) as engine:
+    with open_engine(options, online=online) as engine:
+        if online:
+            engine.wait_online(query, ONLINE_SECONDS)
         result = engine.find(query, count, tier="full")
     if as_json:
         write_json(result)

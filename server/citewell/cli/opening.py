@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from citewell.engine.contract import Engine
+    from citewell.engine.local import LocalEngine
     from citewell.options import Options
 
 LOADING_SECONDS = 120.0
@@ -15,12 +15,22 @@ LOADING_SECONDS = 120.0
 
 
 @contextmanager
-def open_engine(options: Options) -> Iterator[Engine]:
+def open_engine(options: Options, *, online: bool = False) -> Iterator[LocalEngine]:
     """The engine of these settings, in this process; closed at the end.
 
     A library that cannot be opened is no exception here: the engine answers with the problem.
+    Sources are asked for an `online` command alone; a `CitewellError` says why none can be.
     """
+    import attrs
+
     from citewell.engine.local import LocalEngine
+
+    if online and not options.sources.allow:
+        from citewell.engine.online import OFF
+        from citewell.model import CitewellError
+
+        raise CitewellError(OFF)
+    options = attrs.evolve(options, sources=attrs.evolve(options.sources, search=online))
 
     engine = LocalEngine.open(options)
     try:

@@ -26,6 +26,8 @@ class EngineStatus(msgspec.Struct, frozen=True, omit_defaults=True):
     ranker: str = ""
     cross_encoder: str = ""
     """The model that reads the head of an explicit search, once it is loaded."""
+    sources: tuple[str, ...] = ()
+    """Scholarly sources that searches ask too."""
     rss_mb: float = 0.0
     pid: int = 0
     problems: tuple[Problem, ...] = ()
@@ -47,7 +49,7 @@ class Engine(Protocol):
         ...
 
     def works(self, ids: Sequence[str]) -> list[Work | None]:
-        """Records by id, in order; None where the library has no such id."""
+        """Records by id, in order, of the library or of a source that was asked; else None."""
         ...
 
     def lookup(

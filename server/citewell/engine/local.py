@@ -6,7 +6,9 @@ import logging
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
+import msgspec
 import numpy as np
 
 from citewell.corpus import Library
@@ -29,6 +31,9 @@ from citewell.retrieval.encoders.static import WEIGHTS
 from citewell.retrieval.fuse import Fused, fuse
 from citewell.retrieval.structure import structured
 
+if TYPE_CHECKING:
+    from citewell.engine.online_search import OnlineSearch
+
 logger = logging.getLogger(__name__)
 
 OpenRetrievers = Callable[[Library, Options], Opened]
@@ -50,7 +55,9 @@ class LocalEngine:
         problems: Sequence[Problem] = (),
         *,
         reader: Reader | None = None,
+        online: OnlineSearch | None = None,
     ) -> None:
+        self._online = online
         self._options = options
         self._library = library
         self._opened = opened
@@ -69,14 +76,24 @@ class LocalEngine:
         ranker: Ranker | None = None,
     ) -> LocalEngine:
         """Open the library that the options name; without one, every answer says so."""
+        online, troubles = _open_online(options)
         try:
             library = Library.open(which_library(options))
         except CitewellError as error:
-            return cls(options, None, Opened(), problems=[error.problem])
+            problems = [error.problem, *troubles]
+            return cls(options, None, Opened(), problems=problems, online=online)
         if ranker is None and options.retrieval.ranker == "learned" and RANKER.exists():
             ranker = LearnedRanker(RANKER)
         reader = Reader(options.retrieval) if options.retrieval.cross_encoder else None
-        return cls(options, library, retrievers(library, options), ranker, reader=reader)
+        return cls(
+            options,
+            library,
+            retrievers(library, options),
+            ranker,
+            troubles,
+            reader=reader,
+            online=online,
+        )
 
     def load(self, seconds: float) -> None:
         """Wait for models that are still being loaded, at most so long.
@@ -94,8 +111,9 @@ class LocalEngine:
         """The best `k` works for the query. Raises only `Cancelled`."""
         cancel = cancel or Cancel()
         if self._library is None:
-            return SearchResult(problems=self._problems)
+            return self._with_online(SearchResult(problems=self._problems), query, k)
         begin = time.perf_counter()
+        typed = query
         query = structured(query)
         depth = max(k, self._options.retrieval.depth)
         seconds = min(self._options.retrieval.timeout_ms / 1e3, cancel.remaining)
@@ -108,6 +126,7 @@ class LocalEngine:
             result = self._finish(query, k, lists, timings, cancel, tier=tier)
         except CitewellError as error:
             result = SearchResult(problems=(error.problem,))
+        result = self._with_online(result, msgspec.structs.replace(query, text=typed.text), k)
         timings["total"] = (time.perf_counter() - begin) * 1e3
         return SearchResult(
             hits=result.hits,
@@ -115,6 +134,40 @@ class LocalEngine:
             problems=result.problems,
             timings={stage: round(spent, 2) for stage, spent in timings.items()},
         )
+
+    def wait_online(self, query: Query, seconds: float) -> None:
+        """Until the sources have answered for the words of a query, for a command that asks once.
+
+        The next `find` of the same words has their records.
+        """
+        if self._online is not None:
+            self._online.wait(query.text, seconds)
+
+    def _with_online(self, result: SearchResult, query: Query, k: int) -> SearchResult:
+        """The result with what the sources have said by now; what they have not, is asked for."""
+        if self._online is None:
+            return result
+        from citewell.engine.online_search import joined
+
+        late = self._online.offer(query.text)
+        if not late.works and not late.problems:
+            return result
+        return msgspec.structs.replace(
+            result,
+            hits=joined(result.hits, late, query, k, self._held),
+            dropped=(*result.dropped, *late.problems),
+        )
+
+    def _held(self, work: Work) -> Work | None:
+        """The library's own record of a work."""
+        found = self.lookup(doi=work.doi) if work.doi else []
+        if not found and work.arxiv:
+            found = self.lookup(arxiv=work.arxiv)
+        if found:
+            return found[0]
+        same = self.lookup(title=work.title) if len(work.title) >= _TELLING_TITLE else []
+        families = {author.family for author in work.authors}
+        return next((w for w in same if families & {a.family for a in w.authors}), None)
 
     def find_batch(
         self,
@@ -153,13 +206,15 @@ class LocalEngine:
         return results
 
     def works(self, ids: Sequence[str]) -> list[Work | None]:
-        """Records by id, in order; None where the library has no such id."""
+        """Records by id, in order, of the library or of a source that has been asked; else None."""
+        online = self._online
+        offered = [None if online is None else online.work(identifier) for identifier in ids]
         if self._library is None:
-            return [None] * len(ids)
+            return offered
         rows = self._library.rows_of(ids)
         known = [int(row) for row in rows if row >= 0]
         works = dict(zip(known, self._library.works(known), strict=True))
-        return [works.get(int(row)) for row in rows]
+        return [works.get(int(row), other) for row, other in zip(rows, offered, strict=True)]
 
     def lookup(
         self, *, doi: str = "", arxiv: str = "", title: str = "", bibkey: str = ""
@@ -180,6 +235,7 @@ class LocalEngine:
             encoder=self._opened.encoder,
             ranker="" if self._ranker is None else self._ranker.name,
             cross_encoder="" if self._reader is None else self._reader.loaded,
+            sources=() if self._online is None else self._online.names,
             rss_mb=rss_mb(),
             pid=os.getpid(),
             problems=(
@@ -190,7 +246,9 @@ class LocalEngine:
         )
 
     def close(self) -> None:
-        """Close the library's files."""
+        """Close the library's files, and ask the sources nothing more."""
+        if self._online is not None:
+            self._online.close()
         if self._library is not None:
             self._library.close()
 
@@ -293,6 +351,20 @@ class LocalEngine:
                 logger.exception("The retriever %s cannot explain a hit", name)
                 found.append(Evidence(name, rank, score))
         return tuple(found)
+
+
+def _open_online(options: Options) -> tuple[OnlineSearch | None, tuple[Problem, ...]]:
+    """The search of the allowed sources; None, and mostly no problem, where none is allowed."""
+    if not (options.sources.allow and options.sources.search):
+        return None, ()
+    from citewell.engine.online import Online
+    from citewell.engine.online_search import OnlineSearch
+
+    try:
+        online = Online(options)
+    except CitewellError as error:
+        return None, (error.problem,)
+    return OnlineSearch(online), online.problems
 
 
 def _search_task(retriever: Retriever, query: Query, depth: int) -> Callable[[Cancel], Ranking]:

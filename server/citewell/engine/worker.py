@@ -199,12 +199,13 @@ def _warm_up(engine: Engine) -> None:
     """Search until no retriever is late.
 
     The first search of a process imports libraries and maps the indexes. A user's request would
-    lose the retrievers that take longer for it than a search may take.
+    lose the retrievers that take longer for it than a search may take. It is no typed text: such
+    a text would be sent to the sources that the user has allowed.
     """
     limit = time.monotonic() + WARM_UP_SECONDS
     with contextlib.suppress(Exception):
         while time.monotonic() < limit:
-            found = engine.find(Query(text="warm up the index"), 1)
+            found = engine.find(Query(sentence="warm up the index"), 1)
             if not any(problem.code == "retriever-late" for problem in found.dropped):
                 return
 

@@ -61,6 +61,8 @@ class Work(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     citations: int | None = None
     """Times cited, where a source says so."""
     retracted: bool = False
+    notice: str = ""
+    """DOI (or other name) of the notice that retracts the work, where a source tells it."""
     same_as: tuple[str, ...] = ()
     """Identifiers of the records merged into this one, prefixed by source; `id` included."""
     provenance: tuple[Provenance, ...] = ()

@@ -33,8 +33,8 @@ def _leaf(
     return field(default=default, metadata=metadata)
 
 
-def _list(text: str) -> Any:
-    return field(factory=tuple, metadata={"help": text})
+def _list(text: str, *, trusted_only: bool = False) -> Any:
+    return field(factory=tuple, metadata={"help": text, "trusted_only": trusted_only})
 
 
 @frozen(kw_only=True)
@@ -179,6 +179,53 @@ class FillOptions:
 
 
 @frozen(kw_only=True)
+class SourceOptions:
+    """Which scholarly sources may be asked over the network: none until you allow them."""
+
+    allow: tuple[str, ...] = _list(
+        "Sources that may be asked, such as crossref, arxiv, or all; empty: nothing leaves this "
+        "machine. [What each gives and is sent](sources.md).",
+        trusted_only=True,
+    )
+    ask: bool = _leaf(
+        True, "The editor asks once before the first online action.", trusted_only=True
+    )
+    contact: str = _leaf(
+        "",
+        "Your mail address, told to the sources: some then answer faster and more reliably.",
+        pattern=r"(?:[^\s@<>()\\\",;:]+@[A-Za-z0-9.-]+)?",
+        trusted_only=True,
+    )
+    search: bool = _leaf(
+        True,
+        "Searches ask the allowed sources too; of a placeholder only the words typed inside are "
+        "sent.",
+        trusted_only=True,
+    )
+    cache_days: float = _leaf(
+        7.0,
+        "Answers are kept for so long where the source itself says nothing; 0: no answer is kept.",
+        at_least=0,
+        at_most=365,
+        trusted_only=True,
+    )
+    timeout_s: float = _leaf(
+        20.0,
+        "Seconds for one request; a later answer counts as none.",
+        at_least=0.1,
+        at_most=120,
+        trusted_only=True,
+    )
+    base_url: str = _leaf(
+        "",
+        "For a proxy of your own, or tests: asked as BASE/NAME/... instead of the sources.",
+        pattern=r"(?:https://[^\s/@]+(?:/\S*)?"
+        r"|http://(?:127\.0\.0\.1|localhost|\[::1\])(?::\d+)?(?:/\S*)?)?",
+        trusted_only=True,
+    )
+
+
+@frozen(kw_only=True)
 class Options:
     """The whole tree."""
 
@@ -190,3 +237,4 @@ class Options:
     diagnostics: DiagnosticsOptions = field(factory=DiagnosticsOptions)
     hover: HoverOptions = field(factory=HoverOptions)
     fill: FillOptions = field(factory=FillOptions)
+    sources: SourceOptions = field(factory=SourceOptions)

@@ -42,7 +42,7 @@ class Checker:
 
     def __init__(self, records: Sequence[Records], *, today: datetime.date | None = None) -> None:
         self.records = tuple(records)
-        self._year = (today or datetime.datetime.now(datetime.UTC).date()).year
+        self.year = (today or datetime.datetime.now(datetime.UTC).date()).year
 
     def check(
         self,
@@ -62,6 +62,12 @@ class Checker:
         return checks
 
     def _part(self, part: Sequence[Claim]) -> Iterator[Check]:
+        sources = tuple(records.name for records in self.records)
+        for claim, candidates in self.find(part):
+            yield judge(claim, candidates, self.year, sources)
+
+    def find(self, part: Sequence[Claim]) -> list[tuple[Claim, Candidates]]:
+        """What the places know of some claims; one of free text may be read anew by that."""
         claims = list(part)
         answers = [records.candidates(claims) for records in self.records]
         found = [_together([answer[n] for answer in answers]) for n in range(len(claims))]
@@ -75,9 +81,7 @@ class Checker:
                 claims[n], found[n] = with_title_inside(claims[n], found[n])
         for n in open_ones:
             found[n] = msgspec.structs.replace(found[n], meeting=self._meeting(claims[n]))
-        sources = tuple(records.name for records in self.records)
-        for claim, candidates in zip(claims, found, strict=True):
-            yield judge(claim, candidates, self._year, sources)
+        return list(zip(claims, found, strict=True))
 
     def _reread(self, claims: list[Claim], found: list[Candidates]) -> None:
         """Free text that was taken apart wrongly: is any part of it the title of a known work?"""

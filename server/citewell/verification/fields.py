@@ -46,14 +46,18 @@ def compare(claim: Claim, match: Match, found: Candidates, year_now: int) -> lis
         *_check_kind(claim, match.work),
     ]
     if any(work.retracted for work in match.works):
-        findings.append(
-            finding(
-                claim, "retracted", "title", "The work has been retracted or withdrawn.",
-                Severity.WARNING, 0.95, given=claim.title,
-            )
-        )  # fmt: skip
+        findings.append(_retracted(claim, match.works))
     page = address(match.work)
     return [one if one.url else msgspec.structs.replace(one, url=page) for one in findings]
+
+
+def _retracted(claim: Claim, works: Sequence[Work]) -> FieldFinding:
+    notice = next((work.notice for work in works if work.retracted and work.notice), "")
+    page = f"https://doi.org/{notice}" if notice.startswith("10.") else notice
+    message = "The work has been retracted or withdrawn" + (f": see {page}." if page else ".")
+    return finding(
+        claim, "retracted", "title", message, Severity.WARNING, 0.95, given=claim.title, url=page
+    )
 
 
 def _doubted(one: FieldFinding) -> FieldFinding:

@@ -13,8 +13,8 @@ import zstandard
 
 from citewell.corpus import LibraryError
 from citewell.model import Author, Work
+from citewell.sources.openalex_work import abstract_of
 from citewell_corpus.importers import IMPORTERS, ImportReport, find_importer
-from citewell_corpus.importers.openalex import abstract_of
 
 Read = Callable[[Path], tuple[list[Work], ImportReport]]
 

@@ -9,8 +9,8 @@ import msgspec
 import pytest
 
 from citewell.model import Author, Provenance, Work
+from citewell.sources.combine import combine, same_content, update
 from citewell_corpus.clusters import Clusters, cluster
-from citewell_corpus.combine import combine, same_content, update
 from citewell_corpus.staging import table_of
 
 Make = Callable[..., Work]

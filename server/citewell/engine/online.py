@@ -1,0 +1,165 @@
+"""The sources for code that does not speak asyncio: one event loop on a thread of its own.
+
+Nothing here is imported before the user has allowed a source and something is to be asked.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable, Coroutine, Sequence
+from concurrent.futures import CancelledError as FutureCancelled
+from concurrent.futures import Future
+from importlib.util import find_spec
+from typing import Any, TypeVar
+
+from citewell.model import CitewellError, Problem
+from citewell.model.cancel import Cancel, Cancelled
+from citewell.options import Options
+from citewell.sources.answers import Answer, Wanted
+from citewell.sources.registry import allowed
+from citewell.sources.service import Said, Sources
+
+T = TypeVar("T")
+
+PACKAGES = ("httpx2", "hishel", "tenacity", "aiolimiter", "defusedxml", "anysqlite")
+"""Of the extra `online`."""
+STEP = 0.05
+"""Seconds between two looks at a cancel."""
+
+OFF = Problem(
+    "sources-off",
+    "No scholarly source may be asked: nothing was sent.",
+    "`citewell sources` says what each would be sent; `citewell sources allow NAME...` allows it.",
+)
+
+
+def missing_package() -> Problem | None:
+    """The problem that the extra `online` is not installed, if it is not."""
+    missing = [name for name in PACKAGES if find_spec(name) is None]
+    if not missing:
+        return None
+    return Problem(
+        "sources-missing",
+        f"Scholarly sources cannot be asked: {', '.join(missing)} is not installed.",
+        "Run `pip install 'citewell[online]'`.",
+    )
+
+
+class Online:
+    """The allowed sources. Safe to call from any thread; requests share pace, breaker and cache."""
+
+    def __init__(self, options: Options) -> None:
+        """Open nothing yet. Raises `CitewellError` when no source may be asked, or none can."""
+        names, problems = allowed(options.sources.allow)
+        if not names:
+            raise CitewellError(problems[0] if problems else OFF)
+        if (problem := missing_package()) is not None:
+            raise CitewellError(problem)
+        self.names = names
+        self.problems = problems
+        self._options = options
+        self._lock = threading.Lock()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._sources: Sources | None = None
+        self._web: Any = None
+
+    # -- questions, as values ---------------------------------------------------------------
+
+    def by_ids(self, wanted: Sequence[Wanted], cancel: Cancel | None = None) -> list[Said]:
+        """What the sources know by DOI and arXiv identifier. Raises only `Cancelled`."""
+        return self._wait(lambda sources: sources.by_ids(wanted), cancel)
+
+    def notices(
+        self, dois: Sequence[str], cancel: Cancel | None = None
+    ) -> list[tuple[Answer, ...]]:
+        """The records of DOIs from a source that tells retractions. Raises only `Cancelled`."""
+        return self._wait(lambda sources: sources.notices(dois), cancel)
+
+    def match(
+        self,
+        wanted: Sequence[Wanted],
+        done: Callable[[int], None] | None = None,
+        cancel: Cancel | None = None,
+    ) -> list[Said]:
+        """What the sources have under the titles. Raises only `Cancelled`."""
+        return self._wait(lambda sources: sources.match(wanted, done), cancel)
+
+    def search(self, text: str, limit: int) -> Future[list[Answer]]:
+        """What the sources find for words, once they have answered. Never blocks."""
+        return self._submit(lambda sources: sources.search(text, limit))
+
+    def reach(self, cancel: Cancel | None = None) -> dict[str, Answer]:
+        """Whether each source answers now."""
+        return self._wait(lambda sources: sources.reach(), cancel)
+
+    def close(self) -> None:
+        """Give up what is under way, and close connections and cache."""
+        with self._lock:
+            loop, web = self._loop, self._web
+            self._loop = self._sources = self._web = None
+        if loop is None:
+            return
+
+        async def end() -> None:
+            own = asyncio.current_task()
+            tasks = [task for task in asyncio.all_tasks() if task is not own]
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+            await web.aclose()
+
+        try:
+            asyncio.run_coroutine_threadsafe(end(), loop).result(5.0)
+        except (TimeoutError, FutureCancelled):
+            pass
+        finally:
+            loop.call_soon_threadsafe(loop.stop)
+
+    # -- inside -----------------------------------------------------------------------------
+
+    def _wait(self, ask: Callable[[Sources], Coroutine[Any, Any, T]], cancel: Cancel | None) -> T:
+        future = self._submit(ask)
+        while True:
+            try:
+                return future.result(STEP if cancel is not None else None)
+            except TimeoutError:
+                if future.done():
+                    raise
+                if cancel is not None and cancel.is_set:
+                    future.cancel()
+                    raise Cancelled from None
+            except FutureCancelled:
+                raise Cancelled from None
+
+    def _submit(self, ask: Callable[[Sources], Coroutine[Any, Any, T]]) -> Future[T]:
+        with self._lock:
+            if self._loop is None:
+                self._open()
+            assert self._loop is not None and self._sources is not None
+            return asyncio.run_coroutine_threadsafe(ask(self._sources), self._loop)
+
+    def _open(self) -> None:
+        from platformdirs import user_cache_path
+
+        from citewell.sources.registry import classes
+        from citewell.sources.web.client import Web, WebOptions
+
+        own = self._options.sources
+        loop = asyncio.new_event_loop()
+        threading.Thread(target=loop.run_forever, name="citewell-sources", daemon=True).start()
+        options = WebOptions(
+            contact=own.contact,
+            base_url=own.base_url,
+            cache=user_cache_path("citewell", appauthor=False) / "sources",
+            cache_days=own.cache_days,
+            timeout=own.timeout_s,
+        )
+
+        async def make() -> Web:
+            # Pace and cache belong to the loop that they are made on.
+            return Web(classes(self.names), options)
+
+        self._web = asyncio.run_coroutine_threadsafe(make(), loop).result()
+        self._sources = Sources(self.names, self._web)
+        self._loop = loop

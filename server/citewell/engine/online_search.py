@@ -1,0 +1,259 @@
+"""Online search as a retriever that never keeps anybody waiting.
+
+A search leaves its words here and goes on with what the library has. Once the author pauses, the
+allowed sources are asked; what they say joins the list when the same words are searched again,
+as an editor does at the next letter of an incomplete list.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import Future
+
+import msgspec
+
+from citewell.engine.online import Online
+from citewell.model import Evidence, Hit, Problem, Query, Work
+from citewell.model.titles import fold, normalise_title, title_key
+from citewell.sources.answers import Answer, Found
+from citewell.sources.merge import Merged, merge, same_works
+from citewell.sources.service import failures
+
+logger = logging.getLogger(__name__)
+
+PAUSE = 0.4
+"""Seconds without another search after which the words are sent: letters are not."""
+LEAST = 4
+"""Letters of a text that is worth a request."""
+LIMIT = 20
+"""Records that each source is asked for."""
+REMEMBERED = 64
+"""Texts whose answers are kept in memory."""
+MAX_WORKS = 3_000
+EVERY = 3
+"""One online record comes after so many of the library's."""
+
+Known = Callable[[Work], Work | None]
+
+
+class Late(msgspec.Struct, frozen=True):
+    """What the sources said of a text."""
+
+    works: tuple[Merged, ...] = ()
+    """Best first: by reciprocal rank over the sources."""
+    problems: tuple[Problem, ...] = ()
+
+
+class OnlineSearch:
+    """Asks for the words of searches, and remembers what came. Safe across threads."""
+
+    def __init__(self, online: Online, *, pause: float = PAUSE) -> None:
+        self._online = online
+        self._pause = pause
+        self._lock = threading.Lock()
+        self._arrived = threading.Condition(self._lock)
+        self._timer: threading.Timer | None = None
+        self._answers: OrderedDict[str, Late] = OrderedDict()
+        self._asked: set[str] = set()
+        self._works: OrderedDict[str, Work] = OrderedDict()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The sources that are asked."""
+        return self._online.names
+
+    def offer(self, text: str) -> Late:
+        """What is known for these words by now; if that is nothing, they are asked for soon."""
+        key = normalise_title(text)
+        if len(key) < LEAST:
+            return Late()
+        with self._lock:
+            found = self._answers.get(key)
+            if found is not None:
+                self._answers.move_to_end(key)
+                return found
+            if self._timer is not None:
+                self._timer.cancel()
+                self._timer = None
+            if key not in self._asked:
+                self._timer = threading.Timer(self._pause, self._ask, (key, text))
+                self._timer.daemon = True
+                self._timer.start()
+        return Late()
+
+    def wait(self, text: str, seconds: float) -> None:
+        """Until the answer for these words is there, at most so long. For an explicit search."""
+        key = normalise_title(text)
+        end = time.monotonic() + seconds
+        with self._lock:
+            if self._timer is not None:
+                self._timer.cancel()
+                self._timer = None
+        if len(key) >= LEAST:
+            self._ask(key, text)
+        with self._arrived:
+            while len(key) >= LEAST and key not in self._answers:
+                left = end - time.monotonic()
+                if left <= 0 or not self._arrived.wait(left):
+                    return
+
+    def work(self, identifier: str) -> Work | None:
+        """A record that was offered before."""
+        with self._lock:
+            return self._works.get(identifier)
+
+    def close(self) -> None:
+        """Ask nothing more."""
+        with self._lock:
+            if self._timer is not None:
+                self._timer.cancel()
+        self._online.close()
+
+    def _ask(self, key: str, text: str) -> None:
+        with self._lock:
+            if key in self._asked or key in self._answers:
+                return
+            self._asked.add(key)
+        try:
+            future = self._online.search(" ".join(text.split()), LIMIT)
+        except Exception as error:
+            logger.warning("The online search failed: %s", type(error).__name__)
+            self._keep(key, Late(), lasting=False)
+            return
+        future.add_done_callback(lambda done: self._take(key, done))
+
+    def _take(self, key: str, done: Future[list[Answer]]) -> None:
+        if done.cancelled() or done.exception() is not None:
+            self._keep(key, Late(), lasting=False)
+            return
+        answers = done.result()
+        failed = failures(answers)
+        problems = tuple(one.problem for one in failed)
+        # A failure is told and forgotten: the next search for the words asks again.
+        late = Late(tuple(_fused(answers)), problems)
+        self._keep(key, late, lasting=not failed or bool(late.works))
+
+    def _keep(self, key: str, late: Late, *, lasting: bool) -> None:
+        with self._arrived:
+            self._asked.discard(key)
+            self._answers[key] = late
+            for merged in late.works:
+                self._works[merged.work.id] = merged.work
+            while len(self._answers) > REMEMBERED:
+                self._answers.popitem(last=False)
+            while len(self._works) > MAX_WORKS:
+                self._works.popitem(last=False)
+            self._arrived.notify_all()
+            if not lasting:
+                timer = threading.Timer(30.0, self._forget, (key, late))
+                timer.daemon = True
+                timer.start()
+
+    def _forget(self, key: str, late: Late) -> None:
+        with self._lock:
+            if self._answers.get(key) is late:
+                del self._answers[key]
+
+
+def _fused(answers: Sequence[Answer]) -> list[Merged]:
+    """The works of all answers, each once, by reciprocal rank over the sources."""
+    found = [answer for answer in answers if isinstance(answer, Found)]
+    records = [work for answer in found for work in answer.works]
+    rank = {
+        work.id: 1 / (60 + place)
+        for answer in found
+        for place, work in enumerate(answer.works, start=1)
+    }
+    groups = same_works(records)
+    groups.sort(key=lambda group: -sum(rank[work.id] for work in group))
+    return [merge(group) for group in groups]
+
+
+def allows(query: Query, work: Work) -> bool:
+    """Whether a record passes the filters of a query."""
+    if query.year_from and (work.year or 0) < query.year_from:
+        return False
+    if query.year_to and (work.year or 9999) > query.year_to:
+        return False
+    if query.author:
+        wanted = fold(query.author)
+        if not any(fold(author.family) in wanted for author in work.authors if author.family):
+            return False
+    if query.venue:
+        places = fold(f"{work.venue} {work.booktitle} {work.journal}")
+        if fold(query.venue) not in places:
+            return False
+    own = title_key(query.paper.title)
+    return work.id not in query.exclude and (not own or title_key(work.title) != own)
+
+
+def joined(hits: Sequence[Hit], late: Late, query: Query, k: int, known: Known) -> tuple[Hit, ...]:
+    """The library's list with what the sources found, each work once.
+
+    A record of a work that the library lists adds its source to that hit. A record whose title
+    holds all the words comes first when the library's best does not; the others are strewn in.
+    """
+    place = {key: n for n, hit in enumerate(hits) for key in _keys(hit.work)}
+    listed = list(hits)
+    first: list[Hit] = []
+    others: list[Hit] = []
+    words = set(normalise_title(query.text).split())
+    best = _holds(hits[0].work, words) if hits else False
+    for rank, merged in enumerate(late.works, start=1):
+        evidence = _evidence(merged, rank)
+        at = next((place[key] for key in _keys(merged.work) if key in place), None)
+        if at is not None:
+            old = listed[at]
+            listed[at] = msgspec.structs.replace(old, evidence=(*old.evidence, *evidence))
+            continue
+        if not allows(query, merged.work):
+            continue
+        work = known(merged.work) or merged.work
+        hit = Hit(work=work, score=0.0, evidence=evidence)
+        (first if not best and _holds(work, words) else others).append(hit)
+    order: list[Hit] = [*first]
+    waiting = iter(others)
+    for n, hit in enumerate(listed, start=1):
+        order.append(hit)
+        if n % EVERY == 0 and (other := next(waiting, None)) is not None:
+            order.append(other)
+    order += waiting
+    return _falling(order[:k])
+
+
+def _falling(hits: Sequence[Hit]) -> tuple[Hit, ...]:
+    """The hits with scores that fall: those of the sources take their neighbour's."""
+    scores = [hit.score for hit in hits if hit.confidence is not None or not _online(hit)]
+    score = max(scores, default=1.0)
+    done = []
+    for hit in hits:
+        score = score if _online(hit) else min(score, hit.score)
+        done.append(msgspec.structs.replace(hit, score=score))
+    return tuple(done)
+
+
+def _online(hit: Hit) -> bool:
+    return hit.score == 0.0 and hit.confidence is None
+
+
+def _evidence(merged: Merged, rank: int) -> tuple[Evidence, ...]:
+    sources = dict.fromkeys(origin.source for origin in merged.work.provenance)
+    return tuple(Evidence(source, rank, 1 / (60 + rank)) for source in sources)
+
+
+def _keys(work: Work) -> Iterable[str]:
+    if work.doi:
+        yield f"doi:{work.doi}"
+    if work.arxiv:
+        yield f"arxiv:{work.arxiv}"
+    key = title_key(work.title)
+    if len(key) >= 12:
+        yield f"title:{key}:{fold(work.authors[0].family) if work.authors else ''}"
+
+
+def _holds(work: Work, words: set[str]) -> bool:
+    return bool(words) and words <= set(normalise_title(work.title).split())

@@ -1,0 +1,1 @@
+"""Scholarly sources: asking Crossref, OpenAlex and others, once the user has allowed them."""

@@ -1,0 +1,121 @@
+"""OpenAlex: an open catalogue of a quarter of a billion works. https://docs.openalex.org"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+from urllib.parse import quote
+
+from citewell.model import Work
+from citewell.sources.answers import Answer, Failed, Found, Nothing, Wanted
+from citewell.sources.contract import (
+    MATCHES,
+    Ask,
+    Etiquette,
+    Source,
+    children,
+    json_object,
+    records,
+)
+from citewell.sources.openalex_work import work_of_openalex
+
+_SELECT = (
+    "id,doi,title,display_name,publication_year,type,authorships,primary_location,locations,"
+    "biblio,cited_by_count,is_retracted,is_paratext"
+)
+_SYNTAX = re.compile(r"[^\w\s-]+")
+"""Commas, bars and colons part filters; no title is told apart by its punctuation."""
+
+
+class OpenAlex(Source):
+    """Records by DOI, fifty at a time; matching by title; search; citations both ways."""
+
+    name = "openalex"
+    title = "OpenAlex"
+    gives = "works of every field, citations both ways, retraction marks"
+    sends = "DOIs and arXiv ids; titles of references; search words"
+    etiquette = Etiquette(
+        base="https://api.openalex.org",
+        hosts=("api.openalex.org",),
+        per_second=5.0,
+        at_once=2,
+        key_variables=("OPENALEX_API_KEY",),
+        key_parameter="api_key",
+        contact_parameter="mailto",
+        max_bytes=16_000_000,
+    )
+    ids = frozenset({"doi", "arxiv"})
+    can = frozenset({"match", "search", "references", "citations"})
+    batch = 50
+
+    async def _by_ids(self, kind: str, values: Sequence[str]) -> list[Answer]:
+        dois = [_doi(kind, value) for value in values]
+        asked = [doi for doi in dois if "," not in doi and "|" not in doi]
+        if len(values) == 1:
+            ask = Ask(
+                path=f"/works/doi:{quote(dois[0], safe='/')}",
+                params=(("select", _SELECT),),
+                absent=True,
+            )
+            return [await self.works(ask, decode_work)]
+        answer = await self._filtered(f"doi:{'|'.join(asked)}", self.batch) if asked else None
+        if isinstance(answer, Failed):
+            return [answer] * len(values)
+        works = answer.works if isinstance(answer, Found) else ()
+        known: dict[str, list[Work]] = {}
+        for work in works:
+            known.setdefault(work.doi, []).append(work)
+        return [
+            Found(self.name, tuple(known[doi])) if doi in known
+            else Nothing(self.name) if doi in asked
+            else self.unable("cannot be asked for this DOI")
+            for doi in dois
+        ]  # fmt: skip
+
+    async def _match(self, wanted: Wanted) -> Answer:
+        return await self._filtered(f"title.search:{_plain(wanted.title)}", MATCHES)
+
+    async def _search(self, text: str, limit: int) -> Answer:
+        params = (("search", _plain(text)), ("per_page", str(limit)), ("select", _SELECT))
+        return await self.works(Ask(path="/works", params=params), decode_list)
+
+    async def _references(self, kind: str, value: str, limit: int) -> Answer:
+        return await self._linked("cited_by", kind, value, limit)
+
+    async def _citations(self, kind: str, value: str, limit: int) -> Answer:
+        return await self._linked("cites", kind, value, limit)
+
+    async def _linked(self, filter: str, kind: str, value: str, limit: int) -> Answer:
+        answer = await self.by_id(kind, value)
+        if not isinstance(answer, Found):
+            return answer
+        identity = answer.works[0].provenance[0].source_id
+        return await self._filtered(f"{filter}:{identity}", min(limit, 100))
+
+    async def _filtered(self, filter: str, limit: int) -> Answer:
+        params = (("filter", filter), ("per_page", str(limit)), ("select", _SELECT))
+        return await self.works(Ask(path="/works", params=params), decode_list)
+
+
+def decode_work(body: bytes) -> list[Work]:
+    """The record of `/works/{id}`."""
+    return records([json_object(body)], work_of_openalex)
+
+
+def decode_list(body: bytes) -> list[Work]:
+    """The records of `/works`; what is no paper (paratext) is left out."""
+    listed = [item for item in children(json_object(body), "results") if _is_paper(item)]
+    return records(listed, work_of_openalex)
+
+
+def _is_paper(item: dict[str, Any]) -> bool:
+    return not item.get("is_paratext")
+
+
+def _doi(kind: str, value: str) -> str:
+    return f"10.48550/arxiv.{value}" if kind == "arxiv" else value
+
+
+def _plain(text: str) -> str:
+    return " ".join(_SYNTAX.sub(" ", text).split())

@@ -1,0 +1,228 @@
+"""The one contract of every source, and what a source may be asked.
+
+A source is a class with facts (who it is, what it gives, how it wants to be asked) and up to five
+questions. A question that it does not know is answered `Failed(UNABLE)`. Modules of sources import
+no HTTP library: they build requests and read bodies, and `Fetch` carries them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, ClassVar, Protocol, TypeVar
+
+import msgspec
+
+from citewell.model import Work
+from citewell.model.titles import normalise_title
+from citewell.sources.answers import Answer, Failed, Found, Nothing, Reason, Wanted, of_works
+
+T = TypeVar("T")
+
+ALIKE = 60.0
+"""Least edit ratio (of 100) of a title that a source may offer for a reference."""
+MATCHES = 5
+"""Records that are asked for per reference."""
+
+
+class NonsenseError(ValueError):
+    """A body that is not what the source says it sends. The text quotes nothing of it."""
+
+
+class Etiquette(msgspec.Struct, frozen=True, kw_only=True):
+    """How a source wants to be asked."""
+
+    base: str
+    """Address that all paths are appended to."""
+    hosts: tuple[str, ...]
+    """Hosts that a redirect may lead to."""
+    per_second: float
+    """Requests a second, evenly spaced."""
+    per_second_with_key: float = 0.0
+    at_once: int = 2
+    """Open requests at a time."""
+    key_variables: tuple[str, ...] = ()
+    """Environment variables that may hold a key."""
+    key_header: str = ""
+    key_parameter: str = ""
+    key_prefix: str = ""
+    """What stands before the key in the header: "Bearer "."""
+    contact_parameter: str = ""
+    """Parameter that takes the contact address, beside the User-Agent."""
+    max_bytes: int = 4_000_000
+
+
+class Ask(msgspec.Struct, frozen=True, kw_only=True):
+    """One request: everything but the key, the contact address and the pace."""
+
+    path: str
+    params: tuple[tuple[str, str], ...] = ()
+    accept: str = "application/json"
+    body: bytes | None = None
+    """JSON to be posted; None: GET."""
+    absent: bool = False
+    """404 and 410 mean that there is no such record."""
+
+
+class Fetch(Protocol):
+    """What carries a source's requests."""
+
+    async def __call__(
+        self, source: type[Source], ask: Ask, decode: Callable[[bytes], T]
+    ) -> T | Nothing | Failed:
+        """The decoded body; `Nothing` for an absent record; `Failed` for everything else."""
+        ...
+
+
+class Source:
+    """Base of the sources. Asking is safe from several tasks of one event loop."""
+
+    name: ClassVar[str]
+    """As in the settings: "semantic-scholar"."""
+    title: ClassVar[str]
+    gives: ClassVar[str]
+    """What it is good for, in a few words."""
+    sends: ClassVar[str]
+    """Exactly what leaves the machine, in words for the user."""
+    etiquette: ClassVar[Etiquette]
+    ids: ClassVar[frozenset[str]] = frozenset()
+    """Kinds of identifiers that it looks up: "doi", "arxiv", "pmid"."""
+    can: ClassVar[frozenset[str]] = frozenset()
+    """Of "match", "search", "references", "citations"."""
+    batch: ClassVar[int] = 1
+    """Identifiers that fit into one request."""
+
+    def __init__(self, fetch: Fetch) -> None:
+        self._fetch = fetch
+
+    async def by_id(self, kind: str, value: str) -> Answer:
+        """The record with this identifier."""
+        return (await self.by_ids(kind, [value]))[0]
+
+    async def by_ids(self, kind: str, values: Sequence[str]) -> list[Answer]:
+        """The records with these identifiers, in order; requests are shared where that goes."""
+        if kind not in self.ids:
+            return [self.unable(f"looks nothing up by {kind}") for _ in values]
+        answers: list[Answer] = []
+        for start in range(0, len(values), self.batch):
+            answers += await self._by_ids(kind, values[start : start + self.batch])
+        return answers
+
+    async def match(self, wanted: Wanted) -> Answer:
+        """Records whose title resembles that of a reference, most alike first."""
+        if "match" not in self.can:
+            return self.unable("does not match references")
+        if not normalise_title(wanted.title):
+            return Nothing(self.name)
+        answer = await self._match(wanted)
+        if not isinstance(answer, Found):
+            return answer
+        return of_works(self.name, resembling(wanted.title, answer.works))
+
+    async def search(self, text: str, limit: int = 20) -> Answer:
+        """Records for words, in the source's own order."""
+        if "search" not in self.can:
+            return self.unable("is not searched")
+        if not text.strip():
+            return Nothing(self.name)
+        answer = await self._search(text.strip()[:300], limit)
+        return Found(self.name, answer.works[:limit]) if isinstance(answer, Found) else answer
+
+    async def references(self, kind: str, value: str, limit: int = 100) -> Answer:
+        """What the work with this identifier cites."""
+        if "references" not in self.can:
+            return self.unable("tells no references")
+        return await self._references(kind, value, limit)
+
+    async def citations(self, kind: str, value: str, limit: int = 100) -> Answer:
+        """What cites the work with this identifier."""
+        if "citations" not in self.can:
+            return self.unable("tells no citations")
+        return await self._citations(kind, value, limit)
+
+    # -- what a source implements ---------------------------------------------------------
+
+    async def _by_ids(self, kind: str, values: Sequence[str]) -> list[Answer]:
+        raise NotImplementedError
+
+    async def _match(self, wanted: Wanted) -> Answer:
+        raise NotImplementedError
+
+    async def _search(self, text: str, limit: int) -> Answer:
+        raise NotImplementedError
+
+    async def _references(self, kind: str, value: str, limit: int) -> Answer:
+        raise NotImplementedError
+
+    async def _citations(self, kind: str, value: str, limit: int) -> Answer:
+        raise NotImplementedError
+
+    # -- for the sources ------------------------------------------------------------------
+
+    async def works(self, ask: Ask, decode: Callable[[bytes], list[Work]]) -> Answer:
+        """The records of one request."""
+        got = await self._fetch(type(self), ask, decode)
+        return of_works(self.name, got) if isinstance(got, list) else got
+
+    @classmethod
+    def unable(cls, what: str) -> Failed:
+        """The answer to a question that the source does not know."""
+        return Failed(cls.name, Reason.UNABLE, f"{cls.title} {what}.")
+
+
+def resembling(title: str, works: Sequence[Work]) -> list[Work]:
+    """The works with a title like this one, most alike first: sources always return something."""
+    from rapidfuzz import fuzz
+
+    wanted = normalise_title(title)
+    scored = []
+    for number, work in enumerate(works):
+        known = normalise_title(work.title)
+        ratio = fuzz.ratio(wanted, known)
+        begins = len(known) >= 20 and (wanted.startswith(known) or known.startswith(wanted))
+        if ratio >= ALIKE or (begins and len(wanted) >= 20):
+            scored.append((-ratio, number))
+    return [works[number] for _, number in sorted(scored)]
+
+
+def json_object(body: bytes) -> dict[str, Any]:
+    """The JSON object of a body. Raises `NonsenseError`."""
+    try:
+        found = msgspec.json.decode(body)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        raise NonsenseError("the body is not JSON") from None
+    if not isinstance(found, dict):
+        raise NonsenseError("the body is not a JSON object")
+    return found
+
+
+def child(value: Mapping[str, Any], name: str) -> dict[str, Any]:
+    """The object below a name. Raises `NonsenseError` when there is none."""
+    found = value.get(name)
+    if not isinstance(found, dict):
+        raise NonsenseError(f"the body has no {name!r}")
+    return found
+
+
+def children(value: Mapping[str, Any], name: str) -> list[dict[str, Any]]:
+    """The objects of the list below a name; entries that are none are left out."""
+    found = value.get(name)
+    if not isinstance(found, list):
+        raise NonsenseError(f"the body has no list {name!r}")
+    return [item for item in found if isinstance(item, dict)]
+
+
+def records(
+    items: Sequence[dict[str, Any]], work_of: Callable[[dict[str, Any], str], Work | str]
+) -> list[Work]:
+    """The works of a list of records; records that are no work are left out.
+
+    A list of which nothing can be read is nonsense, not an empty answer.
+    """
+    from citewell.sources.values import today
+
+    day = today()
+    made = [work_of(item, day) for item in items]
+    works = [work for work in made if isinstance(work, Work)]
+    if made and not works:
+        raise NonsenseError("no record could be read")
+    return works

@@ -1,0 +1,89 @@
+"""A CSL-JSON item as a `Work`, as Zotero, Mendeley, pandoc and the DOI resolvers write it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from citewell.model import Author, Provenance, Work
+from citewell.model.ids import arxiv_id, normalise_doi
+from citewell.sources import values
+
+_KINDS = {
+    "article-journal": "article",
+    "article-magazine": "article",
+    "article-newspaper": "article",
+    "article": "misc",
+    "paper-conference": "inproceedings",
+    "chapter": "incollection",
+    "book": "book",
+    "thesis": "phdthesis",
+    "report": "techreport",
+    "manuscript": "unpublished",
+}
+
+
+def work_of_csl(item: dict[str, Any], place: str, source: str, day: str) -> Work | str:
+    """The work of one CSL item, or why it is none. `place` tells ids of several files apart."""
+    title = values.title(item.get("title"))
+    key = values.raw(item.get("citation-key") or item.get("citekey") or "")
+    identity = values.raw(item.get("id")) or key
+    if not title:
+        return "The item has no title."
+    kind = _KINDS.get(values.raw(item.get("type")), "misc")
+    container = values.text(item.get("container-title"))
+    url = values.raw(item.get("URL"))
+    doi = normalise_doi(values.raw(item.get("DOI"))) or normalise_doi(url)
+    identifier = f"csl:{place}:{identity or title[:80]}"
+    return Work(
+        id=identifier,
+        title=title,
+        authors=csl_authors(item.get("author")),
+        year=csl_year(item.get("issued")),
+        kind=kind,
+        venue=values.text(item.get("event-title") or item.get("container-title-short"), 200),
+        booktitle=container if kind in ("inproceedings", "incollection") else "",
+        journal=container if kind in ("article", "misc") else "",
+        volume=values.text(item.get("volume"), 60),
+        issue=values.text(item.get("issue"), 60),
+        pages=values.pages(item.get("page")),
+        publisher=values.text(item.get("publisher")),
+        doi=doi,
+        arxiv=arxiv_id(doi) or arxiv_id(url) or arxiv_id(values.text(item.get("number"))),
+        url=url,
+        bibkey=key,
+        abstract=values.abstract(item.get("abstract")),
+        same_as=(identifier,),
+        provenance=(Provenance(source=source, source_id=identity, retrieved=day),),
+    )
+
+
+def csl_authors(value: object) -> tuple[Author, ...]:
+    """Names in CSL's form, which Crossref shares; an organisation has a name alone."""
+    authors = []
+    for name in value[: values.MAX_AUTHORS] if isinstance(value, list) else ():
+        if not isinstance(name, dict):
+            continue
+        family = values.text(name.get("family") or name.get("literal") or name.get("name"), 300)
+        particle = values.text(
+            name.get("non-dropping-particle") or name.get("dropping-particle"), 60
+        )
+        if family:
+            authors.append(
+                Author(
+                    family=f"{particle} {family}" if particle else family,
+                    given=values.text(name.get("given"), 300),
+                    suffix=values.text(name.get("suffix"), 60),
+                )
+            )
+    return tuple(authors)
+
+
+def csl_year(value: object) -> int | None:
+    """The year of a CSL date."""
+    if not isinstance(value, dict):
+        return values.year(value)
+    parts = value.get("date-parts")
+    if isinstance(parts, list) and parts and isinstance(parts[0], list) and parts[0]:
+        first = parts[0][0]
+        return values.year(first if isinstance(first, int) else str(first))
+    return values.year(value.get("raw") or value.get("literal"))

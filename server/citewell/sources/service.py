@@ -1,0 +1,118 @@
+"""The allowed sources behind one client: the same question to all of them at once."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+
+import msgspec
+
+from citewell.sources.answers import Answer, Failed, Reason, Wanted
+from citewell.sources.contract import Fetch, Source
+from citewell.sources.registry import source_named
+
+ARXIV_DOI = "10.48550/arxiv."
+MATCHES_AT_ONCE = 12
+"""References whose matches are under way together; the sources' own paces hold beside it."""
+NOTICES = ("crossref", "openalex", "pubmed")
+"""Who tells retractions by DOI, in the order of preference: one of them is asked."""
+
+
+class Said(msgspec.Struct, frozen=True):
+    """What the sources said of one reference, by the question."""
+
+    doi: tuple[Answer, ...] = ()
+    arxiv: tuple[Answer, ...] = ()
+    title: tuple[Answer, ...] = ()
+
+    @property
+    def all(self) -> tuple[Answer, ...]:
+        return (*self.doi, *self.arxiv, *self.title)
+
+
+class Sources:
+    """Some sources. Every method answers with values; only `CancelledError` is raised."""
+
+    def __init__(self, names: Sequence[str], fetch: Fetch) -> None:
+        self.by_name: Mapping[str, Source] = {name: source_named(name)(fetch) for name in names}
+
+    async def by_ids(self, wanted: Sequence[Wanted]) -> list[Said]:
+        """What every source knows by the DOIs and arXiv identifiers, in order."""
+        doi, arxiv = await asyncio.gather(
+            self._all_by("doi", [one.doi for one in wanted]),
+            self._all_by("arxiv", [one.arxiv for one in wanted]),
+        )
+        return [Said(doi=d, arxiv=a) for d, a in zip(doi, arxiv, strict=True)]
+
+    async def notices(self, dois: Sequence[str]) -> list[tuple[Answer, ...]]:
+        """The records of DOIs from one source that tells retractions; empty without such one."""
+        name = next((name for name in NOTICES if name in self.by_name), None)
+        if name is None:
+            return [() for _ in dois]
+        return await self._by("doi", dois, [self.by_name[name]])
+
+    async def match(
+        self, wanted: Sequence[Wanted], done: Callable[[int], None] | None = None
+    ) -> list[Said]:
+        """What every source has under the titles, in order; `done(1)` after each."""
+        turn = asyncio.Semaphore(MATCHES_AT_ONCE)
+        able = [source for source in self.by_name.values() if "match" in source.can]
+
+        async def one(asked: Wanted) -> Said:
+            async with turn:
+                answers = await asyncio.gather(*(source.match(asked) for source in able))
+            if done is not None:
+                done(1)
+            return Said(title=tuple(answers))
+
+        return list(await asyncio.gather(*(one(asked) for asked in wanted)))
+
+    async def search(self, text: str, limit: int) -> list[Answer]:
+        """What every source finds for words."""
+        able = [source for source in self.by_name.values() if "search" in source.can]
+        return list(await asyncio.gather(*(source.search(text, limit) for source in able)))
+
+    async def reach(self) -> dict[str, Answer]:
+        """One small question to each source, to see whether it answers."""
+
+        async def one(source: Source) -> Answer:
+            if "doi" in source.ids:
+                return await source.by_id("doi", "10.1000/182")
+            if "arxiv" in source.ids:
+                return await source.by_id("arxiv", "1706.03762")
+            return await source.search("citation", 1)
+
+        answers = await asyncio.gather(*(one(source) for source in self.by_name.values()))
+        return dict(zip(self.by_name, answers, strict=True))
+
+    async def _all_by(self, kind: str, values: Sequence[str]) -> list[tuple[Answer, ...]]:
+        able = [source for source in self.by_name.values() if kind in source.ids]
+        return await self._by(kind, values, able)
+
+    async def _by(
+        self, kind: str, values: Sequence[str], sources: Sequence[Source]
+    ) -> list[tuple[Answer, ...]]:
+        """Answers by value, in the order of the sources; a value is asked for once."""
+
+        async def ask(source: Source) -> dict[str, Answer]:
+            asked = list(dict.fromkeys(v for v in values if v and _concerns(source, kind, v)))
+            answers = await source.by_ids(kind, asked) if asked else []
+            return dict(zip(asked, answers, strict=True))
+
+        tables = await asyncio.gather(*(ask(source) for source in sources))
+        return [
+            tuple(table[value] for table in tables if value in table) if value else ()
+            for value in values
+        ]
+
+
+def _concerns(source: Source, kind: str, value: str) -> bool:
+    """False where a source cannot know: arXiv's DOIs are not registered with Crossref."""
+    return not (
+        kind == "doi" and value.startswith(ARXIV_DOI) and source.name in ("crossref", "pubmed")
+    )
+
+
+def failures(answers: Sequence[Answer]) -> list[Failed]:
+    """The answers that are none, except of sources that have no such service."""
+    return [a for a in answers if isinstance(a, Failed) and a.reason is not Reason.UNABLE]

@@ -1,0 +1,63 @@
+"""Keys of sources: from the environment or the system's keyring, from nowhere else.
+
+They are put into requests at the last moment, below the cache and the log.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Mapping
+from importlib.util import find_spec
+
+from citewell.sources.contract import Source
+
+logger = logging.getLogger(__name__)
+
+SERVICE = "citewell"
+MAX_KEY = 512
+
+
+class Key:
+    """A secret that does not show itself when it is printed."""
+
+    def __init__(self, value: str, origin: str) -> None:
+        self.value = value
+        self.origin = origin
+        """Where it was found: the variable, or "keyring"."""
+
+    def __repr__(self) -> str:
+        return f"Key(from {self.origin})"
+
+
+def key_of(source: type[Source], environ: Mapping[str, str] | None = None) -> Key | None:
+    """The key of a source, or None. The keyring is asked only where the package is installed."""
+    etiquette = source.etiquette
+    if not (etiquette.key_header or etiquette.key_parameter):
+        return None
+    environ = os.environ if environ is None else environ
+    for variable in etiquette.key_variables:
+        value = environ.get(variable, "").strip()
+        if _sound(value):
+            return Key(value, variable)
+        if value:
+            logger.warning("%s holds no usable key and is ignored.", variable)
+    value = _from_keyring(source.name)
+    return Key(value, "keyring") if _sound(value) else None
+
+
+def _sound(value: str) -> bool:
+    return 0 < len(value) <= MAX_KEY and value.isascii() and value.isprintable()
+
+
+def _from_keyring(name: str) -> str:
+    if find_spec("keyring") is None:
+        return ""
+    try:
+        import keyring
+
+        return (keyring.get_password(SERVICE, name) or "").strip()
+    except Exception:
+        # A locked or missing keyring has many exceptions; none is worth failing for.
+        logger.info("The system's keyring did not answer for %s.", name)
+        return ""

@@ -1,0 +1,276 @@
+"""The last step to the network, below the cache: pace, keys, limits, and what counts as an answer.
+
+Everything that is not a sound answer leaves as `Trouble`, so that the cache above never sees it:
+it stores bodies that were decoded once, with a freshness, and nothing else.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import email.utils
+import logging
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+from urllib.request import getproxies, proxy_bypass
+
+import httpx2
+import msgspec
+
+from citewell import __version__
+from citewell.sources.answers import Reason
+from citewell.sources.contract import Etiquette, NonsenseError, Source
+from citewell.sources.web.breaker import Breaker
+from citewell.sources.web.keys import Key
+from citewell.sources.web.pace import Pace
+from citewell.sources.web.trouble import Trouble
+
+logger = logging.getLogger(__name__)
+
+ASKING = "citewell"
+"""Name of the request extension that holds an `Asking`."""
+MAX_HOPS = 5
+ABSENT = frozenset({404, 410})
+_REDIRECT = frozenset({301, 302, 303, 307, 308})
+_KEPT = frozenset({"content-type", "etag", "last-modified", "date", "age", "expires", "vary"})
+
+
+class Asking(msgspec.Struct, frozen=True):
+    """What the wire must know of a request."""
+
+    source: type[Source]
+    decode: Callable[[bytes], Any]
+    absent: bool
+
+
+class Gate:
+    """All that is kept per source between requests."""
+
+    def __init__(self, source: type[Source], key: Key | None) -> None:
+        etiquette = source.etiquette
+        faster = etiquette.per_second_with_key if key is not None else 0.0
+        self.key = key
+        self.pace = Pace(faster or etiquette.per_second, etiquette.at_once)
+        self.breaker = Breaker(source.title)
+
+
+class Wire(httpx2.AsyncBaseTransport):
+    """Sends one request and gives back a sound answer, or raises `Trouble`."""
+
+    def __init__(
+        self,
+        gates: Mapping[str, Gate],
+        *,
+        contact: str = "",
+        base_url: str = "",
+        fresh_seconds: int = 0,
+        seconds: float = 20.0,
+    ) -> None:
+        self._gates = gates
+        self._contact = contact
+        self._base_url = httpx2.URL(base_url) if base_url else None
+        self._fresh_seconds = fresh_seconds
+        self._seconds = seconds
+        self._transports: dict[str, httpx2.AsyncHTTPTransport] = {}
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        """The answer to a request that carries an `Asking`."""
+        asking: Asking = request.extensions[ASKING]
+        gate = self._gates[asking.source.name]
+        gate.breaker.enter()
+        try:
+            response = await self._answer(request, asking, gate)
+        except Trouble as trouble:
+            gate.breaker.failed(trouble.wait)
+            raise
+        except BaseException:
+            gate.breaker.withdrawn()
+            raise
+        gate.breaker.succeeded()
+        return response
+
+    async def aclose(self) -> None:
+        """Close all connections."""
+        for transport in self._transports.values():
+            await transport.aclose()
+
+    async def _answer(self, request: httpx2.Request, asking: Asking, gate: Gate) -> httpx2.Response:
+        name = asking.source.title
+        url = request.url
+        for _ in range(MAX_HOPS):
+            async with gate.pace.turn():
+                try:
+                    async with asyncio.timeout(self._seconds):
+                        status, headers, body = await self._exchange(request, url, asking, gate)
+                except (TimeoutError, httpx2.TimeoutException):
+                    raise Trouble(
+                        Reason.UNREACHABLE, f"{name} did not answer in time.", again=True
+                    ) from None
+                except (httpx2.RemoteProtocolError, httpx2.DecodingError, httpx2.ReadError):
+                    raise Trouble(
+                        Reason.NONSENSE, f"{name} broke off its answer.", again=True
+                    ) from None
+                except httpx2.TransportError as error:
+                    kind = type(error).__name__
+                    raise Trouble(
+                        Reason.UNREACHABLE, f"{name} cannot be reached ({kind}).", again=True
+                    ) from None
+            gate.pace.learn(headers)
+            if status not in _REDIRECT:
+                return self._judged(request, asking, status, headers, body)
+            url = self._followed(url, headers.get("location", ""), asking.source)
+        raise Trouble(Reason.REFUSED, f"{name} redirects in a circle.")
+
+    async def _exchange(
+        self, request: httpx2.Request, url: httpx2.URL, asking: Asking, gate: Gate
+    ) -> tuple[int, httpx2.Headers, bytes]:
+        """Send one request; the status, the headers and the body, decoded and bounded."""
+        sent = self._signed(request, url, asking.source.etiquette, gate.key)
+        response = await self._transport(url).handle_async_request(sent)
+        response.request = sent
+        limit = asking.source.etiquette.max_bytes
+        parts: list[bytes] = []
+        size = 0
+        try:
+            async for part in response.aiter_bytes():
+                size += len(part)
+                if size > limit:
+                    message = f"{asking.source.title} sent more than {limit:,} bytes."
+                    raise Trouble(Reason.NONSENSE, message)
+                parts.append(part)
+        finally:
+            await response.aclose()
+        return response.status_code, response.headers, b"".join(parts)
+
+    def _signed(
+        self, request: httpx2.Request, url: httpx2.URL, etiquette: Etiquette, key: Key | None
+    ) -> httpx2.Request:
+        """The request as it goes out: who asks, and the key, which only its own host may see."""
+        headers = httpx2.Headers(
+            [
+                (name, value)
+                for name, value in request.headers.multi_items()
+                if name in ("accept", "content-type", "if-none-match", "if-modified-since")
+            ]
+        )
+        who = f" (mailto:{self._contact})" if self._contact else ""
+        headers["user-agent"] = f"citewell/{__version__}{who}"
+        headers["accept-encoding"] = "gzip"
+        headers["host"] = url.netloc.decode("ascii")
+        at_home = url.host == request.url.host
+        if self._contact and etiquette.contact_parameter and at_home:
+            url = url.copy_merge_params({etiquette.contact_parameter: self._contact})
+        if key is not None and at_home:
+            if etiquette.key_header:
+                headers[etiquette.key_header] = f"{etiquette.key_prefix}{key.value}"
+            else:
+                url = url.copy_merge_params({etiquette.key_parameter: key.value})
+        if request.method == "POST":
+            headers["content-length"] = str(len(request.content))
+        timeout = {"connect": 8.0, "read": self._seconds, "write": 8.0, "pool": self._seconds}
+        return httpx2.Request(
+            request.method,
+            url,
+            headers=headers,
+            content=request.content or None,
+            extensions={"timeout": timeout},
+        )
+
+    def _transport(self, url: httpx2.URL) -> httpx2.AsyncHTTPTransport:
+        """Direct, or through the proxy that the environment names for this host."""
+        proxies = getproxies()
+        proxy = "" if proxy_bypass(url.host) else proxies.get(url.scheme) or proxies.get("all", "")
+        if self._is_override(url):
+            proxy = ""
+        # Certificates are loaded for addresses that have some: that takes a quarter of a second.
+        name = f"{url.scheme} {proxy}"
+        if name not in self._transports:
+            verify = url.scheme == "https" or bool(proxy)
+            self._transports[name] = httpx2.AsyncHTTPTransport(proxy=proxy or None, verify=verify)
+        return self._transports[name]
+
+    def _is_override(self, url: httpx2.URL) -> bool:
+        base = self._base_url
+        return base is not None and (url.scheme, url.host, url.port) == (
+            base.scheme, base.host, base.port,
+        )  # fmt: skip
+
+    def _followed(self, url: httpx2.URL, location: str, source: type[Source]) -> httpx2.URL:
+        """Where a redirect leads, if it may lead there."""
+        try:
+            target = url.join(location)
+        except (httpx2.InvalidURL, ValueError):
+            target = None
+        if target is not None and location:
+            if target.scheme == "http" and target.host in source.etiquette.hosts:
+                target = target.copy_with(scheme="https", port=None)
+            ours = target.host in source.etiquette.hosts and target.port in (None, 443)
+            if (ours and target.scheme == "https") or self._is_override(target):
+                return target.copy_with(userinfo=b"")
+        message = f"{source.title} redirects to a place that is not asked."
+        raise Trouble(Reason.REFUSED, message)
+
+    def _judged(
+        self,
+        request: httpx2.Request,
+        asking: Asking,
+        status: int,
+        headers: httpx2.Headers,
+        body: bytes,
+    ) -> httpx2.Response:
+        """A sound answer with its freshness; `Trouble` for everything else."""
+        name = asking.source.title
+        if status == 304 and _conditional(request):
+            return httpx2.Response(304, headers=self._fresh(headers), request=request)
+        if status in ABSENT and asking.absent:
+            return httpx2.Response(status, headers={"cache-control": "no-store"}, request=request)
+        if status == 200:
+            try:
+                asking.decode(body)
+            except NonsenseError as error:
+                message = f"{name} sent an answer that cannot be read: {error}."
+                raise Trouble(Reason.NONSENSE, message, again=True) from None
+            return httpx2.Response(200, headers=self._fresh(headers), content=body, request=request)
+        wait = retry_after(headers.get("retry-after", ""))
+        if status == 429 or (status == 503 and wait is not None):
+            message = f"{name} asks for patience (HTTP {status})."
+            raise Trouble(Reason.THROTTLED, message, again=True, wait=wait)
+        if status >= 500 or status == 408:
+            raise Trouble(
+                Reason.UNREACHABLE, f"{name} has an error of its own (HTTP {status}).", again=True
+            )
+        raise Trouble(Reason.REFUSED, f"{name} refused the request (HTTP {status}).")
+
+    def _fresh(self, headers: httpx2.Headers) -> dict[str, str]:
+        """The headers that the cache reads; our own freshness where the source states none."""
+        kept = {name: value for name, value in headers.items() if name in _KEPT}
+        if kept.get("vary", "").strip() == "*":
+            kept["cache-control"] = "no-store"
+            return kept
+        # What varies is only how the body was packed, and it is stored unpacked.
+        kept.pop("vary", None)
+        kept.setdefault("date", email.utils.formatdate(usegmt=True))
+        stated = headers.get("cache-control", "")
+        if self._fresh_seconds <= 0:
+            kept["cache-control"] = "no-store"
+        elif stated:
+            kept["cache-control"] = stated
+        elif "expires" not in kept:
+            kept["cache-control"] = f"max-age={self._fresh_seconds}"
+        return kept
+
+
+def _conditional(request: httpx2.Request) -> bool:
+    return "if-none-match" in request.headers or "if-modified-since" in request.headers
+
+
+def retry_after(value: str) -> float | None:
+    """Seconds that a Retry-After header asks for, given in seconds or as a date; None without."""
+    value = value.strip()
+    if value.isdigit():
+        return float(value[:9])
+    try:
+        moment = email.utils.parsedate_to_datetime(value)
+    except (ValueError, TypeError, IndexError):
+        return None
+    return max(0.0, moment.timestamp() - time.time())

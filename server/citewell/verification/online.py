@@ -1,0 +1,316 @@
+"""The check with scholarly sources behind it, for what the library alone cannot settle.
+
+A source that did not answer leaves a reference unchecked, never "not found". Nobody is accused on
+the word of one source: an index that serves a wrong title under a right DOI is more common than
+an invented reference.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Protocol
+
+import msgspec
+
+from citewell.model import Problem, Work
+from citewell.model.cancel import Cancel
+from citewell.model.check import Check, Claim, FieldFinding, Severity, Verdict
+from citewell.model.titles import title_key
+from citewell.sources.answers import Answer, Failed, Found, Nothing, Wanted
+from citewell.sources.service import Said, failures
+from citewell.verification.checker import Checker, judge
+from citewell.verification.finding import SURE, finding
+from citewell.verification.identify import TitleLike, compare_authors, title_likeness
+from citewell.verification.people import Difference
+from citewell.verification.records import Candidates, rank_by_title
+
+PART = 40
+"""References that are asked about together: few enough to show progress."""
+_REGISTRIES = frozenset({"crossref", "datacite", "doi"})
+"""doi.org answers with what Crossref and DataCite registered: they are one witness."""
+_LIBRARY = "library"
+ALONE = 0.6
+"""Confidence of what one source alone says against a reference: a note."""
+
+
+class Asker(Protocol):
+    """The allowed sources, as the engine brings them."""
+
+    names: tuple[str, ...]
+
+    def by_ids(self, wanted: Sequence[Wanted], cancel: Cancel | None = None) -> list[Said]: ...
+
+    def notices(
+        self, dois: Sequence[str], cancel: Cancel | None = None
+    ) -> list[tuple[Answer, ...]]: ...
+
+    def match(
+        self,
+        wanted: Sequence[Wanted],
+        done: Callable[[int], None] | None = None,
+        cancel: Cancel | None = None,
+    ) -> list[Said]: ...
+
+
+class OnlineChecker:
+    """The library first; then identifiers at the sources; then titles. Raises only `Cancelled`."""
+
+    def __init__(self, checker: Checker, asker: Asker) -> None:
+        self._checker = checker
+        self._asker = asker
+
+    def check(
+        self,
+        claims: Sequence[Claim],
+        progress: Callable[[int], None] | None = None,
+        cancel: Cancel | None = None,
+    ) -> list[Check]:
+        """The verdicts in order; `progress(n)` reports n more."""
+        checks: list[Check] = []
+        for start in range(0, len(claims), PART):
+            if cancel is not None:
+                cancel.check()
+            part = claims[start : start + PART]
+            checks += self._part(part, cancel)
+            if progress is not None:
+                progress(len(part))
+        return checks
+
+    def _part(self, part: Sequence[Claim], cancel: Cancel | None) -> list[Check]:
+        checker = self._checker
+        names = tuple(one.name for one in checker.records if one.name)
+        year = checker.year
+        read = checker.find(part)
+        claims, known = [claim for claim, _ in read], [found for _, found in read]
+        checks = [judge(c, k, year, names) for c, k in zip(claims, known, strict=True)]
+        said = [Said() for _ in claims]
+
+        settled = [n for n, check in enumerate(checks) if _settled(check) and claims[n].doi]
+        notices = self._asker.notices([claims[n].doi for n in settled], cancel) if settled else []
+        for n, answers in zip(settled, notices, strict=True):
+            checks[n] = with_notice(checks[n], answers)
+
+        unsettled = [n for n, check in enumerate(checks) if not _settled(check) and _asks(check)]
+        for question in (self._asker.by_ids, self._match):
+            if not unsettled:
+                break
+            wanted = [_wanted(claims[n]) for n in unsettled]
+            for n, answer in zip(unsettled, question(wanted, cancel), strict=True):
+                said[n] = _both(said[n], answer)
+                checks[n] = judge_said(claims[n], known[n], said[n], year, names)
+            unsettled = [n for n in unsettled if not _settled(checks[n]) and claims[n].title]
+        return checks
+
+    def _match(self, wanted: Sequence[Wanted], cancel: Cancel | None = None) -> list[Said]:
+        return self._asker.match(wanted, None, cancel)
+
+
+def _settled(check: Check) -> bool:
+    return check.verdict is Verdict.VERIFIED
+
+
+def _asks(check: Check) -> bool:
+    return bool(check.claim.title or check.claim.doi or check.claim.arxiv)
+
+
+def _wanted(claim: Claim) -> Wanted:
+    families = tuple(author.family for author in claim.authors[:3])
+    return Wanted(
+        doi=claim.doi, arxiv=claim.arxiv, title=claim.title[:300], authors=families, year=claim.year
+    )
+
+
+def _both(one: Said, other: Said) -> Said:
+    return Said(
+        doi=(*one.doi, *other.doi),
+        arxiv=(*one.arxiv, *other.arxiv),
+        title=(*one.title, *other.title),
+    )
+
+
+def judge_said(
+    claim: Claim, library: Candidates, said: Said, year_now: int, places: tuple[str, ...]
+) -> Check:
+    """The verdict on a claim, given what the library has and what the sources said."""
+    failed = failures(said.all)
+    silent = {one.source for one in failed}
+    names = [answer.source for answer in said.all if isinstance(answer, Found | Nothing)]
+    answered = (*places, *dict.fromkeys(name for name in names if name not in silent))
+    doi_works = _credible(claim, library.by_doi, _works(said.doi), said.title)
+    arxiv_works = _credible(claim, library.by_arxiv, _works(said.arxiv), said.title)
+    offered = [*_works(said.title), *_works(said.doi), *_works(said.arxiv)]
+    wanted = title_key(claim.title)
+    same = [work for work in offered if wanted and title_key(work.title) == wanted]
+    by_title = (*library.by_title, *_distinct(same))
+    near: tuple[Work, ...] = ()
+    if not by_title and claim.title:
+        near = rank_by_title(claim.title, [*library.near, *_distinct(offered)])
+    found = Candidates(
+        by_doi=doi_works,
+        by_arxiv=arxiv_works,
+        by_title=by_title,
+        near=near,
+        answered=library.answered and not failed,
+        problem=library.problem or _silence(failed),
+        meeting=None if by_title else library.meeting,
+    )
+    titled = {answer.source for answer in said.title if isinstance(answer, Found | Nothing)}
+    looked = tuple(name for name in answered if name in places or not titled or name in titled)
+    check = msgspec.structs.replace(judge(claim, found, year_now, looked), sources=answered)
+    check = _corroborated(check, found, library)
+    return _with_dead_doi(check, said)
+
+
+def with_notice(check: Check, answers: Iterable[Answer]) -> Check:
+    """A verified reference with the finding that its work was retracted, if a source says so."""
+    works = [work for work in _works(answers) if work.retracted]
+    same = [
+        work
+        for work in works
+        if title_likeness(check.claim.title, work.title) is not TitleLike.OTHER
+    ]
+    if not same or any(one.code == "retracted" for one in check.findings):
+        return check
+    work = same[0]
+    page = f"https://doi.org/{work.notice}" if work.notice.startswith("10.") else work.notice
+    message = f"The work has been retracted or withdrawn, says {_source(work)}"
+    one = finding(
+        check.claim, "retracted", "title", message + (f": see {page}." if page else "."),
+        Severity.WARNING, 0.95, given=check.claim.title, url=page,
+    )  # fmt: skip
+    return msgspec.structs.replace(
+        check,
+        verdict=Verdict.WRONG_DETAIL,
+        confidence=one.confidence,
+        findings=(*check.findings, one),
+        evidence=(*check.evidence, one.message),
+        sources=tuple(dict.fromkeys((*check.sources, _source(work)))),
+    )
+
+
+def _works(answers: Iterable[Answer]) -> list[Work]:
+    return [work for answer in answers if isinstance(answer, Found) for work in answer.works]
+
+
+def _source(work: Work) -> str:
+    return work.provenance[0].source if work.provenance else work.id
+
+
+def _distinct(works: Iterable[Work]) -> list[Work]:
+    """Each source's record once."""
+    return list({work.id: work for work in works}.values())
+
+
+def _silence(failed: Sequence[Failed]) -> Problem | None:
+    if not failed:
+        return None
+    said = " ".join(dict.fromkeys(one.message for one in failed))
+    return Problem(
+        "source-unanswered",
+        f"Not every source answered: {said}",
+        "Check again later; the answers that came are kept.",
+    )
+
+
+def _witness(work: Work) -> str:
+    name = _source(work)
+    return "registry" if name in _REGISTRIES else name
+
+
+def _credible(
+    claim: Claim, library: Sequence[Work], found: Sequence[Work], titles: Sequence[Answer]
+) -> tuple[Work, ...]:
+    """The works of an identifier that may speak: for the claim always, against it in company.
+
+    A record with another title counts when the library or a second, independent source has the
+    same title under the identifier, or when the registry has it and two sources that were asked
+    for the claim's own title know none.
+    """
+    fits = [work for work in found if _fits(claim, work)]
+    if fits or any(_fits(claim, work) for work in library):
+        return (*(work for work in library if _fits(claim, work)), *fits)
+    against = [work for work in found if not _fits(claim, work)]
+    unknown = {answer.source for answer in titles if isinstance(answer, Nothing)}
+    credible = list(library)
+    for work in against:
+        key = title_key(work.title)
+        witnesses = {_witness(other) for other in against if title_key(other.title) == key}
+        witnesses |= {_LIBRARY for other in library if title_key(other.title) == key}
+        if len(witnesses) > 1 or (_witness(work) in ("registry", "arxiv") and len(unknown) > 1):
+            credible.append(work)
+    return tuple(credible)
+
+
+def _fits(claim: Claim, work: Work) -> bool:
+    return not claim.title or title_likeness(claim.title, work.title) is not TitleLike.OTHER
+
+
+def _corroborated(check: Check, found: Candidates, library: Candidates) -> Check:
+    """An accusation that rests on the authors of one source's record alone is withdrawn."""
+    unrelated = any(one.code == "author-unrelated" for one in check.findings)
+    if check.verdict is not Verdict.FABRICATED or not unrelated:
+        return check
+    claim = check.claim
+    held = {id(work) for work in library.by_title}
+    witnesses = {
+        _LIBRARY if id(work) in held else _witness(work)
+        for work in found.by_title
+        if compare_authors(claim, work).difference is Difference.UNRELATED
+    }
+    if len(witnesses) > 1 or _LIBRARY in witnesses:
+        return check
+    findings = tuple(
+        msgspec.structs.replace(one, severity=Severity.INFO, confidence=min(one.confidence, ALONE))
+        if one.code == "author-unrelated"
+        else one
+        for one in check.findings
+    )
+    still = [one for one in findings if one.severity is not Severity.INFO]
+    only = f"Only {_source(check.work) if check.work else 'one source'} has such a record, "
+    return msgspec.structs.replace(
+        check,
+        verdict=Verdict.WRONG_DETAIL if still else _undecided(found),
+        confidence=ALONE,
+        findings=findings,
+        evidence=(*check.evidence, only + "and one source alone is no proof."),
+    )
+
+
+def _undecided(found: Candidates) -> Verdict:
+    return Verdict.NOT_FOUND if found.answered else Verdict.UNCHECKED
+
+
+def _with_dead_doi(check: Check, said: Said) -> Check:
+    """A DOI that doi.org does not know: proof only if a second source agrees.
+
+    No other status than "there is none" counts, and of another registry's DOI a source knows
+    nothing: only what doi.org says starts this.
+    """
+    none = {answer.source for answer in said.doi if isinstance(answer, Nothing)}
+    known = any(isinstance(answer, Found) for answer in said.doi)
+    if "doi" not in none or known or any(one.field == "doi" for one in check.findings):
+        return check
+    agreed = len(none) > 1
+    one: FieldFinding = finding(
+        check.claim, "doi-unregistered", "doi",
+        f"The DOI {check.claim.doi} is registered nowhere, says doi.org"
+        + (", and no other source knows it." if agreed else "."),
+        Severity.WARNING, 0.9 if agreed else ALONE, given=check.claim.doi,
+        expected=check.work.doi if check.work is not None else "",
+    )  # fmt: skip
+    verdict = check.verdict
+    if one.confidence >= SURE:
+        unknown = {answer.source for answer in said.title if isinstance(answer, Nothing)}
+        alone = check.work is None
+        if alone and len(unknown) > 1 and verdict in (Verdict.NOT_FOUND, Verdict.WRONG_DETAIL):
+            # Two signals: nobody registered the identifier, and nobody knows the title.
+            verdict = Verdict.FABRICATED
+        elif verdict is not Verdict.FABRICATED:
+            verdict = Verdict.WRONG_DETAIL
+    return msgspec.structs.replace(
+        check,
+        verdict=verdict,
+        confidence=max(one.confidence, 0.5),
+        findings=(*check.findings, one),
+        evidence=(*check.evidence, one.message),
+    )

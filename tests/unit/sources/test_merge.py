@@ -1,0 +1,83 @@
+"""Several sources about one work: one record, and every word of each source kept."""
+
+from __future__ import annotations
+
+import msgspec
+
+from citewell.model import Author, Provenance, Work
+from citewell.sources.merge import merge, same_works
+
+
+def record(source: str, **fields: object) -> Work:
+    """A record of one paper as a source gives it."""
+    facts: dict[str, object] = {
+        "id": f"{source}:1",
+        "title": "On the Patience of Kettles",
+        "authors": (Author("Example", "Ada"), Author("Wang", "Jun")),
+        "year": 2020,
+        "doi": "10.5555/kettle.1",
+        "provenance": (Provenance(source, "1"),),
+    }
+    return Work(**{**facts, **fields})  # type: ignore[arg-type]
+
+
+def test_a_field_on_which_all_agree_names_them_all() -> None:
+    merged = merge([record("crossref"), record("openalex"), record("dblp")])
+    (value,) = merged.said["year"]
+    assert (value.text, value.sources) == ("2020", ("crossref", "openalex", "dblp"))
+    assert merged.conflicts == {}
+
+
+def test_a_contradiction_stays_visible_and_the_most_trusted_source_is_shown() -> None:
+    merged = merge([record("openalex", year=2023), record("crossref"), record("dblp")])
+    assert merged.work.year == 2020
+    first, second = merged.conflicts["year"]
+    assert (first.text, first.sources) == ("2020", ("crossref", "dblp"))
+    assert (second.text, second.sources) == ("2023", ("openalex",))
+
+
+def test_spelling_accents_and_page_ends_are_no_contradiction() -> None:
+    merged = merge(
+        [
+            record("crossref", title="On the patience of kettles", pages="12-20"),
+            record("pubmed", authors=(Author("Example", "A."), Author("Wang", "J.")), pages="12"),
+        ]
+    )
+    assert merged.conflicts == {}
+
+
+def test_a_wrong_title_under_the_right_doi_is_told_with_its_source() -> None:
+    merged = merge([record("crossref"), record("dblp"), record("openalex", title="Teapots")])
+    assert merged.work.title == "On the Patience of Kettles"
+    assert [value.sources for value in merged.conflicts["title"]] == [
+        ("crossref", "dblp"), ("openalex",),
+    ]  # fmt: skip
+
+
+def test_every_source_stands_in_the_record() -> None:
+    merged = merge([record("openalex", doi=""), record("crossref")])
+    assert {origin.source for origin in merged.work.provenance} == {"crossref", "openalex"}
+    assert {"crossref:1", "openalex:1"} <= set(merged.work.same_as) | {merged.work.id}
+
+
+def test_a_retraction_of_one_source_marks_the_work_and_keeps_the_notice() -> None:
+    merged = merge([record("openalex"), record("crossref", retracted=True, notice="10.5555/n")])
+    assert merged.work.retracted and merged.work.notice == "10.5555/n"
+    assert merged.said["retracted"][0].sources == ("crossref",)
+
+
+def test_records_meet_by_doi_by_arxiv_and_by_title_with_a_name() -> None:
+    by_doi = record("crossref", title="Another Spelling of the Title of This Paper")
+    by_arxiv = record("arxiv", doi="", arxiv="2001.01234", title="A Preprint's Own Title")
+    both = record("semantic-scholar", arxiv="2001.01234")
+    titled = record("dblp", doi="")
+    stranger = record("openalex", doi="", authors=(Author("Nobody", "Nora"),))
+    groups = same_works([both, by_doi, by_arxiv, titled, stranger])
+    ids = [[work.id for work in group] for group in groups]
+    assert ids == [["semantic-scholar:1", "crossref:1", "arxiv:1", "dblp:1"], ["openalex:1"]]
+
+
+def test_short_titles_alone_make_nobody_the_same() -> None:
+    one = record("dblp", doi="", title="Kettles")
+    other = msgspec.structs.replace(one, id="openalex:2", year=1999)
+    assert len(same_works([one, other])) == 2

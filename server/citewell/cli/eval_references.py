@@ -89,10 +89,11 @@ def _rates(evaluation: ReferenceEvaluation) -> Table:
     for name, part in evaluation.parts.items():
         for counted, rate in (("passed", part.abstaining), ("flagged", part.strict)):
             low, high = rate.false_positive_interval
+            least, most = rate.detection_interval
             table.add_row(
                 f"{name} ({part.references:,})",
                 counted,
-                f"{rate.detection:.3f}",
+                f"{rate.detection:.3f} [{least:.3f}, {most:.3f}]",
                 f"{rate.false_positive_rate:.3f} [{low:.3f}, {high:.3f}]",
                 f"{rate.precision:.3f}",
                 f"{rate.f1:.3f}",
@@ -112,6 +113,11 @@ def _kinds(part: Part, title: str) -> Table:
         table.add_column(name, justify="right")
     for kind, one in part.kinds.items():
         counts = [str(one.verdicts.get(verdict.value, "")) for verdict in Verdict]
-        shares = [f"{one.flagged:.3f}", f"{one.flagged_strict:.3f}", f"{one.flagged_of_known:.3f}"]
+        low, high = one.flagged_interval
+        shares = [
+            f"{one.flagged:.3f} [{low:.2f}, {high:.2f}]",
+            f"{one.flagged_strict:.3f}",
+            f"{one.flagged_of_known:.3f}",
+        ]
         table.add_row(kind, str(one.references), *counts, *shares)
     return table

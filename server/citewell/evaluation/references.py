@@ -49,6 +49,9 @@ class KindFigures(msgspec.Struct, frozen=True):
     """Share accused: fabricated or wrong in a detail."""
     flagged_strict: float
     """Share accused or not found."""
+    flagged_interval: tuple[float, float]
+    flagged_strict_interval: tuple[float, float]
+    """Wilson, 95%."""
     known: int
     """References whose work the library holds, as far as the check says."""
     flagged_of_known: float
@@ -162,6 +165,8 @@ def _kind(checks: Sequence[Check]) -> KindFigures:
         verdicts={verdict.value: count[verdict] for verdict in Verdict if count[verdict]},
         flagged=accused / len(checks),
         flagged_strict=1 - count[Verdict.VERIFIED] / len(checks),
+        flagged_interval=wilson(accused, len(checks)),
+        flagged_strict_interval=wilson(len(checks) - count[Verdict.VERIFIED], len(checks)),
         known=len(known),
         flagged_of_known=accused / len(known) if known else 0.0,
     )

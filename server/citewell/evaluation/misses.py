@@ -66,17 +66,22 @@ def best(
 
 
 def _spread(ranked: Sequence[tuple[float, Question]], limit: int) -> list[Question]:
-    """The first of each work and few of each citing paper, so that none fills the page."""
+    """The first of each work and of each passage, and few of each citing paper, so that none fills
+    the page."""
     chosen: list[Question] = []
+    passages: set[str] = set()
     per_paper = Counter[str]()
     works: set[tuple[str, ...]] = set()
     spare = limit if len({question.paper for _, question in ranked}) == 1 else PER_PAPER
     for _, question in sorted(ranked, key=lambda entry: entry[0]):
         work = tuple(title for target in targets_of(question) for title in target.titles)
         work = work or question.gold
-        if len(chosen) < limit and per_paper[question.paper] < spare and work not in works:
+        passage = question.query.sentence or question.query.text
+        new = work not in works and passage not in passages
+        if len(chosen) < limit and per_paper[question.paper] < spare and new:
             per_paper[question.paper] += 1
             works.add(work)
+            passages.add(passage)
             chosen.append(question)
     return chosen
 

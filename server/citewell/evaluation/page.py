@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from html import escape
 from importlib.resources import files
 
-from citewell.evaluation import svg
-from citewell.evaluation.metrics import metric_names
-from citewell.evaluation.results import Comparison, Evaluation, MethodRun, Miss, Paper, Scope
-from citewell.evaluation.statistics import Estimate
-from citewell.evaluation.table import number, short, summary
+from citewell.evaluation import page_tables, svg
+from citewell.evaluation.results import Evaluation, MethodRun, Miss, Paper
+from citewell.evaluation.table import number, summary
 
 MARK = "[CITATION]"
 OTHER = "[OTHER]"
@@ -47,6 +45,8 @@ def _body(evaluation: Evaluation, title: str, own: bool) -> Iterator[str]:
     if own:
         yield _newer(evaluation, run)
         yield _strip(evaluation, run)
+    if own:
+        yield from _reading(evaluation, run, own)
     yield "<section><h2>How far down the list the right paper stands</h2>"
     yield "<figure>" + svg.recall_chart(svg.lines(evaluation), evaluation.depth)
     dashed = len({one.setting for one in evaluation.runs}) > 1
@@ -55,15 +55,21 @@ def _body(evaluation: Evaluation, title: str, own: bool) -> Iterator[str]:
         "<figcaption>Share of right papers among the first so many offered (logarithmic axis). "
         f"{settings if dashed else ''}</figcaption></figure></section>"
     )
-    yield "<section><h2>Every method, every metric</h2>"
-    yield _heat(evaluation, "library", own)
+    several = len({one.name for one in evaluation.runs}) > 1
+    yield f"<section><h2>{'Every method, every metric' if several else 'The figures'}</h2>"
+    yield page_tables.heat(evaluation, "library", own)
     yield "</section>"
+    if not own:
+        yield from _reading(evaluation, run, own)
+    yield page_tables.details(evaluation)
+    yield _about(evaluation)
+
+
+def _reading(evaluation: Evaluation, run: MethodRun, own: bool) -> Iterator[str]:
     if evaluation.misses:
         yield _misses(evaluation, run, own)
     if evaluation.finds:
         yield _finds(evaluation, own)
-    yield _details(evaluation)
-    yield _about(evaluation)
 
 
 def _lede(evaluation: Evaluation, run: MethodRun, own: bool) -> str:
@@ -174,58 +180,14 @@ def _every(evaluation: Evaluation, run: MethodRun) -> str:
             f'<td class="text">{escape(place)}</td>{"".join(cells)}</tr>'
         )
     heads = ["key", "place", *(f"rank, {one.setting}" for one in runs)]
-    return _table("Every citation with the place of its paper (-: not in the library)", heads, rows)
-
-
-def _heat(evaluation: Evaluation, scope: Scope, own: bool) -> str:
-    names = metric_names(evaluation.depth)
-    best = {
-        name: max((_mean(run, name, scope) for run in evaluation.runs), default=0.0)
-        for name in names
-    }
-    head = "".join(f'<th scope="col">{escape(short(name))}</th>' for name in names)
-    head += '<th scope="col">p95 ms</th>'
-    rows = []
-    for run in evaluation.runs:
-        cells = []
-        for name in names:
-            figure = run.figure(name, scope)
-            value = figure.by_question.mean if figure else 0.0
-            # Squared within the column, so that near methods differ; text stays readable on 55%.
-            tone = 55.0 * (value / best[name]) ** 2 if best[name] else 0.0
-            css = "heat best" if value >= best[name] > 0 else "heat"
-            hint = escape(_interval(figure.by_question)) if figure else ""
-            cells.append(
-                f'<td class="{css}" style="--v:{tone:.0f}%" title="{hint}">{number(value)}</td>'
-            )
-        p95 = f"{run.latency.p95:.0f}" if run.latency else "-"
-        rows.append(
-            f'<tr><th scope="row">{escape(run.name)}<small>{escape(run.setting)}</small></th>'
-            f"{''.join(cells)}<td>{p95}</td></tr>"
-        )
-    return (
-        '<div class="scroll" tabindex="0" role="region" aria-label="Methods by metrics"><table>'
-        f'<thead><tr><th scope="col">method</th>{head}</tr></thead>'
-        f"<tbody>{''.join(rows)}</tbody></table></div>"
-        f'<p class="note">Mean {"per citation" if own else "per question"}; a stronger tone is '
-        "better, the best of a column is underlined. Point at a cell for its 95% interval.</p>"
+    return page_tables.table(
+        "Every citation with the place of its paper (-: not in the library)", heads, rows
     )
-
-
-def _mean(run: MethodRun, metric: str, scope: Scope) -> float:
-    figure = run.figure(metric, scope)
-    return figure.by_question.mean if figure else 0.0
-
-
-def _interval(one: Estimate) -> str:
-    if one.low is None or one.high is None:
-        return "one paper only: no interval"
-    return f"95% interval {number(one.low)} to {number(one.high)}"
 
 
 def _misses(evaluation: Evaluation, run: MethodRun, own: bool) -> str:
     cards = "".join(_card(miss, evaluation.depth, own) for miss in evaluation.misses)
-    whose = evaluation.misses[0].method or run.label
+    whose = (evaluation.misses[0].method or run.label).replace("pipeline", svg.shown("pipeline"))
     return (
         "<section><h2>The misses most worth reading</h2>"
         f"<p>Where {escape(whose)} did not put the right paper among the first ten, although the "
@@ -269,102 +231,6 @@ def _paper(paper: Paper) -> str:
     return f"{escape(paper.title)}<small>{escape(about)}</small>"
 
 
-def _details(evaluation: Evaluation) -> str:
-    parts = ["<section><h2>Closer figures</h2>"]
-    parts.append(_scope_table(evaluation, "by_question", "library", "Per question, with intervals"))
-    if 1 < len({item.paper for item in evaluation.items}) < len(evaluation.items):
-        parts.append(_scope_table(evaluation, "by_paper", "library", "Averaged per citing paper"))
-    if any(item.held < item.answers for item in evaluation.items):
-        title = "Over all right answers, also those not in the library"
-        parts.append(_scope_table(evaluation, "by_question", "all", title))
-    if any(run.figure("mrr", "past") for run in evaluation.runs):
-        parts.append(
-            _scope_table(
-                evaluation, "by_question", "past", "Papers newer than the citing one left out"
-            )
-        )
-    if any(run.coverage for run in evaluation.runs):
-        parts.append(_confidence(evaluation))
-    if evaluation.comparisons:
-        parts.append(_comparisons(evaluation.comparisons))
-    parts.append("</section>")
-    return "".join(parts)
-
-
-def _scope_table(evaluation: Evaluation, mean: str, scope: Scope, title: str) -> str:
-    names = metric_names(evaluation.depth)
-    rows = []
-    for run in evaluation.runs:
-        cells = []
-        for name in names:
-            figure = run.figure(name, scope)
-            if figure is None:
-                cells.append("<td>-</td>")
-                continue
-            one: Estimate = getattr(figure, mean)
-            interval = ""
-            if one.low is not None and one.high is not None:
-                interval = f"<small>{number(one.low)}-{number(one.high)}</small>"
-            cells.append(f"<td>{number(one.mean)}{interval}</td>")
-        rows.append(
-            f'<tr><th scope="row">{escape(run.name)}<small>{run.setting}</small></th>'
-            f"{''.join(cells)}</tr>"
-        )
-    return _table(title, ["method", *(short(name) for name in names)], rows)
-
-
-def _confidence(evaluation: Evaluation) -> str:
-    rows = [
-        f'<tr><th scope="row">{escape(run.name)}<small>{run.setting}</small></th>'
-        f"<td>{one.coverage:.0%}</td><td>{number(one.precision)}</td>"
-        f"<td>{number(one.precision_answerable)}</td><td>{number(one.threshold)}</td></tr>"
-        for run in evaluation.runs
-        for one in run.coverage
-    ]
-    heads = ["method", "most confident", "first right", "answerable ones", "confidence from"]
-    title = "First paper right, of the most confident part (what fill would write)"
-    out = _table(title, heads, rows)
-    rows = [
-        f'<tr><th scope="row">{escape(run.name)}<small>{run.setting}</small></th>'
-        f"<td>{'fill: ' if one.threshold == run.threshold else ''}{one.threshold:g}</td>"
-        f"<td>{one.abstained:,}</td><td>{number(one.precision)}</td>"
-        f"<td>{number(one.recall)}</td><td>{number(one.answered_right)}</td></tr>"
-        for run in evaluation.runs
-        for one in run.abstention
-    ]
-    heads = ["method", "threshold", "abstained", "precision", "recall", "answered right"]
-    return out + _table("Abstention when the right paper is not in the library", heads, rows)
-
-
-def _comparisons(comparisons: Sequence[Comparison]) -> str:
-    rows = []
-    for one in comparisons:
-        low, high = one.result.low, one.result.high
-        interval = "-" if low is None or high is None else f"{low:+.3f} to {high:+.3f}"
-        css = ""
-        if one.p_holm < 0.05:
-            css = ' class="good"' if one.result.difference > 0 else ' class="bad"'
-        rows.append(
-            f'<tr><th scope="row">{escape(one.a)}</th><td class="text">{escape(one.b)}</td>'
-            f"<td>{escape(short(one.metric))}</td><td{css}>{one.result.difference:+.3f}</td>"
-            f"<td>{interval}</td><td>{one.p_holm:.4f}</td></tr>"
-        )
-    unit = comparisons[0].result.unit
-    title = (
-        f"Is the difference more than chance? (10,000 sign flips over {unit}s, Holm's correction)"
-    )
-    return _table(title, ["A", "B", "metric", "A - B", "95% interval", "p"], rows)
-
-
-def _table(title: str, heads: Sequence[str], rows: Sequence[str]) -> str:
-    head = "".join(f'<th scope="col">{escape(one)}</th>' for one in heads)
-    return (
-        f'<details><summary>{escape(title)}</summary><div class="scroll" tabindex="0" '
-        f'role="region" aria-label="{escape(title)}"><table><thead><tr>{head}</tr></thead>'
-        f"<tbody>{''.join(rows)}</tbody></table></div></details>"
-    )
-
-
 def _about(evaluation: Evaluation) -> str:
     facts = [("Made", f"{evaluation.created}, Citewell {evaluation.version}")]
     if evaluation.command:
@@ -375,7 +241,7 @@ def _about(evaluation: Evaluation) -> str:
     notes = "".join(
         f"<li>{escape(note)}</li>" for note in (*evaluation.data.notes, *evaluation.notes)
     )
-    methods = {run.name: run.description for run in evaluation.runs}
+    methods = {svg.shown(run.name): run.description for run in evaluation.runs}
     named = "".join(f"<dt>{escape(a)}</dt><dd>{escape(b)}</dd>" for a, b in methods.items() if b)
     return (
         f"<section><h2>How this was measured</h2><dl>{named}{listed}</dl>"

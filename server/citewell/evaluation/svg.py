@@ -47,11 +47,17 @@ def lines(evaluation: Evaluation) -> list[Line]:
             None,
         )
         if twin is not None:
-            out[twin] = Line(f"{run.name} (both)", values, colour, False)
+            out[twin] = Line(f"{shown(run.name)} (both)", values, colour, False)
             continue
-        label = run.label if both else run.name
+        name = shown(run.name)
+        label = f"{name} ({run.setting})" if both else name
         out.append(Line(label, values, colour, both and run.setting == "cold"))
     return out
+
+
+def shown(name: str) -> str:
+    """A method's name for readers of the page."""
+    return "Citewell" if name == "pipeline" else name
 
 
 def recalls(run: MethodRun, held: dict[str, int], depth: int) -> tuple[float, ...]:
@@ -68,78 +74,105 @@ def recalls(run: MethodRun, held: dict[str, int], depth: int) -> tuple[float, ..
     return tuple(out)
 
 
+class Frame(msgspec.Struct, frozen=True):
+    """Where a chart draws: wide with the lines named at their ends, or narrow with a legend."""
+
+    width: int = WIDTH
+    right: int = RIGHT
+
+    @property
+    def named(self) -> bool:
+        return self.right >= RIGHT
+
+    def x(self, rank: int, depth: int) -> float:
+        return LEFT + (self.width - LEFT - self.right) * math.log(rank) / math.log(depth)
+
+
+WIDE, NARROW = Frame(), Frame(width=400, right=18)
+
+
 def recall_chart(chart: Sequence[Line], depth: int) -> str:
-    """Recall against rank on a logarithmic axis, each line named at its end."""
+    """Recall against rank on a logarithmic axis, for wide pages and for narrow ones."""
     if not chart or depth < 2:
         return ""
+    legend = "".join(
+        f'<li class="l{line.colour}"><i class="dash{" cold" if line.dashed else ""}"></i>'
+        f"{escape(line.label)} {line.values[-1]:.0%}</li>"
+        for line in chart
+    )
+    return (
+        f'<div class="wide">{_chart(chart, depth, WIDE)}</div>'
+        f'<div class="narrow">{_chart(chart, depth, NARROW)}<ul class="key">{legend}</ul></div>'
+    )
+
+
+def _chart(chart: Sequence[Line], depth: int, frame: Frame) -> str:
     peak = max(max(line.values) for line in chart)
     top, steps = next((t, n) for t, n in _TOPS if t >= min(1.0, peak))
+    name = "wide" if frame.named else "narrow"
     parts = [
-        f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-labelledby="curve-t curve-d">',
-        '<title id="curve-t">Recall by length of the list</title>',
-        f'<desc id="curve-d">{escape(_describe(chart, depth))}</desc>',
-        *_axes(depth, top, steps),
+        f'<svg viewBox="0 0 {frame.width} {HEIGHT}" role="img" '
+        f'aria-labelledby="{name}-t {name}-d">',
+        f'<title id="{name}-t">Recall by length of the list</title>',
+        f'<desc id="{name}-d">{escape(_describe(chart, depth))}</desc>',
+        *_axes(depth, top, steps, frame),
     ]
     places = _label_places([_y(line.values[-1], top) for line in chart])
     for line, place in zip(chart, places, strict=True):
-        parts.append(_path(line, depth, top, place))
+        parts.append(_path(line, depth, top, place, frame))
     parts.append("</svg>")
     return "".join(parts)
-
-
-def _x(rank: int, depth: int) -> float:
-    return LEFT + (WIDTH - LEFT - RIGHT) * math.log(rank) / math.log(depth)
 
 
 def _y(value: float, top: float) -> float:
     return TOP + (HEIGHT - TOP - BOTTOM) * (1.0 - value / top)
 
 
-def _axes(depth: int, top: float, steps: int) -> list[str]:
+def _axes(depth: int, top: float, steps: int, frame: Frame) -> list[str]:
     parts = []
+    end = frame.width - frame.right
     for i in range(steps + 1):
         value = top * i / steps
         y = _y(value, top)
         kind = "axis" if i == 0 else "grid"
-        parts.append(
-            f'<line class="{kind}" x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{y:.1f}" y2="{y:.1f}"/>'
-        )
+        parts.append(f'<line class="{kind}" x1="{LEFT}" x2="{end}" y1="{y:.1f}" y2="{y:.1f}"/>')
         parts.append(
             f'<text class="tick" x="{LEFT - 8}" y="{y + 4:.1f}" text-anchor="end">'
             f"{value:.0%}</text>"
         )
     for rank in [tick for tick in _TICKS if tick <= depth]:
-        x = _x(rank, depth)
+        x = frame.x(rank, depth)
         y = HEIGHT - BOTTOM
         parts.append(f'<line class="axis" x1="{x:.1f}" x2="{x:.1f}" y1="{y}" y2="{y + 4}"/>')
         parts.append(
             f'<text class="tick" x="{x:.1f}" y="{y + 18}" text-anchor="middle">{rank}</text>'
         )
-    middle = LEFT + (WIDTH - LEFT - RIGHT) / 2
     parts.append(
-        f'<text class="name" x="{middle:.0f}" y="{HEIGHT - 8}" text-anchor="middle">'
+        f'<text class="name" x="{(LEFT + end) / 2:.0f}" y="{HEIGHT - 8}" text-anchor="middle">'
         "papers in the list</text>"
     )
     return parts
 
 
-def _path(line: Line, depth: int, top: float, label_y: float) -> str:
+def _path(line: Line, depth: int, top: float, label_y: float, frame: Frame) -> str:
     points = " ".join(
-        f"{_x(rank, depth):.1f},{_y(value, top):.1f}"
+        f"{frame.x(rank, depth):.1f},{_y(value, top):.1f}"
         for rank, value in enumerate(line.values, start=1)
         if rank < 40 or rank % max(1, depth // 100) == 0 or rank == depth
     )
-    end_x, end_y = _x(depth, depth), _y(line.values[-1], top)
+    end_x, end_y = frame.x(depth, depth), _y(line.values[-1], top)
     dash = ' stroke-dasharray="5 4"' if line.dashed else ""
     name = escape(line.label)
     ten = line.values[min(10, depth) - 1]
+    label = (
+        f'<line class="lead" x1="{end_x + 4:.1f}" y1="{end_y:.1f}" '
+        f'x2="{end_x + 14:.1f}" y2="{label_y:.1f}"/>'
+        f'<text x="{end_x + 18:.1f}" y="{label_y + 4:.1f}">{name} {line.values[-1]:.0%}</text>'
+    )
     return (
         f'<g class="line l{line.colour}"><title>{name}: {ten:.1%} in the first ten</title>'
         f'<polyline points="{points}"{dash}/>'
-        f'<circle cx="{end_x:.1f}" cy="{end_y:.1f}" r="3"/>'
-        f'<line class="lead" x1="{end_x + 4:.1f}" y1="{end_y:.1f}" '
-        f'x2="{end_x + 14:.1f}" y2="{label_y:.1f}"/>'
-        f'<text x="{end_x + 18:.1f}" y="{label_y + 4:.1f}">{name} {line.values[-1]:.0%}</text></g>'
+        f'<circle cx="{end_x:.1f}" cy="{end_y:.1f}" r="3"/>{label if frame.named else ""}</g>'
     )
 
 
@@ -191,25 +224,13 @@ def band(rank: int | None, held: bool) -> tuple[str, str]:
 def strip(evaluation: Evaluation, run: MethodRun) -> str:
     """Every citation of the paper as a square, in the order of the text, coloured by its rank."""
     judged = {one.id: one for one in run.judged}
-    side, gap = 15, 3
-    columns = 40
-    rows = math.ceil(len(evaluation.items) / columns)
-    wide = columns * (side + gap)
-    parts = [
-        f'<svg class="strip" viewBox="0 0 {wide} {max(1, rows) * (side + gap)}" role="img" '
-        f'aria-label="{len(evaluation.items)} citations in the order of the text">'
-    ]
-    for n, item in enumerate(evaluation.items):
+    squares = []
+    for item in evaluation.items:
         one = judged.get(item.id)
         rank = one.ranks[0] if one and one.ranks else None
         css, words = band(rank, item.held > 0)
         tags = dict(tag.split(":", 1) for tag in item.tags if ":" in tag)
-        what = tags.get("key", item.id)
-        place = f"rank {rank}" if rank else words
-        parts.append(
-            f'<rect class="{css}" x="{n % columns * (side + gap)}" '
-            f'y="{n // columns * (side + gap)}" width="{side}" height="{side}" rx="3">'
-            f"<title>{escape(what)}: {escape(place)}</title></rect>"
-        )
-    parts.append("</svg>")
-    return "".join(parts)
+        what = f"{tags.get('key', item.id)}: {f'rank {rank}' if rank else words}"
+        squares.append(f'<i class="{css}" title="{escape(what)}"></i>')
+    label = f"{len(evaluation.items)} citations in the order of the text"
+    return f'<div class="strip" role="img" aria-label="{label}">{"".join(squares)}</div>'

@@ -51,7 +51,9 @@ def confidence_of(query: Query, hits: Sequence[Hit]) -> float:
     title = _words(first.work.title)
     contained = _share(title, asked)
     covered = _share(asked, title | _record_words(first.work))
-    agreement = min(1.0, sum(evidence.rank == 1 for evidence in first.evidence) / 2)
+    # A ranker puts the first paper first, whatever it is: only those that find can agree.
+    found = [evidence for evidence in first.evidence if evidence.before is None]
+    agreement = min(1.0, sum(evidence.rank == 1 for evidence in found) / 2)
     if typed:
         rivals = (_share(asked, _words(hit.work.title)) for hit in hits[1:_RIVALS])
         features = (contained, covered, agreement, covered - max(rivals, default=0.0))

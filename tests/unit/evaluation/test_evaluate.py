@@ -176,3 +176,19 @@ def test_scripts_find_the_figures_of_fill_and_of_made_up_papers_by_name(asked):
     assert {"precision@25%", "precision@50%", "precision@75%"} <= figures.keys()
     own = next(one for one in chief.abstention if one.threshold == chief.threshold)
     assert figures["abstention_recall"] == own.recall
+
+
+def test_a_passage_with_several_references_is_shown_once():
+    from citewell.evaluation.misses import _spread
+
+    sentence = "Trees are grown and pruned [CITATION]."
+    questions = [
+        Question(id=title, query=Query(sentence=text), gold_titles=(title,), paper="p")
+        for title, text in (
+            ("Growing", sentence),
+            ("Pruning", sentence),
+            ("Soil", "Soil [CITATION]."),
+        )
+    ]
+    chosen = _spread([(float(n), q) for n, q in enumerate(questions)], 9)
+    assert [question.id for question in chosen] == ["Growing", "Soil"]

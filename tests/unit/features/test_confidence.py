@@ -53,3 +53,9 @@ def test_agreement_of_the_retrievers_counts() -> None:
     query = Query(text="graph attention for molecules")
     alone = confidence_of(query, hits(GAT, (Evidence("bm25", 1, 9.0), Evidence("dense", 40, 0.2))))
     assert confidence_of(query, hits(GAT)) > alone
+    read = (
+        Evidence("cross-encoder", 1, 3.0, before=4),
+        Evidence("bm25", 1, 9.0),
+        Evidence("dense", 40, 0.2),
+    )
+    assert confidence_of(query, hits(GAT, read)) == alone, "a ranker is no witness"

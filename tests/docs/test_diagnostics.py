@@ -4,10 +4,14 @@ import re
 from pathlib import Path
 from typing import Any
 
-from citewell.features.lint import CODES, RULES
+from citewell.features import verify
+from citewell.features.diagnose import CODES
+from citewell.features.lint import RULES
 from citewell.features.lint_bibs import ANY_SYNTAX, SYNTAX
+from citewell.model.diagnostic import Level
 
-PAGE = (Path(__file__).resolve().parents[2] / "docs" / "diagnostics.md").read_text(encoding="utf-8")
+DOCS = Path(__file__).resolve().parents[2] / "docs"
+PAGE = (DOCS / "diagnostics.md").read_text(encoding="utf-8")
 
 
 def sections() -> dict[str, str]:
@@ -22,7 +26,12 @@ def test_every_code_has_one_section_and_every_section_a_code() -> None:
 
 def test_a_section_begins_with_the_level_of_its_code() -> None:
     levels = {rule.code: rule.level for rule in RULES if rule.code != ANY_SYNTAX} | SYNTAX
+    levels |= dict.fromkeys(verify.FINDINGS, Level.WARNING)
+    levels |= dict.fromkeys(verify.NOTES, Level.HINT)
+    levels[verify.NOT_FOUND] = Level.INFORMATION
     for code, text in sections().items():
+        if code == verify.UNCHECKED:
+            continue
         said = re.match(r"\s*\*(\w+)", text)
         assert said, code
         assert said[1].lower() == levels[code].value, code
@@ -36,3 +45,12 @@ def test_every_fault_of_syntax_that_is_found_has_a_level(problem_codes: Any) -> 
     }
     assert scanned
     assert scanned == set(SYNTAX)
+
+
+def test_every_finding_of_the_check_can_be_shown_in_an_editor() -> None:
+    page = (DOCS / "check.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| `([a-z-]+)` \| (.*) \|$", page, flags=re.MULTILINE)
+    findings = {code for code, _ in rows} - {"verified", "fabricated", "not-found", "unchecked"}
+    assert findings - {"wrong-detail"} == {*verify.FINDINGS, *verify.NOTES}
+    notes = {code for code, text in rows if text.endswith("(note).")}
+    assert notes == set(verify.NOTES)

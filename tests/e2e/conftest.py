@@ -303,6 +303,7 @@ def no_user_settings(tmp_path_factory: pytest.TempPathFactory) -> None:
     empty = tmp_path_factory.mktemp("settings") / "config.toml"
     empty.touch()
     os.environ["CITEWELL_CONFIG"] = str(empty)
+    os.environ["CITEWELL_CACHE"] = str(tmp_path_factory.mktemp("cache"))
 
 
 @pytest.fixture(scope="session")
@@ -409,7 +410,7 @@ async def start_editor(
         special = library or settings or capabilities or not root or alone
         folder = (tmp_path / "paper").resolve()
         if special:
-            folder.mkdir()
+            folder.mkdir(exist_ok=True)
             editor = await launch(
                 folder if root else None,
                 library or library_folder,

@@ -9,6 +9,7 @@ import msgspec
 
 from citewell.model import Problem, Query, SearchResult, Work
 from citewell.model.cancel import Cancel
+from citewell.model.check import Check, Claim
 
 Tier = Literal["fast", "full"]
 """`fast`: within a completion's budget (100 ms). `full`: a second or two, for an explicit act."""
@@ -30,6 +31,15 @@ class EngineStatus(msgspec.Struct, frozen=True, omit_defaults=True):
     """Scholarly sources that searches ask too."""
     rss_mb: float = 0.0
     pid: int = 0
+    problems: tuple[Problem, ...] = ()
+
+
+class Checks(msgspec.Struct, frozen=True, omit_defaults=True):
+    """The verdicts on some references, in their order; none when nothing could be asked."""
+
+    checks: tuple[Check, ...] = ()
+    snapshot: str = ""
+    """Of the library with whose records they were compared."""
     problems: tuple[Problem, ...] = ()
 
 
@@ -56,6 +66,10 @@ class Engine(Protocol):
         self, *, doi: str = "", arxiv: str = "", title: str = "", bibkey: str = ""
     ) -> list[Work]:
         """Works with this DOI, arXiv id, normalised title or source key: exact, a few at most."""
+        ...
+
+    def check(self, claims: Sequence[Claim], *, cancel: Cancel | None = None) -> Checks:
+        """Is each reference real, and right? Gives way to searches. Raises only `Cancelled`."""
         ...
 
     def status(self) -> EngineStatus: ...

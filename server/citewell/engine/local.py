@@ -12,7 +12,8 @@ import msgspec
 import numpy as np
 
 from citewell.corpus import Library
-from citewell.engine.contract import EngineStatus, Tier
+from citewell.engine.checking import LibraryCheck, Traffic
+from citewell.engine.contract import Checks, EngineStatus, Tier
 from citewell.engine.late import LateRetriever
 from citewell.engine.memory import rss_mb
 from citewell.engine.rereading import Reader
@@ -22,6 +23,7 @@ from citewell.engine.signals import LibrarySignals
 from citewell.engine.which_library import which_library
 from citewell.model import CitewellError, Evidence, Hit, Problem, Query, SearchResult, Work
 from citewell.model.cancel import Cancel, Cancelled
+from citewell.model.check import Claim
 from citewell.options import Options
 from citewell.ranking.contract import Candidates, Ordering, Ranker
 from citewell.ranking.cross_encoder import NAME as CROSS_ENCODER
@@ -65,6 +67,8 @@ class LocalEngine:
         self._reader = reader
         self._problems = tuple(problems)
         self._runner = Runner()
+        self._traffic = Traffic()
+        self._check = None if library is None else LibraryCheck(library, self._traffic)
         self._signals = None if library is None else LibrarySignals(library, opened)
 
     @classmethod
@@ -109,7 +113,10 @@ class LocalEngine:
         self, query: Query, k: int = 20, *, tier: Tier = "fast", cancel: Cancel | None = None
     ) -> SearchResult:
         """The best `k` works for the query. Raises only `Cancelled`."""
-        cancel = cancel or Cancel()
+        with self._traffic:
+            return self._find(query, k, tier, cancel or Cancel())
+
+    def _find(self, query: Query, k: int, tier: Tier, cancel: Cancel) -> SearchResult:
         if self._library is None:
             return self._with_online(SearchResult(problems=self._problems), query, k)
         begin = time.perf_counter()
@@ -223,6 +230,13 @@ class LocalEngine:
         if self._library is None:
             return []
         return self._library.lookup(doi=doi, arxiv=arxiv, title=title, bibkey=bibkey)
+
+    def check(self, claims: Sequence[Claim], *, cancel: Cancel | None = None) -> Checks:
+        """Is each reference real, and right, by the records of the library?"""
+        if self._library is None or self._check is None:
+            return Checks(problems=self._problems)
+        checks = self._check.check(claims, cancel or Cancel())
+        return Checks(tuple(checks), self._library.snapshot)
 
     def status(self) -> EngineStatus:
         """What answers and what does not."""

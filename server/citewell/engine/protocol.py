@@ -13,8 +13,9 @@ from typing import Any, BinaryIO, Literal
 
 import msgspec
 
-from citewell.engine.contract import EngineStatus, Tier
+from citewell.engine.contract import Checks, EngineStatus, Tier
 from citewell.model import Problem, Query, SearchResult, Work
+from citewell.model.check import Claim
 from citewell.options import Options
 
 VERSION = 1
@@ -56,6 +57,11 @@ class LookupRequest(msgspec.Struct, frozen=True, tag="lookup", omit_defaults=Tru
     bibkey: str = ""
 
 
+class CheckRequest(msgspec.Struct, frozen=True, tag="check"):
+    id: int
+    claims: tuple[Claim, ...]
+
+
 class StatusRequest(msgspec.Struct, frozen=True, tag="status"):
     id: int
 
@@ -66,7 +72,7 @@ class CancelRequest(msgspec.Struct, frozen=True, tag="cancel"):
     id: int
 
 
-NumberedRequest = FindRequest | WorksRequest | LookupRequest | StatusRequest
+NumberedRequest = FindRequest | WorksRequest | LookupRequest | CheckRequest | StatusRequest
 Request = Hello | NumberedRequest | CancelRequest
 
 
@@ -78,6 +84,11 @@ class ResultsReply(msgspec.Struct, frozen=True, tag="results"):
 class WorksReply(msgspec.Struct, frozen=True, tag="works"):
     id: int
     works: tuple[Work | None, ...]
+
+
+class ChecksReply(msgspec.Struct, frozen=True, tag="checks"):
+    id: int
+    result: Checks
 
 
 class StatusReply(msgspec.Struct, frozen=True, tag="status"):
@@ -94,7 +105,7 @@ class FailedReply(msgspec.Struct, frozen=True, tag="failed"):
     problem: Problem
 
 
-Reply = ResultsReply | WorksReply | StatusReply | CancelledReply | FailedReply
+Reply = ResultsReply | WorksReply | ChecksReply | StatusReply | CancelledReply | FailedReply
 
 
 class BrokenFrameError(Exception):
@@ -166,11 +177,13 @@ def _read_exactly(stream: BinaryIO, size: int) -> bytes | None:
     return b"".join(parts)
 
 
-Lane = Literal["quick", "fast", "full"]
+Lane = Literal["quick", "fast", "full", "check"]
 
 
 def lane_of(request: NumberedRequest) -> Lane:
     """Which of the worker's queues a request waits in, so that none waits behind a slower kind."""
     if isinstance(request, FindRequest):
         return "full" if request.batch or request.tier == "full" else "fast"
+    if isinstance(request, CheckRequest):
+        return "check"
     return "quick"

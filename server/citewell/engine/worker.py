@@ -29,7 +29,7 @@ from citewell.options import Options
 
 logger = logging.getLogger(__name__)
 
-THREADS: dict[protocol.Lane, int] = {"quick": 1, "fast": 3, "full": 2}
+THREADS: dict[protocol.Lane, int] = {"quick": 1, "fast": 3, "full": 2, "check": 1}
 """Per lane. A completion waits neither behind a slow search nor behind a look-up."""
 
 RETRY_OPEN_SECONDS = 5.0
@@ -174,6 +174,8 @@ class Worker:
                     bibkey=request.bibkey,
                 )
                 return protocol.WorksReply(number, tuple(found))
+            case protocol.CheckRequest(id=number, claims=claims):
+                return protocol.ChecksReply(number, engine.check(claims, cancel=cancel))
             case protocol.StatusRequest(id=number):
                 return protocol.StatusReply(number, _with_pid(engine.status()))
 

@@ -19,14 +19,20 @@ from typing import TypeVar
 
 from citewell.engine import protocol
 from citewell.engine.child import Child, ChildEndedError
-from citewell.engine.contract import EngineStatus, Tier
+from citewell.engine.contract import Checks, EngineStatus, Tier
 from citewell.model import CitewellError, Problem, Query, SearchResult, Work
 from citewell.model.cancel import Cancel, Cancelled
+from citewell.model.check import Claim
 from citewell.options import Options
 
 logger = logging.getLogger(__name__)
 
-SECONDS: dict[protocol.Lane, float] = {"quick": 30.0, "fast": 30.0, "full": 180.0}
+SECONDS: dict[protocol.Lane, float] = {
+    "quick": 30.0,
+    "fast": 30.0,
+    "full": 180.0,
+    "check": 180.0,
+}
 """How long a request may take before it is given up. A cold start is inside of it."""
 SECONDS_PER_QUERY = 5.0
 STUCK_SECONDS = 25.0
@@ -82,7 +88,17 @@ class WorkerEngine:
         """`find` without blocking the loop; cancelling the task cancels the search in the child."""
         cancel = Cancel(seconds)
         request = self._find_request(query, k, tier, cancel)
-        limit = SECONDS[protocol.lane_of(request)]
+        try:
+            return self._results(await self._reply_async(request, cancel.remaining))[0]
+        except CitewellError as error:
+            return SearchResult(problems=(error.problem,))
+
+    async def _reply_async(
+        self, request: protocol.NumberedRequest, seconds: float = float("inf")
+    ) -> protocol.Reply:
+        """Send and await the reply. Raises `CitewellError` with the reason; cancelling the task
+        cancels the request in the child."""
+        limit = min(SECONDS[protocol.lane_of(request)], seconds)
         started = time.monotonic()
         try:
             # Starting a process takes milliseconds, which a loop that answers hovers has not.
@@ -91,22 +107,18 @@ class WorkerEngine:
                 child = await asyncio.to_thread(self._ensure)
             future = child.request(request)
             try:
-                reply = await asyncio.wait_for(
-                    asyncio.shield(asyncio.wrap_future(future)), min(limit, cancel.remaining)
-                )
+                reply = await asyncio.wait_for(asyncio.shield(asyncio.wrap_future(future)), limit)
             except asyncio.CancelledError:
                 child.cancel(request.id)
                 raise
             except TimeoutError:
                 self._give_up(child, request.id, started)
-                return SearchResult(problems=(LATE,))
-            return self._results(reply)[0]
-        except ChildEndedError:
-            return SearchResult(problems=(RESTARTED,))
+                raise CitewellError(LATE) from None
+            return _unwrap(reply)
+        except ChildEndedError as error:
+            raise CitewellError(RESTARTED) from error
         except Cancelled:
             raise asyncio.CancelledError from None
-        except CitewellError as error:
-            return SearchResult(problems=(error.problem,))
 
     def find_batch(
         self, queries: Sequence[Query], k: int = 20, *, tier: Tier = "fast"
@@ -138,6 +150,22 @@ class WorkerEngine:
             )
         )
         return [work for work in found if work is not None]
+
+    def check(self, claims: Sequence[Claim], *, cancel: Cancel | None = None) -> Checks:
+        """Is each reference real, and right? Problems of the engine stand in the result."""
+        request = protocol.CheckRequest(next(self._numbers), tuple(claims))
+        try:
+            return _checks(self._wait(request, cancel))
+        except CitewellError as error:
+            return Checks(problems=(error.problem,))
+
+    async def check_async(self, claims: Sequence[Claim]) -> Checks:
+        """`check` without blocking the loop; cancelling the task cancels it in the child."""
+        request = protocol.CheckRequest(next(self._numbers), tuple(claims))
+        try:
+            return _checks(await self._reply_async(request))
+        except CitewellError as error:
+            return Checks(problems=(error.problem,))
 
     def status(self) -> EngineStatus:
         """What answers in the child; a child that cannot answer is a problem in the status."""
@@ -306,6 +334,11 @@ class WorkerEngine:
             if error.problem.code != RESTARTED.code:
                 raise
             return ask()
+
+
+def _checks(reply: protocol.Reply) -> Checks:
+    assert isinstance(reply, protocol.ChecksReply)
+    return reply.result
 
 
 def _unwrap(reply: protocol.Reply) -> protocol.Reply:

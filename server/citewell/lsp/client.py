@@ -22,6 +22,10 @@ class ClientFlags:
     watch_configuration: bool = False
     watch_files: bool = False
     progress: bool = False
+    pull_diagnostics: bool = False
+    """Asks for diagnostics, and can be told to ask again; one that cannot is sent them."""
+    diagnostic_tags: bool = False
+    related_information: bool = False
     workspace_folders: bool = False
     definition_links: bool = False
     """A definition may say which whole range it stands in."""
@@ -49,6 +53,9 @@ class ClientFlags:
         configuration = workspace.did_change_configuration
         action = text.code_action or types.CodeActionClientCapabilities()
         resolved = action.resolve_support.properties if action.resolve_support else ()
+        shown = text.publish_diagnostics or types.PublishDiagnosticsClientCapabilities()
+        refreshed = workspace.diagnostics
+        pulls = text.diagnostic is not None and bool(refreshed and refreshed.refresh_support)
         return cls(
             apply_edit=bool(workspace.apply_edit),
             document_changes=bool(edit.document_changes),
@@ -62,6 +69,9 @@ class ClientFlags:
             configuration=bool(workspace.configuration),
             watch_configuration=bool(configuration and configuration.dynamic_registration),
             watch_files=bool(watched and watched.dynamic_registration),
+            pull_diagnostics=pulls,
+            diagnostic_tags=pulls or shown.tag_support is not None,
+            related_information=pulls or bool(shown.related_information),
             progress=bool(window.work_done_progress),
             workspace_folders=bool(workspace.workspace_folders),
             definition_links=bool(text.definition and text.definition.link_support),

@@ -18,6 +18,7 @@ from citewell.lsp import (
     code_action,
     commands,
     completion,
+    diagnostics,
     folding,
     hover,
     links,
@@ -43,6 +44,7 @@ class Server(LanguageServer):
         self.flags = ClientFlags()
         self.settings = Settings(overrides, user_file)
         self.session = Session(self)
+        self.diagnostics = diagnostics.register(self)
 
     @property
     def documents(self) -> DocumentStore:
@@ -62,6 +64,7 @@ class Server(LanguageServer):
 
     def shutdown(self) -> None:
         """The connection is gone, with or without a farewell."""
+        self.diagnostics.close()
         self.session.close()
         super().shutdown()  # type: ignore[no-untyped-call]
 
@@ -98,6 +101,7 @@ def _register_life(server: Server) -> None:
     def initialize(params: types.InitializeParams) -> None:
         server.flags = ClientFlags.of(params.capabilities)
         server.settings.take(params.initialization_options)
+        server.diagnostics.announce()
 
     @server.feature(types.INITIALIZED)
     async def initialized(_params: types.InitializedParams) -> None:
@@ -109,6 +113,7 @@ def _register_life(server: Server) -> None:
 
     @server.feature(types.SHUTDOWN)
     def shutdown(_params: None) -> None:
+        server.diagnostics.close()
         server.session.close()
 
     @server.feature(types.WORKSPACE_DID_CHANGE_CONFIGURATION)

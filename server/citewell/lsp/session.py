@@ -115,6 +115,8 @@ class Session:
         self._epoch = 0
         """Rises with every change of a file other than the one that is asked about."""
         self._configured = asyncio.Event()
+        self.watchers: list[Callable[[str], None]] = []
+        """Called with the URI of a document that changed, or with "" for anything else."""
         self.cards = Cards(self.tell)
         """References as they are shown, and records of the library."""
         self.edits = asyncio.Lock()
@@ -137,21 +139,23 @@ class Session:
     def reconfigure(self) -> None:
         """The settings changed: scan and search with the new ones."""
         self._epoch += 1
+        self._tell_watchers("")
         self._told.clear()
         with self._papers_lock:
             self._papers = None
         self.cards.forget_records()
         if self._engine is not None:
-            self._engine.configure(self._engine_options())
+            self._engine.configure(self.engine_options())
 
     @property
     def engine(self) -> WorkerEngine:
         """The search engine; its process starts at the first use."""
         if self._engine is None:
-            self._engine = WorkerEngine(self._engine_options())
+            self._engine = WorkerEngine(self.engine_options())
         return self._engine
 
-    def _engine_options(self) -> Options:
+    def engine_options(self) -> Options:
+        """The settings of the engine: those of the outermost workspace folder."""
         roots = self._server.roots
         return self._server.settings.of(roots[-1] if roots else None)
 
@@ -182,6 +186,7 @@ class Session:
     def opened(self, uri: str) -> None:
         """A document was opened: scan it before it is asked about."""
         self._epoch += 1
+        self._tell_watchers(uri)
         path = self.path_of(uri)
         if path is not None:
             self._assumed.pop(path, None)
@@ -193,12 +198,14 @@ class Session:
 
     def changed(self, uri: str) -> None:
         """A document was edited. The version tells; other documents may depend on a .bib."""
+        self._tell_watchers(uri)
         if uri.lower().endswith(".bib"):
             self._epoch += 1
 
     def closed(self, uri: str) -> None:
         """A document was closed: the disk counts again."""
         self._epoch += 1
+        self._tell_watchers(uri)
         self._snapshots.pop(uri, None)
         if (path := self.path_of(uri)) is not None:
             self._assumed.pop(path, None)
@@ -207,6 +214,11 @@ class Session:
         """Files changed on disk."""
         if paths:
             self._epoch += 1
+            self._tell_watchers("")
+
+    def _tell_watchers(self, uri: str) -> None:
+        for watcher in self.watchers:
+            watcher(uri)
 
     async def _prepare(self, uri: str) -> None:
         try:
@@ -303,6 +315,28 @@ class Session:
         wanted = Reading(path, "", texts, roots, options, self._epoch, is_bib=True)
         return await self.read(lambda: self.papers().find_entries(wanted, query, limit))
 
+    def reading(self, uri: str) -> tuple[Reading, OpenDocument] | None:
+        """What the reader thread needs to read an open document or .bib; None when it is not."""
+        document = self._server.documents.open_document(uri)
+        path = self.path_of(uri)
+        return (
+            None if document is None or path is None else (self._reading(document, path), document)
+        )
+
+    def workspace_reading(self) -> Reading:
+        """The same for what the editor does not show: the settings, and what other buffers hold."""
+        from citewell.lsp.papers import Reading
+
+        roots = self._server.roots
+        return Reading(
+            path=(roots[-1] if roots else Path.cwd()) / ".citewell-no-file",
+            text="",
+            texts=self.open_texts(),
+            roots=tuple(roots),
+            options=self.engine_options(),
+            epoch=self._epoch,
+        )
+
     def _reading(self, document: OpenDocument, path: Path) -> Reading:
         from citewell.lsp.papers import Reading
 
@@ -351,6 +385,7 @@ class Session:
         until the file changes on disk."""
         self._assumed[path] = (stamp_of(path), text)
         self._epoch += 1
+        self._tell_watchers("")
 
     def folders_of(self, snapshot: Snapshot) -> tuple[Path, ...]:
         """Where a file that the settings name for a document may lie."""

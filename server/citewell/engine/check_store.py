@@ -1,0 +1,196 @@
+"""What checks came to, kept on disk, so that a bibliography that is opened again is known at once.
+
+An answer counts for what the entry says, the snapshot of the library, the rules of the check and
+the year in which it was given: when any of them changes, the entry is checked again.
+"""
+
+from __future__ import annotations
+
+import datetime
+import logging
+import os
+import sqlite3
+import threading
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from functools import cache
+from hashlib import blake2b
+from pathlib import Path
+
+import msgspec
+
+from citewell import __version__
+from citewell.corpus.layout import current_snapshot
+from citewell.engine.which_library import which_library
+from citewell.model import CitewellError
+from citewell.model.check import Check
+from citewell.options import Options
+
+logger = logging.getLogger(__name__)
+
+MAX_BYTES = 512 * 1024 * 1024
+"""A larger file is begun anew: some half a million answers."""
+WORLDS = 4
+"""Snapshots whose answers are kept, the latest used ones."""
+BUSY_SECONDS = 2.0
+CACHE_VARIABLE = "CITEWELL_CACHE"
+_SQL = """
+PRAGMA journal_mode=WAL;
+PRAGMA synchronous=NORMAL;
+CREATE TABLE IF NOT EXISTS checks (world BLOB, digest BLOB, value BLOB,
+  PRIMARY KEY (world, digest)) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS worlds (world BLOB PRIMARY KEY, used INTEGER) WITHOUT ROWID;
+"""
+_DECODER = msgspec.msgpack.Decoder(Check)
+
+
+def cache_folder() -> Path:
+    """Where answers are kept: the folder that `CITEWELL_CACHE` names, else the user's cache."""
+    from platformdirs import user_cache_path
+
+    named = os.environ.get(CACHE_VARIABLE)
+    return Path(named) if named else user_cache_path("citewell", appauthor=False)
+
+
+def world_of(options: Options) -> bytes | None:
+    """What an answer depends on beside the entry; None without a library."""
+    try:
+        snapshot = current_snapshot(which_library(options))
+    except (CitewellError, OSError):
+        return None
+    return world_named(snapshot)
+
+
+def world_named(snapshot: str) -> bytes:
+    """The same for a snapshot by its id."""
+    year = datetime.datetime.now(datetime.UTC).year
+    return blake2b(f"{snapshot} {year} {_rules()}".encode(), digest_size=16).digest()
+
+
+@cache
+def _rules() -> str:
+    """A hash of the rules of the check: an update may judge otherwise."""
+    digest = blake2b(__version__.encode(), digest_size=16)
+    package = Path(__file__).resolve().parents[1]
+    for folder in ("verification", "model"):
+        for path in sorted((package / folder).glob("*.py")):
+            with suppress(OSError):
+                digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
+class CheckStore:
+    """Answers by world and digest. Safe across threads and processes; never raises: a cache that
+    cannot be used is as good as an empty one."""
+
+    def __init__(self, path: Path | None = None) -> None:
+        self._path = path or cache_folder() / "checks.sqlite"
+        self._lock = threading.Lock()
+        self._database: sqlite3.Connection | None = None
+        self._broken = False
+        self._used: set[bytes] = set()
+
+    def get(self, world: bytes, digests: Sequence[bytes]) -> dict[bytes, Check]:
+        """The known answers among those asked for."""
+        found: dict[bytes, Check] = {}
+        with self._lock:
+            database = self._open()
+            if database is None:
+                return found
+            try:
+                self._use(database, world)
+                for start in range(0, len(digests), 500):
+                    part = digests[start : start + 500]
+                    marks = ",".join("?" * len(part))
+                    rows = database.execute(
+                        f"SELECT digest, value FROM checks WHERE world = ? AND digest IN ({marks})",
+                        (world, *part),
+                    )
+                    for digest, value in rows:
+                        with suppress(msgspec.MsgspecError):
+                            found[digest] = _DECODER.decode(value)
+            except sqlite3.Error as error:
+                self._give_up(error)
+        return found
+
+    def put(self, world: bytes, answers: Iterable[tuple[bytes, Check]]) -> None:
+        """Keep answers."""
+        rows = [(world, digest, msgspec.msgpack.encode(check)) for digest, check in answers]
+        with self._lock:
+            database = self._open()
+            if database is None:
+                return
+            try:
+                self._use(database, world)
+                with database:
+                    database.executemany("INSERT OR REPLACE INTO checks VALUES (?, ?, ?)", rows)
+            except sqlite3.Error as error:
+                self._give_up(error)
+
+    def close(self) -> None:
+        """Close the file."""
+        with self._lock:
+            if self._database is not None:
+                self._database.close()
+                self._database = None
+
+    def _open(self) -> sqlite3.Connection | None:
+        if self._database is None and not self._broken:
+            try:
+                self._database = self._connect()
+            except sqlite3.OperationalError as error:
+                self._give_up(error)  # in use, or a full disk: that will pass
+            except sqlite3.DatabaseError as error:
+                # A damaged cache is no loss.
+                logger.warning("The cache of checks is begun anew: %s", error)
+                self._remove()
+                try:
+                    self._database = self._connect()
+                except (sqlite3.Error, OSError) as again:
+                    self._give_up(again)
+            except OSError as error:
+                self._give_up(error)
+        return self._database
+
+    def _connect(self) -> sqlite3.Connection:
+        self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        if self._path.exists() and self._path.stat().st_size > MAX_BYTES:
+            self._remove()
+        database = sqlite3.connect(self._path, timeout=BUSY_SECONDS, check_same_thread=False)
+        try:
+            database.executescript(_SQL)
+        except sqlite3.Error:
+            database.close()
+            raise
+        return database
+
+    def _remove(self) -> None:
+        for suffix in ("", "-wal", "-shm"):
+            with suppress(OSError):
+                self._path.with_name(self._path.name + suffix).unlink()
+
+    def _use(self, database: sqlite3.Connection, world: bytes) -> None:
+        """Note that a world is in use, and forget those that were not for the longest time."""
+        if world in self._used:
+            return
+        self._used.add(world)
+        with database:
+            database.execute(
+                "INSERT OR REPLACE INTO worlds VALUES "
+                "(?, (SELECT coalesce(max(used), 0) + 1 FROM worlds))",
+                (world,),
+            )
+            database.execute(
+                "DELETE FROM worlds WHERE world NOT IN "
+                "(SELECT world FROM worlds ORDER BY used DESC LIMIT ?)",
+                (WORLDS,),
+            )
+            database.execute("DELETE FROM checks WHERE world NOT IN (SELECT world FROM worlds)")
+
+    def _give_up(self, error: Exception) -> None:
+        logger.warning("Checks are not kept on disk: %s", error)
+        self._broken = True
+        if self._database is not None:
+            with suppress(sqlite3.Error):
+                self._database.close()
+            self._database = None

@@ -1,0 +1,67 @@
+"""The check over an open library, in slices between which searches go first."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from types import TracebackType
+
+from citewell.corpus import Library
+from citewell.engine.records import LibraryRecords
+from citewell.model.cancel import Cancel
+from citewell.model.check import Check, Claim
+from citewell.verification.checker import Checker
+
+SLICE = 16
+"""References that are checked in one go: about 15 ms, in which a search may have to wait."""
+PATIENCE = 2.0
+"""Seconds that a slice waits for searches to end, at most: a check must come to an end too."""
+
+
+class Traffic:
+    """Counts the searches that run. `with traffic:` around each of them."""
+
+    def __init__(self) -> None:
+        self._quiet = threading.Condition()
+        self._running = 0
+
+    def __enter__(self) -> None:
+        with self._quiet:
+            self._running += 1
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        with self._quiet:
+            self._running -= 1
+            self._quiet.notify_all()
+
+    def wait(self, seconds: float = PATIENCE) -> None:
+        """Return when no search runs, or when the time is over."""
+        with self._quiet:
+            self._quiet.wait_for(lambda: not self._running, seconds)
+
+
+class LibraryCheck:
+    """Checks references with the records of one library. Safe across threads: one at a time."""
+
+    def __init__(self, library: Library, traffic: Traffic) -> None:
+        self._library = library
+        self._traffic = traffic
+        self._lock = threading.Lock()
+        self._checker: Checker | None = None
+
+    def check(self, claims: Sequence[Claim], cancel: Cancel) -> list[Check]:
+        """The verdicts in order. Raises only `Cancelled`."""
+        checks: list[Check] = []
+        for start in range(0, len(claims), SLICE):
+            self._traffic.wait()
+            cancel.check()
+            with self._lock:
+                if self._checker is None:
+                    self._checker = Checker([LibraryRecords(self._library)])
+                checks += self._checker.check(claims[start : start + SLICE], cancel=cancel)
+        return checks

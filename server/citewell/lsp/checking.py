@@ -1,0 +1,320 @@
+"""Looking references up in the background: which to ask about, in what order, and what is known.
+
+Answers are kept by what an entry says, in memory and on disk, so that only entries that changed are
+asked about again. The worker checks in slices between its searches; a completion never waits.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from attrs import frozen
+from lsprotocol import types
+
+if TYPE_CHECKING:
+    from citewell.engine.check_store import CheckStore
+    from citewell.features.verify import Question
+    from citewell.lsp.server import Server
+    from citewell.model.bib import BibEntry, BibFile
+    from citewell.model.check import Check, Claim
+
+logger = logging.getLogger(__name__)
+
+BATCH = 64
+"""References that travel to the worker in one request: a twentieth of a second."""
+CHUNK = 400
+"""Entries that are read in one go on the reader thread, where a hover may wait for them."""
+NEWS_SECONDS = 1.0
+"""How often, at most, what was found meanwhile is shown."""
+PROGRESS_SECONDS = 1.0
+RETRY_SECONDS = 60.0
+"""After a failure of the engine the references are asked about again at the earliest."""
+MAX_ANSWERS = 300_000
+TITLE = "Citewell: checking references"
+
+
+@frozen(eq=False)
+class Subject:
+    """Entries of one bibliography that are to be looked up."""
+
+    bib: BibFile
+    keys: frozenset[str] | None = None
+    """Only these; None for all."""
+
+
+class Checking:
+    """What is known of references. All tables belong to the event loop."""
+
+    def __init__(self, server: Server, news: Callable[[], None]) -> None:
+        self._server = server
+        self._news = news
+        self._answers: dict[bytes, Check] = {}
+        self._queue: dict[bytes, Claim] = {}
+        self._refused: set[bytes] = set()
+        """What the author does not want to wait for."""
+        self._world: bytes | None = None
+        self._store: CheckStore | None = None
+        self._task: asyncio.Task[None] | None = None
+        self._seen: dict[Path, tuple[BibFile, frozenset[str] | None]] = {}
+        self._not_before = 0.0
+        self._told_at = 0.0
+        self.generation = 0
+        """Rises when more is known."""
+
+    # -- what is known ------------------------------------------------------------------------
+
+    def answer(self, digest: bytes) -> Check | None:
+        """The answer to a question, if it is known. Any thread may ask."""
+        return self._answers.get(digest)
+
+    def of(self, bib: BibFile, entry: BibEntry) -> Check | None:
+        """What is known of an entry; None while it is not checked."""
+        from citewell.features.verify import question
+
+        asked = question(bib, entry)
+        return self._answers.get(asked.digest) if asked is not None else None
+
+    @property
+    def is_running(self) -> bool:
+        """True while references are being looked up."""
+        return self._task is not None and not self._task.done()
+
+    # -- what to ask --------------------------------------------------------------------------
+
+    async def consider(self, subjects: Iterable[Subject]) -> None:
+        """Look up what is not known yet of these entries."""
+        session = self._server.session
+        options = session.engine_options()
+        if time.monotonic() < self._not_before:
+            return
+        world = await asyncio.to_thread(_world_of, options)
+        if world is None:
+            return
+        if world != self._world:
+            self._begin(world)
+        for subject in subjects:
+            path = Path(subject.bib.path)
+            if not self._is_new(path, subject):
+                continue
+            for start in range(0, _size(subject), CHUNK):
+                await self._want(await self._unknown(subject, start))
+            self._seen[path] = (subject.bib, subject.keys)
+
+    def again(self) -> None:
+        """Forget what the author cancelled, and what failed: ask about it at the next occasion."""
+        self._refused.clear()
+        self._seen.clear()
+        self._not_before = 0.0
+
+    def close(self) -> None:
+        """Stop."""
+        if self._task is not None:
+            self._task.cancel()
+        if self._store is not None:
+            self._store.close()
+
+    def _begin(self, world: bytes) -> None:
+        """The library is another one now: nothing that was known counts."""
+        self._world = world
+        self._answers = {}
+        self._queue.clear()
+        self._seen.clear()
+        self.generation += 1
+
+    def _is_new(self, path: Path, subject: Subject) -> bool:
+        seen = self._seen.get(path)
+        if seen is None or seen[0] is not subject.bib:
+            return True
+        if seen[1] is None:
+            return False
+        return subject.keys is None or not subject.keys <= seen[1]
+
+    async def _unknown(self, subject: Subject, start: int) -> Sequence[Question]:
+        return await self._server.session.read(
+            lambda: _questions(subject, start, self._answers, self._queue)
+        )
+
+    async def _want(self, asked: Sequence[Question]) -> None:
+        wanted = {
+            one.digest: one.claim
+            for one in asked
+            if one.digest not in self._queue and one.digest not in self._refused
+        }
+        if not wanted or self._world is None:
+            return
+        world = self._world
+        known = await asyncio.to_thread(self._kept().get, world, list(wanted))
+        if world != self._world:
+            return
+        if known:
+            self._learn(known)
+        self._queue.update((d, claim) for d, claim in wanted.items() if d not in known)
+        if self._queue and not self.is_running:
+            self._task = asyncio.ensure_future(self._run())
+
+    def _kept(self) -> CheckStore:
+        from citewell.engine.check_store import CheckStore
+
+        if self._store is None:
+            self._store = CheckStore()
+        return self._store
+
+    def _learn(self, known: Mapping[bytes, Check]) -> None:
+        if len(self._answers) + len(known) > MAX_ANSWERS:
+            self._answers = {}
+            self._seen.clear()
+        self._answers.update(known)
+        self.generation += 1
+        now = time.monotonic()
+        if now - self._told_at > NEWS_SECONDS or not self._queue:
+            self._told_at = now
+            self._news()
+
+    # -- asking -------------------------------------------------------------------------------
+
+    async def _run(self) -> None:
+        progress = _Progress(self._server)
+        done = 0
+        try:
+            while self._queue:
+                batch = list(self._queue.items())[:BATCH]
+                asking = asyncio.ensure_future(self._ask(batch))
+                if not await progress.until(asking):
+                    self._refused.update(self._queue)
+                    return
+                if not asking.result():
+                    return
+                done += len(batch)
+                progress.show(done, done + len(self._queue))
+        except Exception:
+            logger.exception("Checking references failed")
+            self._not_before = time.monotonic() + RETRY_SECONDS
+        finally:
+            self._queue.clear()
+            progress.end()
+            self._told_at = time.monotonic()
+            self._news()
+
+    async def _ask(self, batch: Sequence[tuple[bytes, Claim]]) -> bool:
+        """Ask about a batch; False when there is no use in going on."""
+        from citewell.engine.check_store import world_named
+
+        world = self._world
+        result = await self._server.session.engine.check_async([claim for _, claim in batch])
+        if len(result.checks) != len(batch):
+            logger.info("References are not checked: %s", [str(p) for p in result.problems])
+            self._not_before = time.monotonic() + RETRY_SECONDS
+            self._seen.clear()
+            return False
+        if world != self._world:
+            return bool(self._queue)
+        # The worker may have opened a newer library meanwhile: then all are asked about again.
+        if await asyncio.to_thread(world_named, result.snapshot) != world:
+            self._seen.clear()
+            return False
+        answers = {d: check for (d, _), check in zip(batch, result.checks, strict=True)}
+        for digest in answers:
+            self._queue.pop(digest, None)
+        self._learn(answers)
+        assert world is not None
+        await asyncio.to_thread(self._kept().put, world, list(answers.items()))
+        return True
+
+
+class _Progress:
+    """Shown once the work has taken a second, with a button that ends it."""
+
+    def __init__(self, server: Server) -> None:
+        self._server = server
+        self._token = f"citewell-check-{time.monotonic_ns()}"
+        self._message = ""
+        self._share = 0
+        self._cancel: asyncio.Future[Any] | None = None
+        """Cancelled by the button; None while nothing is shown."""
+        able = server.flags.progress
+        self._showing = asyncio.ensure_future(self._begin()) if able else None
+
+    async def until(self, job: asyncio.Future[bool]) -> bool:
+        """Wait for a job; False when the author pressed the button, which ends the job."""
+        while not job.done():
+            waiting: set[asyncio.Future[Any]] = {job}
+            if self._cancel is not None:
+                waiting.add(self._cancel)
+            await asyncio.wait(waiting, timeout=0.2, return_when=asyncio.FIRST_COMPLETED)
+            if self._cancel is not None and self._cancel.done():
+                job.cancel()
+                return False
+        return self._cancel is None or not self._cancel.done()
+
+    def show(self, done: int, total: int) -> None:
+        """Say how far it is."""
+        self._message, self._share = f"{done:,} of {total:,}", 100 * done // total
+        if self._cancel is not None:
+            self._server.work_done_progress.report(
+                self._token,
+                types.WorkDoneProgressReport(
+                    cancellable=True, message=self._message, percentage=self._share
+                ),
+            )
+
+    async def _begin(self) -> None:
+        await asyncio.sleep(PROGRESS_SECONDS)
+        progress = self._server.work_done_progress
+        try:
+            await asyncio.wait_for(asyncio.shield(progress.create_async(self._token)), 2.0)
+        except Exception as error:
+            logger.info("The editor shows no progress: %s", error)
+            return
+        progress.begin(
+            self._token,
+            types.WorkDoneProgressBegin(
+                title=TITLE, cancellable=True, message=self._message, percentage=self._share
+            ),
+        )
+        self._cancel = asyncio.wrap_future(progress.tokens[self._token])
+
+    def end(self) -> None:
+        """Take it away."""
+        if self._showing is not None:
+            self._showing.cancel()
+        if self._cancel is not None:
+            with suppress(Exception):
+                self._server.work_done_progress.end(self._token, types.WorkDoneProgressEnd())
+            self._server.work_done_progress.tokens.pop(self._token, None)
+
+
+def _world_of(options: object) -> bytes | None:
+    from citewell.engine.check_store import world_of
+    from citewell.options import Options
+
+    assert isinstance(options, Options)
+    return world_of(options)
+
+
+def _size(subject: Subject) -> int:
+    return len(subject.bib.entries) if subject.keys is None else 1
+
+
+def _questions(
+    subject: Subject, start: int, known: Mapping[bytes, Check], waiting: Mapping[bytes, Claim]
+) -> list[Question]:
+    """The questions of some entries that nobody has answered. For the reader thread."""
+    from citewell.features.verify import question
+
+    bib = subject.bib
+    if subject.keys is None:
+        entries: Iterable[BibEntry] = bib.entries[start : start + CHUNK]
+    else:
+        entries = [bib.by_key[key] for key in sorted(subject.keys) if key in bib.by_key]
+    asked = (question(bib, entry) for entry in entries)
+    return [
+        one
+        for one in asked
+        if one is not None and one.digest not in known and one.digest not in waiting
+    ]

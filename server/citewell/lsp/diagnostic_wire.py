@@ -1,0 +1,110 @@
+"""Diagnostics in the protocol's terms, encoded on the thread that finds them.
+
+A bibliography of 20,000 entries may have as many diagnostics: the library's own encoder would hold
+the event loop for a second, and a hover with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from functools import cache
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from pygls.uris import from_fs_path
+
+from citewell.lsp.text import LineIndex
+from citewell.lsp.wire import Location, Position, Range
+from citewell.model.diagnostic import Diagnostic, Level, Related
+from citewell.model.document import Span
+
+SOURCE = "citewell"
+SEVERITY = {Level.ERROR: 1, Level.WARNING: 2, Level.INFORMATION: 3, Level.HINT: 4}
+_UNNECESSARY = (1,)
+_PACKAGE = Path(__file__).resolve().parents[1]
+
+IndexOf = Callable[[Path], LineIndex | None]
+"""Positions of another file; None when it cannot be read."""
+
+
+class _Link(msgspec.Struct, frozen=True):
+    href: str
+
+
+class _Related(msgspec.Struct, frozen=True):
+    location: Location
+    message: str
+
+
+class _Wire(msgspec.Struct, rename="camel", omit_defaults=True, frozen=True):
+    range: Range
+    severity: int
+    code: str
+    source: str
+    message: str
+    code_description: _Link | None = None
+    tags: tuple[int, ...] = ()
+    related_information: tuple[_Related, ...] = ()
+    data: Any = None
+
+
+_ENCODER = msgspec.json.Encoder()
+
+
+def encoded(
+    found: Iterable[Diagnostic],
+    index: LineIndex,
+    index_of: IndexOf,
+    *,
+    tags: bool = True,
+    related: bool = True,
+) -> bytes:
+    """The diagnostics as a JSON array. `tags` and `related` say what the client can show."""
+    return _ENCODER.encode(
+        [
+            _Wire(
+                range=_range(index, one.span),
+                severity=SEVERITY[one.level],
+                code=one.code,
+                source=SOURCE,
+                message=one.message,
+                code_description=_link(one.code),
+                tags=_UNNECESSARY if one.unnecessary and tags else (),
+                related_information=tuple(_related(one.related, index_of)) if related else (),
+                data=one.data or None,
+            )
+            for one in found
+        ]
+    )
+
+
+def _range(index: LineIndex, span: Span) -> Range:
+    line, character, last, end = index.places(span)
+    return Range(Position(line, character), Position(last, end))
+
+
+def _related(related: Iterable[Related], index_of: IndexOf) -> Iterable[_Related]:
+    for one in related:
+        index = index_of(one.path)
+        uri = from_fs_path(str(one.path))
+        if index is not None and uri:
+            yield _Related(Location(uri, _range(index, one.span)), one.message)
+
+
+@cache
+def _link(code: str) -> _Link | None:
+    """The section of docs/diagnostics.md, which lies beside the package or, installed, in it."""
+    for page in (_PACKAGE / "docs" / "diagnostics.md", _PACKAGE.parents[1] / "docs/diagnostics.md"):
+        if page.is_file():
+            return _Link(f"{from_fs_path(str(page))}#{code}")
+    return None
+
+
+def result_id(*parts: bytes) -> str:
+    """What stands for a report: the same for the same bytes, in whatever session."""
+    digest = blake2b(digest_size=12)
+    for part in parts:
+        digest.update(part)
+    return digest.hexdigest()

@@ -1,0 +1,368 @@
+"""Diagnostics, asked for by the client (LSP 3.17) or sent to one that does not ask.
+
+A client that asks is told to ask again when a change in one file, or an answer about a reference,
+altered what it was last told of another.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+from lsprotocol import types
+from pygls.uris import from_fs_path, to_fs_path
+
+from citewell.lsp.checking import Checking, Subject
+from citewell.lsp.text import Protocol
+from citewell.lsp.wire import Encoded
+
+if TYPE_CHECKING:
+    from citewell.lsp.papers import Reading
+    from citewell.lsp.reports import Report, Reports, Wanted
+    from citewell.lsp.server import Server
+    from citewell.model import Problem
+    from citewell.model.bib import BibFile
+    from citewell.options import Options
+    from citewell.options.tree import DiagnosticsOptions
+
+logger = logging.getLogger(__name__)
+
+CHECK = "citewell.check"
+LONGEST_WAIT = 10
+"""So many times the delay a request waits, at most, for an author who types on and on."""
+FILES = 25
+"""Closed files that are read in one go on the reader thread, where a hover may wait for them."""
+REFRESH_SECONDS = 10.0
+
+
+def register(server: Server) -> Diagnostics:
+    """Watch the documents. How they are reported is known when the client has said what it can."""
+    diagnostics = Diagnostics(server)
+    server.session.watchers.append(diagnostics.touch)
+
+    @server.command(CHECK)
+    async def check() -> dict[str, Any]:
+        diagnostics.checking.again()
+        diagnostics.touch("")
+        return {"started": True}
+
+    return diagnostics
+
+
+class Diagnostics:
+    """What the client has been told about which file, and what it should be told next."""
+
+    def __init__(self, server: Server) -> None:
+        self._server = server
+        self._reports: Reports | None = None
+        self._papers: object = None
+        self._given: dict[str, tuple[str, int | None]] = {}
+        """Result id and version of what the client was last told, by URI."""
+        self._pushed: dict[str, str] = {}
+        self._changed: dict[str, float] = {}
+        self._last_change = 0.0
+        self._delay_of = ""
+        self._task: asyncio.Task[None] | None = None
+        self._again = False
+        self._closing = False
+        self._levels: Mapping[str, str] = {}
+        """The levels of the settings whose codes were looked at."""
+        self.checking = Checking(server, self._news)
+
+    # -- life ---------------------------------------------------------------------------------
+
+    def announce(self) -> None:
+        """Offer to be asked, to a client that asks. For the handler of `initialize`."""
+        if not self._server.flags.pull_diagnostics:
+            return
+        options = types.DiagnosticOptions(
+            identifier="citewell", inter_file_dependencies=True, workspace_diagnostics=True
+        )
+
+        @self._server.feature(types.TEXT_DOCUMENT_DIAGNOSTIC, options)
+        async def document(params: types.DocumentDiagnosticParams) -> Any:
+            return await self.pull(params.text_document.uri, params.previous_result_id)
+
+        @self._server.feature(types.WORKSPACE_DIAGNOSTIC)
+        async def workspace(params: types.WorkspaceDiagnosticParams) -> Any:
+            known = {one.uri: one.value for one in params.previous_result_ids}
+            return await self.pull_workspace(known)
+
+    def close(self) -> None:
+        """The connection ends."""
+        self._closing = True
+        self.checking.close()
+        if self._task is not None:
+            self._task.cancel()
+
+    def touch(self, uri: str) -> None:
+        """Something changed: a document, or, with "", anything else."""
+        if self._closing:
+            return
+        self._last_change = asyncio.get_running_loop().time()
+        if uri:
+            self._changed[uri] = self._last_change
+            self._delay_of = uri
+            if self._server.documents.open_document(uri) is None:
+                self._changed.pop(uri)
+                self._given.pop(uri, None)
+        self._start()
+
+    def _news(self) -> None:
+        """More is known about references: nothing changed, so that nobody need wait."""
+        if not self._closing:
+            self._start()
+
+    def _start(self) -> None:
+        self._again = True
+        if self._task is None or self._task.done():
+            self._task = asyncio.ensure_future(self._settle())
+
+    async def _settle(self) -> None:
+        await self._server.session.configured()
+        while self._again:
+            await self._quiet("")
+            self._again = False
+            try:
+                await self._round()
+            except Exception:
+                logger.exception("The diagnostics could not be found")
+
+    async def _quiet(self, uri: str) -> None:
+        """Wait until nothing has been typed (in this document) for the delay of the settings."""
+        loop = asyncio.get_running_loop()
+        delay = self._delay(uri or self._delay_of)
+        limit = loop.time() + LONGEST_WAIT * delay
+        while True:
+            changed = self._changed.get(uri, 0.0) if uri else self._last_change
+            wait = min(changed + delay, limit) - loop.time()
+            if wait <= 0:
+                return
+            await asyncio.sleep(wait)
+
+    def _delay(self, uri: str) -> float:
+        session = self._server.session
+        path = session.path_of(uri) if uri else None
+        options = session.options_for(path) if path is not None else session.engine_options()
+        return options.diagnostics.delay_ms / 1000
+
+    # -- reports ------------------------------------------------------------------------------
+
+    async def _report(self, uri: str) -> tuple[Report, int | None] | None:
+        """The report of the present version of an open document, and that version."""
+        session = self._server.session
+        found = session.reading(uri)
+        if found is None:
+            return None
+        reading, document = found
+        wanted = self._wanted(reading.options)
+        index, version = document.index, document.version
+        report = await session.read(lambda: self._reporter().of(reading, wanted, index))
+        return report, version
+
+    def _wanted(self, options: Options) -> Wanted:
+        from citewell.lsp.reports import Wanted
+
+        flags = self._server.flags
+        return Wanted(
+            options=options.diagnostics,
+            encoding=self._server.session.encoding,
+            generation=self.checking.generation,
+            check_of=self.checking.answer,
+            tags=flags.diagnostic_tags,
+            related=flags.related_information,
+        )
+
+    def _reporter(self) -> Reports:
+        """For the reader thread."""
+        from citewell.lsp.reports import Reports
+
+        papers = self._server.session.papers()
+        if self._reports is None or self._papers is not papers:
+            self._papers = papers
+            self._reports = Reports(papers)
+        return self._reports
+
+    # -- asked --------------------------------------------------------------------------------
+
+    async def pull(self, uri: str, previous: str | None) -> Encoded:
+        """The answer to `textDocument/diagnostic`."""
+        session = self._server.session
+        await session.configured()
+        await self._quiet(uri)
+        found = await self._report(uri)
+        if found is None:
+            return Encoded(msgspec.Raw(b'{"kind":"full","items":[]}'))
+        report, version = found
+        self._given[uri] = (report.result_id, version)
+        return Encoded(msgspec.Raw(_answer(report, previous)))
+
+    async def pull_workspace(self, previous: Mapping[str, str]) -> Encoded:
+        """The answer to `workspace/diagnostic`: of files that are not open all but hints."""
+        session = self._server.session
+        await session.configured()
+        await self._quiet("")
+        before = {_path(uri): (uri, value) for uri, value in previous.items()}
+        items: list[bytes] = []
+        told: set[Path] = set()
+        for uri in list(self._server.documents.text_documents):
+            path = session.path_of(uri)
+            found = await self._report(uri)
+            if found is not None and path is not None:
+                told.add(path)
+                report, version = found
+                self._given[uri] = (report.result_id, version)
+                items.append(_item(report, uri, version, before.get(path, ("", ""))[1]))
+        reading = session.workspace_reading()
+        wanted = self._wanted(reading.options)
+        files = await session.read(lambda: self._reporter().files(reading))
+        files = [path for path in files if path not in told]
+        for start in range(0, len(files), FILES):
+            part = files[start : start + FILES]
+            for path, one in zip(part, await self._closed(reading, wanted, part), strict=True):
+                uri, known = before.get(path, (from_fs_path(str(path)) or "", ""))
+                if one is not None and (known or one.items != b"[]"):
+                    told.add(path)
+                    items.append(_item(one, uri, None, known))
+        for path, (uri, _) in before.items():
+            if path not in told and path not in files:
+                items.append(b'{"kind":"full","uri":%s,"version":null,"items":[]}' % _json(uri))
+        return Encoded(msgspec.Raw(b'{"items":[%s]}' % b",".join(items)))
+
+    async def _closed(
+        self, reading: Reading, wanted: Wanted, paths: list[Path]
+    ) -> list[Report | None]:
+        return await self._server.session.read(
+            lambda: self._reporter().closed(reading, wanted, paths)
+        )
+
+    # -- unasked ------------------------------------------------------------------------------
+
+    async def _round(self) -> None:
+        """Bring the client up to date, and begin to look up what is not known."""
+        session = self._server.session
+        reports: dict[str, tuple[Report, int | None]] = {}
+        for uri in list(self._server.documents.text_documents):
+            found = await self._report(uri)
+            if found is not None:
+                reports[uri] = found
+        if self._server.flags.pull_diagnostics:
+            await self._ask_to_ask(reports)
+        else:
+            await self._push(reports)
+        options = session.engine_options().diagnostics
+        if options.severity != self._levels:
+            self._levels = options.severity
+            session.tell(await session.read(lambda: _wrong_codes(options)))
+        if options.enabled and options.verification != "off":
+            await self.checking.consider(_subjects(reports, options.verification == "all"))
+
+    async def _ask_to_ask(self, reports: Mapping[str, tuple[Report, int | None]]) -> None:
+        """What the client was told of the present version of a document may be true no more."""
+        stale = [
+            uri
+            for uri, (report, version) in reports.items()
+            if (given := self._given.get(uri)) is not None
+            and given[1] == version
+            and given[0] != report.result_id
+        ]
+        if not stale:
+            return
+        request = self._server.workspace_diagnostic_refresh_async(None)
+        try:
+            await asyncio.wait_for(asyncio.shield(request), REFRESH_SECONDS)
+        except Exception as error:
+            logger.info("The editor does not ask for diagnostics again: %s", error)
+
+    async def _push(self, reports: Mapping[str, tuple[Report, int | None]]) -> None:
+        """Send what is new: of open documents, and of the bibliographies that they cite from."""
+        session = self._server.session
+        sent: set[str] = set()
+        for uri, (report, version) in reports.items():
+            document = self._server.documents.open_document(uri)
+            if document is not None and document.version == version:
+                self._publish(uri, report, version)
+            sent.add(uri)
+        opened = {session.path_of(uri) for uri in reports}
+        closed = {
+            path: None
+            for report, _ in reports.values()
+            for project in report.projects
+            for path in project.bibs
+            if path not in opened
+        }
+        if closed:
+            reading = session.workspace_reading()
+            wanted = self._wanted(reading.options)
+            found = await self._closed(reading, wanted, list(closed))
+            for path, one in zip(closed, found, strict=True):
+                uri = from_fs_path(str(path)) or ""
+                if one is not None and (uri in self._pushed or one.items != b"[]"):
+                    self._publish(uri, one, None)
+                    sent.add(uri)
+        for uri in [uri for uri in self._pushed if uri not in sent]:
+            del self._pushed[uri]
+            self._send(uri, b"[]", None)
+
+    def _publish(self, uri: str, report: Report, version: int | None) -> None:
+        if self._pushed.get(uri) != report.result_id:
+            self._pushed[uri] = report.result_id
+            self._send(uri, report.items, version)
+
+    def _send(self, uri: str, items: bytes, version: int | None) -> None:
+        numbered = b"" if version is None else b'"version":%d,' % version
+        protocol = self._server.protocol
+        assert isinstance(protocol, Protocol)
+        protocol.notify_encoded(
+            types.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS,
+            b'{"uri":%s,%s"diagnostics":%s}' % (_json(uri), numbered, items),
+        )
+
+
+def _subjects(reports: Mapping[str, tuple[Report, int | None]], open_bibs: bool) -> list[Subject]:
+    """What is to be looked up: what open manuscripts cite, then the rest of open .bib files."""
+    from citewell.model.bib import BibFile
+
+    cited: dict[Path, tuple[BibFile, set[str]]] = {}
+    whole: list[Subject] = []
+    for report, _ in reports.values():
+        source = report.source
+        if isinstance(source, BibFile):
+            if open_bibs:
+                whole.append(Subject(source))
+            continue
+        keys = {use.key for citation in source.citations for use in citation.keys}
+        for project in report.projects:
+            for path, bib in project.bibs.items():
+                cited.setdefault(path, (bib, set()))[1].update(keys & bib.by_key.keys())
+    parts = [Subject(bib, frozenset(keys)) for bib, keys in cited.values() if keys]
+    return [*parts, *whole]
+
+
+def _wrong_codes(options: DiagnosticsOptions) -> list[Problem]:
+    from citewell.features.diagnose import wrong_codes
+
+    return wrong_codes(options)
+
+
+def _answer(report: Report, previous: str | None) -> bytes:
+    if previous == report.result_id:
+        return b'{"kind":"unchanged","resultId":%s}' % _json(report.result_id)
+    return b'{"kind":"full","resultId":%s,"items":%s}' % (_json(report.result_id), report.items)
+
+
+def _item(report: Report, uri: str, version: int | None, previous: str) -> bytes:
+    place = b'"uri":%s,"version":%s' % (_json(uri), _json(version))
+    return b"{%s,%s" % (place, _answer(report, previous)[1:])
+
+
+def _json(value: str | int | None) -> bytes:
+    return msgspec.json.encode(value)
+
+
+def _path(uri: str) -> Path:
+    return Path(to_fs_path(uri) or uri)

@@ -1,0 +1,191 @@
+"""The diagnostics of each file, as the reader thread holds them: found again only when something
+that bears on them has changed."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from attrs import frozen
+
+from citewell.documents import Project
+from citewell.documents.workspace import Workspace
+from citewell.features.diagnose import diagnose
+from citewell.features.lint_rule import LintPaper
+from citewell.features.verify import CheckOf
+from citewell.lsp.diagnostic_wire import encoded, result_id
+from citewell.lsp.papers import Papers, Reading
+from citewell.lsp.text import LineIndex
+from citewell.model.bib import BibFile
+from citewell.model.diagnostic import Level
+from citewell.model.document import Document
+from citewell.options.tree import DiagnosticsOptions
+
+MAX_REPORTS = 2_000
+
+
+@frozen(eq=False)
+class Wanted:
+    """What a report is to be made for, beside the file."""
+
+    options: DiagnosticsOptions
+    encoding: str
+    generation: int
+    """Rises when more is known about references."""
+    check_of: CheckOf
+    tags: bool
+    related: bool
+
+
+@frozen(eq=False)
+class Report:
+    """The diagnostics of one version of one file, encoded."""
+
+    items: bytes
+    result_id: str
+    projects: tuple[Project, ...]
+    source: Document | BibFile
+
+
+@frozen(eq=False)
+class _Known:
+    source: Document | BibFile
+    projects: tuple[Project, ...]
+    bearing: object
+    """Of a .bib: what of the papers bears on its diagnostics."""
+    setting: object
+    report: Report
+
+
+class Reports:
+    """One report per file. For the reader thread."""
+
+    def __init__(self, papers: Papers) -> None:
+        self._papers = papers
+        self._known: OrderedDict[Path, _Known] = OrderedDict()
+
+    def of(self, reading: Reading, wanted: Wanted, index: LineIndex) -> Report:
+        """The report of an open file."""
+        workspace = self._papers.workspace(reading)
+        projects = workspace.of(reading.path)
+        source: Document | BibFile
+        if reading.is_bib:
+            projects = tuple(project for project in projects if reading.path in project.bibs)
+            source = self._papers.bib(reading)
+        else:
+            source = projects[0].documents[reading.path]
+        return self._report(wanted, source, projects, index)
+
+    def closed(
+        self, reading: Reading, wanted: Wanted, paths: Sequence[Path]
+    ) -> list[Report | None]:
+        """The reports of files that the editor does not show, without hints; None for one that is
+        gone. `reading` is that of any open file, or of none: it says what the editor holds."""
+        workspace = self._papers.workspace(reading)
+        bibs = {Path(bib.path): bib for bib in workspace.bibs()}
+        return [self._closed(workspace, bibs, wanted, path) for path in paths]
+
+    def _closed(
+        self, workspace: Workspace, bibs: Mapping[Path, BibFile], wanted: Wanted, path: Path
+    ) -> Report | None:
+        projects = workspace.of(path)
+        source: Document | BibFile | None
+        if path in bibs:
+            projects = tuple(project for project in projects if path in project.bibs)
+            source = bibs[path]
+        else:
+            source = next((p.documents[path] for p in projects if path in p.documents), None)
+        return None if source is None else self._report(wanted, source, projects, None)
+
+    def files(self, reading: Reading) -> list[Path]:
+        """Every manuscript and every bibliography of the workspace."""
+        workspace = self._papers.workspace(reading)
+        found = {path: None for project in workspace.projects for path in project.documents}
+        found.update((Path(bib.path), None) for bib in workspace.bibs())
+        return list(found)
+
+    def _report(
+        self,
+        wanted: Wanted,
+        source: Document | BibFile,
+        projects: tuple[Project, ...],
+        index: LineIndex | None,
+    ) -> Report:
+        path = Path(source.path)
+        of_references = wanted.generation if isinstance(source, BibFile) else 0
+        setting = (wanted.options, wanted.encoding, wanted.tags, wanted.related, of_references,
+                   index is None)  # fmt: skip
+        known = self._known.pop(path, None)
+        if known is not None and (known.setting != setting or known.source is not source):
+            known = None
+        bearing: object = None
+        if known is None or not _same(known.projects, projects):
+            if isinstance(source, BibFile):
+                bearing = _bearing(source, projects)
+            if known is None or bearing is None or known.bearing != bearing:
+                report = self._find(wanted, source, projects, index)
+            else:
+                report = Report(known.report.items, known.report.result_id, projects, source)
+            known = _Known(source, projects, bearing, setting, report)
+        self._known[path] = known
+        while len(self._known) > MAX_REPORTS:
+            self._known.popitem(last=False)
+        return known.report
+
+    @staticmethod
+    def _find(
+        wanted: Wanted,
+        source: Document | BibFile,
+        projects: Sequence[Project],
+        index: LineIndex | None,
+    ) -> Report:
+        found = diagnose(source, projects, wanted.options, wanted.check_of)
+        if index is None:
+            found = [one for one in found if one.level is not Level.HINT]
+        indexes: dict[Path, LineIndex | None] = {}
+        if index is not None:
+            indexes[Path(source.path)] = index
+
+        def index_of(path: Path) -> LineIndex | None:
+            if path not in indexes:
+                text = next((p.bibs[path].text for p in projects if path in p.bibs), None)
+                if text is None and path == Path(source.path):
+                    text = source.text
+                indexes[path] = LineIndex.of(text, wanted.encoding) if text is not None else None
+            return indexes[path]
+
+        own = index_of(Path(source.path)) if found else LineIndex.of("", wanted.encoding)
+        assert own is not None
+        items = encoded(found, own, index_of, tags=wanted.tags, related=wanted.related)
+        return Report(items, result_id(items), tuple(projects), source)
+
+
+def _same(one: Sequence[Project], other: Sequence[Project]) -> bool:
+    return len(one) == len(other) and all(a is b for a, b in zip(one, other, strict=True))
+
+
+class _Identity:
+    """Stands for an object: equal to the same one only."""
+
+    def __init__(self, value: object) -> None:
+        self._value = value
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Identity) and other._value is self._value
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+def _bearing(bib: BibFile, projects: Sequence[Project]) -> object:
+    """What of the papers bears on the diagnostics of their .bib: most letters that are typed in a
+    manuscript change none of it."""
+    paper = LintPaper(projects)
+    return (
+        [[(path, _Identity(other)) for path, other in p.bibs.items()] for p in projects],
+        paper.cited,
+        paper.nocite_all,
+        paper.is_biblatex,
+        paper.folds_case,
+        [project.declares_bibs for project in projects],
+    )

@@ -119,3 +119,69 @@ async def test_no_actions_where_nothing_is_to_be_done(start_editor):
     )
     assert await editor.actions("main.tex", "Hello") == []
     assert await editor.actions("main.tex", "Hello", only=["source.organizeImports"]) == []
+
+
+UNDEFINED = (
+    "\\documentclass{article}\n\\begin{document}\n"
+    "😀 Attention over neighbours \\cite{velickovic-gat-2018} and computing space \\cite{zuse-1969}.\n"
+    "We optimise with \\citep{kingma-ba-2015-adam}.\n"
+    "\\bibliography{refs}\n\\end{document}\n"
+)
+
+
+@ENCODINGS
+async def test_the_paper_that_an_undefined_key_means_is_added_under_that_key(
+    start_editor, encoding
+):
+    editor = await start_editor(files={"refs.bib": OWN}, encodings=(encoding,))
+    editor.open("main.tex", UNDEFINED)
+    actions = await editor.actions("main.tex", "kingma")
+    assert actions[0].title == (
+        "Add Kingma and Ba 2015: Adam: A Method for Stochastic Optimization as "
+        "`kingma-ba-2015-adam`"
+    )
+    assert actions[0].kind == types.CodeActionKind.QuickFix
+    edit = await editor.act(actions[0])
+    assert len(edit.document_changes) == 1
+    bib = editor.text("refs.bib")
+    assert bib.startswith(OWN)
+    assert "@inproceedings{kingma-ba-2015-adam," in bib
+    assert editor.text("main.tex") == UNDEFINED
+    assert await editor.actions("main.tex", "kingma") == []
+
+
+async def test_a_misspelt_key_is_changed_to_the_one_that_is_meant(start_editor):
+    editor = await start_editor(files={"refs.bib": OWN})
+    editor.open("main.tex", UNDEFINED)
+    (action,) = await editor.actions("main.tex", "zuse-1969")
+    assert action.title == "Change to `zuse1969` (1969: Rechnender Raum)"
+    assert action.is_preferred
+    await editor.act(action)
+    assert editor.text("main.tex") == UNDEFINED.replace("zuse-1969", "zuse1969")
+    assert editor.text("refs.bib") == OWN
+
+
+async def test_the_fix_names_the_diagnostic_that_it_takes_away(start_editor):
+    editor = await start_editor(files={"refs.bib": OWN})
+    editor.open("main.tex", UNDEFINED)
+    start = UNDEFINED.index("zuse-1969")
+    shown = types.Diagnostic(
+        range=types.Range(
+            editor.position(UNDEFINED, start), editor.position(UNDEFINED, start + len("zuse-1969"))
+        ),
+        message="The key is in no bibliography.",
+        source="citewell",
+        code="undefined-key",
+    )
+    other = types.Diagnostic(range=shown.range, message="x", source="texlab", code="undefined-key")
+    (action,) = await editor.actions("main.tex", "zuse-1969", diagnostics=[shown, other])
+    assert [d.source for d in action.diagnostics] == ["citewell"]
+
+
+async def test_an_undefined_key_in_markdown_is_fixed_too(start_editor):
+    editor = await start_editor(files={"refs.bib": OWN})
+    text = "---\nbibliography: refs.bib\n---\n\nAs said [@kingma-ba-2015-adam].\n"
+    editor.open("paper.md", text, language="markdown")
+    actions = await editor.actions("paper.md", "kingma")
+    await editor.act(actions[0])
+    assert "@inproceedings{kingma-ba-2015-adam," in editor.text("refs.bib")

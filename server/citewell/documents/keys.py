@@ -99,6 +99,11 @@ def make_key(work: Work, pattern: str, taken: Container[str]) -> str:
         number += 1
 
 
+def is_stop_word(word: str) -> bool:
+    """True for a word of a title that no key takes ("the", "of")."""
+    return word in _STOP_WORDS
+
+
 def _valid(text: str) -> bool:
     spec = _SPEC.match(text)
     return spec is not None and spec[1].lower() in FIELDS

@@ -60,7 +60,7 @@ def placeholder_actions(
             kind=REWRITE,
             name="cite",
             arguments={**where, "key": choice.key, "work": choice.work.id if choice.work else ""},
-            fixes=("placeholder",),
+            fixes=("unresolved-placeholder",),
             span=placeholder.span,
             is_preferred=sure and rank == 0,
         )
@@ -73,7 +73,7 @@ def placeholder_actions(
                 kind=REWRITE,
                 name="best",
                 arguments=where,
-                fixes=("placeholder",),
+                fixes=("unresolved-placeholder",),
                 span=placeholder.span,
                 slow=True,
             )

@@ -20,6 +20,7 @@ from lsprotocol import types
 from citewell.lsp import commands
 from citewell.lsp.actions.contract import Asked, Chosen, Provider
 from citewell.lsp.actions.placeholder import PlaceholderActions
+from citewell.lsp.actions.undefined import UndefinedKeyActions
 from citewell.lsp.progress import with_progress
 from citewell.model import CitewellError, Problem
 
@@ -50,7 +51,7 @@ class ActArguments(msgspec.Struct, frozen=True):
 
 def providers() -> tuple[Provider, ...]:
     """All that offer actions, in the order in which theirs are shown."""
-    return (PlaceholderActions(),)
+    return (UndefinedKeyActions(), PlaceholderActions())
 
 
 def register(server: Server) -> None:

@@ -1,0 +1,118 @@
+"""Actions on a key that no .bib defines: find and add its paper, or another key that exists."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from functools import partial
+from typing import TYPE_CHECKING
+
+from citewell.lsp import citing
+from citewell.lsp.actions.contract import Asked, Chosen
+
+if TYPE_CHECKING:
+    from citewell.features.action import Action, ActionPlan
+    from citewell.features.key_meaning import KeyMeaning
+    from citewell.features.undefined_key import Meaning
+    from citewell.lsp.session import Session, Snapshot
+    from citewell.model import Query, Work
+    from citewell.model.document import KeyUse
+
+
+class UndefinedKeyActions:
+    """Gives an undefined key its entry."""
+
+    name = "undefined-key"
+    kinds = ("quickfix",)
+
+    async def offer(self, asked: Asked) -> Sequence[Action]:
+        """Keys that it may have been meant to be, and the paper that it means."""
+        from citewell.features import undefined_actions as feature
+        from citewell.features.key_meaning import read_key
+        from citewell.features.site import key_at
+
+        if asked.is_bib:
+            return ()
+        session = asked.session
+        snapshot = await session.snapshot(asked.uri)
+        if snapshot is None:
+            return ()
+        found = key_at(snapshot.document, snapshot.index.offset(asked.range.start))
+        if found is None or not feature.worth_a_search(found[1]):
+            return ()
+        use, paper = found[1], snapshot.paper
+        if use.key == "*" or use.key in paper.taken:
+            return ()
+        meaning = read_key(use.key)
+        similar = await session.read(
+            lambda: feature.similar_keys(
+                meaning, ((str(path), entry) for path, entry in paper.project.entries())
+            )
+        )
+        meant = None
+        if not any(one.certain for one in similar):
+            meant = await _meant(session, snapshot, use, meaning)
+        return await session.read(
+            lambda: feature.undefined_actions(use, similar, meant, paper.project)
+        )
+
+    async def plan(self, chosen: Chosen) -> ActionPlan | None:
+        """The entry, or the other key."""
+        from citewell.features import undefined_actions as feature
+
+        session = chosen.session
+        snapshot = await session.fresh_snapshot(chosen.uri)
+        if snapshot is None:
+            return None
+        key, new = chosen.text("key"), chosen.text("new")
+        use = feature.use_near(snapshot.document, chosen.number("start", 0), key)
+        if use is None:
+            return None
+        project = snapshot.paper.project
+        if chosen.name == "change":
+            if not feature.may_be_a_key(new):
+                return None
+            return await session.read(
+                lambda: feature.plan_change(project.documents.values(), key, new)
+            )
+        work = await citing.find_work(session, chosen.text("work"))
+        if work is None:
+            return None
+        return await session.read(
+            partial(feature.plan_addition, project, snapshot.document, use, work, snapshot.options)
+        )
+
+
+async def _meant(session: Session, snapshot: Snapshot, use: KeyUse, meaning: KeyMeaning) -> Meaning:
+    """What the library says that the key means."""
+    from citewell.features.undefined_key import decide, questions
+
+    context = await session.read(lambda: _context(snapshot, use))
+    known = asyncio.to_thread(_look_up, session, meaning)
+    asked = questions(meaning, context)
+    searches = [session.engine.find_async(query, count) for query, count in asked]
+    works, results = await asyncio.gather(known, asyncio.gather(*searches))
+    return decide(meaning, works, [result.hits for result in results])
+
+
+def _context(snapshot: Snapshot, use: KeyUse) -> Query:
+    from citewell.documents.context import context_at
+    from citewell.model import Query
+
+    around = context_at(snapshot.document, use.span.start)
+    return Query(
+        sentence=around.sentence,
+        before=around.before,
+        after=around.after,
+        section=around.section,
+        paper=snapshot.paper.citing,
+    )
+
+
+def _look_up(session: Session, meaning: KeyMeaning) -> list[Work]:
+    """The works whose identifier the key is, or which a source gives this very key."""
+    engine = session.engine
+    found = list(engine.lookup(doi=meaning.doi, arxiv=meaning.arxiv, bibkey=meaning.key))
+    if meaning.anthology:
+        found += [w for w in engine.works([f"acl:{meaning.anthology}"]) if w is not None]
+    return found

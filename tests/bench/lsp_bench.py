@@ -26,6 +26,7 @@ from typing import Any
 import psutil
 
 sys.path.insert(0, str(Path(__file__).parent))
+from lsp_navigation import bench_navigation, bench_workspace
 from rpc_client import RpcClient, percentiles
 
 TOPICS = """neural machine translation with attention
@@ -423,6 +424,8 @@ BENCHES: dict[str, Callable[[argparse.Namespace], dict[str, Any]]] = {
     "placeholder": bench_placeholder,
     "hover": bench_hover,
     "keys": bench_keys,
+    "navigation": bench_navigation,
+    "workspace": bench_workspace,
 }
 
 

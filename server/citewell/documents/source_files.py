@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+from collections import deque
 from collections.abc import Sequence
 from pathlib import Path
 
 from citewell.documents.includes import MAINS
 
 MAX_FILES = 5_000
+MAX_FOLDERS = 5_000
 MAX_DEPTH = 12
 _SUFFIXES = (*MAINS, ".bib")
 _SKIPPED = frozenset({"node_modules", "__pycache__", "site-packages", "venv", "env", "renv"})
@@ -23,7 +25,8 @@ class SourceFiles:
         self._files: tuple[Path, ...] = ()
 
     def list(self) -> tuple[Path, ...]:
-        """Every source in a fixed order, at most `MAX_FILES`; the same object while none came or
+        """Every source in a fixed order, at most `MAX_FILES` of the first `MAX_FOLDERS`, those
+        nearest to the roots first; the same object while none came or
         went. Costs one look at each folder."""
         if not self._folders or any(_time(f) != time for f, time in self._folders.items()):
             files = self._walk()
@@ -34,9 +37,9 @@ class SourceFiles:
     def _walk(self) -> tuple[Path, ...]:
         self._folders = {}
         found: list[Path] = []
-        waiting = [(root, 0) for root in reversed(self.roots)]
-        while waiting and len(found) < MAX_FILES:
-            folder, depth = waiting.pop()
+        waiting = deque((root, 0) for root in self.roots)
+        while waiting and len(found) < MAX_FILES and len(self._folders) < MAX_FOLDERS:
+            folder, depth = waiting.popleft()
             if folder in self._folders:
                 continue
             self._folders[folder] = _time(folder)
@@ -54,7 +57,7 @@ class SourceFiles:
             except OSError:
                 continue
             if depth < MAX_DEPTH:
-                waiting += [(path, depth + 1) for path in sorted(inner, reverse=True)]
+                waiting += [(path, depth + 1) for path in sorted(inner)]
         return tuple(sorted(found[:MAX_FILES]))
 
 

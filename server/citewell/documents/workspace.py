@@ -6,9 +6,12 @@ renamed, concerns every document that uses it.
 
 from __future__ import annotations
 
+import time
 from bisect import bisect_left
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
+
+import msgspec
 
 from citewell.documents.files import FileCache, Overlay, is_source
 from citewell.documents.includes import MAINS, is_main, main_files
@@ -18,12 +21,25 @@ from citewell.documents.scan import format_of
 from citewell.documents.source_files import SourceFiles
 from citewell.model.bib import BibFile
 from citewell.model.document import Document, Format
+from citewell.model.problem import Problem
 from citewell.options.tree import BibOptions
 
 _MARKDOWN_HINTS = ("@", "bibliography")
 _LATEX_MAIN = ("\\documentclass", "\\begin{document}")
 MAX_OTHERS = 64
 """Files outside of the workspace whose papers are remembered."""
+
+
+class _File(msgspec.Struct, frozen=True):
+    """What was made of a text once."""
+
+    found: str | Problem | None
+    """What the cache gave: the same object for as long as the file stays."""
+    text: str | None
+    """None for what is no manuscript or .bib."""
+    is_main: bool = False
+    """A project may begin with it."""
+    cites: bool = False
 
 
 class Workspace:
@@ -43,7 +59,10 @@ class Workspace:
         self._listed: tuple[Path, ...] = ()
         self._state: tuple[tuple[Path, ...], list[Path]] | None = None
         self._read: Overlay = lambda path: None
-        self._texts: dict[Path, str | None] = {}
+        self._files: dict[Path, _File] = {}
+        self._is_read = False
+        self._seen: set[Path] = set()
+        """The files that were looked at since the last refresh."""
         self._projects: dict[Path, Project] = {}
         self._others: dict[Path, dict[Path, Project]] = {}
         """Projects of files outside of the workspace, by the file that was asked for."""
@@ -57,7 +76,7 @@ class Workspace:
         """Take in what changed. `read` gives the texts of the editor's buffers, `opened` are their
         files, which need not be on disk yet."""
         self._read = read
-        self._texts.clear()
+        self._seen.clear()
         listed = self._sources.list()
         unsaved = [path for path in opened if self._is_unsaved(path, listed)]
         state = (listed, unsaved)
@@ -73,6 +92,25 @@ class Workspace:
         for path in self._strays(covered):
             before = None if anew else known.get(path)
             self._projects[path] = self._now(path, before, root=path)
+
+    def read_ahead(self, read: Overlay, seconds: float) -> bool:
+        """Scan for about so long what was never scanned; True when nothing is left. So a large
+        workspace can be read piece by piece, with other work in between."""
+        if self._is_read:
+            return True
+        limit = time.monotonic() + seconds
+        self._read = read
+        self._seen.clear()
+        for path in self._sources.list():
+            if path in self._files:
+                continue
+            file = self._file(path)
+            if file.text is not None and (file.is_main or file.cites):
+                self._cache.document(path, file.text)
+            if time.monotonic() > limit:
+                return False
+        self._is_read = True
+        return True
 
     def of(self, path: Path) -> tuple[Project, ...]:
         """The projects that hold a file; at least one for a document, maybe none for a .bib."""
@@ -115,22 +153,16 @@ class Workspace:
 
     def _mains(self) -> Iterator[Path]:
         for path in self._listed:
-            text = self._text(path) if format_of(path) is not Format.BIBTEX else None
-            if text is None:
-                continue
-            if format_of(path) is Format.MARKDOWN:
-                if any(hint in text for hint in _MARKDOWN_HINTS):
+            file = self._file(path)
+            if file.is_main and file.text is not None:
+                is_markdown = format_of(path) is Format.MARKDOWN
+                if is_markdown or is_main(self._cache.document(path, file.text)):
                     yield path
-            elif any(mark in text for mark in _LATEX_MAIN) and is_main(
-                self._cache.document(path, text)
-            ):
-                yield path
 
     def _strays(self, covered: set[Path]) -> Iterator[Path]:
         """Parts that cite and that no paper includes: they may use the .bib beside them."""
         for path in self._listed:
-            taken = path in covered or path in self._projects
-            if not taken and format_of(path) is Format.LATEX and "cite" in (self._text(path) or ""):
+            if self._file(path).cites and path not in covered and path not in self._projects:
                 yield path
 
     def _is_unsaved(self, path: Path, listed: Sequence[Path]) -> bool:
@@ -158,11 +190,18 @@ class Workspace:
     # Reading
 
     def _text(self, path: Path) -> str | None:
-        if path not in self._texts:
-            text = self._cache.text(path, self._read)
-            usable = isinstance(text, str) and (format_of(path) is Format.BIBTEX or is_source(text))
-            self._texts[path] = text if isinstance(text, str) and usable else None
-        return self._texts[path]
+        return self._file(path).text
+
+    def _file(self, path: Path) -> _File:
+        """What stands in a file now; one look at it between two refreshes."""
+        known = self._files.get(path)
+        if known is not None and path in self._seen:
+            return known
+        self._seen.add(path)
+        found = self._cache.text(path, self._read)
+        if known is None or known.found is not found:
+            self._files[path] = known = _look(path, found)
+        return known
 
     def _scan(self, path: Path) -> Document | None:
         text = self._text(path)
@@ -191,3 +230,16 @@ class Workspace:
             for table in tables
             for path, file in table.items()
         )
+
+
+def _look(path: Path, found: str | Problem | None) -> _File:
+    if not isinstance(found, str):
+        return _File(found, None)
+    kind = format_of(path)
+    if kind is Format.BIBTEX:
+        return _File(found, found)
+    if not is_source(found):
+        return _File(found, None)
+    if kind is Format.MARKDOWN:
+        return _File(found, found, is_main=any(hint in found for hint in _MARKDOWN_HINTS))
+    return _File(found, found, any(mark in found for mark in _LATEX_MAIN), "cite" in found)

@@ -8,6 +8,7 @@ from pathlib import Path
 from lsprotocol import types
 
 from citewell.lsp.client import ClientFlags
+from citewell.lsp.places import Ranges
 from citewell.lsp.text import LineIndex
 from citewell.model.bib import FileEdit
 
@@ -17,7 +18,7 @@ ANNOTATION = "citewell"
 class TextOf:
     """What an edit of one file refers to: its present text and, if it is open, its version."""
 
-    def __init__(self, uri: str, index: LineIndex, version: int | None) -> None:
+    def __init__(self, uri: str, index: LineIndex | Ranges, version: int | None) -> None:
         self.uri = uri
         self.index = index
         self.version = version

@@ -242,6 +242,15 @@ class Papers:
 
     def workspace(self, wanted: Reading) -> Workspace:
         """All projects of the workspace, as they are now."""
+        workspace = self._workspace(wanted)
+        workspace.refresh(wanted.overlay, wanted.texts.keys())
+        return workspace
+
+    def read_ahead(self, wanted: Reading, seconds: float = 0.02) -> bool:
+        """Read some of the workspace; True when nothing is left to be read for the first time."""
+        return self._workspace(wanted).read_ahead(wanted.overlay, seconds)
+
+    def _workspace(self, wanted: Reading) -> Workspace:
         options = wanted.options
         setting = (options.documents, options.bib, wanted.roots)
         workspace = self._workspaces.get(setting)
@@ -249,7 +258,6 @@ class Papers:
             cache = self._cache(options)
             workspace = Workspace(cache, roots=wanted.roots, bib_options=options.bib)
             self._workspaces[setting] = workspace
-        workspace.refresh(wanted.overlay, wanted.texts.keys())
         return workspace
 
     def _table(

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from lsprotocol import types
 from pygls.uris import from_fs_path
 
 from citewell.lsp.text import units
@@ -59,6 +60,20 @@ class Places:
         if lines:
             self._line += lines
             self._start = last + 1
+
+
+class Ranges:
+    """The same as ranges for an edit."""
+
+    def __init__(self, text: str, encoding: str) -> None:
+        self._places = Places(text, encoding)
+
+    def range(self, span: Span) -> types.Range:
+        found = self._places.range(span)
+        return types.Range(
+            start=types.Position(found.start.line, found.start.character),
+            end=types.Position(found.end.line, found.end.character),
+        )
 
 
 class Locator:

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 from lsprotocol import types
 
 from citewell.lsp.edits import TextOf, workspace_edit
-from citewell.lsp.places import Locator
-from citewell.lsp.text import LineIndex
+from citewell.lsp.places import Locator, Ranges
 from citewell.lsp.wire import Refused
 
 if TYPE_CHECKING:
@@ -67,7 +66,7 @@ def _edit(server: Server, scope: Scope, plan: Renaming, new: str) -> types.Works
 
     def text_of(path: Path) -> TextOf:
         opened = scope.opened.get(path)
-        index = LineIndex.of(files[path].source.text, server.session.encoding)
+        index = Ranges(files[path].source.text, server.session.encoding)
         version = opened.version if opened is not None else None
         return TextOf(locator.uri(path), index, version)
 

@@ -191,7 +191,7 @@ class Session:
         if path is not None:
             self._assumed.pop(path, None)
         document = self._server.documents.open_document(uri)
-        if path is not None and document is not None and not is_bibliography(document, path):
+        if path is not None and document is not None:
             preparing = asyncio.ensure_future(self._prepare(uri))
             self._preparing.add(preparing)
             preparing.add_done_callback(self._preparing.discard)
@@ -223,6 +223,7 @@ class Session:
     async def _prepare(self, uri: str) -> None:
         try:
             await self.snapshot(uri)
+            await self.scope(uri)
         except Exception:
             logger.exception("Scanning %s failed", uri)
 
@@ -290,6 +291,8 @@ class Session:
             for open_uri, open_document in self._server.documents.text_documents.items()
             if (found := self.path_of(open_uri)) is not None
         }
+        while not await self.read(lambda: self.papers().read_ahead(wanted)):
+            pass
         circle = await self.read(lambda: self.papers().circle(wanted))
         return Scope(uri, path, version, circle, index, wanted.options, opened)
 

@@ -189,7 +189,7 @@ def bench_workspace(arguments: argparse.Namespace) -> dict[str, Any]:
         inputs = "\n".join(f"\\input{{part{number:03}}}" for number in range(249))
         main = folder / "main.tex"
         main.write_text(
-            f"\\documentclass{{book}}\n\\begin{{document}}\n{inputs}\n\\cite{{key000001}}\n"
+            f"\n\\documentclass{{book}}\n\\begin{{document}}\n{inputs}\n\\cite{{key000001}}\n"
             "\\bibliography{refs}\n\\end{document}\n",
             encoding="utf-8",
         )
@@ -199,7 +199,7 @@ def bench_workspace(arguments: argparse.Namespace) -> dict[str, Any]:
         watch = Stopwatch(client, arguments.count)
         start = time.perf_counter()
         document = Typist(client, main, "latex", main.read_text(encoding="utf-8"))
-        line = 2 + 249
+        line = 3 + 249
         found = client.request("textDocument/definition", document.at(line, 10))
         assert found
         first = time.perf_counter() - start

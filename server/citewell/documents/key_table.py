@@ -24,7 +24,9 @@ ALIAS_FIELD = "ids"
 """The field of biblatex that gives an entry further keys."""
 _NAMING = LINK_FIELDS | {ALIAS_FIELD}
 _PIECE = re.compile(r"[^\s,{}\"]+(?:[^,{}\"]*[^\s,{}\"])?")
-_CITED = re.compile(r"\\[a-zA-Z]*[cC]ite[a-zA-Z]*\*?(?:\[[^\]{}]*\]){0,2}\{([^{}]*)\}")
+_CITED = re.compile(
+    r"\\[a-zA-Z]{0,30}[cC]ite[a-zA-Z]{0,30}\*?(?:\[[^\]{}]{0,300}\]){0,2}\{([^{}]{0,2000})\}"
+)
 
 
 class PlaceKind(StrEnum):

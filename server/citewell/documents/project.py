@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import os
 from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
 from pathlib import Path
 
 from citewell.documents.declare import declaration_edit
@@ -116,16 +117,21 @@ class Project:
         """The paper with a newer version of one of its documents, whatever else has changed."""
         changed = copy.copy(self)
         changed.documents = self.documents | {path: document}
+        changed.__dict__.pop("_defined", None)
         return changed
 
     def scan(self, path: Path, text: str) -> Document:
         """A text of the paper, read with what its other files define."""
+        macros, packages = self._defined
+        return self._cache.document(path, text, cite_commands=macros, packages=packages)
+
+    @cached_property
+    def _defined(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """The cite macros and packages of all files."""
         known = (*self.documents.values(), *self.styles.values())
-        return self._cache.document(
-            path,
-            text,
-            cite_commands=tuple(dict.fromkeys(name for d in known for name in d.cite_macros)),
-            packages=tuple(dict.fromkeys(name for d in known for name in d.packages)),
+        return (
+            tuple(dict.fromkeys(name for d in known for name in d.cite_macros)),
+            tuple(dict.fromkeys(name for d in known for name in d.packages)),
         )
 
     # What the paper holds
@@ -315,7 +321,9 @@ class Project:
         self._load_styles(tree)
         self.documents = tree
         # Scanned again only where the text uses what another file defines.
-        self.documents = {path: self.scan(path, old.text) for path, old in tree.items()}
+        scanned = {path: self.scan(path, old.text) for path, old in tree.items()}
+        self.documents = scanned
+        del self._defined
 
     def _load_styles(self, tree: dict[Path, Document]) -> None:
         waiting = [

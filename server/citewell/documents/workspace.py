@@ -26,8 +26,6 @@ from citewell.options.tree import BibOptions
 
 _MARKDOWN_HINTS = ("@", "bibliography")
 _LATEX_MAIN = ("\\documentclass", "\\begin{document}")
-MAX_OTHERS = 64
-"""Files outside of the workspace whose papers are remembered."""
 
 
 class _File(msgspec.Struct, frozen=True):
@@ -64,8 +62,6 @@ class Workspace:
         self._seen: set[Path] = set()
         """The files that were looked at since the last refresh."""
         self._projects: dict[Path, Project] = {}
-        self._others: dict[Path, dict[Path, Project]] = {}
-        """Projects of files outside of the workspace, by the file that was asked for."""
 
     @property
     def projects(self) -> tuple[Project, ...]:
@@ -175,15 +171,11 @@ class Workspace:
         )
 
     def _others_of(self, path: Path) -> Iterator[Project]:
-        known = self._others.pop(path, {})
-        self._others[path] = found = {}
-        while len(self._others) > MAX_OTHERS:
-            del self._others[next(iter(self._others))]
+        """The projects of a file that no project of the workspace holds, opened for it."""
         is_bib = format_of(path) is Format.BIBTEX
         mains = main_files(path, self._scan, self._text, self.roots) if is_bib else (path,)
-        for start in list(mains):
-            root = start if is_bib else None
-            found[start] = project = self._now(start, known.get(start), root=root)
+        for start in mains:
+            project = self._now(start, None, root=start if is_bib else None)
             if path in project.documents or path in project.bibs:
                 yield project
 

@@ -10,7 +10,7 @@ import msgspec
 from citewell.model.bib import BibFile
 from citewell.model.document import Span
 
-_LINES = re.compile(r"[^\s][^\r\n]*(?:\r\n?|\n)(?:[ \t]*[^\s][^\r\n]*(?:\r\n?|\n|$))+")
+_LINE_END = re.compile(r"\r\n|\r|\n")
 
 
 class Fold(msgspec.Struct, frozen=True):
@@ -41,11 +41,24 @@ def bib_folds(bib: BibFile) -> Iterator[Fold]:
                 yield Fold(Span(entry.start + begin, entry.start + end))
     at = 0
     for start, end, _ in (*pieces, (len(text), len(text), False)):
-        for lines in _LINES.finditer(text, at, max(at, start)):
-            stop = lines.start() + len(lines[0].rstrip())
-            if _breaks(text, lines.start(), stop):
-                yield Fold(Span(lines.start(), stop), is_comment=True)
+        yield from _paragraphs(text, at, start)
         at = max(at, end)
+
+
+def _paragraphs(text: str, at: int, end: int) -> Iterator[Fold]:
+    """Lines without an empty one between them, where they are more than one."""
+    first, last, count = at, at, 0
+    while at < end:
+        found = _LINE_END.search(text, at, end)
+        stop = found.start() if found is not None else end
+        if text[at:stop].strip():
+            first = first if count else at
+            last, count = stop, count + 1
+        if count > 1 and (not text[at:stop].strip() or found is None or found.end() >= end):
+            yield Fold(Span(first, last), is_comment=True)
+        if not text[at:stop].strip():
+            count = 0
+        at = found.end() if found is not None else end
 
 
 def _breaks(text: str, start: int, end: int) -> bool:

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from citewell.model import Hit, Work
 
+_NAMES = {"learned": "ranker"}
+
 
 def authors_of(work: Work, most: int = 3) -> str:
     """Family names, the first `most` of them."""
@@ -28,7 +30,9 @@ def why(hit: Hit) -> str:
     """Which retrievers found the paper at which rank, and by which words."""
     parts = []
     for evidence in hit.evidence:
-        text = f"{evidence.retriever} #{evidence.rank}"
+        if evidence.retriever == "learned" and evidence.before == evidence.rank:
+            continue  # a ranker that moved nothing has nothing to say
+        text = f"{_NAMES.get(evidence.retriever, evidence.retriever)} #{evidence.rank}"
         if evidence.before not in (None, evidence.rank):
             text += f" (from {evidence.before})"
         if evidence.terms:

@@ -289,6 +289,7 @@ class LocalEngine:
         begin = time.perf_counter()
         ordering, problems = self._order(query, fused, cancel)
         timings["ranking"] = (time.perf_counter() - begin) * 1e3
+        ranked = None if self._ranker is None or problems else ordering
         read = None
         if tier == "full" and self._reader is not None:
             head = fused.rows[ordering.order[: options.cross_encoder_depth]]
@@ -306,6 +307,7 @@ class LocalEngine:
                 score=float(ordering.scores[place]),
                 evidence=(
                     *(read.evidence(place) if read is not None else ()),
+                    *self._moved(ranked, int(at)),
                     *self._evidence(query, fused, int(at)),
                 )
                 if explained is None or place < explained
@@ -351,6 +353,14 @@ class LocalEngine:
                 "The papers stand in the order of the fusion.",
             )
             return as_fused, (problem,)
+
+    def _moved(self, ranked: Ordering | None, at: int) -> tuple[Evidence, ...]:
+        """Where the ranker put the paper that stood at place `at` of the fused list."""
+        if ranked is None or self._ranker is None:
+            return ()
+        place = int(np.flatnonzero(ranked.order == at)[0])
+        score = float(ranked.scores[place])
+        return (Evidence(self._ranker.name, place + 1, score, before=at + 1),)
 
     def _evidence(self, query: Query, fused: Fused, at: int) -> tuple[Evidence, ...]:
         row = int(fused.rows[at])

@@ -21,6 +21,7 @@ _SOURCES = {
     "dense": "meaning",
     "bib": "your .bib",
     "cited": "how others cite",
+    "learned": "the trained ranker",
     "cross-encoder": "reading it beside your passage",
 }
 _PLAIN_URL = re.compile(r"https?://[^\s<>()\[\]\"'`\\]{4,300}")
@@ -177,6 +178,8 @@ def found_by(evidence: Sequence[Evidence]) -> str:
     """Which retrievers put the paper at which rank, and by which words."""
     parts = []
     for proof in evidence:
+        if proof.retriever == "learned" and proof.before == proof.rank:
+            continue  # a ranker that moved nothing has nothing to say
         text = f"{_SOURCES.get(proof.retriever, proof.retriever)} (rank {proof.rank}"
         if proof.before not in (None, proof.rank):
             text += f", moved from {proof.before}"
@@ -187,9 +190,9 @@ def found_by(evidence: Sequence[Evidence]) -> str:
 
 
 def moved_by(evidence: Sequence[Evidence]) -> str:
-    """Which ranker moved the paper from where, where one did."""
+    """From where the cross-encoder moved the paper, where it did."""
     for proof in evidence:
-        if proof.before is not None and proof.before != proof.rank:
+        if proof.retriever == "cross-encoder" and proof.before not in (None, proof.rank):
             return f"moved from {proof.before} to {proof.rank} by the {proof.retriever}"
     return ""
 

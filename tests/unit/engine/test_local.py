@@ -267,6 +267,15 @@ def test_a_ranker_orders_the_hits_and_gives_confidence(options: Options) -> None
     assert hits[0].confidence == pytest.approx(0.9)
 
 
+def test_a_ranker_says_from_where_in_the_fused_list_it_moved_a_paper(options: Options) -> None:
+    query = Query(text="attention words yield")
+    fused = [hit.work.id for hit in LocalEngine.open(options).find(query).hits]
+    for rank, hit in enumerate(LocalEngine.open(options, ranker=ByYear()).find(query).hits, 1):
+        first = hit.evidence[0]
+        assert (first.retriever, first.rank) == (ByYear.name, rank)
+        assert first.before == fused.index(hit.work.id) + 1
+
+
 class BrokenRanker:
     name = "broken-ranker"
 

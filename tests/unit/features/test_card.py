@@ -42,6 +42,19 @@ def test_the_card_of_a_paper_tells_who_where_why_and_what_is_inserted():
     assert len(card) < 3000
 
 
+def test_a_card_says_who_moved_the_paper_and_is_silent_where_nobody_did():
+    read = Evidence("cross-encoder", 2, 0.5, before=9)
+    moved = Evidence("learned", 9, 1.5, before=30)
+    words = Evidence("bm25", 4, 3.0)
+    assert (
+        "Found by reading it beside your passage (rank 2, moved from 9) and the trained ranker "
+        "(rank 9, moved from 30) and words (rank 4)."
+        in work_card(WORK, evidence=(read, moved, words))
+    )
+    still = Evidence("learned", 4, 1.5, before=4)
+    assert "Found by words (rank 4)." in work_card(WORK, evidence=(still, words))
+
+
 def test_the_text_of_a_record_cannot_become_markup():
     assert "\\*Stars\\* \\<b\\>" in work_card(WORK)
     assert escape("a\n[x](y)") == "a \\[x\\](y)"

@@ -55,7 +55,7 @@ onlinecite rcite Rcite rcites citeN citeANP shortciteN shortciteANP shortcitenam
 citeasnoun possessivecite citeaffixed newcite yrcite citeposs footciteauthor
 citealtp citeg Citeg citegen posscitet citepos
 
-textcquote blockcquote hybridblockcquote
+textcquote blockcquote
 
 bibentry fullbibentry footfullbibentry nocite nociteA nocitemeta masknocite hypercite inlinecite
 lcite mcite sidecite margincite sidefullcite marginfullcite sidetextcite sideparencite
@@ -63,7 +63,7 @@ lcite mcite sidecite margincite sidefullcite marginfullcite sidetextcite sidepar
 """natbib; biblatex and its styles; apacite; REVTeX, harvard, chicago, ACL; csquotes; the rest."""
 
 _LANGUAGE_FIRST = """
-foreigntextcquote hyphentextcquote foreignblockcquote hyphenblockcquote
+foreigntextcquote hyphentextcquote foreignblockcquote hyphenblockcquote hybridblockcquote
 """
 
 _VOLUME_FIRST = """

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import msgspec
 
 from citewell.features.markdown import escape, fenced, shorten
+from citewell.features.state import SIGNS, times
 from citewell.model import Evidence, Work
 from citewell.model.bib import BibEntry
 from citewell.model.check import Check, Verdict
@@ -22,6 +23,19 @@ _SOURCES = {
     "bib": "your .bib",
     "cited": "how others cite",
     "learned": "the trained ranker",
+    "cross-encoder": "reading it beside your passage",
+}
+_PLAIN_URL = re.compile(r"https?://[^\s<>()\[\]\"'`\\]{4,300}")
+_ANTHOLOGY = re.compile(
+    r"https?://(?:www\.)?(?:aclanthology\.org|aclweb\.org/anthology)/([\w.\-]{4,40}?)/?(?:\.pdf)?"
+)
+MAX_PLACES = 6
+MAX_FINDINGS = 4
+_SOURCES = {
+    "bm25": "words",
+    "dense": "meaning",
+    "bib": "your .bib",
+    "cited": "how others cite",
     "cross-encoder": "reading it beside your passage",
 }
 _PLAIN_URL = re.compile(r"https?://[^\s<>()\[\]\"'`\\]{4,300}")
@@ -49,8 +63,10 @@ class Known(msgspec.Struct, frozen=True, kw_only=True):
     """The library's record of the work."""
     check: Check | None = None
     """The verdict on the entry, when it is known already."""
-    uses: tuple[str, ...] | None = None
-    """Where the key is cited ("main.tex:12"), in order; None when that was not looked up."""
+    cited: int | None = None
+    """How often the papers of the workspace cite the key; None when that was not looked up."""
+    uses: tuple[str, ...] = ()
+    """The first of these places ("main.tex:12"), in order."""
     abstract: bool = True
     """Whether the abstract is shown."""
 
@@ -110,8 +126,8 @@ def _summary(entry: BibEntry) -> str:
 
 def state_line(check: Check) -> str:
     """What the check says of an entry, in one line and one more for each finding."""
-    sign, words = STATES[check.verdict]
-    lines = [f"{sign} {words}"]
+    sign, words = SIGNS[check.verdict]
+    lines = [f"{sign} {words[0].upper()}{words[1:]}"]
     if check.verdict is Verdict.VERIFIED and check.sources:
         lines[0] += f" ({escape(', '.join(check.sources))})"
     lines += [f"- {escape(finding.message)}" for finding in check.findings[:MAX_FINDINGS]]
@@ -145,23 +161,19 @@ def pdf_address(arxiv: str, url: str) -> str:
 def _standing(entry: BibEntry, path: str, known: Known) -> str:
     """Where the entry stands, where it is cited, and how often the world cites it."""
     parts = [f"`{entry.key.replace('`', '')}` in {escape(path)}"] if path else []
-    if known.uses is not None:
+    if known.cited is not None:
         places = [escape(place) for place in known.uses[:MAX_PLACES]]
-        more = len(known.uses) - len(places)
-        where = ", ".join(places) + (f" and {more} more" if more else "")
-        parts.append(f"cited here {_times(len(known.uses))}: {where}" if places else "not cited")
+        more = known.cited - len(places)
+        where = ", ".join(places) + (f" and {more} more" if more > 0 else "")
+        parts.append(f"cited here {times(known.cited)}: {where}" if places else "not cited")
     record = known.record
     if record is not None:
         if record.citations is not None:
-            parts.append(f"cited {_times(record.citations)} in the literature")
+            parts.append(f"cited {times(record.citations)} in the literature")
         names = dict.fromkeys(origin.source for origin in record.provenance)
         if names:
             parts.append(f"record: {escape(', '.join(names))}")
     return " · ".join(parts)
-
-
-def _times(count: int) -> str:
-    return "once" if count == 1 else f"{count:,} times"
 
 
 def byline(work: Work) -> str:

@@ -37,6 +37,10 @@ class ClientFlags:
     """Code actions with a kind; a client without them takes commands only."""
     resolve_edits: bool = False
     """Edits of a code action may come when it is chosen."""
+    show_document: bool = False
+    refresh_hints: bool = False
+    refresh_tokens: bool = False
+    refresh_lenses: bool = False
 
     @classmethod
     def of(cls, capabilities: types.ClientCapabilities) -> ClientFlags:
@@ -81,6 +85,12 @@ class ClientFlags:
             folding_limit=(text.folding_range.range_limit or 0) if text.folding_range else 0,
             action_literals=action.code_action_literal_support is not None,
             resolve_edits=bool(action.data_support) and "edit" in resolved,
+            show_document=bool(window.show_document and window.show_document.support),
+            refresh_hints=bool(workspace.inlay_hint and workspace.inlay_hint.refresh_support),
+            refresh_tokens=bool(
+                workspace.semantic_tokens and workspace.semantic_tokens.refresh_support
+            ),
+            refresh_lenses=bool(workspace.code_lens and workspace.code_lens.refresh_support),
         )
 
 

@@ -116,6 +116,7 @@ class Diagnostics:
         """More is known about references: nothing changed, so that nobody need wait."""
         if not self._closing:
             self._start()
+            self._server.session.refresher.soon()
 
     def _start(self) -> None:
         self._again = True

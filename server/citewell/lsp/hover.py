@@ -12,9 +12,10 @@ from lsprotocol import types
 from citewell.lsp import citing
 
 if TYPE_CHECKING:
+    from citewell.documents.key_table import KeyPlace
     from citewell.features.hover import HoverCard
     from citewell.lsp.server import Server
-    from citewell.lsp.session import Snapshot
+    from citewell.lsp.session import Scope, Snapshot
     from citewell.model.bib import BibEntry
     from citewell.model.document import Span
 
@@ -24,12 +25,19 @@ PAPERS = 3
 def register(server: Server) -> None:
     """Offer hovers."""
 
+    session = server.session
+
     @server.feature(types.TEXT_DOCUMENT_HOVER)
     async def hover(params: types.HoverParams) -> types.Hover | None:
-        snapshot = await server.session.snapshot(params.text_document.uri)
-        if snapshot is None:
-            return None
-        card = await _card(server, snapshot, snapshot.index.offset(params.position))
+        uri = params.text_document.uri
+        snapshot = await session.snapshot(uri)
+        if snapshot is not None:
+            index, card = snapshot.index, await _in_document(server, snapshot, params.position)
+        else:
+            scope = await session.scope(uri)
+            if scope is None:
+                return None
+            index, card = scope.index, await _in_bib(server, scope, params.position)
         if card is None:
             return None
         markdown = server.flags.markdown_hover
@@ -38,14 +46,17 @@ def register(server: Server) -> None:
                 kind=types.MarkupKind.Markdown if markdown else types.MarkupKind.PlainText,
                 value=card.markdown if markdown else plain(card.markdown),
             ),
-            range=snapshot.index.range(card.span),
+            range=index.range(card.span),
         )
 
 
-async def _card(server: Server, snapshot: Snapshot, offset: int) -> HoverCard | None:
+async def _in_document(
+    server: Server, snapshot: Snapshot, position: types.Position
+) -> HoverCard | None:
     from citewell.features.hover import hover_missing, hover_placeholder, hovered_placeholder
     from citewell.features.site import key_at
 
+    offset = snapshot.index.offset(position)
     placeholder = hovered_placeholder(snapshot.document, offset)
     if placeholder is not None:
         query = await citing.make_query(server.session, snapshot, placeholder)
@@ -56,33 +67,66 @@ async def _card(server: Server, snapshot: Snapshot, offset: int) -> HoverCard | 
     if found is None:
         return None
     _, use = found
-    entry = snapshot.paper.find_entry(use.key)
-    if entry is None:
+    scope = await server.session.scope(snapshot.uri)
+    place = scope.keys.definition(use.key) if scope is not None else None
+    if scope is None or place is None or place.entry is None:
         return hover_missing(use)
-    return await _entry_card(server, snapshot, use.span, *entry)
+    return await _entry_card(server, scope, use.span, place.path, place.entry)
+
+
+async def _in_bib(server: Server, scope: Scope, position: types.Position) -> HoverCard | None:
+    """Over an entry's head its own card; over a key in a field that of the entry it names."""
+    from citewell.documents.key_table import BibKeys
+
+    offset = scope.index.offset(position)
+    place = scope.keys.at(scope.path, offset)
+    if place is not None:
+        target = scope.keys.definition(place.key)
+        if target is not None and target.entry is not None:
+            return await _entry_card(server, scope, place.span, target.path, target.entry)
+    keys = scope.keys.files.get(scope.path)
+    entry = keys.entry_at(offset) if isinstance(keys, BibKeys) else None
+    if entry is None or offset > entry.key_span.end:
+        return None
+    return await _entry_card(server, scope, entry.key_span, scope.path, entry)
 
 
 async def _entry_card(
-    server: Server, snapshot: Snapshot, span: Span, path: str, entry: BibEntry
+    server: Server, scope: Scope, span: Span, path: Path, entry: BibEntry
 ) -> HoverCard:
-    from citewell.features.card import Known
+    from citewell.documents.key_table import BibKeys, PlaceKind
+    from citewell.features.card import MAX_PLACES, Known
     from citewell.features.hover import hover_entry
 
-    session, options = server.session, snapshot.options.hover
-    bib = snapshot.paper.project.bibs.get(Path(path))
+    session, options, table = server.session, scope.options.hover, scope.circle.all_keys
+    keys = table.files.get(path)
+    bib = keys.source if isinstance(keys, BibKeys) else scope.circle.bib
     # Asked at once: the library answers while the reference is rendered.
     record = asyncio.ensure_future(session.cards.record(session.engine, entry))
-    reference = ""
+    reference, check = "", None
     if bib is not None:
-        folders = session.folders_of(snapshot)
+        folders = session.folders_of(scope)
         reference = await session.cards.reference(bib, entry, options.style, folders)
+        check = session.check_of(bib)(entry)
+    uses = [place for place in table.uses(entry.key) if place.kind is not PlaceKind.LINK]
     known = Known(
         reference=reference,
         record=await record,
-        uses=session.cited_at(snapshot, entry.key),
+        check=check,
+        cited=len(uses),
+        uses=tuple(_shown(scope, place) for place in uses[:MAX_PLACES]),
         abstract=options.abstract,
     )
-    return hover_entry(span, entry, path, str(snapshot.path), known)
+    return hover_entry(span, entry, str(path), str(scope.path), known)
+
+
+def _shown(scope: Scope, place: KeyPlace) -> str:
+    """ "main.tex:12"."""
+    from citewell.features.hover import shown_path
+
+    text = scope.circle.all_keys.files[place.path].source.text
+    line = text.count("\n", 0, place.span.start) + 1
+    return f"{shown_path(str(place.path), str(scope.path))}:{line}"
 
 
 def plain(markdown: str) -> str:

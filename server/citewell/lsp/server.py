@@ -21,10 +21,13 @@ from citewell.lsp import (
     diagnostics,
     folding,
     hover,
+    inlay,
+    lens,
     links,
     navigation,
     rename,
     symbols,
+    tokens,
 )
 from citewell.lsp.client import ClientFlags
 from citewell.lsp.session import Session
@@ -91,6 +94,9 @@ def create_server(
     symbols.register(server)
     folding.register(server)
     links.register(server)
+    inlay.register(server)
+    tokens.register(server)
+    lens.register(server)
     commands.register(server)
     code_action.register(server)
     return server

@@ -21,11 +21,13 @@ from typing import TYPE_CHECKING, TypeVar
 
 from attrs import frozen
 from lsprotocol import types
+from pygls.exceptions import JsonRpcContentModified
 from pygls.uris import to_fs_path, uri_scheme
 
 from citewell.engine.worker_client import WorkerEngine
 from citewell.lsp.cards import Cards
 from citewell.lsp.places import OpenFile
+from citewell.lsp.refresh import Refresher
 from citewell.lsp.stamp import stamp_of
 from citewell.lsp.text import LineIndex, OpenDocument
 from citewell.model import Problem, Work
@@ -34,10 +36,12 @@ from citewell.options import Options
 if TYPE_CHECKING:
     from citewell.documents.key_table import KeyTable
     from citewell.features.completion import Completion
+    from citewell.features.state import CheckOf
     from citewell.features.symbols import Symbol
     from citewell.lsp.papers import Circle, Paper, Papers, Reading
     from citewell.lsp.server import Server
-    from citewell.model.bib import BibFile
+    from citewell.model.bib import BibEntry, BibFile
+    from citewell.model.check import Check
     from citewell.model.document import Document
 
 logger = logging.getLogger(__name__)
@@ -46,6 +50,8 @@ MAX_LISTS = 16
 """Completion lists that are remembered for resolution."""
 SETTINGS_SECONDS = 5.0
 SUFFIXES = {"latex": ".tex", "tex": ".tex", "plaintex": ".tex", "markdown": ".md", "quarto": ".qmd"}
+FEW_ENTRIES = 500
+"""To read so many entries as references takes a few hundredths of a second."""
 R = TypeVar("R")
 
 
@@ -119,6 +125,8 @@ class Session:
         """Called with the URI of a document that changed, or with "" for anything else."""
         self.cards = Cards(self.tell)
         """References as they are shown, and records of the library."""
+        self.refresher = Refresher(server)
+        self.watchers.append(self.refresher.changed)
         self.edits = asyncio.Lock()
         """Held while an entry is inserted, so that two never work from the same text."""
 
@@ -132,6 +140,7 @@ class Session:
 
     def close(self) -> None:
         """End the worker and the threads."""
+        self.refresher.close()
         if self._engine is not None:
             self._engine.close()
         self._reader.shutdown(wait=False, cancel_futures=True)
@@ -390,21 +399,29 @@ class Session:
         self._epoch += 1
         self._tell_watchers("")
 
-    def folders_of(self, snapshot: Snapshot) -> tuple[Path, ...]:
+    def refuse_outdated(self, scope: Scope) -> None:
+        """Give up an answer about a text that was edited meanwhile: the editor asks again."""
+        document = self._server.documents.open_document(scope.uri)
+        if document is None or document.version != scope.version:
+            raise JsonRpcContentModified("The document has changed")
+
+    def check_of(self, bib: BibFile) -> CheckOf:
+        """The verdicts that are known already for the entries of a .bib. For any thread.
+
+        What was not even considered yet is not known: of a large file that is most, for a while.
+        """
+        checking = self._server.diagnostics.checking
+        few = len(bib.entries) <= FEW_ENTRIES
+
+        def known(entry: BibEntry) -> Check | None:
+            return checking.of(bib, entry) if few or "question" in entry.body.notes else None
+
+        return known
+
+    def folders_of(self, scope: Scope) -> tuple[Path, ...]:
         """Where a file that the settings name for a document may lie."""
-        own = (snapshot.path.parent, snapshot.paper.project.root.parent)
+        own = (scope.path.parent, *(project.root.parent for project in scope.circle.projects))
         return tuple(dict.fromkeys((*own, *self._server.roots)))
-
-    def cited_at(self, snapshot: Snapshot, key: str) -> tuple[str, ...]:
-        """The places that cite a key, as "main.tex:12", file by file."""
-        from citewell.features.hover import shown_path
-
-        places: list[str] = []
-        for path, use in snapshot.paper.project.uses(key):
-            text = snapshot.paper.project.documents[path].text
-            line = text.count("\n", 0, use.span.start) + 1
-            places.append(f"{shown_path(str(path), str(snapshot.path))}:{line}")
-        return tuple(places)
 
     async def read(self, job: Callable[[], R]) -> R:
         """Run a job on the reader thread."""

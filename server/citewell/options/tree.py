@@ -167,6 +167,22 @@ class HoverOptions:
 
 
 @frozen(kw_only=True)
+class InlayOptions:
+    """What is shown within the text, beside what the author wrote."""
+
+    citations: bool = _leaf(True, "Show author and year beside each cited key.")
+    verification: bool = _leaf(True, "Show beside each .bib entry what the check found.")
+
+
+@frozen(kw_only=True)
+class LensOptions:
+    """What is shown above each entry of a .bib."""
+
+    citations: bool = _leaf(True, "Show how often the entry is cited.")
+    source: bool = _leaf(True, "Show which record of the library the entry agrees with.")
+
+
+@frozen(kw_only=True)
 class FillOptions:
     """What `citewell fill` writes without being asked."""
 
@@ -236,5 +252,7 @@ class Options:
     bib: BibOptions = field(factory=BibOptions)
     diagnostics: DiagnosticsOptions = field(factory=DiagnosticsOptions)
     hover: HoverOptions = field(factory=HoverOptions)
+    inlay: InlayOptions = field(factory=InlayOptions)
+    lens: LensOptions = field(factory=LensOptions)
     fill: FillOptions = field(factory=FillOptions)
     sources: SourceOptions = field(factory=SourceOptions)

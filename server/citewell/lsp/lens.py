@@ -1,0 +1,83 @@
+"""textDocument/codeLens: how often each entry of a .bib is cited, and where its record is from."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from lsprotocol import types
+
+from citewell.lsp.places import Locator
+from citewell.lsp.wire import Encoded
+
+if TYPE_CHECKING:
+    from citewell.lsp.server import Server
+    from citewell.lsp.session import Scope
+
+SHOW_USES = "citewell.showUses"
+
+
+def register(server: Server) -> None:
+    """Offer the lenses of a .bib, and the way from one to the places that cite the entry."""
+    session = server.session
+    visited: dict[str, int] = {}
+
+    @server.feature(types.TEXT_DOCUMENT_CODE_LENS, types.CodeLensOptions(resolve_provider=False))
+    async def code_lens(params: types.CodeLensParams) -> list[types.CodeLens] | None:
+        scope = await session.scope(params.text_document.uri)
+        if scope is None or scope.circle.bib is None:
+            return None
+        found = await session.read(lambda: _lenses(server, scope))
+        session.refuse_outdated(scope)
+        return found
+
+    @server.command(SHOW_USES)
+    async def show_uses(uri: Any, key: Any) -> Encoded | None:
+        """The places that cite a key; an editor that can is shown the next one at each call."""
+        scope = await session.scope(str(uri))
+        if scope is None:
+            return None
+        locator = Locator(scope, session.encoding)
+        places = [
+            locator.location(place.path, place.span)
+            for place in scope.circle.all_keys.uses(str(key))
+        ]
+        if places and server.flags.show_document:
+            visited[str(key)] = number = visited.get(str(key), -1) + 1
+            place = places[number % len(places)]
+            start, end = place.range.start, place.range.end
+            await server.window_show_document_async(
+                types.ShowDocumentParams(
+                    uri=place.uri,
+                    take_focus=True,
+                    selection=types.Range(
+                        types.Position(start.line, start.character),
+                        types.Position(end.line, end.character),
+                    ),
+                )
+            )
+        return Encoded(places)
+
+
+def _lenses(server: Server, scope: Scope) -> list[types.CodeLens]:
+    from citewell.features.lens import entry_lenses
+
+    options, bib = scope.options.lens, scope.circle.bib
+    assert bib is not None
+    table = scope.circle.all_keys
+    found = entry_lenses(
+        bib,
+        table.count,
+        server.session.check_of(bib) if options.source else None,
+        citations=options.citations,
+    )
+    return [
+        types.CodeLens(
+            range=scope.index.range(lens.span),
+            command=types.Command(
+                title=lens.title,
+                command=SHOW_USES if lens.key else "",
+                arguments=[scope.uri, lens.key] if lens.key else None,
+            ),
+        )
+        for lens in found
+    ]

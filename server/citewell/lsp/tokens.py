@@ -1,0 +1,96 @@
+"""textDocument/semanticTokens: the state of each key, whole, as a difference, or for a part."""
+
+from __future__ import annotations
+
+import itertools
+from collections import OrderedDict
+from typing import TYPE_CHECKING
+
+from lsprotocol import types
+
+from citewell.features.tokens import NAMES
+
+if TYPE_CHECKING:
+    from citewell.lsp.server import Server
+    from citewell.lsp.session import Scope
+    from citewell.model.document import Span
+
+LEGEND = types.SemanticTokensLegend(token_types=list(NAMES), token_modifiers=[])
+MAX_KNOWN = 32
+"""Documents whose last answer is kept, so that the next one can be a difference."""
+
+
+def register(server: Server) -> None:
+    """Offer semantic tokens."""
+    session = server.session
+    numbers = itertools.count(1)
+    known: OrderedDict[str, tuple[str, list[int]]] = OrderedDict()
+
+    def remember(uri: str, data: list[int]) -> str:
+        number = str(next(numbers))
+        known[uri] = (number, data)
+        known.move_to_end(uri)
+        while len(known) > MAX_KNOWN:
+            known.popitem(last=False)
+        return number
+
+    async def compute(uri: str, shown: types.Range | None = None) -> list[int] | None:
+        scope = await session.scope(uri)
+        if scope is None:
+            return None
+        data = await session.read(lambda: _data(scope, shown))
+        session.refuse_outdated(scope)
+        return data
+
+    @server.feature(types.TEXT_DOCUMENT_SEMANTIC_TOKENS_FULL, LEGEND)
+    async def full(params: types.SemanticTokensParams) -> types.SemanticTokens | None:
+        data = await compute(params.text_document.uri)
+        if data is None:
+            return None
+        return types.SemanticTokens(data=data, result_id=remember(params.text_document.uri, data))
+
+    @server.feature(types.TEXT_DOCUMENT_SEMANTIC_TOKENS_FULL_DELTA, LEGEND)
+    async def delta(
+        params: types.SemanticTokensDeltaParams,
+    ) -> types.SemanticTokens | types.SemanticTokensDelta | None:
+        from citewell.features.tokens import difference
+
+        uri = params.text_document.uri
+        data = await compute(uri)
+        if data is None:
+            return None
+        before = known.get(uri)
+        number = remember(uri, data)
+        if before is None or before[0] != params.previous_result_id:
+            return types.SemanticTokens(data=data, result_id=number)
+        change = difference(before[1], data)
+        edits = []
+        if change is not None:
+            start, gone, new = change
+            edits = [types.SemanticTokensEdit(start=start, delete_count=gone, data=list(new))]
+        return types.SemanticTokensDelta(edits=edits, result_id=number)
+
+    @server.feature(types.TEXT_DOCUMENT_SEMANTIC_TOKENS_RANGE, LEGEND)
+    async def part(params: types.SemanticTokensRangeParams) -> types.SemanticTokens | None:
+        data = await compute(params.text_document.uri, params.range)
+        return None if data is None else types.SemanticTokens(data=data)
+
+
+def _data(scope: Scope, shown: types.Range | None) -> list[int]:
+    from citewell.features.tokens import bib_tokens, document_tokens, encode
+
+    span = scope.index.span(shown) if shown is not None else None
+    if scope.circle.bib is not None:
+        table = scope.circle.all_keys
+        every = table.nocite_all
+        tokens = bib_tokens(scope.circle.bib, lambda key: every or table.count(key) > 0, span)
+    elif scope.circle.document is not None:
+        tokens = document_tokens(scope.circle.document, scope.keys.is_defined, span)
+    else:
+        tokens = []
+
+    def place(token: Span) -> tuple[int, int, int]:
+        start, end = scope.index.position(token.start), scope.index.position(token.end)
+        return start.line, start.character, end.character - start.character
+
+    return encode(tokens, place)

@@ -261,6 +261,8 @@ class LocalEngine:
 
     def close(self) -> None:
         """Close the library's files, and ask the sources nothing more."""
+        if self._reader is not None:
+            self._reader.close()
         if self._online is not None:
             self._online.close()
         if self._library is not None:

@@ -22,6 +22,8 @@ from citewell.ranking.pair_models import load_pair_model
 
 logger = logging.getLogger(__name__)
 
+CLOSING_SECONDS = 10.0
+
 
 class Reread(msgspec.Struct, frozen=True):
     """An ordering after the stage, or the one before it with the reason."""
@@ -55,6 +57,8 @@ class Reader:
         self._model: PairModel | None = None
         self._problem: Problem | None = None
         self._runner = Runner()
+        self._reading = 0
+        self._idle = threading.Condition()
         threading.Thread(target=self._run, name="citewell-load-reranker", daemon=True).start()
 
     @property
@@ -70,6 +74,12 @@ class Reader:
     def wait(self, seconds: float) -> None:
         """Until it is loaded, or could not be, or so long."""
         self._ready.wait(seconds)
+
+    def close(self) -> None:
+        """Let what is being read come to its next stop: the end of a process that is inside of a
+        model's native code is a crash."""
+        with self._idle:
+            self._idle.wait_for(lambda: not self._reading, CLOSING_SECONDS)
 
     def reorder(
         self, query: Query, ordering: Ordering, head: Sequence[Work], cancel: Cancel
@@ -99,7 +109,14 @@ class Reader:
         if self._model is None:
             assert self._problem is not None
             raise CitewellError(self._problem)
-        return rerank(query, ordering, head, self._model, cancel)
+        with self._idle:
+            self._reading += 1
+        try:
+            return rerank(query, ordering, head, self._model, cancel)
+        finally:
+            with self._idle:
+                self._reading -= 1
+                self._idle.notify_all()
 
     def _why(self, problems: Sequence[Problem], seconds: float) -> Problem:
         """The runner speaks of retrievers; this is none."""
@@ -109,7 +126,8 @@ class Reader:
             return Problem(
                 "reranker-late",
                 f"The cross-encoder {self._name!r} {state} within {seconds * 1e3:.0f} ms.",
-                "The list stands without it; `retrieval.cross_encoder_ms` sets the limit.",
+                "The list stands without it; raise `retrieval.cross_encoder_ms`, lower "
+                "`retrieval.cross_encoder_depth`, or name a smaller model.",
             )
         if first.code == "retriever-failed":
             return Problem(

@@ -78,7 +78,7 @@ class RetrievalOptions:
         30, "How many of the best papers the cross-encoder reads.", at_least=2, at_most=200
     )
     cross_encoder_ms: int = _leaf(
-        1500,
+        2000,
         "When the cross-encoder needs longer than this, the list stands without it.",
         at_least=1,
         at_most=600_000,

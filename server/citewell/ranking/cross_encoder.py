@@ -25,7 +25,7 @@ NAME = "cross-encoder"
 BATCH = 8
 """Pairs between two looks at the clock."""
 ABSTRACT_CHARACTERS = 2000
-"""Of an abstract: more than a model's 256 tokens hold."""
+"""Of an abstract: more than a model's 192 tokens hold."""
 QUERY_CHARACTERS = 1000
 _FEW_WORDS = 8
 """A citing sentence shorter than this is read with the one before it."""

@@ -9,6 +9,8 @@ run.
 
 from __future__ import annotations
 
+import contextlib
+import importlib
 import json
 import logging
 import os
@@ -27,7 +29,7 @@ from citewell.ranking.cross_encoder import PairModel
 
 logger = logging.getLogger(__name__)
 
-MAX_TOKENS = 256
+MAX_TOKENS = 192
 """Passage and paper together: title and most abstracts; the cost grows faster than the length."""
 _HUB_NAME = re.compile(r"[A-Za-z0-9][\w.-]{0,95}(/[A-Za-z0-9][\w.-]{0,95})?")
 _X86 = ("quint8_avx2", "qint8_avx512", "quantized", "int8", "uint8")
@@ -124,6 +126,9 @@ class _Torch:
             import torch
         except ImportError as error:
             raise _extra(name, error, "neural") from error
+        with contextlib.suppress(ImportError, AttributeError):
+            # Bars of a library have no place in an editor's log or in a command's output.
+            importlib.import_module("transformers.utils.logging").disable_progress_bar()
         given: dict[str, Any] = {
             "device": "cpu",
             "max_length": _limit(Path(place)),
@@ -150,6 +155,7 @@ class _Torch:
             if offline():
                 cure = "The hub is switched off (HF_HUB_OFFLINE): give the folder of a model."
             raise reranker_missing(name, _first_line(last), cure) from last
+        self._torch: Any = torch
         self._lock = threading.Lock()
         _try(name, self)
 
@@ -158,6 +164,8 @@ class _Torch:
         if not papers:
             return np.zeros(0, np.float32)
         with self._lock:
+            # An encoder in the same process may have asked for one thread, which suits one query.
+            self._torch.set_num_threads(_threads())
             found = self._model.predict(
                 [(query, paper) for paper in papers],
                 batch_size=len(papers),

@@ -9,16 +9,18 @@ from __future__ import annotations
 
 import datetime
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
 
+from citewell.documents.context import MOST_NEARBY
 from citewell.model import Problem
 from citewell.model.names import parse_author
 from citewell.model.query import CitingPaper, Query, Question, Reference, Target
 from citewell_corpus.datasets import source
 from citewell_corpus.datasets.contract import DataSet, DataSetError, Kind, Peek, Reading
+from citewell_corpus.datasets.nearby import Place, by_sentence, neighbours
 from citewell_corpus.datasets.text import identifiers, letters_only, year_in
 
 LISTS = "citation_lists.jsonl.gz"
@@ -145,6 +147,10 @@ def repository_of(record: Record) -> str:
 class _References(msgspec.Struct):
     known: dict[str, _Known]
     """By the letters of the title."""
+    sentences: dict[str, list[str]]
+    """What each sentence cites, as letters of titles."""
+    of_key: dict[str, str]
+    """Letters of the title that each key stands for."""
     year: int | None
     listed: int
     """How many citation lists of the paper were found."""
@@ -176,7 +182,17 @@ def _known(members: Sequence[Record], lists: Iterable[CitationList]) -> _Referen
             if cited.gold_id:
                 known[letters].ids.add(cited.gold_id)
     years = [one.reference.year for one in known.values() if one.reference.year]
-    return _References(known, max((y for y in years if y <= newest), default=None), listed)
+    of_key = {record.key: letters_only(record.gold_title or "") for record in members}
+    sentences = by_sentence(_place(record, of_key) for record in members)
+    year = max((y for y in years if y <= newest), default=None)
+    return _References(known, sentences, of_key, year, listed)
+
+
+def _place(record: Record, of_key: Mapping[str, str]) -> Place:
+    letters = letters_only(record.gold_title or "")
+    beside = {of_key.get(key, "") for key in record.group_keys or ()}
+    before = record.context_before_list or [record.context_before or ""]
+    return Place(record.sentence, before, letters, frozenset({letters, *beside}))
 
 
 def _same_paper(one: CitationList, members: Sequence[Record]) -> bool:
@@ -214,6 +230,9 @@ def _question(record: Record, paper: str, references: _References) -> Question:
         for key, one in references.known.items()
         if key != letters and record.key not in one.keys and not one.ids.intersection(ids)
     )
+    allowed = {letters_only(other.title) for other in others}
+    near = neighbours(_place(record, references.of_key), references.sentences)
+    nearby = tuple(references.known[n].reference.title for n in near if n in allowed)
     doi, arxiv = identifiers(record.bib_entry_raw or "")
     titles = (record.gold_title,) if record.gold_title else ()
     before = record.context_before_list or [record.context_before or ""]
@@ -223,6 +242,7 @@ def _question(record: Record, paper: str, references: _References) -> Question:
             sentence=record.sentence,
             before=tuple(sentence for sentence in before if sentence),
             after=(record.context_after,) if record.context_after else (),
+            nearby=nearby[:MOST_NEARBY],
             paper=CitingPaper(title=record.source_title or "", references=others),
         ),
         gold=ids,
@@ -281,6 +301,7 @@ def _notes(papers: int, with_lists: int) -> tuple[str, ...]:
     return (
         "Warm: the references of the citing paper that its other records name, "
         f"and the citation list that lies beside ({with_lists} of {papers} papers have one), "
-        "without the target by id, title and key; the other keys of the same citation stay.",
+        "without the target by id, title and key; the other keys of the same citation stay. "
+        "What the sentence and the three before it cite is known to stand there.",
         "The citing year is not recorded: it is taken to be that of the paper's newest reference.",
     )

@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from citewell.ranking.features import UNKNOWN, feature_names
+from citewell.ranking.learned import MEMORY
 from citewell_corpus.training.questions import Table
 
 CUTS = (1, 5, 10, 20, 100)
@@ -50,6 +52,27 @@ def by_paper(found: NDArray[np.float64], papers: Sequence[str]) -> dict[str, Any
             "paper": round(float((total / count).mean()), 4),
         }
     return out
+
+
+def by_knowledge(table: Table, scores: NDArray[np.float32]) -> dict[str, dict[str, float]]:
+    """What limits the order: recall at 10 for answers that others are known to cite, for those
+    that nobody is known to cite, and for those that are no candidates at all."""
+    at = feature_names(MEMORY).index("memory_popularity")
+    starts = np.concatenate([[0], np.cumsum(table.size)])
+    group: list[str] = []
+    for begin, end in pairwise(starts):
+        right = table.right[begin:end]
+        told = table.features[begin:end, at][right] > UNKNOWN
+        group.append("cited" if told.any() else "never cited" if right.any() else "no candidate")
+    found = ranks(table, scores) <= 10
+    names = np.array(group)
+    return {
+        name: {
+            "share": round(float((names == name).mean()), 4),
+            "R@10": round(float(found[names == name].mean()), 4),
+        }
+        for name in dict.fromkeys(group)
+    }
 
 
 def confidence_figures(

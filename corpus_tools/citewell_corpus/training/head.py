@@ -22,8 +22,9 @@ from citewell.ranking.features import feature_names
 from citewell.ranking.learned import MEMORY, calibrated, calibration_inputs
 from citewell.ranking.trees import Trees, from_lightgbm
 from citewell.retrieval.encoders.static import StaticEncoder
+from citewell.retrieval.passages import write_passages
 from citewell_corpus.training.data import read_contexts, read_papers
-from citewell_corpus.training.figures import by_paper, confidence_figures, ranks
+from citewell_corpus.training.figures import by_knowledge, by_paper, confidence_figures, ranks
 from citewell_corpus.training.pairs import load
 from citewell_corpus.training.priors import gather, read_counts
 from citewell_corpus.training.questions import (
@@ -153,14 +154,18 @@ def main(
     papers = read_papers(data)
     citations = load(data, papers)
     encoder = StaticEncoder(into)
-    priors, _ = gather(papers, citations, read_counts(data, papers), encoder)
+    priors, passages = gather(papers, citations, read_counts(data, papers), encoder)
     write_priors(priors, into / "priors.npz")
-    world = World(papers, encoder, priors, work)
-    known = training_references(world, citations)
+    write_passages(passages, into / "passages.npz")
+    world = World(papers, encoder, priors, passages, work)
+    known = training_references(data, world, citations)
     contexts = training_contexts(citations, questions)
-    train = tabulate(world, ask(world, contexts, known, 0.5, 0.3), "train")
+    train = [
+        tabulate(world, ask(world, contexts, known, warm, untitled), f"train {name}")
+        for name, warm, untitled in (("cold", 0.0, 0.3), ("warm", 1.0, 0.1))
+    ]
     searches = tabulate(world, search_questions(data, world, "train"), "searches")
-    trees = fit([train, searches], threads)
+    trees = fit([*train, searches], threads)
     dev = read_contexts(data / "contexts" / "dev.jsonl.gz")
     known = dev_references(data, world)
     valid = {
@@ -181,6 +186,7 @@ def main(
     for name, table in measured.items():
         scores = trees.predict(table.features)
         figures[name] = by_paper(ranks(table, scores), table.papers)
+        figures[name]["by what is known"] = by_knowledge(table, scores)
         figures[name]["confidence"] = confidence_figures(
             table, scores, lambda s: calibrated(s, calibration)
         )

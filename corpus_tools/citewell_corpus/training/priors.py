@@ -14,6 +14,7 @@ from citewell.corpus.columns import title_key
 from citewell.corpus.priors import Priors
 from citewell.model import CitingPaper, Query
 from citewell.retrieval.encoders.static import StaticEncoder
+from citewell.retrieval.passages import PassageWords, gather_passages
 from citewell_corpus.training.data import Context, Paper
 from citewell_corpus.training.pairs import Citations
 from citewell_corpus.training.split import fraction
@@ -34,8 +35,8 @@ def gather(  # noqa: PLR0912 - one pass, one branch per kind of evidence
     citations: Citations,
     counts: Mapping[int, int],
     encoder: StaticEncoder,
-) -> tuple[Priors, NDArray[np.int64]]:
-    """The priors, and the row of each of their papers.
+) -> tuple[Priors, PassageWords]:
+    """The priors, and the words of their citing passages.
 
     `counts` gives times cited by row. A list joins what a citing paper cites in any of the data.
     """
@@ -66,7 +67,6 @@ def gather(  # noqa: PLR0912 - one pass, one branch per kind of evidence
                 first[key] = row
     keys = np.array(sorted(first), np.uint64)
     number = {int(key): n for n, key in enumerate(keys)}
-    rows = np.array([first[int(key)] for key in keys], np.int64)
     times: Counter[int] = Counter()
     for row, count in counts.items():
         if row in key_of_row:
@@ -103,7 +103,7 @@ def gather(  # noqa: PLR0912 - one pass, one branch per kind of evidence
             np.array([list_number[paper_key(c)] for _, c in passages], np.int32),
             encoder.fingerprint,
         ),
-        rows,
+        gather_passages((int(keys[n]), paper_key(c), c.sentence) for n, c in passages),
     )
 
 

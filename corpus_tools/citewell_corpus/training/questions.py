@@ -12,8 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from citewell.model import CitingPaper, Query
+from citewell_corpus.datasets.nearby import Place, by_sentence, neighbours
 from citewell_corpus.training.bags import as_query
-from citewell_corpus.training.data import Context, fold_title, read_jsonl
+from citewell_corpus.training.data import Context, fold_title, read_contexts, read_jsonl
 from citewell_corpus.training.pairs import Citations
 from citewell_corpus.training.priors import paper_key
 from citewell_corpus.training.split import dev_part, fold, fraction, question_part
@@ -33,6 +34,17 @@ class Asked(msgspec.Struct, frozen=True):
     own: int
     paper: str
     exclude: NDArray[np.int64]
+    nearby: NDArray[np.int64]
+    """Rows of what the sentence and those before it cite; empty in the cold setting."""
+
+
+class Known(msgspec.Struct, frozen=True):
+    """What the warm setting knows of the citing papers."""
+
+    references: Callable[[Context], Iterable[int]]
+    """Rows of all that the paper of a context cites."""
+    nearby: dict[str, tuple[int, ...]]
+    """Rows that are cited around each context, by its id."""
 
 
 class Table(msgspec.Struct, frozen=True):
@@ -51,7 +63,7 @@ def tabulate(world: World, asked: Sequence[Asked], label: str = "") -> Table:
     tables: list[NDArray[np.float32]] = []
     right: list[NDArray[np.bool_]] = []
     for number, one in enumerate(asked):
-        rows, table = world.candidates(one.query, one.references, one.own)
+        rows, table = world.candidates(one.query, one.references, one.own, one.nearby)
         keep = ~np.isin(rows, one.exclude)
         tables.append(table[keep])
         right.append(np.isin(rows[keep], one.gold))
@@ -70,7 +82,7 @@ def tabulate(world: World, asked: Sequence[Asked], label: str = "") -> Table:
 def ask(
     world: World,
     contexts: Iterable[Context],
-    references: Callable[[Context], Iterable[int]],
+    known: Known,
     warm: float,
     untitled: float = 0.0,
 ) -> list[Asked]:
@@ -86,15 +98,40 @@ def ask(
         query = as_query(context)
         if fraction(context.id, "untitled") < untitled:
             query = msgspec.structs.replace(query, paper=CitingPaper())
-        known = np.zeros(0, np.int64)
-        siblings = np.zeros(0, np.int64)
+        references = nearby = siblings = np.zeros(0, np.int64)
         if fraction(context.id, "warm") < warm:
-            known = np.array(sorted(set(references(context))), np.int64)
-            known = known[~np.isin(world.keys[known], world.keys[gold]) & ~np.isin(known, gold)]
+            references = _others(world, gold, known.references(context))
+            nearby = _others(world, gold, known.nearby.get(context.id, ()))
             siblings = np.array([row[s] for s in context.siblings if s in row], np.int64)
             siblings = siblings[~np.isin(siblings, gold)]
-        asked.append(Asked(query, gold, known, paper_key(context), context.paper, siblings))
+        asked.append(
+            Asked(query, gold, references, paper_key(context), context.paper, siblings, nearby)
+        )
     return asked
+
+
+def _others(world: World, gold: NDArray[np.int64], rows: Iterable[int]) -> NDArray[np.int64]:
+    found = np.array(sorted(set(rows)), np.int64)
+    return found[~np.isin(world.keys[found], world.keys[gold]) & ~np.isin(found, gold)]
+
+
+def nearby_rows(world: World, contexts: Iterable[Context]) -> dict[str, tuple[int, ...]]:
+    """Rows of what each context's sentence and those before it cite, by the context's id."""
+    row = {p.id: n for n, p in enumerate(world.papers)}
+    papers: dict[str, list[Context]] = defaultdict(list)
+    for context in contexts:
+        papers[context.paper].append(context)
+    found: dict[str, tuple[int, ...]] = {}
+    for members in papers.values():
+        places = [
+            Place(c.sentence, c.before, c.gold[0] if c.gold else "", frozenset(c.gold + c.siblings))
+            for c in members
+        ]
+        sentences = by_sentence(places)
+        for context, place in zip(members, places, strict=True):
+            names = neighbours(place, sentences)
+            found[context.id] = tuple(row[name] for name in names if name in row)
+    return found
 
 
 def training_contexts(citations: Citations, most: int) -> list[Context]:
@@ -126,7 +163,7 @@ def training_contexts(citations: Citations, most: int) -> list[Context]:
     return kept
 
 
-def training_references(world: World, citations: Citations) -> Callable[[Context], set[int]]:
+def training_references(data: Path, world: World, citations: Citations) -> Known:
     """What each training paper cites, by any of the data."""
     from citewell.corpus.columns import title_key
 
@@ -137,10 +174,11 @@ def training_references(world: World, citations: Citations) -> Callable[[Context
     for context in citations.contexts:
         if context.gold[0] in row:
             cited[paper_key(context)].add(row[context.gold[0]])
-    return lambda context: cited[paper_key(context)]
+    every = [c for name in ("train", "dev") for c in _all_contexts(data, name)]
+    return Known(lambda context: cited[paper_key(context)], nearby_rows(world, every))
 
 
-def dev_references(data: Path, world: World) -> Callable[[Context], set[int]]:
+def dev_references(data: Path, world: World) -> Known:
     """What each paper of `contexts/dev` cites."""
     row = {p.id: n for n, p in enumerate(world.papers)}
     cited: dict[tuple[str, str], set[int]] = defaultdict(set)
@@ -151,7 +189,12 @@ def dev_references(data: Path, world: World) -> Callable[[Context], set[int]]:
         cited[record["source_repo"], record["source_title"] or ""].update(
             row[c["gold_id"]] for c in record["cited"] if c["gold_id"] in row
         )
-    return lambda context: cited[context.source, context.title]
+    nearby = nearby_rows(world, _all_contexts(data, "dev"))
+    return Known(lambda context: cited[context.source, context.title], nearby)
+
+
+def _all_contexts(data: Path, name: str) -> list[Context]:
+    return read_contexts(data / "contexts" / f"{name}.jsonl.gz")
 
 
 def dev_contexts(contexts: Iterable[Context], part: str, answered: bool = True) -> list[Context]:
@@ -174,5 +217,5 @@ def search_questions(data: Path, world: World, part: str) -> list[Asked]:
         gold = [r for a in record["answer"] for r in rows.get(fold_title(a), ())]
         if gold:
             query = Query(text=record["question"])
-            asked.append(Asked(query, np.array(gold), none, 0, record["qid"], none))
+            asked.append(Asked(query, np.array(gold), none, 0, record["qid"], none, none))
     return asked

@@ -16,12 +16,20 @@ from citewell.model import Query, Work
 from citewell.model.cancel import Cancel
 from citewell.model.names import parse_author
 from citewell.model.query import near_part, topic_part
-from citewell.ranking.features import Evidence, company_of, features, memory_rows
+from citewell.ranking.features import (
+    UNKNOWN,
+    Evidence,
+    Nearby,
+    company_of,
+    features,
+    memory_rows,
+)
 from citewell.ranking.lexical import TitleWords
 from citewell.retrieval.bm25 import Bm25Retriever
 from citewell.retrieval.bm25_build import Bm25Builder
 from citewell.retrieval.encoders.static import StaticEncoder
 from citewell.retrieval.memory import Asked, Memory
+from citewell.retrieval.passages import PassageWords, Profiles
 from citewell_corpus.training.data import Paper
 
 DEPTH = 400
@@ -32,8 +40,14 @@ class World:
     """BM25, vectors, columns and memory over the papers, rows in their order."""
 
     def __init__(
-        self, papers: Sequence[Paper], encoder: StaticEncoder, priors: Priors, work: Path
+        self,
+        papers: Sequence[Paper],
+        encoder: StaticEncoder,
+        priors: Priors,
+        passages: PassageWords,
+        work: Path,
     ) -> None:
+        self.profiles = Profiles(passages)
         self.papers, self.encoder, self.priors = papers, encoder, priors
         view = SegmentView(work / "segment", 0, len(papers))
         _build(papers, view.path)
@@ -55,11 +69,16 @@ class World:
         self.memory = Memory(priors, vectors, known)
 
     def candidates(
-        self, query: Query, references: NDArray[np.int64], own: int
+        self,
+        query: Query,
+        references: NDArray[np.int64],
+        own: int,
+        nearby: NDArray[np.int64] | None = None,
     ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-        """Rows and features of a question's candidates; `references` are rows.
+        """Rows and features of a question's candidates; `references` and `nearby` are rows.
 
-        `own` is the key of the citing paper: its list and passages are no evidence.
+        `own` is the key of the citing paper: its list and passages are no evidence, and it is no
+        candidate.
         """
         full, near, topic = self.encoder.encode_queries(
             [query, near_part(query), topic_part(query)]
@@ -81,6 +100,8 @@ class World:
         ]
         rows = np.unique(np.concatenate(found))
         rows = rows[rows >= 0]
+        rows = rows[self.keys[rows] != np.uint64(own)] if own else rows
+        near_bm25 = self.bm25.score_rows(near_part(query), rows)
         company = None
         if len(references):
             company = company_of(
@@ -96,8 +117,24 @@ class World:
             topic,
             memory_rows(signals, self.number[rows]),
             company,
+            near_bm25,
+            self.profiles.signals(query, own, self.keys[rows]),
+            self._nearby(rows, nearby, own),
         )
         return rows, features(query, known, self.words)
+
+    def _nearby(
+        self, rows: NDArray[np.int64], nearby: NDArray[np.int64] | None, own: int
+    ) -> Nearby | None:
+        if nearby is None or not len(nearby):
+            return None
+        cocited = np.full((len(rows), 2), UNKNOWN, np.float32)
+        numbers = np.unique(self.number[nearby])
+        has = self.number[rows] >= 0
+        if (numbers >= 0).any():
+            told = self.memory.cocited(numbers[numbers >= 0], own)
+            cocited[has] = told[self.number[rows][has]]
+        return Nearby(nearby, self.vectors[nearby], cocited)
 
 
 def _best(scores: NDArray[np.float32]) -> NDArray[np.int64]:

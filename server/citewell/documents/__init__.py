@@ -1,6 +1,6 @@
 """The author's own files: scanned with exact ranges, read and written without loss."""
 
-from citewell.documents.context import Context, context_at, query_for
+from citewell.documents.context import Context, context_at, nearby_titles, query_for
 from citewell.documents.files import FileCache
 from citewell.documents.project import Project
 from citewell.documents.scan import format_of, scan_document
@@ -14,6 +14,7 @@ __all__ = [
     "apply_edits",
     "context_at",
     "format_of",
+    "nearby_titles",
     "query_for",
     "read_text",
     "scan_document",

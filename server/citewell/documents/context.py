@@ -13,7 +13,7 @@ from citewell.documents.markdown_text import markdown_to_text
 from citewell.documents.plaintext import latex_to_text
 from citewell.documents.sentences import split_sentences
 from citewell.model.document import Document, Format, Placeholder, Span
-from citewell.model.query import MARK, OTHER, CitingPaper, Query
+from citewell.model.query import MARK, OTHER, CitingPaper, Query, Reference
 
 _TARGET = "\ue000"
 _OTHER = "\ue001"
@@ -21,6 +21,10 @@ _BACK = 6_000
 _AHEAD = 3_000
 SENTENCES_BEFORE = 3
 SENTENCES_AFTER = 1
+NEARBY = 500
+"""Letters before a place, and half as many after it, in which other citations are its neighbours:
+some three sentences."""
+MOST_NEARBY = 12
 
 _CONTAINER = re.compile(
     r"\\(?:footnote|footnotetext|tablefootnote|thanks|caption|captionof\{\w+\}|subcaption|sidenote|"
@@ -70,8 +74,30 @@ def query_for(
         before=context.before,
         after=context.after,
         section=context.section,
+        nearby=nearby_titles(document, placeholder.span, paper.references, placeholder.other_keys),
         paper=paper,
     )
+
+
+def nearby_titles(
+    document: Document,
+    place: Span,
+    references: Sequence[Reference],
+    other_keys: Sequence[str] = (),
+) -> tuple[str, ...]:
+    """Titles of what is cited around a place, the nearest first; `other_keys` stand at the place.
+
+    Only works that `references` describe. The place's own citation is not counted.
+    """
+    titles = {reference.key: reference.title for reference in references if reference.title}
+    if not titles:
+        return ()
+    window = Span(max(0, place.start - NEARBY), place.end + NEARBY // 2)
+    around = [c for c in _within(document.citations, window) if c.span != place]
+    around.sort(key=lambda c: max(place.start - c.span.end, c.span.start - place.end))
+    keys = (*other_keys, *(use.key for citation in around for use in citation.keys))
+    found = (titles[key] for key in keys if key in titles)
+    return tuple(dict.fromkeys(found))[:MOST_NEARBY]
 
 
 def context_at(document: Document, offset: int) -> Context:

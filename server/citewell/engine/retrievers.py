@@ -21,10 +21,12 @@ from citewell.retrieval.dense import DenseRetriever
 from citewell.retrieval.encoders import load_encoder
 from citewell.retrieval.encoders.static import WEIGHTS
 from citewell.retrieval.filters import Filters
+from citewell.retrieval.passages import read_passages
 
 logger = logging.getLogger(__name__)
 
 PRIORS = WEIGHTS / "priors.npz"
+PASSAGES = WEIGHTS / "passages.npz"
 QUICK_ENCODER = "static"
 """Loads in a tenth of a second; any other encoder loads on a thread while BM25 answers."""
 
@@ -111,7 +113,8 @@ def _open_cited(
     for segment in library.segments:
         if segment.dead is not None:
             live[segment.base : segment.base + segment.count][segment.dead] = False
-    return CitedRetriever(priors, columns, dense, live, mask=mask)
+    passages = read_passages(PASSAGES) if PASSAGES.exists() else None
+    return CitedRetriever(priors, columns, dense, live, mask=mask, passages=passages)
 
 
 def _open_dense(library: Library, name: str, mask: Filters) -> DenseRetriever:

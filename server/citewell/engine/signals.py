@@ -94,6 +94,14 @@ class LibrarySignals:
         """What the citation priors say of each row."""
         return None if self._cited is None else self._cited.signals(query, rows)
 
+    def cocited(self, query: Query, rows: NDArray[np.int64]) -> NDArray[np.float32] | None:
+        """How often others cite each row with what is cited nearby."""
+        return None if self._cited is None else self._cited.cocited(query, rows)
+
+    def passages(self, query: Query, rows: NDArray[np.int64]) -> NDArray[np.float32] | None:
+        """How well the words around the place match those of each row's citations."""
+        return None if self._cited is None else self._cited.passages(query, rows)
+
     def rows_of_titles(self, titles: Sequence[str]) -> NDArray[np.int64]:
         """A row of each title, -1 where the library has none."""
         if self._cited is None:

@@ -53,7 +53,7 @@ def query_for(question: Question, setting: Setting) -> Query:
     if setting == "warm" or not query.paper.references:
         return query
     paper = msgspec.structs.replace(query.paper, references=())
-    return msgspec.structs.replace(query, paper=paper)
+    return msgspec.structs.replace(query, paper=paper, nearby=())
 
 
 def has_warm(questions: Iterable[Question]) -> bool:

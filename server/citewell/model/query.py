@@ -47,6 +47,8 @@ class Query(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Sentences before it in the same section, in reading order (the nearest is the last)."""
     after: tuple[str, ...] = ()
     section: str = ""
+    nearby: tuple[str, ...] = ()
+    """Titles of what the sentence and the ones before it already cite, the nearest first."""
     paper: CitingPaper = CitingPaper()
     year_from: int | None = None
     year_to: int | None = None

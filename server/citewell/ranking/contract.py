@@ -87,6 +87,16 @@ class Signals(Protocol):
         """What the citation priors say of each row, shape (n, signals); None without priors."""
         ...
 
+    def cocited(self, query: Query, rows: NDArray[np.int64]) -> NDArray[np.float32] | None:
+        """How often others cite each row with what is cited nearby, shape (n, 2); None without
+        priors. See `retrieval.memory.Memory.cocited`."""
+        ...
+
+    def passages(self, query: Query, rows: NDArray[np.int64]) -> NDArray[np.float32] | None:
+        """How well the words around the place match those in which others cite each row, shape
+        (n, len(passages.SIGNALS)); None without priors."""
+        ...
+
     def rows_of_titles(self, titles: Sequence[str]) -> NDArray[np.int64]:
         """A row of each title, -1 where the library has none."""
         ...

@@ -14,6 +14,8 @@ from citewell.ranking.lexical import TitleWords, lexical, read_passage
 
 UNKNOWN = -99.0
 """Stands where a fact is missing: the trees learn what its absence means."""
+FEWEST_YEARS = 3
+"""References from which the years of a paper's references tell its own."""
 
 
 class Company(msgspec.Struct, frozen=True):
@@ -27,6 +29,17 @@ class Company(msgspec.Struct, frozen=True):
     surname_counts: NDArray[np.int64]
     """How many references each is an author of."""
     years: NDArray[np.int16]
+
+
+class Nearby(msgspec.Struct, frozen=True):
+    """What the author cites around the place at hand."""
+
+    rows: NDArray[np.int64]
+    vectors: NDArray[np.float32]
+    """Shape (r, d)."""
+    cocited: NDArray[np.float32]
+    """Shape (n, 2): how often others cite each candidate with these, and as a share of its
+    citations; UNKNOWN rows for papers without priors."""
 
 
 class Evidence(msgspec.Struct, frozen=True):
@@ -44,6 +57,11 @@ class Evidence(msgspec.Struct, frozen=True):
     memory: NDArray[np.float32]
     """Shape (n, len(memory_names)); UNKNOWN rows for papers without priors."""
     company: Company | None = None
+    bm25_near: NDArray[np.float32] | None = None
+    """BM25 of the sentence and the typed words alone, shape (n,)."""
+    profile: NDArray[np.float32] | None = None
+    """Shape (n, 3): `retrieval.passages.SIGNALS`."""
+    nearby: Nearby | None = None
 
 
 def feature_names(memory: tuple[str, ...]) -> tuple[str, ...]:
@@ -56,6 +74,10 @@ def feature_names(memory: tuple[str, ...]) -> tuple[str, ...]:
         "year", "year_gap", "has_abstract", "title_words", "authors",
         "company_mean", "company_best", "company_authors", "company_size",
         "sentence_words", "typed_words", "has_title", "mark_place", "others", "before",
+        "bm25_near", "bm25_near_share", "bm25_near_rank",
+        "profile_best", "profile_sum", "profile_share",
+        "nearby_best", "nearby_mean", "nearby_cocited", "nearby_cocited_share",
+        "year_newest", "year_median",
     )  # fmt: skip
 
 
@@ -89,6 +111,9 @@ def features(query: Query, known: Evidence, words: TitleWords) -> NDArray[np.flo
     ]  # fmt: skip
     parts += _company(known)
     parts += [np.full(count, value, np.float32) for value in _query_facts(query)]
+    parts += _near_words(known)
+    parts += _nearby(known)
+    parts += _years(known)
     table: NDArray[np.float32] = np.stack([np.asarray(p, np.float32) for p in parts], axis=1)
     return table
 
@@ -124,6 +149,43 @@ def _company(known: Evidence) -> list[NDArray[np.float32]]:
     return [mean, top, np.log1p(shared), np.full(count, np.log1p(len(company.rows)), np.float32)]
 
 
+def _near_words(known: Evidence) -> list[NDArray[np.float32]]:
+    count = len(known.rows)
+    bm25 = np.zeros(count, np.float32) if known.bm25_near is None else known.bm25_near
+    parts = [bm25, bm25 / max(float(bm25.max(initial=0)), 1e-6), places(bm25)]
+    profile = np.full((count, 3), UNKNOWN, np.float32) if known.profile is None else known.profile
+    # Where the memory knows nothing but the paper's own list, its passages say nothing either.
+    profile = np.where(known.memory[:, 1:2] > UNKNOWN, profile, UNKNOWN)
+    return [*parts, *profile.T]
+
+
+def _nearby(known: Evidence) -> list[NDArray[np.float32]]:
+    unknown = np.full(len(known.rows), UNKNOWN, np.float32)
+    nearby = known.nearby
+    if nearby is None or not len(nearby.rows):
+        return [unknown] * 4
+    likeness = known.vectors @ nearby.vectors.T
+    likeness[known.rows[:, None] == nearby.rows[None, :]] = 0
+    return [likeness.max(axis=1), likeness.mean(axis=1), *nearby.cocited.T]
+
+
+def _years(known: Evidence) -> list[NDArray[np.float32]]:
+    """How much older than the references a candidate is: than the newest tenth, than the half.
+
+    The newest reference of all may be a later edition in the records.
+    """
+    unknown = np.full(len(known.rows), UNKNOWN, np.float32)
+    company = known.company
+    if company is None or len(company.rows) < FEWEST_YEARS:
+        return [unknown, unknown]
+    years = company.years[company.years > 0]
+    if not len(years):
+        return [unknown, unknown]
+    own = known.columns.year.astype(np.float32)
+    marks = (np.percentile(years, 90), np.median(years))
+    return [np.where(own > 0, np.float32(mark) - own, UNKNOWN) for mark in marks]
+
+
 def _query_facts(query: Query) -> tuple[float, ...]:
     left, mark, right = query.sentence.partition(MARK)
     before, after = len(left.split()), len(right.split())
@@ -152,6 +214,6 @@ def company_of(rows: NDArray[np.int64], vectors: NDArray[np.float32], columns: C
 
 
 __all__ = [
-    "UNKNOWN", "Company", "Evidence", "company_of", "feature_names", "features",
+    "UNKNOWN", "Company", "Evidence", "Nearby", "company_of", "feature_names", "features",
     "memory_rows", "places",
 ]  # fmt: skip

@@ -22,6 +22,7 @@ from citewell.ranking.features import (
     UNKNOWN,
     Company,
     Evidence,
+    Nearby,
     company_of,
     feature_names,
     features,
@@ -75,6 +76,9 @@ class LearnedRanker:
             parts[2],
             np.full((len(rows), len(MEMORY)), UNKNOWN, np.float32) if memory is None else memory,
             self._company(query, signals),
+            signals.bm25(near_part(query), rows),
+            signals.passages(query, rows),
+            self._nearby(query, signals, rows),
         )
         table = features(query, known, self._title_words(signals))
         cancel.check()
@@ -92,6 +96,19 @@ class LearnedRanker:
         if not len(rows) or vectors is None or columns is None:
             return None
         return company_of(rows, vectors, columns)
+
+    def _nearby(self, query: Query, signals: Signals, rows: NDArray[np.int64]) -> Nearby | None:
+        if not query.nearby:
+            return None
+        found = signals.rows_of_titles(query.nearby)
+        found = np.unique(found[found >= 0])
+        vectors = signals.vectors(found)
+        if not len(found) or vectors is None:
+            return None
+        cocited = signals.cocited(query, rows)
+        if cocited is None:
+            cocited = np.full((len(rows), 2), UNKNOWN, np.float32)
+        return Nearby(found, vectors, cocited)
 
     def _title_words(self, signals: Signals) -> TitleWords:
         with self._lock:

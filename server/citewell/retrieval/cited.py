@@ -17,6 +17,7 @@ from citewell.model.query import near_part, topic_part
 from citewell.retrieval.contract import Mask, Ranking
 from citewell.retrieval.dense import DenseRetriever
 from citewell.retrieval.memory import SIGNALS, UNKNOWN, Asked, Memory
+from citewell.retrieval.passages import PassageWords, Profiles
 
 _REMEMBERED = 8
 """Queries whose signals are kept: the ranker asks for those that the search just computed."""
@@ -35,7 +36,10 @@ class CitedRetriever:
         live: NDArray[np.bool_] | None = None,
         *,
         mask: Mask | None = None,
+        passages: PassageWords | None = None,
     ) -> None:
+        self._profiles = None if passages is None else Profiles(passages)
+        self._columns = columns
         self._dense = dense
         self._mask = mask
         keys = columns.keys()
@@ -76,6 +80,25 @@ class CitedRetriever:
         if has.any():
             out[has] = self._ask(query)[numbers[has]]
         return out
+
+    def cocited(self, query: Query, rows: NDArray[np.int64]) -> NDArray[np.float32]:
+        """Shape (n, 2): how often others cite each row with what the query's place cites nearby;
+        UNKNOWN for papers without priors."""
+        out = np.full((len(rows), 2), UNKNOWN, np.float32)
+        found = self.rows_of_titles(query.nearby)
+        numbers = np.unique(self.number_of_row[found[found >= 0]])
+        numbers = numbers[numbers >= 0]
+        own = self.number_of_row[rows]
+        has = own >= 0
+        if has.any() and len(numbers):
+            out[has] = self._memory.cocited(numbers, _own_key(query))[own[has]]
+        return out
+
+    def passages(self, query: Query, rows: NDArray[np.int64]) -> NDArray[np.float32] | None:
+        """Shape (n, len(passages.SIGNALS)): in which words others cite each row."""
+        if self._profiles is None:
+            return None
+        return self._profiles.signals(query, _own_key(query), self._columns.take(rows).key)
 
     def search(self, query: Query, k: int, cancel: Cancel) -> Ranking:
         """The best `k` rows. Empty for a query without a known word."""
@@ -128,7 +151,7 @@ class CitedRetriever:
             near,
             topic if topic.any() else full,
             numbers[numbers >= 0],
-            title_key(query.paper.title) if len(query.paper.title) > 12 else 0,
+            _own_key(query),
         )
         signals = self._memory.signals(asked)
         with self._lock:
@@ -136,3 +159,8 @@ class CitedRetriever:
             while len(self._kept) > _REMEMBERED:
                 self._kept.popitem(last=False)
         return signals
+
+
+def _own_key(query: Query) -> int:
+    """Key of the paper being written: what it cites itself is no evidence."""
+    return title_key(query.paper.title) if len(query.paper.title) > 12 else 0

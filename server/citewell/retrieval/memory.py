@@ -89,7 +89,7 @@ class Memory:
         if len(self._lists) and asked.topic.any():
             self._by_topic(asked.topic, own, out)
         if len(asked.references):
-            self._by_company(asked.references, own, degree, out)
+            self._by_company(asked.references, own, degree, out[:, 7:9])
         out[~self.known | ((degree <= 0) & (priors.citations < 0))] = UNKNOWN
         return out
 
@@ -130,6 +130,14 @@ class Memory:
             cited = priors.list_cited[priors.list_starts[one] : priors.list_starts[one + 1]]
             out[cited, 5] += vote
 
+    def cocited(self, references: NDArray[np.int64], own: int) -> NDArray[np.float32]:
+        """Shape (P, 2): how often others cite a paper with the references, and as a share of how
+        often they cite it at all. The list of the paper `own` is left out."""
+        lists = np.flatnonzero(self.priors.list_key == np.uint64(own)) if own else ()
+        out = np.zeros((len(self.priors), 2), np.float32)
+        self._by_company(references, lists, self._degree, out)
+        return out
+
     def _by_company(
         self,
         references: NDArray[np.int64],
@@ -152,8 +160,8 @@ class Memory:
             citing = self._citing[self._citing_starts[one] : self._citing_starts[one + 1]]
             share = self._damp[citing].sum() / np.log(2.0 + self._degree[one])
             company[one] = max(company[one] - share, 0)
-        out[:, 7] = np.log1p(company)
-        out[:, 8] = company / np.sqrt(np.maximum(degree, 1))
+        out[:, 0] = np.log1p(company)
+        out[:, 1] = company / np.sqrt(np.maximum(degree, 1))
 
 
 def _unit(coded: NDArray[np.int8]) -> NDArray[np.float32]:

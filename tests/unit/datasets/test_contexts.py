@@ -105,3 +105,28 @@ def test_bad_records_are_counted_with_their_line_and_the_rest_is_read(write_line
     assert data.counts["records"] == 3 and data.counts["bad"] == 2
     assert [problem.line for problem in data.problems] == [2, 3]
     assert len(data.questions) == 1
+
+
+def test_what_the_sentence_and_those_before_it_cite_is_known_nearest_first(write_lines, context):
+    first = context(
+        id="b", key="b", sentence="Small things matter [CITATION].", gold_title="Before It",
+        gold_id="acl:9", gold_alt_ids=None, context_before_list=[],
+    )  # fmt: skip
+    same = context(
+        id="s", key="s", gold_title="The Same Sentence", gold_id="acl:8", gold_alt_ids=None,
+        sentence=context()["sentence"],
+    )  # fmt: skip
+    far = context(
+        id="f", key="f", sentence="Elsewhere [CITATION] it is told at length.",
+        gold_title="Far Away", gold_id="acl:7", gold_alt_ids=None, context_before_list=[],
+    )  # fmt: skip
+    question = read(write_lines("dev.jsonl", [context(), first, same, far]))["c1"]
+    assert question.query.nearby == ("The Same Sentence", "Before It")
+
+
+def test_what_the_same_command_cites_is_no_neighbour(write_lines, context):
+    one = context(group_keys=["doe2020", "beside"])
+    beside = context(id="n", key="beside", gold_title="Beside", gold_id="acl:6", gold_alt_ids=None)
+    question = read(write_lines("dev.jsonl", [one, beside]))["c1"]
+    assert question.query.nearby == ()
+    assert [r.title for r in question.query.paper.references] == ["Beside"]

@@ -11,7 +11,7 @@ from citewell.documents.markdown import scan_markdown
 from citewell.documents.markdown_text import markdown_to_text
 from citewell.documents.plaintext import latex_to_text
 from citewell.documents.sentences import split_sentences
-from citewell.model.query import CitingPaper
+from citewell.model.query import CitingPaper, Reference
 
 PAPER = r"""\title{On Graphs}
 \begin{document}
@@ -166,3 +166,28 @@ def test_markdown_becomes_plain_text() -> None:
     assert markdown_to_text("*a* __b__ snake_case ~~c~~ ![x](y) $\\alpha$ 5\\*6") == (
         "a b snake_case c alpha 5*6"
     )
+
+
+def test_what_is_cited_around_the_place_is_named_nearest_first() -> None:
+    document = scan_latex(PAPER)
+    references = tuple(
+        Reference(title=title, key=key)
+        for key, title in (("a", "Attention A"), ("b", "Attention B"), ("c", "Attention C"))
+    )
+    query = query_for(document, document.placeholders[0], paper=CitingPaper(references=references))
+    assert query.nearby == ("Attention C", "Attention B", "Attention A")
+
+
+def test_a_key_that_no_bib_describes_is_no_neighbour() -> None:
+    document = scan_latex(PAPER)
+    paper = CitingPaper(references=(Reference(title="Attention B", key="b"),))
+    assert query_for(document, document.placeholders[0], paper=paper).nearby == ("Attention B",)
+    assert query_for(document, document.placeholders[0]).nearby == ()
+
+
+def test_keys_in_the_same_braces_are_the_nearest() -> None:
+    text = "Graphs \\cite{a} are old, attention is newer \\cite{b, graph attention networks}."
+    document = scan_latex(text)
+    references = (Reference(title="A", key="a"), Reference(title="B", key="b"))
+    query = query_for(document, document.placeholders[0], paper=CitingPaper(references=references))
+    assert query.nearby == ("B", "A")

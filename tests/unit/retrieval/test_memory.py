@@ -99,3 +99,12 @@ def test_the_shipped_priors_know_a_famous_paper_and_fit_the_encoder() -> None:
     assert number >= 0
     assert np.bincount(shipped.list_cited, minlength=len(shipped))[number] > 100
     assert sum(f.stat().st_size for f in WEIGHTS.iterdir()) < 32e6
+
+
+def test_papers_that_others_cite_together_with_these_are_found() -> None:
+    vectors = np.array([[1, 0], [1, 0], [0, 1], [0, 1]], np.float32)
+    memory = Memory(priors(), vectors, np.ones(4, bool))
+    count, share = memory.cocited(np.array([1]), 0).T
+    assert count[0] > 0 and share[0] > 0  # list 0 cites papers 0 and 1
+    assert count[2] == count[3] == 0
+    assert memory.cocited(np.array([1]), 11)[0].tolist() == [0, 0]  # list 0 is the paper's own

@@ -5,7 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from citewell_corpus.training.figures import by_paper, confidence_figures, ranks
+from citewell.ranking.features import UNKNOWN, feature_names
+from citewell.ranking.learned import MEMORY
+from citewell_corpus.training.figures import by_knowledge, by_paper, confidence_figures, ranks
 from citewell_corpus.training.head import logistic
 from citewell_corpus.training.questions import Table
 
@@ -45,3 +47,16 @@ def test_the_logistic_fit_finds_the_log_odds() -> None:
     right = np.array([1.0] * 30 + [0.0] * 10)
     weights = logistic(np.ones((40, 1)), right)
     assert weights[0] == pytest.approx(np.log(3), abs=1e-3)
+
+
+def test_recall_is_told_apart_by_what_is_known_of_the_answer() -> None:
+    names = feature_names(MEMORY)
+    features = np.full((6, len(names)), UNKNOWN, np.float32)
+    features[1, names.index("memory_popularity")] = 2.0
+    base = table()
+    told = Table(features, base.right, base.size, base.golds, base.papers)
+    assert by_knowledge(told, SCORES) == {
+        "cited": {"share": 0.3333, "R@10": 1.0},
+        "no candidate": {"share": 0.3333, "R@10": 0.0},
+        "never cited": {"share": 0.3333, "R@10": 1.0},
+    }

@@ -395,3 +395,44 @@ async def test_a_long_check_shows_progress_and_ends_when_the_author_says_so(star
     assert found < 6000
     await asyncio.sleep(0.5)
     assert len(editor.client.diagnostics[editor.uri("refs.bib")]) == found, "the check went on"
+
+
+@ENCODINGS
+async def test_a_wrong_detail_is_corrected_and_its_diagnostic_goes(start_editor, encoding):
+    text = "% 🎉 神\n" + REFERENCES
+    editor = await start_editor(
+        files={"main.tex": CITING, "refs.bib": text}, settings=QUICK, encodings=(encoding,)
+    )
+    editor.open("refs.bib", language="bibtex")
+    await editor.wait_for(lambda: sent(editor, "refs.bib") == FOUND, 30)
+    late = list(editor.client.diagnostics[editor.uri("refs.bib")])[:1]
+    actions = await editor.actions("refs.bib", "{2012}", diagnostics=late)
+    first = actions[0]
+    assert first.title == "Take the year of the record: 2017"
+    assert first.is_preferred
+    assert [one.code for one in first.diagnostics] == ["year-differs"]
+    await editor.act(first)
+    assert editor.text("refs.bib") == text.replace("{2012}", "{2017}")
+    await editor.wait_for(lambda: sent(editor, "refs.bib") == FOUND[1:], 30)
+
+
+async def test_an_invention_is_replaced_by_the_record_of_its_title(start_editor):
+    editor = await start_editor(files={"main.tex": CITING, "refs.bib": REFERENCES}, settings=QUICK)
+    editor.open("refs.bib", language="bibtex")
+    await editor.wait_for(lambda: sent(editor, "refs.bib") == FOUND, 30)
+    actions = await editor.actions("refs.bib", "Miller")
+    replace = next(one for one in actions if one.title.startswith("Replace by the record"))
+    await editor.act(replace)
+    expected = REFERENCES.replace(
+        """  author = {Miller, Zoe and Stone, Abel and Wood, Carl},
+  booktitle = {ICLR},
+  year = {2015},
+""",
+        """  author = {Bahdanau, Dzmitry and Cho, Kyunghyun and Bengio, Yoshua},
+  booktitle = {3rd International Conference on Learning Representations},
+  year = {2015},
+  url = {https://arxiv.org/abs/1409.0473},
+""",
+    )
+    assert editor.text("refs.bib") == expected
+    await editor.wait_for(lambda: sent(editor, "refs.bib") == [FOUND[0], FOUND[2]], 30)

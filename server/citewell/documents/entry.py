@@ -33,19 +33,20 @@ _AND = re.compile(r"\band\b", re.IGNORECASE)
 
 def entry_text(work: Work, key: str, style: BibStyle, *, abstract: bool = False) -> str:
     """The entry of `work` under `key` in the given style, without a line end after it."""
-    kind, fields = _content(work, style)
+    kind, fields = entry_content(work, style)
     if abstract and work.abstract:
         fields["abstract"] = escape(work.abstract)
     lines = [f"@{style.type_name(kind)}{{{key},"]
     names = _ordered(fields, style)
     for name in names:
         comma = "," if style.trailing_comma or name != names[-1] else ""
-        lines.append(f"{_left(name, style)}{_delimited(name, fields[name], style)}{comma}")
+        lines.append(f"{field_start(name, style)}{_delimited(name, fields[name], style)}{comma}")
     closer = style.closer.replace("\n", style.newline)
     return style.newline.join(lines) + f"{closer}}}"
 
 
-def _left(name: str, style: BibStyle) -> str:
+def field_start(name: str, style: BibStyle) -> str:
+    """A field up to its value, as the file writes it, indentation included."""
     written = style.field_name(name)
     if style.value_column:
         left = f"{written}{style.before}="
@@ -71,7 +72,8 @@ def _ordered(fields: dict[str, str], style: BibStyle) -> list[str]:
     return sorted(fields, key=lambda name: place[name])
 
 
-def _content(work: Work, style: BibStyle) -> tuple[str, dict[str, str]]:
+def entry_content(work: Work, style: BibStyle) -> tuple[str, dict[str, str]]:
+    """Entry type and fields of a work as LaTeX text; no field that the record leaves empty."""
     kind, container = _kind(work)
     fields: dict[str, str] = {"title": escape_title(work.title)}
     fields["author"] = " and ".join(_name(author) for author in work.authors)

@@ -21,6 +21,7 @@ from citewell.lsp import commands
 from citewell.lsp.actions.contract import Asked, Chosen, Provider
 from citewell.lsp.actions.placeholder import PlaceholderActions
 from citewell.lsp.actions.undefined import UndefinedKeyActions
+from citewell.lsp.actions.verification import VerificationActions
 from citewell.lsp.progress import with_progress
 from citewell.model import CitewellError, Problem
 
@@ -49,14 +50,18 @@ class ActArguments(msgspec.Struct, frozen=True):
     slow: bool = False
 
 
-def providers() -> tuple[Provider, ...]:
+def providers(server: Server) -> tuple[Provider, ...]:
     """All that offer actions, in the order in which theirs are shown."""
-    return (UndefinedKeyActions(), PlaceholderActions())
+    return (
+        UndefinedKeyActions(),
+        PlaceholderActions(),
+        VerificationActions(server.diagnostics.checking),
+    )
 
 
 def register(server: Server) -> None:
     """Offer the actions and the commands that they run."""
-    actions = CodeActions(server, providers())
+    actions = CodeActions(server, providers(server))
 
     @server.feature(
         types.TEXT_DOCUMENT_CODE_ACTION,

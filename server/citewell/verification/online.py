@@ -85,12 +85,11 @@ class OnlineChecker:
         checks = [judge(c, k, year, names) for c, k in zip(claims, known, strict=True)]
         said = [Said() for _ in claims]
 
+        unsettled = [n for n, check in enumerate(checks) if not _settled(check) and _asks(check)]
         settled = [n for n, check in enumerate(checks) if _settled(check) and claims[n].doi]
         notices = self._asker.notices([claims[n].doi for n in settled], cancel) if settled else []
         for n, answers in zip(settled, notices, strict=True):
             checks[n] = with_notice(checks[n], answers)
-
-        unsettled = [n for n, check in enumerate(checks) if not _settled(check) and _asks(check)]
         for question in (self._asker.by_ids, self._match):
             if not unsettled:
                 break

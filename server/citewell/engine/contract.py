@@ -68,7 +68,9 @@ class Engine(Protocol):
         """Works with this DOI, arXiv id, normalised title or source key: exact, a few at most."""
         ...
 
-    def check(self, claims: Sequence[Claim], *, cancel: Cancel | None = None) -> Checks:
+    def check(
+        self, claims: Sequence[Claim], *, online: bool = False, cancel: Cancel | None = None
+    ) -> Checks:
         """Is each reference real, and right? Gives way to searches. Raises only `Cancelled`."""
         ...
 

@@ -34,6 +34,7 @@ from citewell.retrieval.fuse import Fused, fuse
 from citewell.retrieval.structure import structured
 
 if TYPE_CHECKING:
+    from citewell.engine.online import Online
     from citewell.engine.online_search import OnlineSearch
 
 logger = logging.getLogger(__name__)
@@ -57,9 +58,10 @@ class LocalEngine:
         problems: Sequence[Problem] = (),
         *,
         reader: Reader | None = None,
-        online: OnlineSearch | None = None,
+        sources: Online | None = None,
     ) -> None:
-        self._online = online
+        self._sources = sources
+        self._online = _online_search(sources) if options.sources.search else None
         self._options = options
         self._library = library
         self._opened = opened
@@ -80,12 +82,12 @@ class LocalEngine:
         ranker: Ranker | None = None,
     ) -> LocalEngine:
         """Open the library that the options name; without one, every answer says so."""
-        online, troubles = _open_online(options)
+        sources, troubles = _open_sources(options)
         try:
             library = Library.open(which_library(options))
         except CitewellError as error:
             problems = [error.problem, *troubles]
-            return cls(options, None, Opened(), problems=problems, online=online)
+            return cls(options, None, Opened(), problems=problems, sources=sources)
         if ranker is None and options.retrieval.ranker == "learned" and RANKER.exists():
             ranker = LearnedRanker(RANKER)
         reader = Reader(options.retrieval) if options.retrieval.cross_encoder else None
@@ -96,7 +98,7 @@ class LocalEngine:
             ranker,
             troubles,
             reader=reader,
-            online=online,
+            sources=sources,
         )
 
     def load(self, seconds: float) -> None:
@@ -231,12 +233,31 @@ class LocalEngine:
             return []
         return self._library.lookup(doi=doi, arxiv=arxiv, title=title, bibkey=bibkey)
 
-    def check(self, claims: Sequence[Claim], *, cancel: Cancel | None = None) -> Checks:
-        """Is each reference real, and right, by the records of the library?"""
+    def check(
+        self, claims: Sequence[Claim], *, online: bool = False, cancel: Cancel | None = None
+    ) -> Checks:
+        """Is each reference real, and right, by the library and, if wanted, the sources?"""
+        if online:
+            return self._check_online(claims, cancel or Cancel())
         if self._library is None or self._check is None:
             return Checks(problems=self._problems)
         checks = self._check.check(claims, cancel or Cancel())
         return Checks(tuple(checks), self._library.snapshot)
+
+    def _check_online(self, claims: Sequence[Claim], cancel: Cancel) -> Checks:
+        from citewell.engine.online import OFF
+        from citewell.engine.records import LibraryRecords
+        from citewell.verification.checker import Checker
+        from citewell.verification.online import OnlineChecker
+        from citewell.verification.records import MemoryRecords
+
+        if self._sources is None:
+            return Checks(problems=(*self._problems, *_open_sources(self._options)[1]) or (OFF,))
+        held = (
+            MemoryRecords((), name="") if self._library is None else LibraryRecords(self._library)
+        )
+        checks = OnlineChecker(Checker([held]), self._sources).check(claims, cancel=cancel)
+        return Checks(tuple(checks), "" if self._library is None else self._library.snapshot)
 
     def status(self) -> EngineStatus:
         """What answers and what does not."""
@@ -249,7 +270,7 @@ class LocalEngine:
             encoder=self._opened.encoder,
             ranker="" if self._ranker is None else self._ranker.name,
             cross_encoder="" if self._reader is None else self._reader.loaded,
-            sources=() if self._online is None else self._online.names,
+            sources=() if self._sources is None else self._sources.names,
             rss_mb=rss_mb(),
             pid=os.getpid(),
             problems=(
@@ -265,6 +286,8 @@ class LocalEngine:
             self._reader.close()
         if self._online is not None:
             self._online.close()
+        if self._sources is not None:
+            self._sources.close()
         if self._library is not None:
             self._library.close()
 
@@ -379,18 +402,25 @@ class LocalEngine:
         return tuple(found)
 
 
-def _open_online(options: Options) -> tuple[OnlineSearch | None, tuple[Problem, ...]]:
-    """The search of the allowed sources; None, and mostly no problem, where none is allowed."""
-    if not (options.sources.allow and options.sources.search):
+def _open_sources(options: Options) -> tuple[Online | None, tuple[Problem, ...]]:
+    """The allowed sources; None, and no problem, where none is allowed."""
+    if not options.sources.allow:
         return None, ()
     from citewell.engine.online import Online
-    from citewell.engine.online_search import OnlineSearch
 
     try:
-        online = Online(options)
+        sources = Online(options)
     except CitewellError as error:
         return None, (error.problem,)
-    return OnlineSearch(online), online.problems
+    return sources, sources.problems
+
+
+def _online_search(sources: Online | None) -> OnlineSearch | None:
+    if sources is None:
+        return None
+    from citewell.engine.online_search import OnlineSearch
+
+    return OnlineSearch(sources)
 
 
 def _search_task(retriever: Retriever, query: Query, depth: int) -> Callable[[Cancel], Ranking]:

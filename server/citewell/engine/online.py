@@ -63,6 +63,7 @@ class Online:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._sources: Sources | None = None
         self._web: Any = None
+        self._closed = False
 
     # -- questions, as values ---------------------------------------------------------------
 
@@ -96,6 +97,7 @@ class Online:
     def close(self) -> None:
         """Give up what is under way, and close connections and cache."""
         with self._lock:
+            self._closed = True
             loop, web = self._loop, self._web
             self._loop = self._sources = self._web = None
         if loop is None:
@@ -134,14 +136,15 @@ class Online:
 
     def _submit(self, ask: Callable[[Sources], Coroutine[Any, Any, T]]) -> Future[T]:
         with self._lock:
+            if self._closed:
+                raise Cancelled
             if self._loop is None:
                 self._open()
             assert self._loop is not None and self._sources is not None
             return asyncio.run_coroutine_threadsafe(ask(self._sources), self._loop)
 
     def _open(self) -> None:
-        from platformdirs import user_cache_path
-
+        from citewell.engine.check_store import cache_folder
         from citewell.sources.registry import classes
         from citewell.sources.web.client import Web, WebOptions
 
@@ -151,7 +154,7 @@ class Online:
         options = WebOptions(
             contact=own.contact,
             base_url=own.base_url,
-            cache=user_cache_path("citewell", appauthor=False) / "sources",
+            cache=cache_folder() / "sources",
             cache_days=own.cache_days,
             timeout=own.timeout_s,
         )

@@ -57,6 +57,8 @@ class OnlineSearch:
         self._lock = threading.Lock()
         self._arrived = threading.Condition(self._lock)
         self._timer: threading.Timer | None = None
+        self._waiting = ""
+        """The words that the timer will ask for."""
         self._answers: OrderedDict[str, Late] = OrderedDict()
         self._asked: set[str] = set()
         self._works: OrderedDict[str, Work] = OrderedDict()
@@ -76,23 +78,26 @@ class OnlineSearch:
             if found is not None:
                 self._answers.move_to_end(key)
                 return found
-            if self._timer is not None:
-                self._timer.cancel()
-                self._timer = None
-            if key not in self._asked:
-                self._timer = threading.Timer(self._pause, self._ask, (key, text))
-                self._timer.daemon = True
-                self._timer.start()
+            if key != self._waiting:
+                self._drop_timer()
+                if key not in self._asked:
+                    self._waiting = key
+                    self._timer = threading.Timer(self._pause, self._ask, (key, text))
+                    self._timer.daemon = True
+                    self._timer.start()
         return Late()
+
+    def _drop_timer(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        self._timer, self._waiting = None, ""
 
     def wait(self, text: str, seconds: float) -> None:
         """Until the answer for these words is there, at most so long. For an explicit search."""
         key = normalise_title(text)
         end = time.monotonic() + seconds
         with self._lock:
-            if self._timer is not None:
-                self._timer.cancel()
-                self._timer = None
+            self._drop_timer()
         if len(key) >= LEAST:
             self._ask(key, text)
         with self._arrived:
@@ -109,12 +114,12 @@ class OnlineSearch:
     def close(self) -> None:
         """Ask nothing more."""
         with self._lock:
-            if self._timer is not None:
-                self._timer.cancel()
-        self._online.close()
+            self._drop_timer()
 
     def _ask(self, key: str, text: str) -> None:
         with self._lock:
+            if self._waiting == key:
+                self._timer, self._waiting = None, ""
             if key in self._asked or key in self._answers:
                 return
             self._asked.add(key)

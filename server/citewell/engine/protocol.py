@@ -57,9 +57,10 @@ class LookupRequest(msgspec.Struct, frozen=True, tag="lookup", omit_defaults=Tru
     bibkey: str = ""
 
 
-class CheckRequest(msgspec.Struct, frozen=True, tag="check"):
+class CheckRequest(msgspec.Struct, frozen=True, tag="check", omit_defaults=True):
     id: int
     claims: tuple[Claim, ...]
+    online: bool = False
 
 
 class StatusRequest(msgspec.Struct, frozen=True, tag="status"):

@@ -174,8 +174,9 @@ class Worker:
                     bibkey=request.bibkey,
                 )
                 return protocol.WorksReply(number, tuple(found))
-            case protocol.CheckRequest(id=number, claims=claims):
-                return protocol.ChecksReply(number, engine.check(claims, cancel=cancel))
+            case protocol.CheckRequest(id=number, claims=claims, online=online):
+                checks = engine.check(claims, online=online, cancel=cancel)
+                return protocol.ChecksReply(number, checks)
             case protocol.StatusRequest(id=number):
                 return protocol.StatusReply(number, _with_pid(engine.status()))
 

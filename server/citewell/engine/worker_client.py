@@ -151,17 +151,19 @@ class WorkerEngine:
         )
         return [work for work in found if work is not None]
 
-    def check(self, claims: Sequence[Claim], *, cancel: Cancel | None = None) -> Checks:
+    def check(
+        self, claims: Sequence[Claim], *, online: bool = False, cancel: Cancel | None = None
+    ) -> Checks:
         """Is each reference real, and right? Problems of the engine stand in the result."""
-        request = protocol.CheckRequest(next(self._numbers), tuple(claims))
+        request = protocol.CheckRequest(next(self._numbers), tuple(claims), online)
         try:
             return _checks(self._wait(request, cancel))
         except CitewellError as error:
             return Checks(problems=(error.problem,))
 
-    async def check_async(self, claims: Sequence[Claim]) -> Checks:
+    async def check_async(self, claims: Sequence[Claim], *, online: bool = False) -> Checks:
         """`check` without blocking the loop; cancelling the task cancels it in the child."""
-        request = protocol.CheckRequest(next(self._numbers), tuple(claims))
+        request = protocol.CheckRequest(next(self._numbers), tuple(claims), online)
         try:
             return _checks(await self._reply_async(request))
         except CitewellError as error:

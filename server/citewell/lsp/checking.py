@@ -85,6 +85,17 @@ class Checking:
         """True while references are being looked up."""
         return self._task is not None and not self._task.done()
 
+    async def take(self, snapshot: str, answers: Mapping[bytes, Check]) -> None:
+        """Answers that came another way, from the sources, for a snapshot of the library."""
+        from citewell.engine.check_store import world_named
+
+        world = await asyncio.to_thread(world_named, snapshot)
+        if world != self._world:
+            self._begin(world)
+        self._told_at = 0.0
+        self._learn(answers)
+        await asyncio.to_thread(self._kept().put, world, list(answers.items()))
+
     # -- what to ask --------------------------------------------------------------------------
 
     async def consider(self, subjects: Iterable[Subject]) -> None:

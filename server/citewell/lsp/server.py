@@ -25,6 +25,7 @@ from citewell.lsp import (
     lens,
     links,
     navigation,
+    online,
     rename,
     symbols,
     tokens,
@@ -99,6 +100,7 @@ def create_server(
     lens.register(server)
     commands.register(server)
     code_action.register(server)
+    online.register(server)
     return server
 
 

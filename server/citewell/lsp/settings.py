@@ -30,7 +30,7 @@ class Settings:
         self, overrides: Mapping[str, Any] | None = None, user_file: Path | None = None
     ) -> None:
         self._overrides = dict(overrides or {})
-        self._user_file = user_file
+        self.user_file = user_file
         self._wire: dict[Path | None, Mapping[str, Any]] = {None: {}}
         self._loaded: dict[Path | None, Loaded] = {}
         self._said: set[str] = set()
@@ -77,7 +77,7 @@ class Settings:
                 wire=wire,
                 overrides=self._overrides or None,
                 document=document if root is None else None,
-                user_file=self._user_file,
+                user_file=self.user_file,
             )
         return self._loaded[key].options
 

@@ -1,0 +1,216 @@
+"""Online actions of the editor, and the one question that comes before the first of them.
+
+The answer is written into the user's settings file rather than asked back from the editor: that
+file is the same for every editor and the command line, and it is no part of a workspace, which
+travels with other people's manuscripts.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from lsprotocol import types
+
+from citewell.lsp.progress import Report, with_progress
+from citewell.lsp.session import is_bibliography
+from citewell.model import CitewellError, Problem
+
+if TYPE_CHECKING:
+    from citewell.features.verify import Question
+    from citewell.lsp.server import Server
+    from citewell.model.check import Check
+
+logger = logging.getLogger(__name__)
+
+ALLOW = "citewell.allowSources"
+CHECK_ONLINE = "citewell.checkOnline"
+YES, NOT_NOW, NEVER = "Allow", "Not now", "Never"
+BATCH = 8
+"""References that are asked about in one request to the worker: sources are slow."""
+
+
+def register(server: Server) -> None:
+    """Offer the commands."""
+    consent = Consent(server)
+
+    @server.command(ALLOW)
+    async def allow() -> dict[str, Any]:
+        names = await consent.ask()
+        return {"allowed": list(names)}
+
+    @server.command(CHECK_ONLINE)
+    async def check_online(uri: Any) -> dict[str, Any]:
+        if not isinstance(uri, str):
+            problem = Problem("command-arguments", f"`{CHECK_ONLINE}` takes the URI of a document.")
+            server.session.tell([problem], again=True)
+            return {"checked": 0}
+        await server.session.configured()
+        if not await consent.given():
+            return {"checked": 0}
+        return await _check(server, uri)
+
+
+class Consent:
+    """Whether sources may be asked, and how the author comes to say so."""
+
+    def __init__(self, server: Server) -> None:
+        self._server = server
+        self._asked = False
+        """Asked in this session: "Not now" holds until the editor is started again."""
+        self._asking = asyncio.Lock()
+
+    async def given(self) -> bool:
+        """True when sources are allowed, be it by the answer to the question put now."""
+        async with self._asking:
+            if self._names():
+                return True
+            options = self._server.session.engine_options().sources
+            if not options.ask or self._asked:
+                from citewell.engine.online import OFF
+
+                self._server.session.tell([OFF], again=True)
+                return False
+            return bool(await self._ask())
+
+    async def ask(self) -> tuple[str, ...]:
+        """Put the question, also to an author who has been asked; the sources allowed now."""
+        await self._server.session.configured()
+        async with self._asking:
+            return await self._ask()
+
+    async def _ask(self) -> tuple[str, ...]:
+        from citewell.sources.consent import question
+        from citewell.sources.registry import SUGGESTED
+
+        offered = self._names() or SUGGESTED
+        self._asked = True
+        request = self._server.window_show_message_request_async(
+            types.ShowMessageRequestParams(
+                type=types.MessageType.Info,
+                message=question(offered),
+                actions=[types.MessageActionItem(title=title) for title in (YES, NOT_NOW, NEVER)],
+            )
+        )
+        try:
+            answer = await request
+        except Exception as error:
+            logger.info("The editor puts no questions: %s", error)
+            answer = None
+        title = answer.title if answer is not None else ""
+        if title == YES:
+            self._remember({"allow": list(offered)})
+        elif title == NEVER:
+            self._remember({"allow": [], "ask": False})
+        return self._names()
+
+    def _remember(self, values: Mapping[str, Any]) -> None:
+        from citewell.options.remember import remember, user_file_in_use
+
+        server = self._server
+        path = user_file_in_use(server.settings.user_file)
+        try:
+            remember(path, "sources", values)
+        except CitewellError as error:
+            server.session.tell([error.problem], again=True)
+            return
+        server.settings.forget_files()
+        server.session.reconfigure()
+        say = "may be asked now" if values["allow"] else "will not be asked"
+        _say(server, f"Scholarly sources {say}. This stands in {path}.")
+
+    def _names(self) -> tuple[str, ...]:
+        from citewell.sources.registry import allowed
+
+        return allowed(self._server.session.engine_options().sources.allow)[0]
+
+
+async def _check(server: Server, uri: str) -> dict[str, Any]:
+    asked = await _questions(server, uri)
+    if not asked:
+        _say(server, "There is no reference to be checked.")
+        return {"checked": 0}
+    answers: dict[bytes, Check] = {}
+
+    async def job(report: Report) -> bool:
+        for start in range(0, len(asked), BATCH):
+            report(f"{start:,} of {len(asked):,} references")
+            part = asked[start : start + BATCH]
+            claims = [one.claim for one in part]
+            result = await server.session.engine.check_async(claims, online=True)
+            if len(result.checks) != len(part):
+                server.session.tell(result.problems, again=True)
+                return False
+            found = {one.digest: c for one, c in zip(part, result.checks, strict=True)}
+            answers.update(found)
+            # What could not be looked up now takes nothing from what was known before.
+            known = server.diagnostics.checking.answer
+            news = {d: c for d, c in found.items() if not _is_open(c) or known(d) is None}
+            if news and result.snapshot:
+                await server.diagnostics.checking.take(result.snapshot, news)
+        return True
+
+    done = await with_progress(server, "asking scholarly sources", job)
+    if answers:
+        _say(server, _summary(list(answers.values()), complete=bool(done)))
+    counts = Counter(check.verdict.value for check in answers.values())
+    return {"checked": len(answers), "verdicts": dict(counts)}
+
+
+async def _questions(server: Server, uri: str) -> list[Question]:
+    """The references of a bibliography, or those that a paper cites; each once."""
+    from citewell.documents.bibtex import parse_bib
+    from citewell.features.verify import question
+
+    session = server.session
+    path = session.path_of(uri)
+    document = server.documents.open_document(uri)
+    if path is None or document is None:
+        return []
+    if is_bibliography(document, path):
+        text = document.source
+        bibs = [await session.read(lambda: parse_bib(text, str(path)))]
+        keys = None
+    else:
+        snapshot = await session.snapshot(uri)
+        if snapshot is None:
+            return []
+        bibs = list(snapshot.paper.project.bibliographies)
+        keys = set(snapshot.paper.cited)
+
+    def collect() -> list[Question]:
+        found = (
+            question(bib, entry)
+            for bib in bibs
+            for entry in bib.entries
+            if keys is None or entry.key in keys
+        )
+        return list({one.digest: one for one in found if one is not None}.values())
+
+    return await session.read(collect)
+
+
+def _is_open(check: Check) -> bool:
+    from citewell.model.check import Verdict
+
+    return check.verdict is Verdict.UNCHECKED
+
+
+def _summary(checks: Sequence[Check], *, complete: bool) -> str:
+    from citewell.features.check import tally
+    from citewell.features.check_report import WORDS
+
+    words = [f"{count} {WORDS[verdict]}" for verdict, count in tally(checks).items() if count]
+    sources = dict.fromkeys(name for check in checks for name in check.sources)
+    begin = "" if complete else "Stopped early. "
+    asked = f" Answers came from {', '.join(sources)}." if sources else " No source answered."
+    return f"{begin}{len(checks)} references: {', '.join(words)}.{asked}"
+
+
+def _say(server: Server, text: str) -> None:
+    server.window_show_message(
+        types.ShowMessageParams(type=types.MessageType.Info, message=f"Citewell: {text}")
+    )

@@ -1,0 +1,214 @@
+"""Sources behind a local engine: they add to a list later, and never hold it up."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import attrs
+import pytest
+
+from citewell.engine.local import LocalEngine
+from citewell.engine.online import Online
+from citewell.engine.online_search import Late, joined
+from citewell.model import Author, CitewellError, Evidence, Hit, Provenance, Query, Work
+from citewell.model.cancel import Cancel, Cancelled
+from citewell.options import Options
+from citewell.options.tree import LibraryOptions, SourceOptions
+from citewell.sources.answers import Failed, Wanted
+from citewell.sources.merge import merge
+
+KETTLES = "On the Patience of Kettles"
+
+
+@pytest.fixture
+def options(fake_sources: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Options:
+    monkeypatch.setenv("CITEWELL_CACHE", str(tmp_path / "cache"))
+    return Options(
+        library=LibraryOptions(path=tmp_path / "none"),
+        sources=SourceOptions(allow=("openreview", "crossref"), base_url=fake_sources.url, timeout_s=5.0),
+    )  # fmt: skip
+
+
+@pytest.fixture
+def engine(options: Options) -> Iterator[LocalEngine]:
+    engine = LocalEngine.open(options)
+    yield engine
+    engine.close()
+
+
+def until(found: Callable[[], Any], seconds: float = 8.0) -> Any:
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        if value := found():
+            return value
+        time.sleep(0.02)
+    raise AssertionError("not in time")
+
+
+def test_a_search_answers_at_its_own_time_and_the_late_records_join_the_next(
+    engine: LocalEngine, fake_sources: Any
+) -> None:
+    fake_sources.delay = 0.5
+    begin = time.monotonic()
+    first = engine.find(Query(text="patience of kettles"))
+    assert time.monotonic() - begin < 0.4
+    assert not first.hits
+    hits = until(lambda: engine.find(Query(text="Patience of  kettles")).hits)
+    assert hits[0].work.title == KETTLES
+    assert [evidence.retriever for evidence in hits[0].evidence] == ["openreview"]
+    assert len(fake_sources.of("openreview")) == 1
+
+
+def test_a_record_of_a_source_can_be_looked_up_like_one_of_the_library(
+    engine: LocalEngine, fake_sources: Any
+) -> None:
+    hit = until(lambda: engine.find(Query(text="patience of kettles")).hits)[0]
+    assert engine.works([hit.work.id, "nobody:1"]) == [hit.work, None]
+
+
+def test_only_what_was_typed_is_sent(engine: LocalEngine, fake_sources: Any) -> None:
+    engine.find(Query(sentence="Kettles wait [CITATION]", before=("A secret.",)))
+    query = Query(text="patience of kettles", sentence="A secret sentence [CITATION]")
+    until(lambda: engine.find(query).hits)
+    assert not any("secret" in one.target or "wait" in one.target for one in fake_sources.log)
+
+
+def test_filters_hold_for_records_of_sources_too(engine: LocalEngine, fake_sources: Any) -> None:
+    until(lambda: engine.find(Query(text="patience of kettles")).hits)
+    for wrong in ({"year_from": 2021}, {"year_to": 2019}, {"author": "Nobody"}, {"venue": "acl"}):
+        assert not engine.find(Query(text="patience of kettles", **wrong)).hits, wrong  # type: ignore[arg-type]
+    right = Query(text="patience of kettles", year_from=2020, author="Wang", venue="iclr")
+    assert engine.find(right).hits
+
+
+def test_a_source_that_fails_is_told_and_asked_again_later(
+    engine: LocalEngine, fake_sources: Any, fakes: Any
+) -> None:
+    fake_sources.fail("openreview", fakes.Fault(status=403))
+    engine.wait_online(Query(text="patience of kettles"), 5.0)
+    result = engine.find(Query(text="patience of kettles"))
+    assert [problem.code for problem in result.dropped] == ["source-unanswered"]
+    assert "OpenReview" in result.dropped[0].message
+
+
+def test_searches_send_nothing_when_the_user_wants_none_to(
+    options: Options, fake_sources: Any
+) -> None:
+    quiet = attrs.evolve(options, sources=attrs.evolve(options.sources, search=False))
+    engine = LocalEngine.open(quiet)
+    engine.find(Query(text="patience of kettles"))
+    time.sleep(0.7)
+    engine.close()
+    assert not fake_sources.log
+
+
+def test_a_check_asks_the_sources_only_when_it_is_told_to(
+    engine: LocalEngine, fake_sources: Any
+) -> None:
+    from citewell.model.check import Claim, Verdict
+
+    claim = Claim(
+        title=KETTLES, authors=(Author("Wang", "Jun"), Author("Example", "Ada")), year=2020
+    )
+    assert not engine.check([claim]).checks  # there is no library
+    assert not fake_sources.log
+    (check,) = engine.check([claim], online=True).checks
+    assert check.verdict is Verdict.VERIFIED
+    assert "openreview" in check.sources
+
+
+def test_a_cancelled_question_stops_at_once(options: Options, fake_sources: Any) -> None:
+    fake_sources.delay = 20.0
+    online = Online(options)
+    cancel = Cancel()
+    begin = time.monotonic()
+    import threading
+
+    threading.Timer(0.3, cancel.set).start()
+    with pytest.raises(Cancelled):
+        online.match([Wanted(title=KETTLES)], cancel=cancel)
+    assert time.monotonic() - begin < 3.0
+    online.close()
+
+
+def test_every_source_says_whether_it_answers(
+    options: Options, fake_sources: Any, fakes: Any
+) -> None:
+    fake_sources.fail("crossref", fakes.Fault(status=500))
+    online = Online(options)
+    answers = online.reach()
+    online.close()
+    assert set(answers) == {"crossref", "openreview"}
+    assert isinstance(answers["crossref"], Failed)
+    assert not isinstance(answers["openreview"], Failed)
+
+
+def test_without_an_allowed_source_there_is_nothing_to_open(options: Options) -> None:
+    for names, code in ((), "sources-off"), (("nowhere",), "sources-unknown"):
+        with pytest.raises(CitewellError) as raised:
+            Online(attrs.evolve(options, sources=attrs.evolve(options.sources, allow=names)))
+        assert raised.value.problem.code == code
+
+
+# -- how the lists are joined -----------------------------------------------------------------
+
+
+def work(name: str, title: str, **fields: Any) -> Work:
+    return Work(id=name, title=title, provenance=(Provenance(name.partition(":")[0]),), **fields)
+
+
+def listed(count: int) -> list[Hit]:
+    return [
+        Hit(
+            work(f"acl:{n}", f"Paper number {n} of the library"), 1 / n, (Evidence("bm25", n, 1.0),)
+        )
+        for n in range(1, count + 1)
+    ]
+
+
+def late(*works: Work) -> Late:
+    return Late(tuple(merge([one]) for one in works))
+
+
+def names(hits: tuple[Hit, ...]) -> list[str]:
+    return [hit.work.id for hit in hits]
+
+
+def test_records_of_sources_are_strewn_in_behind_the_best_of_the_library() -> None:
+    online = late(work("crossref:a", "Alpha and some"), work("crossref:b", "Beta and some"))
+    hits = joined(listed(6), online, Query(text="kettles"), 20, lambda _: None)
+    assert names(hits) == [
+        "acl:1", "acl:2", "acl:3", "crossref:a", "acl:4", "acl:5", "acl:6", "crossref:b",
+    ]  # fmt: skip
+    assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
+
+
+def test_a_title_that_holds_all_the_words_comes_first_when_the_library_s_best_does_not() -> None:
+    online = late(work("crossref:a", "Alpha"), work("crossref:k", "On the Patience of Kettles"))
+    hits = joined(listed(3), online, Query(text="patience kettles"), 20, lambda _: None)
+    assert names(hits)[0] == "crossref:k"
+
+
+def test_a_work_stands_in_the_list_once_and_names_all_who_found_it() -> None:
+    held = work("acl:1", "Paper number 1 of the library", doi="10.1/x")
+    hits = [Hit(held, 1.0, (Evidence("bm25", 1, 1.0),))]
+    same = work("crossref:x", "PAPER number 1 of the Library", doi="10.1/x")
+    (hit,) = joined(hits, late(same), Query(text="paper"), 20, lambda _: None)
+    assert [one.retriever for one in hit.evidence] == ["bm25", "crossref"]
+
+
+def test_the_library_s_own_record_is_shown_where_it_has_one() -> None:
+    own = work("acl:99", "Alpha", doi="10.1/alpha")
+    hits = joined([], late(work("crossref:a", "Alpha")), Query(text="x"), 20, lambda _: own)
+    assert names(hits) == ["acl:99"]
+
+
+def test_the_paper_that_is_being_written_is_not_offered() -> None:
+    from citewell.model import CitingPaper
+
+    query = Query(text="kettles", paper=CitingPaper(title="On the Patience of Kettles"))
+    own = late(work("crossref:k", "On the patience of kettles"))
+    assert joined([], own, query, 20, lambda _: None) == ()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable, Sequence
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -29,6 +30,8 @@ MOST = 20_000
 """Titles that the words of one title may bring up."""
 MOST_AUTHORS = 12
 """Authors of a reference that are looked for in the proceedings it names."""
+REMEMBERED = 30_000
+"""Works that are kept between look-ups."""
 FETCHED = 24
 """Works whose titles are compared letter by letter."""
 
@@ -157,9 +160,10 @@ class LibraryRecords:
     def _fetch(self, rows: Iterable[int]) -> dict[int, Work]:
         wanted = set(rows)
         missing = sorted(wanted - self._works.keys())
-        if len(self._works) > 50_000:
+        if len(self._works) > REMEMBERED:
             self._works = {row: self._works[row] for row in wanted & self._works.keys()}
-        self._works.update(zip(missing, self._library.works(missing), strict=True))
+        works = (_short(work) for work in self._library.works(missing))
+        self._works.update(zip(missing, works, strict=True))
         return self._works
 
 
@@ -171,6 +175,11 @@ def _affordable(found: list[tuple[int, NDArray[np.int64]]]) -> list[tuple[int, N
         if total > MOST and number >= 3:
             return found[:number]
     return found
+
+
+def _short(work: Work) -> Work:
+    """Without the abstract, which no comparison needs and which is most of a record."""
+    return msgspec.structs.replace(work, abstract="") if work.abstract else work
 
 
 def _has_doi(work: Work, doi: str) -> bool:

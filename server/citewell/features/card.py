@@ -31,19 +31,6 @@ _ANTHOLOGY = re.compile(
 )
 MAX_PLACES = 6
 MAX_FINDINGS = 4
-_SOURCES = {
-    "bm25": "words",
-    "dense": "meaning",
-    "bib": "your .bib",
-    "cited": "how others cite",
-    "cross-encoder": "reading it beside your passage",
-}
-_PLAIN_URL = re.compile(r"https?://[^\s<>()\[\]\"'`\\]{4,300}")
-_ANTHOLOGY = re.compile(
-    r"https?://(?:www\.)?(?:aclanthology\.org|aclweb\.org/anthology)/([\w.\-]{4,40}?)/?(?:\.pdf)?"
-)
-MAX_PLACES = 6
-MAX_FINDINGS = 4
 STATES = {
     Verdict.VERIFIED: ("✓", "Verified"),
     Verdict.WRONG_DETAIL: ("⚠", "Real, but a detail is wrong"),

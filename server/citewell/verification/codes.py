@@ -27,6 +27,7 @@ MEANINGS = {
     "doi-other-venue": "The form of the DOI names another venue.",
     "doi-other-year": "The form of the DOI names another year.",
     "doi-unlikely": "The DOI's prefix is neither that of the work's publisher nor of an archive that is known, or has the form of an invented one.",
+    "doi-unregistered": "doi.org knows no such DOI (--online); a note until a second source agrees.",
     "doi-malformed": "The doi field holds no DOI (note).",
     "arxiv-other-work": "The arXiv identifier is that of another work.",
     "arxiv-impossible": "There can be no such arXiv identifier.",

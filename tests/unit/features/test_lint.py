@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from citewell.documents import FileCache
+from citewell.documents.bibtex import parse_bib
 from citewell.documents.workspace import Workspace
 from citewell.features.lint import CODES, RULES, lint
 from citewell.features.suppress import unknown_codes
@@ -51,7 +52,7 @@ def lint_folder(
         projects = workspace.of(path)
         if path.suffix == ".bib":
             projects = tuple(p for p in projects if path in p.bibs)
-            source = workspace.bib(path)
+            source = parse_bib((folder / name).read_text(encoding="utf-8"), str(path))
         else:
             source = projects[0].documents[path]
         assert source is not None

@@ -52,7 +52,8 @@ def lint_folder(
         projects = workspace.of(path)
         if path.suffix == ".bib":
             projects = tuple(p for p in projects if path in p.bibs)
-            source = parse_bib((folder / name).read_text(encoding="utf-8"), str(path))
+            own = parse_bib(path.read_text(encoding="utf-8"), str(path))
+            source = projects[0].bibs[path] if projects else own
         else:
             source = projects[0].documents[path]
         assert source is not None

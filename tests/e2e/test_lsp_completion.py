@@ -243,3 +243,38 @@ async def test_resolution_of_a_list_that_is_long_gone_gives_the_item_back(start_
     assert (await editor.client.completion_item_resolve_async(item)).label == "x"
     strange = types.CompletionItem(label="y", data="nonsense")
     assert (await editor.client.completion_item_resolve_async(strange)).label == "y"
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16", "utf-32"])
+async def test_a_bib_is_completed_from_entry_type_to_value(start_editor, encoding):
+    files = {"refs.bib": BIB, "main.tex": paper("")}
+    editor = await start_editor(encodings=(encoding,), files=files)
+    editor.open("refs.bib", "% 𝔸\n@arti|", language="bibtex")
+
+    def plain(items):
+        return {item.label: item.text_edit.new_text for item in items}
+
+    items = await editor.complete("refs.bib", trigger="@")
+    assert items[0].label == "article"
+    await editor.accept("refs.bib", items[0])
+    text = "% 𝔸\n@article{k,\n  title = {𝔸 b},\n  journ|\n}\n"
+    editor.replace("refs.bib", 0, len(editor.text("refs.bib")), text)
+    items = await editor.complete("refs.bib")
+    assert items[0].label == "journal"
+    assert items[0].detail == "required in @article"
+    await editor.accept("refs.bib", items[0])
+    at = editor.text("refs.bib").index("journal = {") + len("journal = {")
+    items = await editor.complete("refs.bib", at)
+    assert "Journal of Machine Learning Research" in plain(items)
+    found = await editor.complete_list("refs.bib", editor.text("refs.bib").index("@article{k") + 9)
+    assert found is None
+
+
+async def test_a_bibliography_is_named_by_the_files_that_are_there(start_editor):
+    editor = await start_editor(files={"refs.bib": BIB, "more/other.bib": BIB})
+    editor.open("main.tex", "\\documentclass{article}\n\\addbibresource{|}\n")
+    items = await editor.complete("main.tex", trigger="{")
+    assert [item.label for item in items][:1] == ["refs.bib"]
+    editor.open("paper.md", "---\nbibliography: re|\n---\n", language="markdown")
+    items = await editor.complete("paper.md")
+    assert [item.label for item in items][:1] == ["refs.bib"]

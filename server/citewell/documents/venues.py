@@ -47,3 +47,8 @@ _VENUES = {
 def venue_named(short: str) -> Venue | None:
     """The venue of a short name ("neurips", "ICML"), if it is one of the best known."""
     return _VENUES.get(normalise_title(short))
+
+
+def known_venues() -> tuple[Venue, ...]:
+    """Each of the best known venues once."""
+    return tuple({venue.name: venue for venue in _VENUES.values()}.values())

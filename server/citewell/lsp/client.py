@@ -38,6 +38,7 @@ class ClientFlags:
     resolve_edits: bool = False
     """Edits of a code action may come when it is chosen."""
     show_document: bool = False
+    snippets: bool = False
     refresh_hints: bool = False
     refresh_tokens: bool = False
     refresh_lenses: bool = False
@@ -85,6 +86,7 @@ class ClientFlags:
             folding_limit=(text.folding_range.range_limit or 0) if text.folding_range else 0,
             action_literals=action.code_action_literal_support is not None,
             resolve_edits=bool(action.data_support) and "edit" in resolved,
+            snippets=bool(item.snippet_support),
             show_document=bool(window.show_document and window.show_document.support),
             refresh_hints=bool(workspace.inlay_hint and workspace.inlay_hint.refresh_support),
             refresh_tokens=bool(

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 from lsprotocol import types
 
 from citewell.lsp import citing
-from citewell.lsp.session import Shown
+from citewell.lsp.bib_completion import Values, complete_in_bib, complete_path
+from citewell.lsp.session import Shown, is_bibliography
 
 if TYPE_CHECKING:
     from citewell.features.completion import Candidate, Completion
@@ -31,6 +32,7 @@ _PARAGRAPH = re.compile(r"\n[ \t]*\r?\n")
 
 def register(server: Server) -> None:
     """Offer completion and its resolution."""
+    values = Values()
 
     @server.feature(
         types.TEXT_DOCUMENT_COMPLETION,
@@ -40,6 +42,12 @@ def register(server: Server) -> None:
         document = server.documents.open_document(params.text_document.uri)
         if document is None:
             return None
+        path = server.session.path_of(document.uri)
+        if path is not None and is_bibliography(document, path):
+            return await complete_in_bib(server, values, document.uri, params.position)
+        named = await complete_path(server, document, params.position)
+        if named is not None:
+            return named
         marks = server.session.marks(document.uri)
         if not may_complete(document, params.position, marks):
             return None

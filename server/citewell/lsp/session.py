@@ -399,6 +399,21 @@ class Session:
         self._epoch += 1
         self._tell_watchers("")
 
+    async def bib_paths(self, scope: Scope) -> list[Path]:
+        """Every .bib of the workspace, and those beside a document that is in none."""
+        document = self._server.documents.open_document(scope.uri)
+        if document is None:
+            return []
+        wanted = self._reading(document, scope.path)
+        roots = [project.root.parent for project in scope.circle.projects]
+
+        def look() -> list[Path]:
+            known = [Path(bib.path) for bib in self.papers().workspace(wanted).bibs(wanted.texts)]
+            beside = [path for folder in roots for path in sorted(folder.glob("*.bib"))]
+            return list(dict.fromkeys((*beside, *known)))
+
+        return await self.read(look)
+
     def refuse_outdated(self, scope: Scope) -> None:
         """Give up an answer about a text that was edited meanwhile: the editor asks again."""
         document = self._server.documents.open_document(scope.uri)

@@ -1,0 +1,142 @@
+"""Completion inside a .bib, and of the names of bibliographies inside a document."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, OrderedDict
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from lsprotocol import types
+
+from citewell.model import Query
+
+if TYPE_CHECKING:
+    from citewell.features.complete_bib import BibItem
+    from citewell.lsp.server import Server
+    from citewell.lsp.session import Scope
+    from citewell.lsp.text import OpenDocument
+    from citewell.model.bib import BibFile
+    from citewell.model.document import Span
+
+LIBRARY_SECONDS = 0.3
+MIN_LETTERS = 4
+"""Fewer are no search for a venue."""
+MAX_COUNTS = 64
+_PLACE = re.compile(r"(?:bibliography|addbibresource|addglobalbib|addsectionbib)\b[^\n]*$|^\s*-\s")
+_KINDS = {
+    "type": types.CompletionItemKind.Class,
+    "field": types.CompletionItemKind.Field,
+    "value": types.CompletionItemKind.Value,
+    "macro": types.CompletionItemKind.Constant,
+    "key": types.CompletionItemKind.Reference,
+    "file": types.CompletionItemKind.File,
+}
+
+
+class Values:
+    """What the fields of bibliographies hold, counted once per version of a file."""
+
+    def __init__(self) -> None:
+        self._known: OrderedDict[tuple[str, str], tuple[BibFile, Counter[str]]] = OrderedDict()
+
+    def of(self, bib: BibFile, field: str) -> Counter[str]:
+        """How often each value stands in a field."""
+        from citewell.features.complete_bib import count_values
+
+        known = self._known.get((bib.path, field))
+        if known is None or known[0] is not bib:
+            known = (bib, count_values(bib, field))
+        self._known[bib.path, field] = known
+        self._known.move_to_end((bib.path, field))
+        while len(self._known) > MAX_COUNTS:
+            self._known.popitem(last=False)
+        return known[1]
+
+
+async def complete_in_bib(
+    server: Server, values: Values, uri: str, position: types.Position
+) -> types.CompletionList | None:
+    """The list at a place in a .bib; None where nothing can be completed, or in no .bib."""
+    from citewell.features.bib_site import SiteKind, site_at
+    from citewell.features.complete_bib import VENUE_FIELDS, complete_bib
+
+    scope = await server.session.scope(uri)
+    if scope is None or scope.circle.bib is None:
+        return None
+    bib = scope.circle.bib
+    site = site_at(bib, scope.index.offset(position))
+    if site is None:
+        return None
+    more: list[str] = []
+    if site.kind is SiteKind.TEXT and site.field in VENUE_FIELDS:
+        more = await _venues(server, site.typed, site.field)
+    bibs = [bib, *(keys.source for keys in scope.circle.all_keys.bibs if keys.path != scope.path)]
+    found = await server.session.read(lambda: complete_bib(site, bibs, values.of, bib.text, more))
+    return _list(server, scope, site.span, site.typed, found)
+
+
+async def complete_path(
+    server: Server, document: OpenDocument, position: types.Position
+) -> types.CompletionList | None:
+    """The bibliographies that can be named at the place; None at any other place."""
+    from citewell.features.complete_path import complete_paths, path_at
+
+    line = document.before(position, 400).rpartition("\n")[2]
+    if _PLACE.search(line) is None:
+        return None
+    scope = await server.session.scope(document.uri)
+    if scope is None or scope.circle.document is None:
+        return None
+    manuscript = scope.circle.document
+    cursor = scope.index.offset(position)
+    found = path_at(manuscript, cursor)
+    if found is None:
+        return None
+    place, with_suffix = found
+    root = scope.circle.projects[0].root if scope.circle.projects else scope.path
+    bibs = await server.session.bib_paths(scope)
+    items = complete_paths(manuscript, place, with_suffix, root, bibs)
+    return _list(server, scope, place, manuscript.text[place.start : cursor], items)
+
+
+async def _venues(server: Server, typed: str, field: str) -> list[str]:
+    """Names of venues in the library that hold all the words."""
+    from citewell.model.titles import fold
+
+    words = fold(typed).split()
+    if sum(map(len, words)) < MIN_LETTERS:
+        return []
+    query = Query(text=typed)
+    result = await server.session.engine.find_async(query, 50, seconds=LIBRARY_SECONDS)
+    names: Counter[str] = Counter()
+    for hit in result.hits:
+        work = hit.work
+        name = work.booktitle if field == "booktitle" else work.journal
+        if name and all(word in fold(name) for word in words):
+            names[name] += 1
+    return [name for name, _ in names.most_common(20)]
+
+
+def _list(
+    server: Server, scope: Scope, span: Span, typed: str, found: Sequence[BibItem]
+) -> types.CompletionList:
+    place = scope.index.range(span)
+    snippets = server.flags.snippets
+    items = [
+        types.CompletionItem(
+            label=item.label,
+            kind=_KINDS[item.kind.value],
+            detail=item.detail or None,
+            sort_text=f"{rank:05d}",
+            filter_text=typed or None,
+            text_edit=types.TextEdit(
+                range=place, new_text=item.snippet if snippets and item.snippet else item.text
+            ),
+            insert_text_format=types.InsertTextFormat.Snippet
+            if snippets and item.snippet
+            else types.InsertTextFormat.PlainText,
+        )
+        for rank, item in enumerate(found)
+    ]
+    return types.CompletionList(is_incomplete=True, items=items)

@@ -113,35 +113,46 @@ def duplicate_work(bib: BibFile, paper: LintPaper) -> Iterator[Remark]:
     In another file only where both are cited: a collection may hold what one's own file holds.
     """
     path = Path(bib.path)
-    table: dict[str, list[tuple[Path, BibFile, BibEntry]]] = {}
+    known: dict[str, _Place] = {}
+    meeting: dict[str, list[_Place]] = {}
+    """Of the few forms that more than one entry has, all entries, in order."""
     for other, companion in paper.companions(path).items():
         own = other == path
         for entry in companion.entries:
             if own or paper.is_used(entry):
                 for form in _forms(entry):
-                    table.setdefault(form, []).append((other, companion, entry))
+                    place = (other, entry)
+                    first = known.setdefault(form, place)
+                    if first is not place:
+                        meeting.setdefault(form, [first]).append(place)
         if own:
             break
     told: set[int] = set()
-    for found in table.values():
-        if len(found) < 2:
-            continue
-        for place, (other, _, entry) in enumerate(found):
-            if other != path or entry.start in told:
-                continue
-            for first_path, first_bib, first in found[:place]:
-                if first_path != path and not paper.is_used(entry):
-                    continue
-                if first.key != entry.key and (why := _same_work(entry, first)):
+    for found in meeting.values():
+        for number, (other, entry) in enumerate(found):
+            if other == path and entry.start not in told:
+                twin = _twin(entry, found[:number], path, paper)
+                if twin is not None:
                     told.add(entry.start)
-                    where = f" in {first_path.name}" if first_bib is not bib else ""
-                    yield Remark(
-                        span=entry.key_span,
-                        message=f'The same work as "{first.key}"{where}: {why}.',
-                        related=(Related(first_path, first.key_span, f'"{first.key}"'),),
-                        data={"key": entry.key, "other": first.key, "path": str(first_path)},
-                    )
-                    break
+                    yield twin
+
+
+_Place = tuple[Path, BibEntry]
+
+
+def _twin(entry: BibEntry, before: list[_Place], path: Path, paper: LintPaper) -> Remark | None:
+    for where, first in before:
+        if where != path and not paper.is_used(entry):
+            continue
+        if first.key != entry.key and (why := _same_work(entry, first)):
+            place = f" in {where.name}" if where != path else ""
+            return Remark(
+                span=entry.key_span,
+                message=f'The same work as "{first.key}"{place}: {why}.',
+                related=(Related(where, first.key_span, f'"{first.key}"'),),
+                data={"key": entry.key, "other": first.key, "path": str(where)},
+            )
+    return None
 
 
 def _forms(entry: BibEntry) -> tuple[str, ...]:

@@ -18,7 +18,7 @@ LINKS = ("crossref", "xdata", "xref", "related", "entryset")
 _LINKS = frozenset(LINKS)
 
 
-class Remark(msgspec.Struct, frozen=True, kw_only=True):
+class Remark(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """What a rule has to say about a place; the rule's own entry in the list says how bad it is."""
 
     span: Span

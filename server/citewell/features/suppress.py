@@ -80,8 +80,14 @@ def heard(
     bib = source if isinstance(source, BibFile) else None
     kind = source.format if isinstance(source, Document) else Format.BIBTEX
     ignored = ignored_in(source.text, kind, bib)
+    if not ignored and not levels:
+        yield from found
+        return
+    known: dict[str, str] = {}
     for one in found:
-        level = level_of(one.code, levels)
+        level = known.get(one.code)
+        if level is None:
+            level = known[one.code] = level_of(one.code, levels)
         if level == "off" or any(_silences(rule, one) for rule in ignored):
             continue
         yield msgspec.structs.replace(one, level=Level(level)) if level else one

@@ -40,7 +40,7 @@ TITLE = "Citewell: checking references"
 
 
 @frozen(eq=False)
-class Subject:
+class Entries:
     """Entries of one bibliography that are to be looked up."""
 
     bib: BibFile
@@ -81,6 +81,11 @@ class Checking:
         return self._answers.get(asked.digest) if asked is not None else None
 
     @property
+    def knows_any(self) -> bool:
+        """False while nothing is known of any reference."""
+        return bool(self._answers)
+
+    @property
     def is_running(self) -> bool:
         """True while references are being looked up."""
         return self._task is not None and not self._task.done()
@@ -98,7 +103,7 @@ class Checking:
 
     # -- what to ask --------------------------------------------------------------------------
 
-    async def consider(self, subjects: Iterable[Subject]) -> None:
+    async def consider(self, parts: Iterable[Entries]) -> None:
         """Look up what is not known yet of these entries."""
         session = self._server.session
         options = session.engine_options()
@@ -109,13 +114,13 @@ class Checking:
             return
         if world != self._world:
             self._begin(world)
-        for subject in subjects:
-            path = Path(subject.bib.path)
-            if not self._is_new(path, subject):
+        for part in parts:
+            path = Path(part.bib.path)
+            if not self._is_new(path, part):
                 continue
-            for start in range(0, _size(subject), CHUNK):
-                await self._want(await self._unknown(subject, start))
-            self._seen[path] = (subject.bib, subject.keys)
+            for start in range(0, _size(part), CHUNK):
+                await self._want(await self._unknown(part, start))
+            self._seen[path] = (part.bib, part.keys)
 
     def again(self) -> None:
         """Forget what the author cancelled, and what failed: ask about it at the next occasion."""
@@ -138,17 +143,17 @@ class Checking:
         self._seen.clear()
         self.generation += 1
 
-    def _is_new(self, path: Path, subject: Subject) -> bool:
+    def _is_new(self, path: Path, part: Entries) -> bool:
         seen = self._seen.get(path)
-        if seen is None or seen[0] is not subject.bib:
+        if seen is None or seen[0] is not part.bib:
             return True
         if seen[1] is None:
             return False
-        return subject.keys is None or not subject.keys <= seen[1]
+        return part.keys is None or not part.keys <= seen[1]
 
-    async def _unknown(self, subject: Subject, start: int) -> Sequence[Question]:
+    async def _unknown(self, part: Entries, start: int) -> Sequence[Question]:
         return await self._server.session.read(
-            lambda: _questions(subject, start, self._answers, self._queue)
+            lambda: _questions(part, start, self._answers, self._queue)
         )
 
     async def _want(self, asked: Sequence[Question]) -> None:
@@ -308,22 +313,23 @@ def _world_of(options: object) -> bytes | None:
     return world_of(options)
 
 
-def _size(subject: Subject) -> int:
-    return len(subject.bib.entries) if subject.keys is None else 1
+def _size(part: Entries) -> int:
+    return len(part.bib.entries) if part.keys is None else 1
 
 
 def _questions(
-    subject: Subject, start: int, known: Mapping[bytes, Check], waiting: Mapping[bytes, Claim]
+    part: Entries, start: int, known: Mapping[bytes, Check], waiting: Mapping[bytes, Claim]
 ) -> list[Question]:
     """The questions of some entries that nobody has answered. For the reader thread."""
     from citewell.features.verify import question
 
-    bib = subject.bib
-    if subject.keys is None:
-        entries: Iterable[BibEntry] = bib.entries[start : start + CHUNK]
+    bib = part.bib
+    found: Iterable[BibEntry]
+    if part.keys is None:
+        found = bib.entries[start : start + CHUNK]
     else:
-        entries = [bib.by_key[key] for key in sorted(subject.keys) if key in bib.by_key]
-    asked = (question(bib, entry) for entry in entries)
+        found = [bib.by_key[key] for key in sorted(part.keys) if key in bib.by_key]
+    asked = (question(bib, entry) for entry in found)
     return [
         one
         for one in asked

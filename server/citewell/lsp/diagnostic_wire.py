@@ -29,16 +29,16 @@ IndexOf = Callable[[Path], LineIndex | None]
 """Positions of another file; None when it cannot be read."""
 
 
-class _Link(msgspec.Struct, frozen=True):
+class _Link(msgspec.Struct, frozen=True, gc=False):
     href: str
 
 
-class _Related(msgspec.Struct, frozen=True):
+class _Related(msgspec.Struct, frozen=True, gc=False):
     location: Location
     message: str
 
 
-class _Wire(msgspec.Struct, rename="camel", omit_defaults=True, frozen=True):
+class _Wire(msgspec.Struct, rename="camel", omit_defaults=True, frozen=True, gc=False):
     range: Range
     severity: int
     code: str
@@ -72,7 +72,9 @@ def encoded(
                 message=one.message,
                 code_description=_link(one.code),
                 tags=_UNNECESSARY if one.unnecessary and tags else (),
-                related_information=tuple(_related(one.related, index_of)) if related else (),
+                related_information=tuple(_related(one.related, index_of))
+                if one.related and related
+                else (),
                 data=one.data or None,
             )
             for one in found

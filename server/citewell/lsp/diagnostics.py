@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,14 +17,15 @@ import msgspec
 from lsprotocol import types
 from pygls.uris import from_fs_path, to_fs_path
 
-from citewell.lsp.checking import Checking, Subject
+from citewell.lsp.checking import Checking, Entries
 from citewell.lsp.text import Protocol
 from citewell.lsp.wire import Encoded
 
 if TYPE_CHECKING:
-    from citewell.lsp.papers import Reading
-    from citewell.lsp.reports import Report, Reports, Wanted
+    from citewell.lsp.papers import Papers, Reading
+    from citewell.lsp.reports import Report, Reports, Subject, Wanted
     from citewell.lsp.server import Server
+    from citewell.lsp.text import LineIndex
     from citewell.model import Problem
     from citewell.model.bib import BibFile
     from citewell.options import Options
@@ -59,7 +61,7 @@ class Diagnostics:
     def __init__(self, server: Server) -> None:
         self._server = server
         self._reports: Reports | None = None
-        self._papers: object = None
+        self._finder = ThreadPoolExecutor(1, thread_name_prefix="citewell-diagnostics")
         self._given: dict[str, tuple[str, int | None]] = {}
         """Result id and version of what the client was last told, by URI."""
         self._pushed: dict[str, str] = {}
@@ -98,6 +100,7 @@ class Diagnostics:
         self.checking.close()
         if self._task is not None:
             self._task.cancel()
+        self._finder.shutdown(wait=False, cancel_futures=True)
 
     def touch(self, uri: str) -> None:
         """Something changed: a document, or, with "", anything else."""
@@ -162,8 +165,15 @@ class Diagnostics:
         reading, document = found
         wanted = self._wanted(reading.options)
         index, version = document.index, document.version
-        report = await session.read(lambda: self._reporter().of(reading, wanted, index))
-        return report, version
+        subject = await session.read(lambda: _subject_of(session.papers(), reading, index))
+        return await self._find(subject, wanted), version
+
+    async def _find(self, subject: Subject, wanted: Wanted) -> Report:
+        """On a thread of its own: a hover needs the reader."""
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(
+            self._finder, lambda: self._reporter().of(subject, wanted)
+        )
 
     def _wanted(self, options: Options) -> Wanted:
         from citewell.lsp.reports import Wanted
@@ -173,19 +183,17 @@ class Diagnostics:
             options=options.diagnostics,
             encoding=self._server.session.encoding,
             generation=self.checking.generation,
-            check_of=self.checking.answer,
+            check_of=self.checking.answer if self.checking.knows_any else None,
             tags=flags.diagnostic_tags,
             related=flags.related_information,
         )
 
     def _reporter(self) -> Reports:
-        """For the reader thread."""
+        """For the thread that finds."""
         from citewell.lsp.reports import Reports
 
-        papers = self._server.session.papers()
-        if self._reports is None or self._papers is not papers:
-            self._papers = papers
-            self._reports = Reports(papers)
+        if self._reports is None:
+            self._reports = Reports()
         return self._reports
 
     # -- asked --------------------------------------------------------------------------------
@@ -220,7 +228,7 @@ class Diagnostics:
                 items.append(_item(report, uri, version, before.get(path, ("", ""))[1]))
         reading = session.workspace_reading()
         wanted = self._wanted(reading.options)
-        files = await session.read(lambda: self._reporter().files(reading))
+        files = await session.read(lambda: _files_of(session.papers(), reading))
         files = [path for path in files if path not in told]
         for start in range(0, len(files), FILES):
             part = files[start : start + FILES]
@@ -237,9 +245,11 @@ class Diagnostics:
     async def _closed(
         self, reading: Reading, wanted: Wanted, paths: list[Path]
     ) -> list[Report | None]:
-        return await self._server.session.read(
-            lambda: self._reporter().closed(reading, wanted, paths)
-        )
+        session = self._server.session
+        subjects = await session.read(lambda: _closed_subjects(session.papers(), reading, paths))
+        return [
+            None if subject is None else await self._find(subject, wanted) for subject in subjects
+        ]
 
     # -- unasked ------------------------------------------------------------------------------
 
@@ -324,23 +334,41 @@ class Diagnostics:
         )
 
 
-def _subjects(reports: Mapping[str, tuple[Report, int | None]], open_bibs: bool) -> list[Subject]:
+def _subject_of(papers: Papers, reading: Reading, index: LineIndex) -> Subject:
+    from citewell.lsp.reports import subject_of
+
+    return subject_of(papers, reading, index)
+
+
+def _closed_subjects(papers: Papers, reading: Reading, paths: list[Path]) -> list[Subject | None]:
+    from citewell.lsp.reports import closed_subjects
+
+    return closed_subjects(papers, reading, paths)
+
+
+def _files_of(papers: Papers, reading: Reading) -> list[Path]:
+    from citewell.lsp.reports import files_of
+
+    return files_of(papers, reading)
+
+
+def _subjects(reports: Mapping[str, tuple[Report, int | None]], open_bibs: bool) -> list[Entries]:
     """What is to be looked up: what open manuscripts cite, then the rest of open .bib files."""
     from citewell.model.bib import BibFile
 
     cited: dict[Path, tuple[BibFile, set[str]]] = {}
-    whole: list[Subject] = []
+    whole: list[Entries] = []
     for report, _ in reports.values():
         source = report.source
         if isinstance(source, BibFile):
             if open_bibs:
-                whole.append(Subject(source))
+                whole.append(Entries(source))
             continue
         keys = {use.key for citation in source.citations for use in citation.keys}
         for project in report.projects:
             for path, bib in project.bibs.items():
                 cited.setdefault(path, (bib, set()))[1].update(keys & bib.by_key.keys())
-    parts = [Subject(bib, frozenset(keys)) for bib, keys in cited.values() if keys]
+    parts = [Entries(bib, frozenset(keys)) for bib, keys in cited.values() if keys]
     return [*parts, *whole]
 
 

@@ -1,16 +1,18 @@
-"""The diagnostics of each file, as the reader thread holds them: found again only when something
-that bears on them has changed."""
+"""The diagnostics of each file, found again only when something that bears on them has changed.
+
+Two steps on two threads: the reader says which projects hold a file; another, for which no hover
+waits, finds and encodes what is wrong in it.
+"""
 
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from attrs import frozen
 
 from citewell.documents import Project
-from citewell.documents.workspace import Workspace
 from citewell.features.diagnose import diagnose
 from citewell.features.lint_rule import LintPaper
 from citewell.features.verify import CheckOf
@@ -33,7 +35,7 @@ class Wanted:
     encoding: str
     generation: int
     """Rises when more is known about references."""
-    check_of: CheckOf
+    check_of: CheckOf | None
     tags: bool
     related: bool
 
@@ -58,37 +60,35 @@ class _Known:
     report: Report
 
 
-class Reports:
-    """One report per file. For the reader thread."""
+@frozen(eq=False)
+class Subject:
+    """A file and the projects that hold it, as the reader thread found them. Immutable."""
 
-    def __init__(self, papers: Papers) -> None:
-        self._papers = papers
-        self._known: OrderedDict[Path, _Known] = OrderedDict()
+    source: Document | BibFile
+    projects: tuple[Project, ...]
+    index: LineIndex | None
+    """Positions in an open file; None for one that the editor does not show."""
 
-    def of(self, reading: Reading, wanted: Wanted, index: LineIndex) -> Report:
-        """The report of an open file."""
-        workspace = self._papers.workspace(reading)
-        projects = workspace.of(reading.path)
-        source: Document | BibFile
-        if reading.is_bib:
-            projects = tuple(project for project in projects if reading.path in project.bibs)
-            source = self._papers.bib(reading)
-        else:
-            source = projects[0].documents[reading.path]
-        return self._report(wanted, source, projects, index)
 
-    def closed(
-        self, reading: Reading, wanted: Wanted, paths: Sequence[Path]
-    ) -> list[Report | None]:
-        """The reports of files that the editor does not show, without hints; None for one that is
-        gone. `reading` is that of any open file, or of none: it says what the editor holds."""
-        workspace = self._papers.workspace(reading)
-        bibs = {Path(bib.path): bib for bib in workspace.bibs()}
-        return [self._closed(workspace, bibs, wanted, path) for path in paths]
+def subject_of(papers: Papers, reading: Reading, index: LineIndex) -> Subject:
+    """An open file. For the reader thread."""
+    workspace = papers.workspace(reading)
+    projects = workspace.of(reading.path)
+    if reading.is_bib:
+        projects = tuple(project for project in projects if reading.path in project.bibs)
+        return Subject(papers.bib(reading), projects, index)
+    return Subject(projects[0].documents[reading.path], projects, index)
 
-    def _closed(
-        self, workspace: Workspace, bibs: Mapping[Path, BibFile], wanted: Wanted, path: Path
-    ) -> Report | None:
+
+def closed_subjects(
+    papers: Papers, reading: Reading, paths: Sequence[Path]
+) -> list[Subject | None]:
+    """Files that the editor does not show; None for one that is gone. `reading` is that of any open
+    file, or of none: it says what the editor holds. For the reader thread."""
+    workspace = papers.workspace(reading)
+    bibs = {Path(bib.path): bib for bib in workspace.bibs()}
+    found: list[Subject | None] = []
+    for path in paths:
         projects = workspace.of(path)
         source: Document | BibFile | None
         if path in bibs:
@@ -96,14 +96,27 @@ class Reports:
             source = bibs[path]
         else:
             source = next((p.documents[path] for p in projects if path in p.documents), None)
-        return None if source is None else self._report(wanted, source, projects, None)
+        found.append(None if source is None else Subject(source, projects, None))
+    return found
 
-    def files(self, reading: Reading) -> list[Path]:
-        """Every manuscript and every bibliography of the workspace."""
-        workspace = self._papers.workspace(reading)
-        found = {path: None for project in workspace.projects for path in project.documents}
-        found.update((Path(bib.path), None) for bib in workspace.bibs())
-        return list(found)
+
+def files_of(papers: Papers, reading: Reading) -> list[Path]:
+    """Every manuscript and every bibliography of the workspace. For the reader thread."""
+    workspace = papers.workspace(reading)
+    found = {path: None for project in workspace.projects for path in project.documents}
+    found.update((Path(bib.path), None) for bib in workspace.bibs())
+    return list(found)
+
+
+class Reports:
+    """One report per file. For one thread, which may be busy for long: never the reader."""
+
+    def __init__(self) -> None:
+        self._known: OrderedDict[Path, _Known] = OrderedDict()
+
+    def of(self, subject: Subject, wanted: Wanted) -> Report:
+        """The report of a file; of one that is closed without hints."""
+        return self._report(wanted, subject.source, subject.projects, subject.index)
 
     def _report(
         self,

@@ -27,12 +27,12 @@ class Refused:
         self.message = message
 
 
-class Position(msgspec.Struct, frozen=True):
+class Position(msgspec.Struct, frozen=True, gc=False):
     line: int
     character: int
 
 
-class Range(msgspec.Struct, frozen=True):
+class Range(msgspec.Struct, frozen=True, gc=False):
     start: Position
     end: Position
 

@@ -28,7 +28,7 @@ class Related(msgspec.Struct, frozen=True):
     message: str
 
 
-class Diagnostic(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class Diagnostic(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     """One finding in one file."""
 
     code: str

@@ -185,3 +185,18 @@ async def test_an_undefined_key_in_markdown_is_fixed_too(start_editor):
     actions = await editor.actions("paper.md", "kingma")
     await editor.act(actions[0])
     assert "@inproceedings{kingma-ba-2015-adam," in editor.text("refs.bib")
+
+
+async def test_a_sentence_that_cites_nobody_is_given_a_citation_before_its_full_stop(start_editor):
+    editor = await start_editor(files={"refs.bib": OWN})
+    text = UNDEFINED.replace(
+        "We optimise with \\citep{kingma-ba-2015-adam}.",
+        "Residual learning has been proposed for image recognition with deep residual networks.",
+    )
+    editor.open("main.tex", text)
+    actions = await editor.actions("main.tex", "Residual")
+    assert actions, "the detector or the search gave nothing"
+    he = titled(actions, "Cite He et al. 2016: Deep Residual Learning")
+    await editor.act(he)
+    assert "deep residual networks~\\cite{he2016deep}.\n" in editor.text("main.tex")
+    assert "@inproceedings{he2016deep," in editor.text("refs.bib")

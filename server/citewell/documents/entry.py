@@ -40,7 +40,7 @@ def entry_text(work: Work, key: str, style: BibStyle, *, abstract: bool = False)
     names = _ordered(fields, style)
     for name in names:
         comma = "," if style.trailing_comma or name != names[-1] else ""
-        lines.append(f"{field_start(name, style)}{_delimited(name, fields[name], style)}{comma}")
+        lines.append(f"{field_start(name, style)}{delimited(name, fields[name], style)}{comma}")
     closer = style.closer.replace("\n", style.newline)
     return style.newline.join(lines) + f"{closer}}}"
 
@@ -54,7 +54,8 @@ def field_start(name: str, style: BibStyle) -> str:
     return f"{style.indent}{written.ljust(style.column)}{style.before}={style.after}"
 
 
-def _delimited(name: str, value: str, style: BibStyle) -> str:
+def delimited(name: str, value: str, style: BibStyle) -> str:
+    """A value as the file writes it: in braces, in quotes, or bare."""
     if style.bare_numbers and name == "year" and value.isascii() and value.isdigit():
         return value
     if style.quotes:

@@ -19,7 +19,7 @@ from citewell.features.markdown import shorten
 from citewell.features.site import is_key_like
 from citewell.model import Hit, Problem, Query, Work
 from citewell.model.bib import FileEdit, TextEdit
-from citewell.model.document import Document, Placeholder
+from citewell.model.document import Document, Format, Placeholder
 from citewell.options import Options
 
 SHOWN = 3
@@ -158,6 +158,10 @@ def plan_citation(
         key, edits = plan.key, list(plan.edits)
         texts.update((Path(name), text) for name, text in plan.texts.items())
     change = citation_edit(document, placeholder, key, options.documents.default_command)
+    if placeholder.span.start == placeholder.span.end:
+        # Behind a word: no line may break between it and its citation.
+        tie = "~" if document.format is Format.LATEX else " "
+        change = TextEdit(change.span, tie + change.text)
     return ActionPlan(
         edits=joined(edits, path, (change,)),
         texts={Path(p): t for p, t in texts.items()},
@@ -179,6 +183,24 @@ def joined(edits: Sequence[FileEdit], path: Path, more: Sequence[TextEdit]) -> t
         ordered = tuple(sorted(changes, key=lambda change: change.span))
         found.append(FileEdit(str(path), ordered, create))
     return tuple(found)
+
+
+def sentence_actions(at: int, sentence: str, choices: Sequence[Choice]) -> list[Action]:
+    """The actions at the end of a sentence that wants a citation and has none."""
+    return [
+        Action(
+            title=f"Cite {choice.shown} here",
+            kind=REWRITE,
+            name="cite-here",
+            arguments={
+                "at": at,
+                "sentence": sentence[:200],
+                "key": choice.key,
+                "work": choice.work.id if choice.work else "",
+            },
+        )
+        for choice in choices[:SHOWN]
+    ]
 
 
 def nothing_found(placeholder: Placeholder) -> Problem:

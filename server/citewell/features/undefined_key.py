@@ -54,7 +54,8 @@ class Meaning(msgspec.Struct, frozen=True):
 
     @property
     def is_sure(self) -> bool:
-        return self.work is not None and self.probability >= SURE
+        """True when nothing else fits and the probability is high."""
+        return self.is_likely and self.probability >= SURE and not self.rivals
 
     @property
     def is_likely(self) -> bool:
@@ -90,7 +91,8 @@ def decide(meaning: KeyMeaning, known: Iterable[Work], lists: Sequence[Sequence[
         return Meaning(meaning.key)
     best = candidates[0]
     others = [c for c in candidates[1:] if not _same(c.work, best.work)]
-    rivals = tuple(c.work for c in others if c.score >= _RIVAL * best.score)
+    near = (c for c in others if c.score >= _RIVAL * best.score and not best.fit.identifier)
+    rivals = tuple(candidate.work for candidate in near)
     return Meaning(meaning.key, best.work, probability(features(meaning, best, others)), rivals[:5])
 
 

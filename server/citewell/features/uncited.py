@@ -1,0 +1,105 @@
+"""A sentence that leans on the work of others and names nobody: a modest, precise detector.
+
+Used only where the author's cursor stands, never to underline anything. It fires on phrases that
+hardly ever stand without a citation; a claim in other words is left to the author.
+"""
+
+from __future__ import annotations
+
+import re
+
+import msgspec
+
+from citewell.documents.context import context_at
+from citewell.model.document import Document, Placeholder, PlaceholderKind, Span
+from citewell.model.query import MARK, OTHER
+
+_STUDIES = r"(?:work|works|studies|research|researchers|approaches|methods|authors|papers|results)"
+_PHRASES = re.compile(
+    rf"""
+      \b(?:previous|prior|recent|earlier|past|existing|several|many|numerous|other|early|much|most)
+        \s+(?:\w+\s+){{0,2}}{_STUDIES}\b
+    | \b(?:it\s+)?(?:has|have)\s+(?:\w+\s+)?been\s+(?:\w+\s+)?
+        (?:shown|proposed|demonstrated|introduced|studied|observed|reported|argued|established|used|
+           explored|investigated|applied)\b
+    | \b(?:is|are|was|were)\s+(?:\w+\s+)?(?:first\s+)?(?:introduced|proposed|pioneered)\s+by\b
+    | \bstate[-\s]of[-\s]the[-\s]art\b
+    | \b(?:according\s+to|following|inspired\s+by|building\s+on|based\s+on\s+the\s+work\s+of)\b
+    | \b[A-Z][\w'-]+\s+(?:et\s+al\.?|and\s+colleagues)
+    | \b(?:well[-\s]known|well[-\s]established|widely\s+(?:used|adopted|studied))\b
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
+_OWN = re.compile(
+    r"\b(?:we|our|ours|us|this\s+(?:paper|section|chapter|thesis|work)|in\s+(?:section|figure|table)"
+    r"|the\s+following|as\s+follows)\b",
+    re.IGNORECASE,
+)
+_END = re.compile(r"[.!?][\"')\]”’]*\s*$")
+_STOP = re.compile(r"[.!?](?=[\"')\]}]*(?:\s|$|%))|\n[ \t]*\r?\n")
+MIN_WORDS = 7
+REACH = 1500
+"""Characters in which the sentence must end."""
+
+
+class Uncited(msgspec.Struct, frozen=True):
+    """A sentence that wants a citation, and the place where one would stand."""
+
+    sentence: str
+    at: int
+    """Offset before the full stop."""
+
+    @property
+    def placeholder(self) -> Placeholder:
+        """The empty place as a placeholder: what a search is asked for."""
+        here = Span(self.at, self.at)
+        return Placeholder(PlaceholderKind.MARKER, here, "", here, "")
+
+
+def uncited_at(document: Document, offset: int) -> Uncited | None:
+    """The sentence at an offset, if it says what others found and cites nobody.
+
+    None in headings, comments, math and code, in a sentence with a citation or placeholder, and in
+    one that speaks of this paper itself.
+    """
+    at = _end_of_sentence(document, offset) if _is_prose(document, offset) else None
+    if at is None or not _is_prose(document, at):
+        return None
+    sentence = context_at(document, at).sentence
+    if OTHER in sentence or MARK not in sentence:
+        return None
+    plain = sentence.replace(MARK, "").strip()
+    if len(plain.split()) < MIN_WORDS or _OWN.search(plain) or not _PHRASES.search(plain):
+        return None
+    return Uncited(sentence, at)
+
+
+def _is_prose(document: Document, offset: int) -> bool:
+    """False outside the body, in what does not count as prose, and at a citation."""
+    body = document.body
+    if body is not None and not body.start <= offset <= body.end:
+        return False
+    spans = (
+        *document.blanked,
+        *(heading.span for heading in document.headings),
+        *(citation.span for citation in document.citations),
+        *(placeholder.span for placeholder in document.placeholders),
+    )
+    return not any(span.start <= offset <= span.end for span in spans)
+
+
+def _end_of_sentence(document: Document, offset: int) -> int | None:
+    """The offset of the full stop that ends the sentence; None when the paragraph ends before."""
+    text = document.text
+    for found in _STOP.finditer(text[offset : offset + REACH]):
+        if found[0][0] not in ".!?":
+            return None
+        at = offset + found.start()
+        word = re.search(r"[\w.]*$", text[:at])
+        if word is not None and word[0].lower() in _SHORT:
+            continue
+        return at
+    return None
+
+
+_SHORT = frozenset({"e.g", "i.e", "al", "cf", "etc", "vs", "fig", "sec", "eq", "resp", "approx"})

@@ -1,0 +1,79 @@
+"""Actions on a sentence that leans on others and cites nobody: one of the papers it may mean."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import TYPE_CHECKING
+
+from citewell.lsp import citing
+from citewell.lsp.actions.contract import Asked, Chosen
+
+if TYPE_CHECKING:
+    from citewell.features.action import Action, ActionPlan
+
+LEAST = 0.15
+"""Probability below which no paper is offered."""
+
+
+class UncitedActions:
+    """Offers a citation where the cursor stands, and nowhere else."""
+
+    name = "uncited"
+    kinds = ("refactor.rewrite",)
+
+    async def offer(self, asked: Asked) -> Sequence[Action]:
+        """The best papers for the sentence at the cursor, if it wants a citation."""
+        from citewell.features import placeholder_actions as feature
+        from citewell.features.confidence import confidence_of
+        from citewell.features.uncited import uncited_at
+
+        if asked.is_bib:
+            return ()
+        session = asked.session
+        snapshot = await session.snapshot(asked.uri)
+        if snapshot is None:
+            return ()
+        offset = snapshot.index.offset(asked.range.start)
+        found = await session.read(lambda: uncited_at(snapshot.document, offset))
+        if found is None:
+            return ()
+        query = await citing.make_query(session, snapshot, found.placeholder)
+        result = await session.engine.find_async(query, feature.SHOWN)
+        if confidence_of(query, result.hits) < LEAST:
+            return ()
+        find_work = snapshot.paper.find_work
+        choices = await session.read(
+            lambda: feature.choices_at(found.placeholder, (), result.hits, find_work)
+        )
+        return feature.sentence_actions(found.at, found.sentence, choices)
+
+    async def plan(self, chosen: Chosen) -> ActionPlan | None:
+        """The citation before the full stop, with the entry of its paper."""
+        from citewell.features import placeholder_actions as feature
+        from citewell.features.uncited import uncited_at
+
+        session = chosen.session
+        snapshot = await session.fresh_snapshot(chosen.uri)
+        if snapshot is None:
+            return None
+        at = chosen.number("at", 0)
+        found = await session.read(lambda: uncited_at(snapshot.document, at))
+        if found is None or found.sentence[:200] != chosen.text("sentence"):
+            return None
+        work, key = None, chosen.text("key")
+        if not key:
+            work = await citing.find_work(session, chosen.text("work"))
+            if work is None:
+                return None
+        return await session.read(
+            partial(
+                feature.plan_citation,
+                snapshot.paper.project,
+                snapshot.document,
+                found.placeholder,
+                snapshot.options,
+                work=work,
+                key=key,
+            )
+        )

@@ -1,0 +1,84 @@
+"""Code actions in a .bib, over the protocol: one edit over the .bib and every file that cites it."""
+
+import pytest
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+ENCODINGS = pytest.mark.parametrize("encoding", ["utf-8", "utf-16", "utf-32"])
+
+PAPER = (
+    "\\documentclass{article}\n\\begin{document}\n"
+    "😀 See \\cite{bert1,zuse1969} and \\citep{bert2}.\n\\input{part}\n"
+    "\\bibliography{refs}\n\\end{document}\n"
+)
+BIB = """% 😀 Größe
+@book{zuse1969, title={Rechnender Raum}, author={Zuse, Konrad}, year=1969}
+
+@inproceedings{bert2,
+  title  = {{BERT}: Pre-training of Deep Bidirectional Transformers for Language Understanding},
+  author = {Devlin, Jacob and Chang, Ming-Wei},
+  year   = {2018},
+  note   = {mine},
+}
+
+@misc{bert1, title={{BERT}: Pre-training of Deep Bidirectional Transformers for Language Understanding}, author={Devlin, J. and others}, year=2019}
+
+@misc{alone, title={Nobody Cites This One}, author={No, Body}, year=2000}
+"""
+
+
+async def start(start_editor, encoding="utf-16"):
+    editor = await start_editor(
+        files={"main.tex": PAPER, "part.tex": "Part \\cite{bert2}.\n", "refs.bib": BIB},
+        encodings=(encoding,),
+    )
+    editor.open("refs.bib", language="bibtex")
+    return editor
+
+
+def titled(actions, beginning):
+    return next(action for action in actions if action.title.startswith(beginning))
+
+
+@ENCODINGS
+async def test_duplicates_are_merged_in_every_file_of_the_paper(start_editor, encoding):
+    editor = await start(start_editor, encoding)
+    actions = await editor.actions("refs.bib", "bert1")
+    edit = await editor.act(titled(actions, "Merge `bert1` into `bert2`"))
+    assert len(edit.document_changes) == 2
+    assert "See \\cite{bert2,zuse1969} and \\citep{bert2}" in editor.text("main.tex")
+    bib = editor.text("refs.bib")
+    assert "bert1" not in bib
+    assert bib.startswith("% 😀 Größe\n@book{zuse1969,")
+
+
+@ENCODINGS
+async def test_an_entry_is_completed_from_its_record(start_editor, encoding):
+    editor = await start(start_editor, encoding)
+    actions = await editor.actions("refs.bib", "bert2")
+    action = titled(actions, "Complete and correct `bert2` from its record")
+    await editor.act(action)
+    bib = editor.text("refs.bib")
+    assert "  year   = {2019},\n  note   = {mine},\n" in bib
+    assert "  doi    = {10.18653/v1/n19-1423},\n}" in bib
+    assert "@inproceedings{bert2,\n  title  = {{BERT}: Pre-training of Deep" in bib
+    assert not any(
+        action.title.startswith("Complete") for action in await editor.actions("refs.bib", "bert2")
+    )
+
+
+async def test_the_file_is_sorted_and_what_nobody_cites_is_removed(start_editor):
+    editor = await start(start_editor)
+    actions = await editor.actions("refs.bib", only=["source"])
+    assert [action.title for action in actions] == [
+        "Sort the entries by key",
+        "Sort the entries by author and year",
+        "Remove the entry that no paper here cites",
+    ]
+    await editor.act(titled(actions, "Remove"))
+    assert "alone" not in editor.text("refs.bib")
+    actions = await editor.actions("refs.bib", only=["source.sortBib"])
+    await editor.act(titled(actions, "Sort the entries by key"))
+    bib = editor.text("refs.bib")
+    assert bib.index("bert1") < bib.index("bert2") < bib.index("zuse1969")
+    assert bib.index("% 😀 Größe\n@book{zuse1969") > 0
+    assert sorted(BIB.split("@misc{alone", maxsplit=1)[0].split()) == sorted(bib.split())

@@ -1,0 +1,53 @@
+"""A sentence that says what others found and cites nobody is seen where the cursor stands."""
+
+import pytest
+
+from citewell.documents.latex import scan_latex
+from citewell.documents.markdown import scan_markdown
+from citewell.features.uncited import uncited_at
+
+
+def found(text, scan=scan_latex):
+    cursor = text.index("|")
+    text = text.replace("|", "")
+    at = uncited_at(scan(text), cursor)
+    return None if at is None else text[: at.at][-12:]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Attention has been shown to |help machine translation a lot. More.",
+        "Several recent studies| explore how graphs can be embedded. More.",
+        "The model was first introduced by Turing in| an early report on machines. More.",
+        "Following Smith et al., the| rate is set to a small number first. More.",
+    ],
+)
+def test_claims_about_others_want_a_citation(text):
+    assert found(text) == text.replace("|", "").partition(". More.")[0][-12:]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        r"Attention has been shown to |help translation a lot~\cite{a}. More.",
+        r"Attention has been shown to |help translation a lot \cite<x>. More.",
+        "We show that attention| has been proposed for graphs before all. More.",
+        "The weather on the |island is mild in spring and in autumn too. More.",
+        "It has been |shown. More.",
+        "% Attention has been shown to |help translation a lot. More.",
+        r"\section{Recent work has |been proposed for machine translation a lot.}",
+        "Recent work has been |proposed without an end\n\nNew paragraph.",
+        r"\begin{equation} recent work has |been shown by many. \end{equation}",
+        "|",
+    ],
+)
+def test_anything_else_is_left_alone(text):
+    assert found(text) is None
+
+
+def test_markdown_is_read_as_well():
+    text = "Attention has been shown to |help machine translation a lot. More."
+    assert found(text, scan_markdown) == "lation a lot"
+    cited = text.replace(" lot.", " lot [@a].")
+    assert found(cited, scan_markdown) is None

@@ -43,6 +43,7 @@ OpenRetrievers = Callable[[Library, Options], Opened]
 _BATCH_SECONDS = 3600.0
 _TELLING_TITLE = 13
 """Letters from which a title stands for one paper: "Regression" or "Draft" does not."""
+_MOST_KNOWN = 5_000
 RANKER = WEIGHTS / "ranker.npz"
 
 
@@ -60,6 +61,7 @@ class LocalEngine:
         reader: Reader | None = None,
         sources: Online | None = None,
     ) -> None:
+        self._known: dict[str, Work | None] = {}
         self._sources = sources
         self._online = _online_search(sources) if options.sources.search else None
         self._options = options
@@ -168,7 +170,14 @@ class LocalEngine:
         )
 
     def _held(self, work: Work) -> Work | None:
-        """The library's own record of a work."""
+        """The library's own record of a work; looked up once, for a list is made at each letter."""
+        if work.id not in self._known:
+            if len(self._known) > _MOST_KNOWN:
+                self._known = {}
+            self._known[work.id] = self._look_for(work)
+        return self._known[work.id]
+
+    def _look_for(self, work: Work) -> Work | None:
         found = self.lookup(doi=work.doi) if work.doi else []
         if not found and work.arxiv:
             found = self.lookup(arxiv=work.arxiv)
@@ -406,10 +415,10 @@ def _open_sources(options: Options) -> tuple[Online | None, tuple[Problem, ...]]
     """The allowed sources; None, and no problem, where none is allowed."""
     if not options.sources.allow:
         return None, ()
-    from citewell.engine.online import Online
+    from citewell.engine.online import shared
 
     try:
-        sources = Online(options)
+        sources = shared(options)
     except CitewellError as error:
         return None, (error.problem,)
     return sources, sources.problems

@@ -6,6 +6,7 @@ Nothing here is imported before the user has allowed a source and something is t
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import threading
 from collections.abc import Callable, Coroutine, Sequence
 from concurrent.futures import CancelledError as FutureCancelled
@@ -16,6 +17,7 @@ from typing import Any, TypeVar
 from citewell.model import CitewellError, Problem
 from citewell.model.cancel import Cancel, Cancelled
 from citewell.options import Options
+from citewell.options.tree import SourceOptions
 from citewell.sources.answers import Answer, Wanted
 from citewell.sources.registry import allowed
 from citewell.sources.service import Said, Sources
@@ -118,6 +120,11 @@ class Online:
         finally:
             loop.call_soon_threadsafe(loop.stop)
 
+    @property
+    def is_closed(self) -> bool:
+        """True once nothing can be asked any more."""
+        return self._closed
+
     # -- inside -----------------------------------------------------------------------------
 
     def _wait(self, ask: Callable[[Sources], Coroutine[Any, Any, T]], cancel: Cancel | None) -> T:
@@ -149,12 +156,16 @@ class Online:
         from citewell.sources.web.client import Web, WebOptions
 
         own = self._options.sources
+        folder = cache_folder() / "sources"
+        with contextlib.suppress(OSError):
+            # What somebody asked about is nobody else's business.
+            folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         loop = asyncio.new_event_loop()
         threading.Thread(target=loop.run_forever, name="citewell-sources", daemon=True).start()
         options = WebOptions(
             contact=own.contact,
             base_url=own.base_url,
-            cache=cache_folder() / "sources",
+            cache=folder,
             cache_days=own.cache_days,
             timeout=own.timeout_s,
         )
@@ -166,3 +177,17 @@ class Online:
         self._web = asyncio.run_coroutine_threadsafe(make(), loop).result()
         self._sources = Sources(self.names, self._web)
         self._loop = loop
+
+
+_SHARED: dict[SourceOptions, Online] = {}
+_SHARED_LOCK = threading.Lock()
+
+
+def shared(options: Options) -> Online:
+    """The sources of these settings, one for the process: an engine that is opened anew for another
+    snapshot of the library keeps the pace of the one before it."""
+    with _SHARED_LOCK:
+        known = _SHARED.get(options.sources)
+        if known is None or known.is_closed:
+            known = _SHARED[options.sources] = Online(options)
+        return known

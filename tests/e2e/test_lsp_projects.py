@@ -31,7 +31,39 @@ async def ask_everywhere(editor, name: str, rng: random.Random) -> int:
             types.CompletionParams(document, position)
         )
         lists += found is not None
+        await ask_for_keys(editor, document, position)
     return lists
+
+
+async def ask_for_keys(editor, document, position) -> None:
+    """What concerns the key at a place, if there is one; none of it may fail."""
+    context = types.ReferenceContext(include_declaration=True)
+    for method, params in (
+        (types.TEXT_DOCUMENT_DEFINITION, types.DefinitionParams(document, position)),
+        (types.TEXT_DOCUMENT_REFERENCES, types.ReferenceParams(context, document, position)),
+        (types.TEXT_DOCUMENT_DOCUMENT_HIGHLIGHT, types.DocumentHighlightParams(document, position)),
+        (types.TEXT_DOCUMENT_PREPARE_RENAME, types.PrepareRenameParams(document, position)),
+        (types.TEXT_DOCUMENT_DOCUMENT_LINK, types.DocumentLinkParams(document)),
+    ):
+        await editor.client.protocol.send_request_async(method, params)
+
+
+async def ask_of_bib(editor, path: Path, text: str, rng: random.Random) -> int:
+    """Open a .bib whole, then cut off; outline, folds, links and keys at random places."""
+    editor.open(path.name, text, "bibtex")
+    document = types.TextDocumentIdentifier(editor.uri(path.name))
+    symbols = 0
+    for cut in (len(text), *(rng.randint(0, len(text)) for _ in range(CUTS))):
+        now = editor.texts[editor.uri(path.name)]
+        editor.replace(path.name, 0, len(now), text[:cut])
+        found = await editor.client.text_document_document_symbol_async(
+            types.DocumentSymbolParams(document)
+        )
+        symbols += len(found or ())
+        await editor.client.text_document_folding_range_async(types.FoldingRangeParams(document))
+        for at in (rng.randint(0, cut), text.find("{", 0, cut) + 1):
+            await ask_for_keys(editor, document, editor.position(text[:cut], min(at, cut)))
+    return symbols
 
 
 async def test_every_real_paper_whole_and_cut_off_is_served_without_an_error(
@@ -44,7 +76,7 @@ async def test_every_real_paper_whole_and_cut_off_is_served_without_an_error(
         if folder.is_dir()
     )  # fmt: skip
     assert folders
-    served = 0
+    served = symbols = 0
     for folder in folders:
         for path in sources(folder):
             editor.folder = path.parent
@@ -58,6 +90,12 @@ async def test_every_real_paper_whole_and_cut_off_is_served_without_an_error(
                 editor.replace(path.name, 0, len(now), text[:cut])
                 served += await ask_everywhere(editor, path.name, rng)
             editor.leave()
+        for path in sorted(folder.rglob("*.bib"), key=lambda path: -path.stat().st_size)[:1]:
+            editor.folder = path.parent
+            text = path.read_bytes().decode("utf-8", "replace")
+            symbols += await ask_of_bib(editor, path, text, rng)
+            editor.leave()
     assert served > 10
+    assert symbols > 1_000
     assert not editor.has_ended
     assert not [m for m in editor.messages if "failed" in m or "Error" in m]

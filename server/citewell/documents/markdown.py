@@ -49,6 +49,7 @@ _CROSS = re.compile(
 )
 """Quarto's and bookdown's cross references, which look like citations."""
 _BRACKET = re.compile(r"\\.|[\[\]]|\n[ \t]*\r?\n", re.DOTALL)
+_ALL = re.compile(r"@\*")
 _BARE = re.compile(r"(?<![\w@\\])@\?(?!\w)")
 _LATEX = re.compile(r"\\([A-Za-z]+)")
 _LINK = re.compile(r"\(|\[(?!@)|:")
@@ -103,6 +104,7 @@ class _Scanner:
         self._bare_keys(body, dead)
         self._latex(body, dead)
         self._markers(body, dead)
+        self._metadata(front)
         headings = self._headings(body, dead)
         top = min((level for level, _, _ in headings), default=1)
         # A single heading of the highest level, and no title in front matter: it is the title.
@@ -330,6 +332,17 @@ class _Scanner:
                     Placeholder(PlaceholderKind.EMPTY, Span(start, end), "", empty, "@")
                 )
                 self.taken.append(Span(start, end))
+
+    def _metadata(self, front: FrontMatter | None) -> None:
+        """Citations in the front matter, which Pandoc reads as text: `nocite: "@a, @b"`."""
+        for field, place in front.cites if front else ():
+            command = "nocite" if field == "nocite" else "@"
+            for match in _KEY.finditer(self.text, place.start, place.end):
+                for name, span in self._keys(match.start(), match.end()):
+                    whole = Span(*match.span())
+                    self.citations.append(Citation(command, (KeyUse(name, span),), whole))
+            if field == "nocite" and _ALL.search(self.text, place.start, place.end):
+                self.nocite_all = True
 
     def _latex(self, body: int, dead: SpanIndex) -> None:
         if "\\" not in self.text:

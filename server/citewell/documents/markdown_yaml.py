@@ -31,6 +31,8 @@ class FrontMatter(msgspec.Struct, frozen=True):
     abstract: str = ""
     bibliographies: tuple[tuple[str, Span], ...] = ()
     """Files as written, with the range of the name without quotes."""
+    cites: tuple[tuple[str, Span], ...] = ()
+    """The values that may cite: "nocite" and "abstract", with their ranges."""
     bibliography_key: Span | None = None
     """The whole `bibliography:` entry, to which a file can be added."""
 
@@ -51,11 +53,14 @@ def read_front_matter(text: str, span: Span) -> FrontMatter:
     """Read the YAML between the offsets of `span`; broken YAML gives what can be read of it."""
     title = abstract = ""
     files: list[tuple[str, Span]] = []
+    cites: list[tuple[str, Span]] = []
     entry: Span | None = None
     keys = list(_KEY.finditer(text, span.start, span.end))
     for number, match in enumerate(keys):
         end = keys[number + 1].start() if number + 1 < len(keys) else span.end
         key = match["key"].lower()
+        if key in ("nocite", "abstract"):
+            cites.append((key, Span(match.end(), end)))
         if key == "title":
             title = title or _scalar(text, match.end(), end)
         elif key == "abstract":
@@ -63,7 +68,7 @@ def read_front_matter(text: str, span: Span) -> FrontMatter:
         elif key == "bibliography":
             files += _list(text, match.end(), end)
             entry = Span(match.start(), end)
-    return FrontMatter(span, title, abstract, tuple(files), entry)
+    return FrontMatter(span, title, abstract, tuple(files), tuple(cites), entry)
 
 
 def _scalar(text: str, start: int, end: int) -> str:

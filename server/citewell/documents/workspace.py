@@ -115,16 +115,20 @@ class Workspace:
 
     def sharing(self, projects: Iterable[Project]) -> tuple[Project, ...]:
         """The projects, and all that share a .bib with one of them, or with such a one."""
-        found = {id(project): project for project in projects}
-        bibs = {bib for project in found.values() for bib in project.bibs}
-        waiting = [project for project in self._projects.values() if id(project) not in found]
+        found = {project.root: project for project in projects}
+        waiting = list(self._projects.values())
+        asked: set[Path] = set()
         while True:
-            more = [p for p in waiting if not bibs.isdisjoint(p.bibs)]
+            bibs = {bib for project in found.values() for bib in project.bibs}
+            # Beside a .bib that no folder of the workspace holds, its papers are looked for.
+            for bib in bibs - asked:
+                if not any(bib.is_relative_to(root) for root in self.roots):
+                    waiting += self._others_of(bib)
+            asked |= bibs
+            more = [p for p in waiting if p.root not in found and not bibs.isdisjoint(p.bibs)]
             if not more:
                 return tuple(found.values())
-            found.update((id(project), project) for project in more)
-            bibs.update(bib for project in more for bib in project.bibs)
-            waiting = [project for project in waiting if id(project) not in found]
+            found.update((project.root, project) for project in more)
 
     def bibs(self, opened: Iterable[Path] = ()) -> tuple[BibFile, ...]:
         """Every .bib of the workspace or of its projects, or that is open, used or not."""

@@ -58,21 +58,18 @@ def bib_symbols(bib: BibFile) -> Iterator[Symbol]:
         yield Symbol(shown, value, SymbolKind.MACRO, block.span, place)
     for entry in bib.entries:
         kind = _KINDS.get(entry.type, SymbolKind.OTHER)
-        name = entry.key or f"@{entry.type}"
+        title = entry.get("title")
+        # Some editors show and search the name alone.
+        name = " · ".join(part for part in (entry.key or f"@{entry.type}", title) if part)
         place = entry.key_span if entry.key else Span(entry.start, entry.start + 1)
-        yield Symbol(name, describe(entry.body), kind, entry.span, place)
+        yield Symbol(name, byline(entry.body), kind, entry.span, place)
 
 
-def describe(body: BibBody) -> str:
-    """ "Vaswani et al. 2017: Attention Is All You Need", as far as it is known."""
+def byline(body: BibBody) -> str:
+    """ "Vaswani et al. 2017", "Kipf and Welling 2017", as far as it is known."""
     names = [author.family or author.given for author in body.authors[:3]]
-    if len(body.authors) > 2:
-        names = [names[0], "et al."]
-        byline = " ".join(names)
-    else:
-        byline = " and ".join(names)
-    head = " ".join(part for part in (byline, str(body.year or "")) if part)
-    return ": ".join(part for part in (head, body.get("title")) if part)
+    shown = f"{names[0]} et al." if len(names) > 2 else " and ".join(names)
+    return " ".join(part for part in (shown, str(body.year or "")) if part)
 
 
 def workspace_symbols(index: KeyIndex, query: str, limit: int = 128) -> list[Symbol]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from lsprotocol import types
 
 from citewell.lsp.places import Locator
-from citewell.lsp.wire import Encoded, LocationLink
+from citewell.lsp.wire import DocumentHighlight, Encoded, LocationLink
 
 if TYPE_CHECKING:
     from citewell.lsp.server import Server
@@ -39,14 +39,12 @@ def register(server: Server) -> None:
         )
 
     @server.feature(types.TEXT_DOCUMENT_DOCUMENT_HIGHLIGHT)
-    async def document_highlight(
-        params: types.DocumentHighlightParams,
-    ) -> list[types.DocumentHighlight] | None:
+    async def document_highlight(params: types.DocumentHighlightParams) -> Encoded | None:
         scope = await session.scope(params.text_document.uri)
         if scope is None:
             return None
         offset = scope.index.offset(params.position)
-        return await session.read(lambda: _highlights(scope, offset))
+        return await session.read(lambda: _highlights(scope, offset, session.encoding))
 
 
 def _define(scope: Scope, offset: int, encoding: str, links: bool) -> Encoded | None:
@@ -84,14 +82,19 @@ def _references(scope: Scope, offset: int, encoding: str, declarations: bool) ->
     return Encoded([locator.location(place.path, place.span) for place in found])
 
 
-def _highlights(scope: Scope, offset: int) -> list[types.DocumentHighlight] | None:
+def _highlights(scope: Scope, offset: int, encoding: str) -> Encoded | None:
     from citewell.features.references import highlights
 
-    kinds = types.DocumentHighlightKind
     found = highlights(scope.keys, scope.path, offset)
-    return [
-        types.DocumentHighlight(
-            range=scope.index.range(place.span), kind=kinds.Write if place.defines else kinds.Read
-        )
-        for place in found
-    ] or None
+    if not found:
+        return None
+    kinds = types.DocumentHighlightKind
+    locator = Locator(scope, encoding)
+    return Encoded(
+        [
+            DocumentHighlight(
+                locator.range(place.path, place.span), kinds.Write if place.defines else kinds.Read
+            )
+            for place in found
+        ]
+    )

@@ -56,7 +56,7 @@ def _outline(bib: BibFile, encoding: str, uri: str | None) -> wire.Encoded:
         return wire.Encoded(
             [
                 wire.SymbolInformation(
-                    f"{s.name} {s.detail}".strip(),
+                    " · ".join(part for part in (s.name, s.detail) if part),
                     _KINDS[s.kind],
                     wire.Location(uri, places.range(s.span)),
                 )

@@ -49,6 +49,11 @@ class LocationLink(msgspec.Struct, frozen=True, rename="camel"):
     target_selection_range: Range
 
 
+class DocumentHighlight(msgspec.Struct, frozen=True):
+    range: Range
+    kind: int
+
+
 class DocumentSymbol(msgspec.Struct, frozen=True, rename="camel"):
     name: str
     detail: str

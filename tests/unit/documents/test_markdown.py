@@ -216,3 +216,16 @@ def test_windows_line_ends_change_nothing() -> None:
     assert document.title == "Graph attention: a study"
     assert [b.target for b in document.bibliographies] == ["refs/a.bib", "b c.bib"]
     assert [h.title for h in document.headings] == ["Intro", "Sub code", "Setext"]
+
+
+def test_what_the_front_matter_cites_counts() -> None:
+    text = (
+        "---\ntitle: About @home\nnocite: |\n  @a, @{b}\n  # @no\nabstract: We follow @c.\n"
+        "author: me@mail.example\n---\nText @d.\n"
+    )
+    document = scan_markdown(text, "a.md")
+    found = [(c.command, use.key) for c in document.citations for use in c.keys]
+    assert found == [("nocite", "a"), ("nocite", "b"), ("nocite", "no"), ("@", "c"), ("@", "d")]
+    assert all(text[u.span.start : u.span.end] == u.key for c in document.citations for u in c.keys)
+    assert not document.nocite_all
+    assert scan_markdown("---\nnocite: '@*'\n---\n", "a.md").nocite_all

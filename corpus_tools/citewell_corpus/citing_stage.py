@@ -20,13 +20,14 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from citewell.corpus.citing import NAME, write_part
+from citewell.corpus.citing import NAME, WORDS, write_part
 from citewell.corpus.columns import title_key
 from citewell.corpus.keys import id_number
 from citewell.corpus.layout import SEGMENT, CitingUse
 from citewell.corpus.priors import Priors, coded
 from citewell.model import CitingPaper, Query, Work
 from citewell.retrieval.encoders.static import StaticEncoder
+from citewell.retrieval.passages import gather_passages, write_passages
 from citewell_corpus.importers.contract import Cited, Citing
 from citewell_corpus.progress import Progress
 from citewell_corpus.publish import next_number
@@ -106,7 +107,7 @@ def finish_citing(
     if not (staged / _NUMBERS).is_file():
         return None
     encoder = StaticEncoder()
-    priors = gather(staged, encoder, room, progress)
+    priors, passages = gather(staged, encoder, room, progress)
     if not len(priors):
         write_whole(marker, msgspec.json.encode(None))
         return None
@@ -114,6 +115,8 @@ def finish_citing(
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()
     write_part(priors, folder)
+    if passages:
+        write_passages(gather_passages(passages), folder / WORDS)
     name = f"{next_number(library):06d}-{uuid4().hex[:8]}"
     record = seal(folder, name, 0, (source,), {NAME: {"encoder": encoder.fingerprint}})
     use = CitingUse(
@@ -144,8 +147,9 @@ class _List(msgspec.Struct):
 
 def gather(
     staged: Path, encoder: StaticEncoder, room: tuple[int, int], progress: Progress
-) -> Priors:
-    """The priors of a staged source, within `room` lists and passages."""
+) -> tuple[Priors, list[tuple[int, int, str]]]:
+    """The priors of a staged source, within `room` lists and passages, and the passages: key of
+    the cited paper, key of the citing one, sentence."""
     with np.load(staged / _NUMBERS, allow_pickle=False) as file:
         number, key, count = file["number"], file["key"], file["count"]
     key_of = dict(zip(number.tolist(), key.tolist(), strict=True))
@@ -184,7 +188,7 @@ def gather(
                 passages.append((paper, frames[frame], sentence))
     progress.stage("How others cite", len(about) + len(passages))
     lengths = [len(one.cited) for one in kept]
-    return Priors(
+    priors = Priors(
         keys,
         citations,
         np.array([one.key for one in kept], np.uint64),
@@ -196,6 +200,7 @@ def gather(
         np.array([one for _, one, _ in passages], np.int32),
         encoder.fingerprint,
     )
+    return priors, [(int(keys[paper]), kept[one].key, text) for paper, one, text in passages]
 
 
 def _counted(key: NDArray[np.uint64], count: NDArray[np.int64]) -> dict[int, int]:

@@ -20,6 +20,8 @@ from citewell.corpus.segment import check_sizes, verify_files
 from citewell.model import Problem
 
 NAME = "citing"
+WORDS = "words.npz"
+"""The words around its citations, where it has passages (`retrieval.passages`)."""
 _HEADER = 128
 """Bytes of an .npy file without any element."""
 ARRAYS = tuple(name for name in Priors.__struct_fields__ if name != "encoder")

@@ -379,6 +379,8 @@ class LocalEngine:
             return self._ranker.rank(query, candidates, self._signals, cancel), ()
         except Cancelled:
             raise
+        except CitewellError as error:
+            return as_fused, (error.problem,)
         except Exception as error:
             logger.exception("The ranker failed")
             problem = Problem(

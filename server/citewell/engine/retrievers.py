@@ -9,6 +9,7 @@ import numpy as np
 
 from citewell.corpus import Library
 from citewell.corpus import columns as columns_module
+from citewell.corpus.citing import WORDS
 from citewell.corpus.columns import LibraryColumns
 from citewell.corpus.priors import joined, read_priors
 from citewell.engine.late import LateRetriever, unexpected
@@ -21,7 +22,7 @@ from citewell.retrieval.dense import DenseRetriever
 from citewell.retrieval.encoders import load_encoder
 from citewell.retrieval.encoders.static import WEIGHTS
 from citewell.retrieval.filters import Filters
-from citewell.retrieval.passages import read_passages
+from citewell.retrieval.passages import joined_passages, read_passages
 
 logger = logging.getLogger(__name__)
 
@@ -113,7 +114,9 @@ def _open_cited(
     for segment in library.segments:
         if segment.dead is not None:
             live[segment.base : segment.base + segment.count][segment.dead] = False
-    passages = read_passages(PASSAGES) if PASSAGES.exists() else None
+    files = [PASSAGES, *(one.path / WORDS for one in fitting)]
+    words = [read_passages(path) for path in files if path.exists()]
+    passages = joined_passages(words) if words else None
     return CitedRetriever(priors, columns, dense, live, mask=mask, passages=passages)
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import zlib
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from zipfile import BadZipFile
 
@@ -85,6 +85,29 @@ def gather_passages(passages: Iterable[tuple[int, int, str]]) -> PassageWords:
         np.array([weight for _, weight in flat], np.uint8),
         np.array(cited, np.uint64),
         np.array(citing, np.uint64),
+    )
+
+
+def joined_passages(parts: Sequence[PassageWords]) -> PassageWords:
+    """The passages of all parts as one index, one part after the other."""
+    if len(parts) == 1:
+        return parts[0]
+    base = np.cumsum([0] + [len(part.cited) for part in parts[:-1]])
+    words_of = [np.repeat(part.word, np.diff(part.word_starts)) for part in parts]
+    word = np.concatenate(words_of)
+    passage = np.concatenate(
+        [part.passage + start for part, start in zip(parts, base, strict=True)]
+    )
+    nearness = np.concatenate([part.nearness for part in parts])
+    order = np.lexsort((passage, word))
+    found, counts = np.unique(word, return_counts=True)
+    return PassageWords(
+        found,
+        np.concatenate([[0], np.cumsum(counts)]).astype(np.int32),
+        passage[order].astype(np.int32),
+        nearness[order],
+        np.concatenate([part.cited for part in parts]),
+        np.concatenate([part.citing for part in parts]),
     )
 
 

@@ -325,6 +325,30 @@ def test_a_sentence_like_ones_own_finds_what_one_cited_there(
     engine.close()
 
 
+def test_the_words_around_ones_own_citations_are_known_beside_those_that_ship(
+    works: Path, paper: Path, build: Any, asking: Callable[[], LocalEngine]
+) -> None:
+    query = Query(sentence="Wire keeps them away [CITATION].")
+    rows = np.arange(6)
+
+    def told() -> dict[str, float]:
+        engine = asking()
+        assert engine._signals is not None
+        signals = engine._signals.passages(query, rows)
+        assert signals is not None
+        titles = [work.title for work in engine._signals.works(rows)]
+        engine.close()
+        return dict(zip(titles, signals[:, 0].tolist(), strict=True))
+
+    build(works)
+    before = told()
+    build(paper)
+    after = told()
+    assert after[WORKS[5]] > before[WORKS[5]]
+    assert after[WORKS[6]] > before[WORKS[6]]
+    assert after[WORKS[4]] == before[WORKS[4]]
+
+
 def test_papers_that_are_cited_with_ones_references_are_found_by_them(
     works: Path, paper: Path, build: Any, asking: Callable[[], LocalEngine]
 ) -> None:

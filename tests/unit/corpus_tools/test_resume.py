@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from citewell.corpus import Library, LibraryError
+from citewell.corpus.citing import ARRAYS
 from citewell.corpus.layout import digest
 from citewell.options import Options
 from citewell_corpus.build import build_library, default_builders
@@ -43,7 +44,7 @@ build_library(
 print("built", flush=True)
 """
 
-STAGES = ("Read", "Merge", "Write", "Index: bm25", "Index: dense", "Seal")
+STAGES = ("Read", "How others cite", "Merge", "Write", "Index: bm25", "Index: dense", "Seal")
 
 
 @pytest.fixture(scope="module")
@@ -53,7 +54,7 @@ def corpora(
     write_jsonl: Callable[..., Path],
 ) -> list[Path]:
     folder = tmp_path_factory.mktemp("corpora")
-    first = made_up(1500)
+    first = [record | {"citations": n % 40} for n, record in enumerate(made_up(1500))]
     second = [
         *made_up(400, seed=1),
         *(r | {"id": f"b:{r['id']}", "source": "b"} for r in first[:300]),
@@ -80,6 +81,11 @@ def content(folder: Path) -> dict[str, Any]:
         (segment,) = library.segments
         return {
             "works": list(library.iter_works()),
+            "citing": [
+                digest((part.path / f"{name}.npy").read_bytes())
+                for part in library.citing
+                for name in ARRAYS
+            ],
             "indexes": {
                 path.relative_to(segment.path).as_posix(): digest(path.read_bytes())
                 for name in ("bm25", "dense")
@@ -178,7 +184,7 @@ def test_finished_stages_are_not_done_again(corpora: list[Path], tmp_path: Path)
     with start(folder, corpora) as child:
         told, _ = child.communicate()
     assert "built" in told
-    for stage in ("Read", "Merge", "Write", "Index: bm25"):
+    for stage in ("Read", "How others cite", "Merge", "Write", "Index: bm25"):
         assert stage not in told, told
 
 

@@ -293,6 +293,18 @@ def test_a_failing_ranker_leaves_the_order_of_the_fusion(options: Options) -> No
     assert [problem.code for problem in result.problems] == ["ranker-failed"]
 
 
+def test_a_ranker_whose_weights_cannot_be_read_is_named_by_its_own_problem(
+    options: Options, tmp_path: Path
+) -> None:
+    from citewell.ranking.learned import LearnedRanker
+
+    damaged = tmp_path / "ranker.npz"
+    damaged.write_bytes(b"no weights")
+    result = LocalEngine.open(options, ranker=LearnedRanker(damaged)).find(Query(text="attention"))
+    assert [problem.code for problem in result.problems] == ["ranker-weights"]
+    assert result.hits
+
+
 def test_signals_answer_for_any_row(options: Options) -> None:
     seen: dict[str, object] = {}
 

@@ -110,3 +110,23 @@ def test_the_shipped_file_names_papers_by_what_people_call_them() -> None:
     query = Query(sentence="We initialise with GloVe vectors [CITATION].")
     attention, glove = profiles.signals(query, 0, title_keys(titles))[:, 0]
     assert glove > 3 * attention
+
+
+def test_indexes_joined_answer_as_one_made_of_all_passages():
+    from citewell.retrieval.passages import joined_passages
+
+    first = [
+        (11, 1, "the Adam optimizer [CITATION]"),
+        (12, 1, "we prune trees [CITATION] in spring"),
+    ]
+    second = [(13, 2, "an optimizer [CITATION] for trees"), (11, 3, "Adam [CITATION]")]
+    joined = joined_passages([gather_passages(first), gather_passages(second)])
+    whole = gather_passages(first + second)
+    keys = np.array([11, 12, 13, 14], np.uint64)
+    for sentence in ("the Adam optimizer [CITATION]", "trees [CITATION]", "nothing [CITATION]"):
+        for own in (0, 1, 3):
+            query = Query(sentence=sentence)
+            np.testing.assert_array_equal(
+                Profiles(joined).signals(query, own, keys),
+                Profiles(whole).signals(query, own, keys),
+            )

@@ -18,10 +18,18 @@ def flags() -> set[str]:
 
 def test_the_action_uses_flags_that_the_command_has():
     text = (ROOT / "action.yml").read_text(encoding="utf-8")
-    (line,) = re.findall(r"run: citewell (.*)", text)
+    (line,) = re.findall(r"run: citewell (.*check.*)", text)
     used = set(re.findall(r"--[a-z-]+", line)) - {"--library"}
     assert used == {"--format", "--fail-on"}
     assert used <= flags()
+
+
+def test_the_action_builds_the_library_that_it_looks_in():
+    text = (ROOT / "action.yml").read_text(encoding="utf-8")
+    assert "citewell library add starter --name starter" in text
+    assert re.search(r"library:\n(?:.*\n){1,4}    default: starter\n", text)
+    extras = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    assert re.search(r"^starter = ", extras, flags=re.MULTILINE)
 
 
 def test_the_hook_runs_the_command_on_bibliographies():

@@ -180,6 +180,7 @@ def start_neovim(neovim: Path, library_folder: Path, tmp_path: Path) -> Iterator
         environment = dict(os.environ)
         for name in ("STATE", "DATA", "CONFIG", "CACHE"):
             environment[f"XDG_{name}_HOME"] = str(tmp_path / name.lower())
+        environment["CITEWELL_CACHE"] = str(tmp_path / "checks")
         environment["CITEWELL_CONFIG"] = str(folder / "init.lua.toml")
         (folder / "init.lua.toml").touch()
         editor = Neovim(neovim, folder, environment)
@@ -267,6 +268,34 @@ def test_keys_of_the_own_bib_come_up_while_they_are_typed(start_neovim: Any) -> 
     editor.wait("(vim.fn.complete_info({ 'items' }).items[1] or {}).abbr == 'hochreiter97'")
     editor.keys("<C-n><C-y>")
     editor.wait("vim.api.nvim_get_current_line():find('\\\\cite{hochreiter97', 1, true)")
+
+
+def test_what_is_wrong_is_underlined_and_mended(start_neovim: Any) -> None:
+    wrong = """@inproceedings{kipf,
+  title = {Semi-Supervised Classification with Graph Convolutional Networks},
+  author = {Kipf, Thomas N. and Welling, Max},
+  booktitle = {ICLR},
+  year = {2012},
+}
+"""
+    paper = PAPER.replace("graphs.", "graphs \\cite{kipf,nobody}.")
+    editor = start_neovim({"main.tex": paper, "refs.bib": wrong}, "main.tex")
+    codes = "vim.tbl_map(function(d) return d.code end, vim.diagnostic.get(0))"
+    editor.wait(f"vim.deep_equal({codes}, {{ 'undefined-key' }})")
+    column = paper.splitlines()[3].index("nobody")
+    assert editor.lua("local d = vim.diagnostic.get(0)[1]; return { d.lnum, d.col, d.end_col }") == [
+        3, column, column + len("nobody"),
+    ]  # fmt: skip
+    editor.call("nvim_command", "edit refs.bib")
+    editor.wait(f"vim.tbl_contains({codes}, 'year-differs')", 60)
+    editor.call("nvim_win_set_cursor", 0, [5, 10])
+    editor.lua(
+        "vim.lsp.buf.code_action({ apply = true, filter = function(action)"
+        " return vim.startswith(action.title, 'Take the year') end })"
+    )
+    editor.wait("vim.api.nvim_get_current_line() == '  year = {2017},'")
+    editor.wait(f"not vim.tbl_contains({codes}, 'year-differs')", 60)
+    assert editor.text() == wrong.replace("2012", "2017")
 
 
 def test_checkhealth_says_that_all_is_well(start_neovim: Any) -> None:

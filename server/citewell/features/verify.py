@@ -17,21 +17,12 @@ from citewell.model.check import Check, Claim, FieldFinding, Verdict
 from citewell.model.diagnostic import Diagnostic, Level
 from citewell.model.document import Span
 from citewell.verification.claims import claim_of_entry
+from citewell.verification.codes import MEANINGS
 
 NOT_FOUND, UNCHECKED = "reference-not-found", "reference-unchecked"
-NOTES = (
-    "title-subtitle", "author-cut", "author-spelling", "author-given", "preprint-published",
-    "doi-malformed", "pages-differ", "volume-differs", "type-differs",
-)  # fmt: skip
+NOTES = tuple(code for code, meaning in MEANINGS.items() if meaning.endswith("(note)."))
 """Findings that never change a verdict."""
-FINDINGS = (
-    "title-differs", "title-spelling", "author-missing", "author-added", "author-replaced",
-    "author-order", "author-unrelated", "author-placeholder", "author-anonymous", "year-differs",
-    "year-future", "venue-differs", "venue-unknown", "venue-lacks", "doi-other-work", "doi-differs",
-    "doi-impossible", "doi-unregistered", "doi-other-venue", "doi-other-year", "doi-unlikely",
-    "arxiv-other-work",
-    "arxiv-impossible", "arxiv-later", "retracted",
-)  # fmt: skip
+FINDINGS = tuple(code for code in MEANINGS if code not in NOTES)
 CODES = (*FINDINGS, *NOTES, NOT_FOUND, UNCHECKED)
 """Every code under which a verified entry may be underlined."""
 _SKIPPED = frozenset({"comment", "set", "xdata"})

@@ -36,8 +36,8 @@ logger = logging.getLogger(__name__)
 CHECK = "citewell.check"
 LONGEST_WAIT = 10
 """So many times the delay a request waits, at most, for an author who types on and on."""
-FILES = 25
-"""Closed files that are read in one go on the reader thread, where a hover may wait for them."""
+FILES = 250
+"""Closed files that are looked for in one go on the reader thread, where a hover may wait."""
 REFRESH_SECONDS = 10.0
 
 
@@ -71,6 +71,9 @@ class Diagnostics:
         self._task: asyncio.Task[None] | None = None
         self._again = False
         self._closing = False
+        self._changes = 0
+        self._workspace: tuple[object, dict[str, str]] = (None, {})
+        """When the workspace was last asked about, and the result ids that were given."""
         self._levels: Mapping[str, str] = {}
         """The levels of the settings whose codes were looked at."""
         self.checking = Checking(server, self._news)
@@ -106,6 +109,7 @@ class Diagnostics:
         """Something changed: a document, or, with "", anything else."""
         if self._closing:
             return
+        self._changes += 1
         self._last_change = asyncio.get_running_loop().time()
         if uri:
             self._changed[uri] = self._last_change
@@ -215,8 +219,14 @@ class Diagnostics:
         session = self._server.session
         await session.configured()
         await self._quiet("")
+        state = (self._changes, self.checking.generation)
+        # A client asks every other second. One that tells of files on disk needs no look at them.
+        if self._server.flags.watch_files and self._workspace == (state, dict(previous)):
+            items = [_unchanged(uri, value) for uri, value in previous.items()]
+            return Encoded(msgspec.Raw(b'{"items":[%s]}' % b",".join(items)))
+        given: dict[str, str] = {}
         before = {_path(uri): (uri, value) for uri, value in previous.items()}
-        items: list[bytes] = []
+        items = []
         told: set[Path] = set()
         for uri in list(self._server.documents.text_documents):
             path = session.path_of(uri)
@@ -225,6 +235,7 @@ class Diagnostics:
                 told.add(path)
                 report, version = found
                 self._given[uri] = (report.result_id, version)
+                given[uri] = report.result_id
                 items.append(_item(report, uri, version, before.get(path, ("", ""))[1]))
         reading = session.workspace_reading()
         wanted = self._wanted(reading.options)
@@ -236,10 +247,12 @@ class Diagnostics:
                 uri, known = before.get(path, (from_fs_path(str(path)) or "", ""))
                 if one is not None and (known or one.items != b"[]"):
                     told.add(path)
+                    given[uri] = one.result_id
                     items.append(_item(one, uri, None, known))
         for path, (uri, _) in before.items():
             if path not in told and path not in files:
                 items.append(b'{"kind":"full","uri":%s,"version":null,"items":[]}' % _json(uri))
+        self._workspace = (state, given)
         return Encoded(msgspec.Raw(b'{"items":[%s]}' % b",".join(items)))
 
     async def _closed(
@@ -258,7 +271,12 @@ class Diagnostics:
         session = self._server.session
         reports: dict[str, tuple[Report, int | None]] = {}
         for uri in list(self._server.documents.text_documents):
-            found = await self._report(uri)
+            try:
+                found = await self._report(uri)
+            except Exception:
+                # One file that fails must not cost the others.
+                logger.exception("The diagnostics of %s could not be found", uri)
+                continue
             if found is not None:
                 reports[uri] = found
         if self._server.flags.pull_diagnostics:
@@ -387,6 +405,13 @@ def _answer(report: Report, previous: str | None) -> bytes:
 def _item(report: Report, uri: str, version: int | None, previous: str) -> bytes:
     place = b'"uri":%s,"version":%s' % (_json(uri), _json(version))
     return b"{%s,%s" % (place, _answer(report, previous)[1:])
+
+
+def _unchanged(uri: str, value: str) -> bytes:
+    return b'{"kind":"unchanged","uri":%s,"version":null,"resultId":%s}' % (
+        _json(uri),
+        _json(value),
+    )
 
 
 def _json(value: str | int | None) -> bytes:

@@ -19,6 +19,7 @@ from citewell.documents.includes import (
 )
 from citewell.documents.markdown_yaml import read_front_matter
 from citewell.documents.scan import format_of
+from citewell.documents.texmf import personal_folders
 from citewell.model.bib import BibEntry, BibFile, FileEdit
 from citewell.model.document import BibDeclaration, Document, Format, KeyUse, Span
 from citewell.model.problem import Problem
@@ -422,6 +423,7 @@ def _bib_path(declaration: BibDeclaration, source: Path, root: Path) -> Path | N
         folders.reverse()
     if os.environ.get("BIBINPUTS"):
         folders += [Path(p) for p in os.environ["BIBINPUTS"].split(os.pathsep) if p]
+    folders += personal_folders()
     places = [absolute(folder / target) for folder in folders]
     return next((path for path in places if path.is_file()), places[0])
 

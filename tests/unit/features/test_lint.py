@@ -151,6 +151,25 @@ We walk \cite{good}.
     )
 
 
+def test_a_bibliography_in_the_authors_own_tree_of_tex_is_read(found, tmp_path, monkeypatch):
+    own = tmp_path / "tree" / "bibtex" / "bib" / "all"
+    own.mkdir(parents=True)
+    (own / "mine.bib").write_text("@misc{walk, title = {Walking}}\n", encoding="utf-8")
+    monkeypatch.setenv("TEXMFHOME", str(tmp_path / "tree"))
+    found(
+        r"""
+%! main.tex
+\documentclass{article}
+\begin{document}
+We walk \cite{walk} and \cite{run}.
+                              ^^^
+\bibliography{mine}
+\end{document}
+""",
+        "undefined-key",
+    )
+
+
 def test_a_bbl_that_is_included_may_define_any_key(found):
     found(
         r"""

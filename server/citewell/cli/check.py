@@ -92,14 +92,15 @@ def check(
 
 
 def _claims(files: Sequence[Path], options: Options, every: bool) -> Claims:
-    from citewell.features.check import Claims, claims_in_files, claims_in_text
+    from citewell.features.check import Claims, claims_in_files, claims_in_text, nothing_in
 
     named = [path for path in files if str(path) != "-"]
     found = claims_in_files(named, options.documents, every=every)
     if len(named) == len(files):
         return found
     pasted = claims_in_text(sys.stdin.buffer.read().decode("utf-8", "replace"))
-    return Claims((*found.claims, *pasted), found.problems)
+    problems = found.problems if pasted else (*found.problems, nothing_in("standard input"))
+    return Claims((*found.claims, *pasted), problems)
 
 
 def _check(claims: Claims, options: Options, online: bool) -> list[Check]:
@@ -195,7 +196,8 @@ def _show(out: Console, checks: Sequence[Check], show_all: bool, online: bool) -
                 continue
             _show_one(out, one, styles.get(verdict, "bold"))
     counts = tally(checks)
-    line = Text(f"{len(checks):,} references: ", style="bold")
+    noun = "reference" if len(checks) == 1 else "references"
+    line = Text(f"{len(checks):,} {noun}: ", style="bold")
     words = [f"{n:,} {WORDS[verdict]}" for verdict, n in counts.items() if n]
     out.print(line.append(", ".join(words) + ".", style="not bold"))
     if counts[Verdict.NOT_FOUND]:

@@ -61,15 +61,18 @@ def claims_in_files(
             continue
         claims += found
         if not found:
-            problems.append(
-                Problem(
-                    "check-empty",
-                    f"No reference was found in {path.name}.",
-                    "Give a .bib file, a paper with a bibliography, or a list of references.",
-                    path=str(path),
-                )
-            )
+            problems.append(nothing_in(path.name, str(path)))
     return Claims(tuple(claims), tuple(problems))
+
+
+def nothing_in(name: str, path: str = "") -> Problem:
+    """What is said of a file, or of a pasted text, in which there is no reference."""
+    return Problem(
+        "check-empty",
+        f"No reference was found in {name}.",
+        "Give a .bib file, a paper with a bibliography, or a list of references.",
+        path=path,
+    )
 
 
 def claims_in_text(text: str, path: str = "") -> list[Claim]:

@@ -103,6 +103,11 @@ def test_check_runs_on_a_real_library_and_exits_by_its_bar(library_options, tmp_
     assert value["counts"]["wrong-detail"] == 1
     assert json.loads(run("--format", "sarif").stdout)["version"] == "2.1.0"
     assert run("--format", "html", "--out", "page.html").exit_code == 0
+    empty = CliRunner().invoke(
+        root, ["--config", "config.toml", "--library", str(folder), "check", "-"], input="\n"
+    )
+    assert empty.exit_code == 2
+    assert "[check-empty]" in empty.output
     assert "<!doctype html>" in (tmp_path / "page.html").read_text(encoding="utf-8")
 
 

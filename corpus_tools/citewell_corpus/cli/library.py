@@ -149,7 +149,7 @@ def formats() -> None:
     from citewell_corpus.importers import IMPORTERS
 
     for importer in IMPORTERS:
-        click.echo(f"{importer.name:<15} {importer.about}")
+        click.echo(f"{importer.name:<17} {importer.about}")
 
 
 def _options(ctx: click.Context) -> Options:

@@ -139,7 +139,8 @@ def _evaluate(
         raise problem(
             "evaluation-unanswerable",
             f"The library holds the right answer to none of the {len(questions)} questions.",
-            "Choose another library with --library, or build one from the data set's own corpus.",
+            "Add papers of its field with `citewell library add`, or name another library with "
+            "`--library`; a data set may bring its own corpus: `--own-corpus`.",
         )
     unheld = [question for question in questions if not right[question.id]]
     scorer = Scorer(items, plan.depth, plan.seed)

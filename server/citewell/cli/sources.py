@@ -51,10 +51,14 @@ def allow(ctx: click.Context, names: tuple[str, ...], contact: str | None) -> No
 
     NAMES are names of sources, or all. What is sent to each is shown.
     """
+    from citewell.engine.online import missing_package
+    from citewell.model import CitewellError
     from citewell.sources.consent import ALWAYS, NEVER, what_is_sent
     from citewell.sources.registry import SOURCES
     from citewell.sources.registry import allowed as read
 
+    if (missing := missing_package()) is not None:
+        raise CitewellError(missing)
     session: Session = ctx.obj
     options = session.load().options
     added, problems = read(names)

@@ -24,7 +24,9 @@ from citewell.sources.service import Said, Sources
 
 T = TypeVar("T")
 
-PACKAGES = ("httpx2", "hishel", "tenacity", "aiolimiter", "defusedxml", "anysqlite")
+PACKAGES = (
+    "httpx2", "hishel", "tenacity", "aiolimiter", "defusedxml", "anysqlite", "tomlkit"
+)  # fmt: skip
 """Of the extra `online`."""
 STEP = 0.05
 """Seconds between two looks at a cancel."""
@@ -43,7 +45,7 @@ def missing_package() -> Problem | None:
         return None
     return Problem(
         "sources-missing",
-        f"Scholarly sources cannot be asked: {', '.join(missing)} is not installed.",
+        f"Scholarly sources cannot be asked without the packages {', '.join(missing)}.",
         "Run `pip install 'citewell[online]'`.",
     )
 

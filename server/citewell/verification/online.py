@@ -17,6 +17,7 @@ from citewell.model.cancel import Cancel
 from citewell.model.check import Check, Claim, FieldFinding, Severity, Verdict
 from citewell.model.titles import title_key
 from citewell.sources.answers import Answer, Failed, Found, Nothing, Wanted
+from citewell.sources.merge import merge, same_works
 from citewell.sources.service import Said, failures
 from citewell.verification.checker import Checker, judge
 from citewell.verification.finding import SURE, finding
@@ -29,6 +30,8 @@ PART = 40
 _REGISTRIES = frozenset({"crossref", "datacite", "doi"})
 """doi.org answers with what Crossref and DataCite registered: they are one witness."""
 _LIBRARY = "library"
+_TELLING = frozenset({"title", "authors", "year", "retracted"})
+"""Fields of which a contradiction is told; a preprint has a DOI, pages and a volume of its own."""
 ALONE = 0.6
 """Confidence of what one source alone says against a reference: a note."""
 
@@ -157,7 +160,23 @@ def judge_said(
     looked = tuple(name for name in answered if name in places or not titled or name in titled)
     check = msgspec.structs.replace(judge(claim, found, year_now, looked), sources=answered)
     check = _corroborated(check, found, library)
-    return _with_dead_doi(check, said)
+    check = _with_dead_doi(check, said)
+    return msgspec.structs.replace(check, evidence=(*check.evidence, *_disagreements(check, found)))
+
+
+def _disagreements(check: Check, found: Candidates) -> list[str]:
+    """What the records of the work contradict each other in, and who says what."""
+    if check.work is None:
+        return []
+    records = _distinct((check.work, *found.by_title, *found.by_doi, *found.by_arxiv))
+    conflicts = merge(same_works(records)[0]).conflicts
+    return [
+        f"Sources disagree on the {name}: "
+        + "; ".join(f"{value.text[:120]} ({', '.join(value.sources)})" for value in values)
+        + "."
+        for name, values in conflicts.items()
+        if name in _TELLING
+    ]
 
 
 def with_notice(check: Check, answers: Iterable[Answer]) -> Check:

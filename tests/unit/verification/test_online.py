@@ -249,6 +249,13 @@ def test_the_right_authors_in_one_source_beat_others_in_two() -> None:
     assert checked(script, WITHOUT).verdict is Verdict.VERIFIED
 
 
+def test_what_sources_contradict_each_other_in_is_told_with_who_says_what() -> None:
+    script = Script(doi=[found("crossref"), found("openalex", year=2023)])
+    check = checked(script, WITH_DOI)
+    assert check.verdict is Verdict.VERIFIED
+    assert check.evidence[-1] == "Sources disagree on the year: 2020 (crossref); 2023 (openalex)."
+
+
 # -- identifiers that nobody registered -------------------------------------------------------
 
 

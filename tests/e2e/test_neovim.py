@@ -298,6 +298,43 @@ def test_what_is_wrong_is_underlined_and_mended(start_neovim: Any) -> None:
     assert editor.text() == wrong.replace("2012", "2017")
 
 
+def code_action(editor: Neovim, beginning: str) -> None:
+    """Do the one action whose title begins so, as an author does who chooses it from the menu."""
+    editor.lua(
+        """
+        local beginning = ...
+        vim.lsp.buf.code_action({
+          apply = true,
+          filter = function(action) return vim.startswith(action.title, beginning) end,
+        })
+        """,
+        beginning,
+    )
+
+
+def test_an_undefined_key_gets_its_entry_and_a_placeholder_its_paper(start_neovim: Any) -> None:
+    paper = PAPER.replace(
+        "graphs.", "graphs \\cite{kingma-ba-2015-adam} and \\cite<graph attention>."
+    )
+    editor = start_neovim({"main.tex": paper, "refs.bib": BIB}, "main.tex")
+    line = paper.splitlines()[3]
+    editor.call("nvim_win_set_cursor", 0, [4, line.index("kingma")])
+    code_action(editor, "Add Kingma and Ba 2015")
+    entries = (
+        "table.concat(vim.api.nvim_buf_get_lines(vim.fn.bufnr('refs.bib'), 0, -1, false), '\\n')"
+    )
+    editor.wait(
+        f"vim.fn.bufexists('refs.bib') == 1 and {entries}:find('{{kingma-ba-2015-adam,', 1, true)"
+    )
+    editor.call("nvim_win_set_cursor", 0, [4, line.index("graph attention")])
+    code_action(editor, "Cite Veli")
+    editor.wait("vim.api.nvim_get_current_line():find('\\\\cite{velickovic2018graph}.', 1, true)")
+    editor.wait(f"{entries}:find('{{velickovic2018graph,', 1, true)")
+    text = editor.lua(f"return {entries}")
+    assert text.count("@") == 3
+    assert text.startswith(BIB.rstrip("\n"))
+
+
 def test_checkhealth_says_that_all_is_well(start_neovim: Any) -> None:
     editor = start_neovim({"main.tex": PAPER, "refs.bib": BIB}, "main.tex")
     editor.call("nvim_command", "checkhealth citewell")

@@ -69,7 +69,11 @@ def actions_on(bib: BibFile, entry: BibEntry, check: Check) -> list[Action]:
         venue = fields.get("booktitle") or fields.get("journal") or kind
         title = f"Cite the published version: {shortened(plain_title(venue), 60)}, {work.year}"
         found.append(_action(title, PUBLISHED, named, ("preprint-published",), entry))
-    if check.findings and check.verdict is not Verdict.NOT_FOUND:
+    if (
+        check.findings
+        and check.verdict is not Verdict.NOT_FOUND
+        and edits_for(bib, entry, check, REPLACE)
+    ):
         title = f"Replace by the record of “{shortened(work.title, 60)}”"
         found.append(_action(title, REPLACE, named, counted, entry))
     if work.doi and not entry.body.doi and check.verdict is not Verdict.FABRICATED:
@@ -184,6 +188,7 @@ def _replace(
     invented = check.verdict is Verdict.FABRICATED
     wrong = {finding.field for finding in check.findings}
     right = {name for name in entry.names if not invented and name not in wrong}
+    right.discard("year")  # that of the preprint is not that of the paper
     if check.work is not None and entry.body.title_key == title_key(check.work.title):
         right.add("title")
     _set_all(edit, entry, {name: value for name, value in content.items() if name not in right})

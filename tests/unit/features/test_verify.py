@@ -231,6 +231,18 @@ def test_a_preprint_becomes_its_paper_and_keeps_its_arxiv_number():
     assert "  doi = {10.18653/v1/n19-1423},\n" in new
 
 
+def test_a_preprint_that_is_replaced_takes_the_year_of_its_paper():
+    text = (
+        "@article{devlin, title = {BERT: Pre-training of Deep Bidirectional Transformers for "
+        "Language Understanding}, author = {Devlin, Jacob and Chang, Ming-Wei}, "
+        "journal = {arXiv preprint arXiv:1810.04805}, year = {2018}}\n"
+    )
+    new = after(text, "Replace by the record")
+    assert new.startswith("@inproceedings{devlin, title = {BERT: Pre-training")
+    assert "year = {2019}, booktitle = {Proceedings of the 2019 Conference" in new
+    assert "journal" not in new
+
+
 def test_a_verified_reference_needs_no_fix():
     text = LATE.replace("2019", "2012").replace("keywords", "doi = {10.1000/walks}, keywords")
     bib, entry, check = looked_up(text)

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from citewell.corpus.priors import write_priors
 from citewell.ranking.features import feature_names
-from citewell.ranking.learned import MEMORY, calibrated, calibration_inputs
+from citewell.ranking.learned import MEMORY, calibrated, calibration_inputs, head_scores
 from citewell.ranking.trees import Trees, from_lightgbm
 from citewell.retrieval.encoders.static import StaticEncoder
 from citewell.retrieval.passages import write_passages
@@ -96,7 +96,7 @@ def calibrate(trees: Trees, tables: Sequence[Table]) -> NDArray[np.float64]:
     inputs: list[NDArray[np.float64]] = []
     right: list[NDArray[np.bool_]] = []
     for table in tables:
-        scores = trees.predict(table.features)
+        scores = head_scores(trees, table.features)
         starts = np.concatenate([[0], np.cumsum(table.size)])
         for begin, end in pairwise(starts):
             best = np.argsort(-scores[begin:end], kind="stable")[:10]
@@ -184,7 +184,7 @@ def main(
         measured["searches"] = tabulate(world, search_questions(data, world, "test"), "searches")
     figures: dict[str, Any] = {}
     for name, table in measured.items():
-        scores = trees.predict(table.features)
+        scores = head_scores(trees, table.features)
         figures[name] = by_paper(ranks(table, scores), table.papers)
         figures[name]["by what is known"] = by_knowledge(table, scores)
         figures[name]["confidence"] = confidence_figures(

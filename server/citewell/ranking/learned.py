@@ -36,6 +36,10 @@ MEMORY = (
     "memory_cocited_share",
 )  # fmt: skip
 """The memory's signals that the head was trained with, in order."""
+RRF_K = 60.0
+RRF_RANKS = ("bm25_rank", "full_rank", "bm25_near_rank")
+"""Features, log2(1 + rank), whose fusion smooths the trees; the memory's rank joins them where
+others are known to cite the paper."""
 _MOST_REFERENCES = 200
 
 
@@ -82,7 +86,7 @@ class LearnedRanker:
         )
         table = features(query, known, self._title_words(signals))
         cancel.check()
-        scores = self._model.trees.predict(table)
+        scores = head_scores(self._model.trees, table)
         order = np.lexsort((np.arange(len(rows)), -scores))
         return Ordering(order, scores[order], self._model.confidence(scores)[order])
 
@@ -120,6 +124,25 @@ class LearnedRanker:
     @cached_property
     def _model(self) -> Model:
         return Model(self._path)
+
+
+def head_scores(trees: Trees, table: NDArray[np.float32]) -> NDArray[np.float32]:
+    """The trees' sum plus the logarithm of the candidates' reciprocal rank fusion, shape (n,).
+
+    The trees alone are steps fitted to the training papers; the smooth fusion (Cormack et al.
+    2009) keeps the order sane where they do not tell candidates apart, and in papers unlike those.
+    """
+    names = feature_names(MEMORY)
+
+    def share(name: str) -> NDArray[np.float32]:
+        # The rank itself is 2 ** feature - 1.
+        ranks = np.exp2(table[:, names.index(name)]) - 1
+        return np.asarray(1 / (RRF_K + ranks), np.float32)
+
+    fused = np.sum([share(name) for name in RRF_RANKS], axis=0)
+    known = table[:, names.index("memory_popularity")] > UNKNOWN
+    fused += np.where(known, share("memory_rank"), 0)
+    return np.asarray(trees.predict(table) + np.log(fused), np.float32)
 
 
 class Model:

@@ -10,8 +10,9 @@ import pytest
 from citewell.model import CitewellError, Query
 from citewell.model.cancel import Cancel
 from citewell.ranking.contract import Candidates
-from citewell.ranking.features import feature_names
-from citewell.ranking.learned import MEMORY, LearnedRanker, Model, calibrated
+from citewell.ranking.features import UNKNOWN, feature_names
+from citewell.ranking.learned import MEMORY, LearnedRanker, Model, calibrated, head_scores
+from citewell.ranking.trees import Trees
 from citewell.retrieval.encoders.static import WEIGHTS
 from citewell.retrieval.memory import SIGNALS
 
@@ -73,3 +74,35 @@ def test_a_damaged_file_is_refused(tmp_path: Path) -> None:
     path.write_bytes(RANKER.read_bytes()[:500])
     with pytest.raises(CitewellError):
         Model(path)
+
+
+def table(**columns: list[float]) -> np.ndarray:
+    names = feature_names(MEMORY)
+    rows = np.full((len(next(iter(columns.values()))), len(names)), UNKNOWN, np.float32)
+    for name, values in columns.items():
+        rows[:, names.index(name)] = values
+    return rows
+
+
+FLAT = Trees(np.zeros((1, 1), np.int16), np.zeros((1, 1), np.float32), np.zeros((1, 2), np.float32))
+
+
+def ranks(*places: int) -> list[float]:
+    return [float(np.log2(1 + place)) for place in places]
+
+
+def test_where_the_trees_see_no_difference_the_fused_ranks_order() -> None:
+    rows = table(
+        bm25_rank=ranks(1, 9, 50), full_rank=ranks(2, 1, 50), bm25_near_rank=ranks(1, 9, 50),
+        memory_rank=ranks(3, 3, 3),
+    )  # fmt: skip
+    scores = head_scores(FLAT, rows)
+    np.testing.assert_allclose(scores[0], np.log(2 / 61 + 1 / 62), rtol=1e-5)
+    assert scores[0] > scores[1] > scores[2]
+
+
+def test_the_memorys_rank_counts_only_for_papers_that_it_knows() -> None:
+    places = {name: ranks(5, 5) for name in ("bm25_rank", "full_rank", "bm25_near_rank")}
+    rows = table(**places, memory_rank=ranks(1, 1), memory_popularity=[2.0, UNKNOWN])
+    known, unknown = head_scores(FLAT, rows)
+    assert known > unknown

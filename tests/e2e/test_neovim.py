@@ -335,6 +335,24 @@ def test_an_undefined_key_gets_its_entry_and_a_placeholder_its_paper(start_neovi
     assert text.startswith(BIB.rstrip("\n"))
 
 
+def test_one_goes_from_a_key_to_its_entry_and_renames_it_everywhere(start_neovim: Any) -> None:
+    paper = PAPER.replace("graphs.", "graphs \\cite{hochreiter97}.")
+    notes = "---\nbibliography: refs.bib\n---\nSee @hochreiter97.\n"
+    editor = start_neovim({"main.tex": paper, "refs.bib": BIB, "notes.md": notes}, "main.tex")
+    editor.call("nvim_win_set_cursor", 0, [4, paper.splitlines()[3].index("hoch")])
+    editor.lua("vim.lsp.buf.definition()")
+    editor.wait("vim.fn.expand('%:t') == 'refs.bib'")
+    assert editor.call("nvim_win_get_cursor", 0) == [1, len("@article{")]
+    editor.wait("#vim.lsp.get_clients({ bufnr = 0, name = 'citewell' }) > 0")
+    editor.lua("vim.lsp.buf.rename('lstm')")
+    editor.wait("vim.fn.getline(1) == '@article{lstm,'")
+    editor.call("nvim_command", "wall")
+    folder = Path(editor.lua("return vim.fn.getcwd()"))
+    for name, text in (("main.tex", paper), ("refs.bib", BIB), ("notes.md", notes)):
+        written = (folder / name).read_text(encoding="utf-8")
+        assert written == text.replace("hochreiter97", "lstm"), name
+
+
 def test_checkhealth_says_that_all_is_well(start_neovim: Any) -> None:
     editor = start_neovim({"main.tex": PAPER, "refs.bib": BIB}, "main.tex")
     editor.call("nvim_command", "checkhealth citewell")

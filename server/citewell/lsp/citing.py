@@ -83,7 +83,12 @@ async def complete(session: Session, snapshot: Snapshot, cursor: int) -> Complet
         return found
     # Papers are an extra where keys are typed: a cold or missing library must not delay the keys.
     seconds = KEY_SECONDS if at.key_like and own[0] else None
-    result = await session.engine.find_async(found, options.completion.limit, seconds=seconds)
+    count, engine, asked = options.completion.limit, session.engine, found
+    result = session.better.of(asked)
+    if result is None:
+        result = await engine.find_async(asked, count, seconds=seconds)
+        if options.retrieval.cross_encoder and not at.key_like:
+            session.better.seek(asked, lambda: engine.find_async(asked, count, tier="full"))
     if paper.is_quick:
         return listed(own, result)
     return await session.read(lambda: listed(own, result))

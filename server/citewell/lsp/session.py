@@ -25,6 +25,7 @@ from pygls.exceptions import JsonRpcContentModified
 from pygls.uris import to_fs_path, uri_scheme
 
 from citewell.engine.worker_client import WorkerEngine
+from citewell.lsp.better import BetterList
 from citewell.lsp.cards import Cards
 from citewell.lsp.places import OpenFile
 from citewell.lsp.refresh import Refresher
@@ -127,6 +128,8 @@ class Session:
         """References as they are shown, and records of the library."""
         self.refresher = Refresher(server)
         self.watchers.append(self.refresher.changed)
+        self.better = BetterList()
+        """The longer search for the placeholder that is being typed."""
         self.edits = asyncio.Lock()
         """Held while an entry is inserted, so that two never work from the same text."""
 
@@ -140,6 +143,7 @@ class Session:
 
     def close(self) -> None:
         """End the worker and the threads."""
+        self.better.stop()
         self.refresher.close()
         if self._engine is not None:
             self._engine.close()
@@ -147,6 +151,7 @@ class Session:
 
     def reconfigure(self) -> None:
         """The settings changed: scan and search with the new ones."""
+        self.better.stop()
         self._epoch += 1
         self._tell_watchers("")
         self._told.clear()

@@ -20,7 +20,6 @@ from citewell.corpus.layout import (
     SegmentUse,
     current_snapshot,
     dead_file,
-    digest,
     file_digest,
     read_manifest,
     snapshot_id,
@@ -125,11 +124,3 @@ def collect_garbage(library: Path) -> None:
         for path in (library / folder).glob("*"):
             if path.name not in names:
                 shutil.rmtree(path, ignore_errors=True)
-
-
-def verify_record(folder: Path, expected: str) -> bool:
-    """True when the folder holds a sealed segment whose record has this hash."""
-    try:
-        return digest((folder / "segment.json").read_bytes()) == expected
-    except OSError:
-        return False

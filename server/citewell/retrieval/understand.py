@@ -73,12 +73,6 @@ def near_text(query: Query) -> str:
     return " ".join(part for part in (query.text, plain(query.sentence)) if part)
 
 
-def wide_text(query: Query) -> str:
-    """The near text with two sentences before and the citing paper's title."""
-    parts = (near_text(query), *map(plain, query.before[-2:]), query.paper.title)
-    return " ".join(part for part in parts if part)
-
-
 def wanted(query: Query, weights: Weights | None = None) -> Wanted:
     """The weighted words, names, acronyms and years of a query; all empty for an empty query."""
     w = weights or Weights()

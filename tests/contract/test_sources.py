@@ -283,7 +283,7 @@ async def test_the_pace_is_kept_whatever_is_asked_at_once(
     source = opened(name, timeout=30)
     await one_question(source)  # the first one also opens the connection
     interval = 1 / source.etiquette.per_second
-    count = 3 if interval > 1 else 4
+    count = 3 if interval > 1 else 5 if interval > 0.3 else 10
     if "search" in source.can:
         asked = [source.search(f"{title_for(name)} {n}", 2) for n in range(count)]
     else:
@@ -292,10 +292,11 @@ async def test_the_pace_is_kept_whatever_is_asked_at_once(
     await asyncio.gather(*asked)
     times = sorted(one.at for one in fake_sources.of(name))
     assert len(times) >= count
-    gaps = [later - before for before, later in pairwise(times)]
-    # The clocks of sending and of receiving differ by what the machine is busy.
-    assert min(gaps) >= interval - min(0.5 * interval, 0.08)
-    assert times[-1] - times[0] >= interval * (len(times) - 1) - 0.1
+    # A busy machine may delay the receipt of any one of them, so that short gaps prove nothing.
+    late = 0.25
+    assert times[-1] - times[0] >= interval * (len(times) - 1) - late
+    if interval >= 1:
+        assert min(later - before for before, later in pairwise(times)) >= interval - late
     assert max(one.open_now for one in fake_sources.of(name)) <= source.etiquette.at_once
 
 

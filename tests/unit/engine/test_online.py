@@ -51,10 +51,10 @@ def until(found: Callable[[], Any], seconds: float = 8.0) -> Any:
 def test_a_search_answers_at_its_own_time_and_the_late_records_join_the_next(
     engine: LocalEngine, fake_sources: Any
 ) -> None:
-    fake_sources.delay = 0.5
+    fake_sources.delay = 1.5
     begin = time.monotonic()
     first = engine.find(Query(text="patience of kettles"))
-    assert time.monotonic() - begin < 0.4
+    assert time.monotonic() - begin < 1.0
     assert not first.hits
     hits = until(lambda: engine.find(Query(text="Patience of  kettles")).hits)
     assert hits[0].work.title == KETTLES

@@ -352,6 +352,52 @@ def bench_hover(arguments: argparse.Namespace) -> dict[str, Any]:
     return {"idle": idle, "under load": percentiles(spent), "searches done meanwhile": done}
 
 
+def bench_shown(arguments: argparse.Namespace) -> dict[str, Any]:
+    """Cards of 200 different entries, hints of 60 lines, lenses and tokens of 20,000 entries."""
+    bib = make_bib(20_000)
+    line = "as in \\citep{key%06d,key%06d} and others say\n"
+    cited = "".join(line % (n, n + 1000) for n in range(1000))
+    with project(bib) as (folder, main):
+        client = RpcClient(citewell_command(arguments))
+        client.initialize(folder)
+        text = document_text(cited)
+        first = text[: text.index(cited)].count("\n")
+        client.open(main, "latex", text)
+        refs = folder / "refs.bib"
+        client.open(refs, "bibtex", bib)
+
+        def ask(method: str, path: Path, **more: Any) -> Any:
+            document = {"textDocument": {"uri": path.as_uri()}}
+            return client.request(f"textDocument/{method}", document | more)
+
+        def hover(number: int) -> None:
+            place = {"line": first + number % 1000, "character": 16}
+            found = ask("hover", main, position=place)
+            assert found and "(pp. " in json.dumps(found)
+
+        def part(start: int) -> dict[str, Any]:
+            return {
+                "start": {"line": start, "character": 0},
+                "end": {"line": start + 60, "character": 0},
+            }
+
+        def inlay(number: int) -> None:
+            assert ask("inlayHint", main, range=part(first + number % 900))
+
+        result = {
+            "hover, each another entry": measure(hover, 200),
+            "inlay hints of 60 lines": measure(inlay, 200),
+            "code lenses": measure(lambda _: bool(ask("codeLens", refs)), 20),
+            "tokens of 60 lines": measure(
+                lambda n: bool(ask("semanticTokens/range", refs, range=part(n * 500))), 100
+            ),
+            "tokens, whole": measure(lambda _: bool(ask("semanticTokens/full", refs)), 20),
+            "rss_mb": rss_mb(client.process.pid),
+        }
+        client.close()
+    return result
+
+
 def bench_keys(arguments: argparse.Namespace) -> dict[str, Any]:
     """`\\cite{key000|}` over a large .bib, and over title words where the server can."""
     found: dict[str, Any] = {}
@@ -423,6 +469,7 @@ BENCHES: dict[str, Callable[[argparse.Namespace], dict[str, Any]]] = {
     "cold": bench_cold,
     "placeholder": bench_placeholder,
     "hover": bench_hover,
+    "shown": bench_shown,
     "keys": bench_keys,
     "navigation": bench_navigation,
     "workspace": bench_workspace,

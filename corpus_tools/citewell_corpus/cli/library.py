@@ -50,14 +50,24 @@ def add(
     Formats are told from the content: see `citewell library formats`. A source that was added
     before is read again if it changed. Bad records are counted and left out.
 
+    `zotero:` is the library of a Zotero that runs on this machine with Better BibTeX,
+    `zotero:NAME` one of its collections, `zotero:2/NAME` one of the group 2. Add it again to take
+    in what changed there.
+
     Records of OpenAlex and Semantic Scholar also tell what papers cite, which orders what is found.
     So do your own papers: add their .tex or Markdown files, or a folder of them with `--format
     manuscripts`. They give no records: an unfinished paper is never offered.
     """
     from citewell_corpus.sources import source_at
+    from citewell_corpus.zotero_export import PREFIX, fetch
 
     options = _options(ctx)
-    sources = [source_at(path, format_name) for path in paths]
+    folder = _path(options, name).parent / ".zotero"
+    named = [
+        str(fetch(path, options.zotero.url, folder)) if path.startswith(PREFIX) else path
+        for path in paths
+    ]
+    sources = [source_at(path, format_name) for path in named]
     ctx.exit(_build(options, name, as_json, add=sources))
 
 

@@ -10,6 +10,7 @@ from citewell.lsp.places import Locator
 from citewell.lsp.wire import Encoded
 
 if TYPE_CHECKING:
+    from citewell.features.lens import Lens
     from citewell.lsp.server import Server
     from citewell.lsp.session import Scope
 
@@ -22,7 +23,7 @@ def register(server: Server) -> None:
     visited: dict[str, int] = {}
 
     @server.feature(types.TEXT_DOCUMENT_CODE_LENS, types.CodeLensOptions(resolve_provider=False))
-    async def code_lens(params: types.CodeLensParams) -> list[types.CodeLens] | None:
+    async def code_lens(params: types.CodeLensParams) -> Encoded | None:
         scope = await session.scope(params.text_document.uri)
         if scope is None or scope.circle.bib is None:
             return None
@@ -58,7 +59,7 @@ def register(server: Server) -> None:
         return Encoded(places)
 
 
-def _lenses(server: Server, scope: Scope) -> list[types.CodeLens]:
+def _lenses(server: Server, scope: Scope) -> Encoded:
     from citewell.features.lens import entry_lenses
 
     options, bib = scope.options.lens, scope.circle.bib
@@ -70,14 +71,16 @@ def _lenses(server: Server, scope: Scope) -> list[types.CodeLens]:
         server.session.check_of(bib) if options.source else None,
         citations=options.citations,
     )
-    return [
-        types.CodeLens(
-            range=scope.index.range(lens.span),
-            command=types.Command(
-                title=lens.title,
-                command=SHOW_USES if lens.key else "",
-                arguments=[scope.uri, lens.key] if lens.key else None,
-            ),
-        )
-        for lens in found
-    ]
+    return Encoded([_lens(scope, lens) for lens in found])
+
+
+def _lens(scope: Scope, lens: Lens) -> dict[str, Any]:
+    line, start, last, end = scope.index.places(lens.span)
+    command: dict[str, Any] = {"title": lens.title, "command": SHOW_USES if lens.key else ""}
+    if lens.key:
+        command["arguments"] = [scope.uri, lens.key]
+    place = {
+        "start": {"line": line, "character": start},
+        "end": {"line": last, "character": end},
+    }
+    return {"range": place, "command": command}

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from lsprotocol import types
 
 from citewell.features.tokens import NAMES
+from citewell.lsp.wire import Encoded
 
 if TYPE_CHECKING:
     from citewell.lsp.server import Server
@@ -43,16 +44,16 @@ def register(server: Server) -> None:
         return data
 
     @server.feature(types.TEXT_DOCUMENT_SEMANTIC_TOKENS_FULL, LEGEND)
-    async def full(params: types.SemanticTokensParams) -> types.SemanticTokens | None:
+    async def full(params: types.SemanticTokensParams) -> Encoded | None:
         data = await compute(params.text_document.uri)
         if data is None:
             return None
-        return types.SemanticTokens(data=data, result_id=remember(params.text_document.uri, data))
+        return _whole(data, remember(params.text_document.uri, data))
 
     @server.feature(types.TEXT_DOCUMENT_SEMANTIC_TOKENS_FULL_DELTA, LEGEND)
     async def delta(
         params: types.SemanticTokensDeltaParams,
-    ) -> types.SemanticTokens | types.SemanticTokensDelta | None:
+    ) -> Encoded | types.SemanticTokensDelta | None:
         from citewell.features.tokens import difference
 
         uri = params.text_document.uri
@@ -62,7 +63,7 @@ def register(server: Server) -> None:
         before = known.get(uri)
         number = remember(uri, data)
         if before is None or before[0] != params.previous_result_id:
-            return types.SemanticTokens(data=data, result_id=number)
+            return _whole(data, number)
         change = difference(before[1], data)
         edits = []
         if change is not None:
@@ -74,6 +75,11 @@ def register(server: Server) -> None:
     async def part(params: types.SemanticTokensRangeParams) -> types.SemanticTokens | None:
         data = await compute(params.text_document.uri, params.range)
         return None if data is None else types.SemanticTokens(data=data)
+
+
+def _whole(data: list[int], number: str) -> Encoded:
+    """A hundred thousand numbers, which the library would convert one by one."""
+    return Encoded({"data": data, "resultId": number})
 
 
 def _data(scope: Scope, shown: types.Range | None) -> list[int]:
@@ -90,7 +96,7 @@ def _data(scope: Scope, shown: types.Range | None) -> list[int]:
         tokens = []
 
     def place(token: Span) -> tuple[int, int, int]:
-        start, end = scope.index.position(token.start), scope.index.position(token.end)
-        return start.line, start.character, end.character - start.character
+        line, start, _, end = scope.index.places(token)
+        return line, start, end - start
 
     return encode(tokens, place)

@@ -183,6 +183,18 @@ class LensOptions:
 
 
 @frozen(kw_only=True)
+class ZoteroOptions:
+    """Where Zotero with Better BibTeX answers; asked only by `citewell library add zotero:`."""
+
+    url: str = _leaf(
+        "http://127.0.0.1:23119",
+        "Address on this machine: Zotero has port 23119, Juris-M 24119.",
+        pattern=r"http://(?:127\.0\.0\.1|localhost|\[::1\]):\d{1,5}",
+        trusted_only=True,
+    )
+
+
+@frozen(kw_only=True)
 class FillOptions:
     """What `citewell fill` writes without being asked."""
 
@@ -254,5 +266,6 @@ class Options:
     hover: HoverOptions = field(factory=HoverOptions)
     inlay: InlayOptions = field(factory=InlayOptions)
     lens: LensOptions = field(factory=LensOptions)
+    zotero: ZoteroOptions = field(factory=ZoteroOptions)
     fill: FillOptions = field(factory=FillOptions)
     sources: SourceOptions = field(factory=SourceOptions)

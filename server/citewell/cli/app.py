@@ -31,6 +31,7 @@ COMMANDS = {
     ),
     "library": ("citewell_corpus.cli.library:library", "Build and look after libraries of papers."),
     "lsp": ("citewell.cli.lsp:lsp", "Serve an editor over the Language Server Protocol."),
+    "mcp": ("citewell.cli.mcp:mcp", "Serve an agent over the Model Context Protocol."),
     "eval": ("citewell.cli.eval:eval_command", "Measure how well citations are found."),
     "doctor": (
         "citewell.cli.doctor:doctor",

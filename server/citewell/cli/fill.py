@@ -11,7 +11,6 @@ import click
 
 from citewell.cli.report import BROKEN, FINDINGS, OK, show_problems, write_json
 from citewell.cli.session import Session, console
-from citewell.model.problem import CitewellError, Problem
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -105,30 +104,10 @@ def make_plan(
 
 
 def write(plan: FillPlan) -> bool:
-    """Write the plan's edits, bibliographies first; true if there was anything to write.
+    """Write the plan's edits, bibliographies first; true if there was anything to write."""
+    from citewell.features.write import write_edits
 
-    Nothing is written when a file is not what the plan was made from: a question may wait for long
-    while an editor saves. A key without its entry would break the paper, an entry without its
-    citation does not: so a disk that fills up in between leaves a paper that still compiles.
-    """
-    from citewell.documents.textfile import apply_edits, new_file, read_text, write_text
-
-    files = []
-    for edit in plan.edits:
-        file = new_file(edit.path) if edit.create else read_text(edit.path)
-        if file.text != plan.texts[edit.path] or (edit.create and Path(edit.path).exists()):
-            raise CitewellError(
-                Problem(
-                    code="file-changed",
-                    message="The file has changed since the plan was made; nothing was written.",
-                    cure="Run the command again.",
-                    path=edit.path,
-                )
-            )
-        files.append((file, apply_edits(file.text, edit.edits)))
-    for file, text in files:
-        write_text(file, text)
-    return bool(files)
+    return write_edits(plan.edits, plan.texts)
 
 
 def exit_code(plan: FillPlan, done: bool) -> int:

@@ -26,14 +26,15 @@ def lsp(session: Session, tcp: str, stdio: bool) -> None:
     if tcp:
         if stdio:
             raise click.UsageError("--tcp and --stdio exclude each other.")
-        host, port = _address(tcp)
+        host, port = address(tcp, "--tcp")
     from citewell.lsp import serve
 
     serve(host=host, port=port, overrides=session.flags(), user_file=session.config)
 
 
-def _address(text: str) -> tuple[str, int]:
+def address(text: str, flag: str) -> tuple[str, int]:
+    """Host and port of a flag's value; a usage error for anything else."""
     host, colon, port = text.rpartition(":")
     if not colon or not port.isdecimal() or not 0 <= int(port) <= 65535:
-        raise click.UsageError(f"--tcp takes HOST:PORT, such as 127.0.0.1:7411, not `{text}`.")
+        raise click.UsageError(f"{flag} takes HOST:PORT, such as 127.0.0.1:7411, not `{text}`.")
     return host.strip("[]") or "127.0.0.1", int(port)

@@ -11,6 +11,7 @@ import msgspec
 
 from citewell.documents import Project
 from citewell.documents.bibtex import parse_bib
+from citewell.documents.files import Overlay
 from citewell.documents.scan import format_of
 from citewell.documents.textfile import FileError, read_text
 from citewell.model import Problem
@@ -40,19 +41,24 @@ class Claims(msgspec.Struct, frozen=True):
 
 
 def claims_in_files(
-    paths: Sequence[Path], options: DocumentOptions | None = None, *, every: bool = False
+    paths: Sequence[Path],
+    options: DocumentOptions | None = None,
+    *,
+    every: bool = False,
+    read: Overlay | None = None,
 ) -> Claims:
     """The references of .bib files, of papers, and of reference lists in text.
 
     Of a paper, those that it cites (all with `every`), from its .bib files and its
-    `thebibliography`. A file that cannot be read is a problem, and the others are read.
+    `thebibliography`. A file that cannot be read is a problem, and the others are read. `read`
+    gives the text of files that a paper names, where it is not the one on disk.
     """
     claims: list[Claim] = []
     problems: list[Problem] = []
     for path in paths:
         try:
             if format_of(path) in (Format.LATEX, Format.MARKDOWN):
-                found, troubles = _claims_of_paper(path, options, every)
+                found, troubles = _claims_of_paper(path, options, every, read)
                 problems += troubles
             else:
                 found = claims_in_text(read_text(path).text, str(path))
@@ -85,11 +91,11 @@ def claims_in_text(text: str, path: str = "") -> list[Claim]:
 
 
 def _claims_of_paper(
-    path: Path, options: DocumentOptions | None, every: bool
+    path: Path, options: DocumentOptions | None, every: bool, read: Overlay | None
 ) -> tuple[list[Claim], list[Problem]]:
     text = read_text(path).text
     claims = claims_of_thebibliography(text, str(path)) if "\\bibitem" in text else []
-    project = Project.open(path, options or DocumentOptions())
+    project = Project.open(path, options or DocumentOptions(), read=read)
     cited = set(project.cited_keys())
     nocite = any(document.nocite_all for document in project.documents.values())
     for bib in project.bibliographies:

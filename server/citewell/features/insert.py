@@ -12,7 +12,7 @@ from citewell.documents.bib_edit import insert_entry, new_bib_text
 from citewell.documents.bib_match import find_work
 from citewell.documents.textfile import newline_of
 from citewell.model import Problem, Work
-from citewell.model.bib import BibEntry, FileEdit, TextEdit
+from citewell.model.bib import BibEntry, BibFile, FileEdit, TextEdit
 from citewell.model.document import Span
 from citewell.options import Options
 
@@ -66,6 +66,21 @@ def plan_insert(
         edits.append(declaration)
         texts[declaration.path] = project.documents[Path(declaration.path)].text
     return InsertPlan(tuple(edits), key, (), texts)
+
+
+def plan_entry(
+    path: Path, bib: BibFile | None, work: Work, options: Options, *, key: str = ""
+) -> InsertPlan:
+    """Plan the entry of `work` in the one file `path`; without a `bib` the file is made."""
+    if bib is None:
+        text, key = new_bib_text(work, key or None, options.bib)
+        edit = FileEdit(str(path), (TextEdit(Span(0, 0), text),), create=True)
+        return InsertPlan((edit,), key, (), {str(path): ""})
+    added, key = insert_entry(bib, work, key or None, options.bib)
+    if added is None:
+        return InsertPlan(key=key)
+    edit = FileEdit(str(path), added.edits)
+    return InsertPlan((edit,), key, (), {str(path): bib.text})
 
 
 def entry_of(project: Project, work: Work) -> tuple[str, BibEntry] | None:

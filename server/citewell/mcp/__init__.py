@@ -1,0 +1,66 @@
+"""The engine for agents: translates the Model Context Protocol to and from plain data."""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from citewell.model import CitewellError, Problem
+
+if TYPE_CHECKING:
+    from citewell.options import Options
+
+__all__ = ["serve"]
+
+
+def serve(
+    options: Options,
+    *,
+    roots: Sequence[Path] = (),
+    allow_write: bool = False,
+    host: str = "",
+    port: int = 0,
+    token: str = "",
+    origins: Sequence[str] = (),
+    allowed_hosts: Sequence[str] = (),
+) -> None:
+    """Serve agents over stdin and stdout, or over HTTP when a host is named; returns at its end.
+
+    Raises `CitewellError` when the protocol's library is missing, a root is no folder, or an
+    address beyond this machine is asked for without a token.
+    """
+    if importlib.util.find_spec("mcp") is None:
+        raise CitewellError(
+            Problem(
+                "mcp-missing",
+                "The library of the Model Context Protocol is not installed.",
+                "Install it: `pip install 'citewell[mcp]'`.",
+            )
+        )
+    from citewell.engine.worker_client import WorkerEngine
+    from citewell.mcp.roots import Roots
+    from citewell.mcp.server import create_server
+    from citewell.mcp.transport import serve_http, serve_stdio
+
+    opened = Roots.open(roots)
+    if allow_write and not opened.folders:
+        raise CitewellError(
+            Problem(
+                "mcp-no-root",
+                "Writing was allowed, and no folder was named.",
+                "Give the folders that may be changed: `citewell mcp --allow-write --root FOLDER`.",
+            )
+        )
+    engine = WorkerEngine(options)
+    try:
+        server = create_server(options, engine, opened, allow_write=allow_write)
+        if host:
+            serve_http(
+                server, host, port, token=token, origins=origins, allowed_hosts=allowed_hosts
+            )
+        else:
+            serve_stdio(server)
+    finally:
+        engine.close()

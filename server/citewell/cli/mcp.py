@@ -1,0 +1,76 @@
+"""`citewell mcp`: the engine for agents."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import click
+
+from citewell.cli.lsp import address
+from citewell.cli.session import Session
+
+TOKEN_VARIABLE = "CITEWELL_MCP_TOKEN"
+
+
+@click.command("mcp", short_help="Serve an agent over the Model Context Protocol.")
+@click.option(
+    "--root",
+    "roots",
+    multiple=True,
+    type=click.Path(path_type=Path),
+    metavar="FOLDER",
+    help="A folder whose files the agent may have read (repeatable); without one, none.",
+)
+@click.option("--allow-write", is_flag=True, help="Let the agent change files in the roots.")
+@click.option(
+    "--http",
+    metavar="HOST:PORT",
+    default="",
+    help="Listen on HTTP instead of standard input and output, such as 127.0.0.1:7412.",
+)
+@click.option(
+    "--allow-origin",
+    "origins",
+    multiple=True,
+    metavar="ORIGIN",
+    help="With --http: a web page's origin that may ask, such as http://localhost:6274.",
+)
+@click.option(
+    "--allow-host",
+    "hosts",
+    multiple=True,
+    metavar="HOST:PORT",
+    help="With --http: a further name under which this server may be asked.",
+)
+@click.pass_obj
+def mcp(
+    session: Session,
+    roots: tuple[Path, ...],
+    allow_write: bool,
+    http: str,
+    origins: tuple[str, ...],
+    hosts: tuple[str, ...],
+) -> None:
+    """Serve an agent over the Model Context Protocol.
+
+    Clients such as Claude Desktop, Claude Code, VS Code and Cursor start this themselves (see
+    docs/mcp.md). Nothing is written unless --allow-write is given. With --http, a token in the
+    environment variable CITEWELL_MCP_TOKEN is asked of every request.
+    """
+    from citewell.mcp import serve
+
+    if (origins or hosts) and not http:
+        raise click.UsageError("--allow-origin and --allow-host go with --http.")
+    host, port = address(http, "--http") if http else ("", 0)
+    options = session.load(roots[0] if roots else None).options
+    serve(
+        options,
+        roots=roots,
+        allow_write=allow_write,
+        host=host,
+        port=port,
+        token=os.environ.get(TOKEN_VARIABLE, ""),
+        origins=origins,
+        allowed_hosts=hosts,
+    )

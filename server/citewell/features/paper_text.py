@@ -1,0 +1,37 @@
+"""A record as text for another program or a reader: BibTeX, CSL-JSON, or a printed reference."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+import msgspec
+
+from citewell.documents.bib_edit import new_bib_text
+from citewell.features.csl_item import csl_of_work
+from citewell.features.reference import style_named
+from citewell.model import Work
+from citewell.options import Options
+
+Form = Literal["record", "bibtex", "csl", "reference"]
+
+
+def paper_texts(works: Sequence[Work], form: Form, options: Options, style: str = "") -> list[str]:
+    """The text of each work; empty for "record". The keys of BibTeX entries are distinct.
+
+    Raises `CitewellError` for a style that is not known.
+    """
+    if form == "bibtex":
+        taken: set[str] = set()
+        texts = []
+        for work in works:
+            text, key = new_bib_text(work, None, options.bib, taken)
+            taken |= {key, key.lower()}
+            texts.append(text)
+        return texts
+    if form == "csl":
+        return [msgspec.json.encode(csl_of_work(work)).decode() for work in works]
+    if form == "reference":
+        named = style_named(style or options.hover.style)
+        return [named.reference(csl_of_work(work)).text for work in works]
+    return [""] * len(works)

@@ -1,0 +1,175 @@
+"""The tool that checks references, page by page."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Annotated, Any, Literal, NotRequired
+
+from mcp.server.mcpserver import Context
+from mcp.server.mcpserver.exceptions import ToolError
+from mcp_types import CallToolResult
+from pydantic import Field
+from typing_extensions import TypedDict
+
+from citewell.engine.contract import Checks
+from citewell.features.check import ORDER, claims_in_files, claims_in_text, counts, tally
+from citewell.features.check_report import label
+from citewell.mcp.desk import Desk, answer, failure, notes_of
+from citewell.mcp.papers import Detail, Ref, digest, from_cursor, paper_of, to_cursor, within
+from citewell.model import CitewellError, Problem
+from citewell.model.cancel import Cancel
+from citewell.model.check import Check, Claim, Verdict
+
+MAX_TEXT = 1_000_000
+SLICE = 64
+"""References that are checked between two words of progress."""
+
+
+class Reference(TypedDict):
+    """A reference and what was found out about it."""
+
+    key: str
+    line: NotRequired[int]
+    verdict: Literal["verified", "wrong-detail", "fabricated", "not-found", "unchecked"]
+    findings: NotRequired[list[dict[str, Any]]]
+    evidence: NotRequired[list[str]]
+    record: NotRequired[Ref]
+
+
+class Report(TypedDict):
+    """Worst first."""
+
+    status: Literal["checked", "not_checked", "no_references"]
+    counts: dict[str, int]
+    references: list[Reference]
+    next_cursor: NotRequired[str]
+    notes: NotRequired[str]
+
+
+class Checking:
+    """The method is a tool; its docstring is what a model reads."""
+
+    def __init__(self, desk: Desk) -> None:
+        self._desk = desk
+
+    async def check_references(
+        self,
+        ctx: Context,
+        text: Annotated[str, Field(max_length=MAX_TEXT)] = "",
+        path: str = "",
+        online: bool = False,
+        verified_too: bool = False,
+        cursor: str = "",
+        detail: Detail = "short",
+        max_tokens: int = 6000,
+    ) -> Annotated[CallToolResult, Report]:
+        """Are references real, and right? Give BibTeX or a reference list as text, or the path of
+        a .bib or paper; or next_cursor alone. not-found: no record, which proves nothing;
+        fabricated: evidence against it; unchecked: not looked up. `online` asks the sources that
+        the user allowed."""
+        if cursor and not (text or path):
+            name, offset = from_cursor(cursor)
+            checks = self._desk.report(name)
+            if checks is None:
+                raise ToolError(
+                    "[mcp-cursor] This report is gone. Repeat the check without cursor."
+                )
+            return answer(_page(checks, name, offset, verified_too, detail, max_tokens, []))
+        if bool(text) == bool(path):
+            raise ToolError("[mcp-empty] Give either text or path.")
+        claims, notes = await self._desk.run(lambda cancel: self._claims(text, path))
+        checks, more = await self._check(claims, online, ctx)
+        name = digest(text, path, online, len(checks), [c.verdict.value for c in checks])
+        self._desk.keep(name, checks)
+        offset = from_cursor(cursor, name)[1] if cursor else 0
+        return answer(
+            _page(checks, name, offset, verified_too, detail, max_tokens, [*notes, *more])
+        )
+
+    def _claims(self, text: str, path: str) -> tuple[list[Claim], list[str]]:
+        if text:
+            return claims_in_text(text), []
+        file = self._desk.roots.find(path)
+        found = claims_in_files([file], self._desk.options.documents, read=self._desk.roots.overlay)
+        if not found.claims and found.problems and found.problems[0].code != "check-empty":
+            raise CitewellError(found.problems[0])
+        return list(found.claims), notes_of(found.problems)
+
+    async def _check(
+        self, claims: list[Claim], online: bool, ctx: Context
+    ) -> tuple[tuple[Check, ...], list[str]]:
+        checks: list[Check] = []
+        problems: list[Problem] = []
+        for start in range(0, len(claims), SLICE):
+            await ctx.report_progress(start, len(claims), "checking references")
+            part = claims[start : start + SLICE]
+            found = await self._desk.run(partial(self._slice, part, online))
+            if not found.checks:
+                problem = next(iter(found.problems), None)
+                raise ToolError(
+                    failure(problem)
+                    if problem is not None
+                    else "[check-failed] The engine gave no answer. Try again."
+                )
+            checks += found.checks
+            problems += found.problems
+        await ctx.report_progress(len(claims), len(claims), "checked")
+        return tuple(checks), notes_of(problems)
+
+    def _slice(self, claims: list[Claim], online: bool, cancel: Cancel) -> Checks:
+        return self._desk.engine.check(claims, online=online, cancel=cancel)
+
+
+def reference_of(check: Check, detail: Detail) -> Reference:
+    """One verdict; with `ids` without its reasons, with `full` also notes and evidence."""
+    found: dict[str, Any] = {"key": label(check), "line": check.claim.line}
+    found["verdict"] = check.verdict.value
+    full = detail == "full"
+    if detail != "ids":
+        found["findings"] = [
+            {
+                name: value
+                for name, value in {
+                    "code": one.code,
+                    "field": one.field,
+                    "message": one.message,
+                    "given": one.given,
+                    "expected": one.expected,
+                    "confidence": round(one.confidence, 2),
+                }.items()
+                if value
+            }
+            for one in check.findings
+            if full or counts(one)
+        ]
+        found["evidence"] = list(check.evidence if full else check.evidence[:1])
+    if check.work is not None:
+        found["record"] = paper_of(check.work, "ids" if not full else "short")
+    return {name: value for name, value in found.items() if value}  # type: ignore[return-value]
+
+
+def _page(
+    checks: tuple[Check, ...],
+    name: str,
+    offset: int,
+    verified_too: bool,
+    detail: Detail,
+    budget: int,
+    notes: list[str],
+) -> Report:
+    shown = [c for v in ORDER for c in checks if c.verdict is v]
+    if not verified_too:
+        shown = [check for check in shown if check.verdict is not Verdict.VERIFIED]
+    rest = [reference_of(check, detail) for check in shown[offset:]]
+    kept = within(rest, budget)
+    unchecked = bool(checks) and all(check.verdict is Verdict.UNCHECKED for check in checks)
+    page: Report = {
+        "status": "not_checked" if unchecked else "checked" if checks else "no_references",
+        "counts": {verdict.value: count for verdict, count in tally(checks).items() if count},
+        "references": rest[:kept],
+    }
+    if kept < len(rest):
+        page["next_cursor"] = to_cursor(name, offset + kept)
+    if notes:
+        page["notes"] = "\n".join(notes)
+    return page

@@ -1,0 +1,126 @@
+"""What every tool works with: settings, engine, roots, and the reports made so far."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any, TypeVar
+
+import anyio
+import anyio.to_thread
+from mcp.server.mcpserver.exceptions import ToolError
+from mcp_types import CallToolResult, TextContent
+
+from citewell.documents import FileCache, Project
+from citewell.engine.contract import Engine
+from citewell.mcp.roots import Roots
+from citewell.model import CitewellError, Problem, Work
+from citewell.model.cancel import Cancel, Cancelled
+from citewell.model.check import Check
+from citewell.model.ids import arxiv_id, normalise_doi
+from citewell.options import Options
+
+REPORTS = 8
+"""Reports of checks that are kept for further pages and as a resource."""
+
+R = TypeVar("R")
+
+
+class Desk:
+    """Safe across threads; one for all clients of a server."""
+
+    def __init__(self, options: Options, engine: Engine, roots: Roots, allow_write: bool) -> None:
+        self.options = options
+        self.engine = engine
+        self.roots = roots
+        self.allow_write = allow_write
+        self.writing = threading.Lock()
+        """Held from reading a file to writing it: two clients may want the same one."""
+        self._reports: OrderedDict[str, tuple[Check, ...]] = OrderedDict()
+
+    async def run(self, work: Callable[[Cancel], R]) -> R:
+        """The result of work on a thread; a client that cancels stops it at its next look."""
+        cancel = Cancel()
+        try:
+            return await anyio.to_thread.run_sync(partial(work, cancel), abandon_on_cancel=True)
+        except anyio.get_cancelled_exc_class():
+            cancel.set()
+            raise
+        except Cancelled as error:
+            raise ToolError("The request was cancelled.") from error
+        except CitewellError as error:
+            raise ToolError(failure(error.problem)) from error
+
+    def project(self, path: Path) -> Project:
+        """The paper of a file; what it includes from outside the roots is as good as empty."""
+        return Project.open(
+            path,
+            self.options.documents,
+            roots=self.roots.folders,
+            read=self.roots.overlay,
+            bib_options=self.options.bib,
+            cache=FileCache(self.options.documents),
+        )
+
+    def works(self, ids: Sequence[str]) -> list[Work | None]:
+        """Records by their id, DOI or arXiv identifier."""
+        found = self.engine.works(ids)
+        for number, (name, work) in enumerate(zip(ids, found, strict=True)):
+            if work is not None:
+                continue
+            doi, arxiv = normalise_doi(name), arxiv_id(name)
+            same = self.engine.lookup(doi=doi) if doi else []
+            if not same and arxiv:
+                same = self.engine.lookup(arxiv=arxiv)
+            found[number] = same[0] if same else None
+        return found
+
+    def work(self, name: str) -> Work:
+        """One record. Raises `CitewellError` for an id that no record has."""
+        work = self.works([name])[0]
+        if work is None:
+            raise CitewellError(
+                Problem(
+                    "mcp-unknown-id",
+                    f"No record has the id {name[:200]!r}.",
+                    "Take an id from search_papers or find_citations.",
+                )
+            )
+        return work
+
+    def keep(self, name: str, checks: Sequence[Check]) -> None:
+        """Remember a report."""
+        with self.writing:
+            self._reports[name] = tuple(checks)
+            self._reports.move_to_end(name)
+            while len(self._reports) > REPORTS:
+                self._reports.popitem(last=False)
+
+    def report(self, name: str | None = None) -> tuple[Check, ...] | None:
+        """A report by its name, or the last one."""
+        with self.writing:
+            if name is None:
+                return next(reversed(self._reports.values()), None)
+            return self._reports.get(name)
+
+
+def failure(problem: Problem) -> str:
+    """What a model reads when something failed: the code, what is wrong, and what to do."""
+    return f"[{problem.code}] {problem.message} {problem.cure}".rstrip()
+
+
+def notes_of(problems: Iterable[Problem]) -> list[str]:
+    """The same for what went wrong beside a result, each once."""
+    return list(dict.fromkeys(failure(problem) for problem in problems))[:10]
+
+
+def answer(value: Any) -> CallToolResult:
+    """A typed result, and the same as compact JSON for clients that read text alone."""
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    return CallToolResult(
+        content=[TextContent(type="text", text=text)], structured_content=dict(value)
+    )

@@ -1,0 +1,251 @@
+"""The tools that find papers: for a passage, by words, and by id."""
+
+from __future__ import annotations
+
+import re
+from functools import partial
+from typing import Annotated, Literal, NotRequired
+
+from mcp.server.mcpserver import Context
+from mcp.server.mcpserver.exceptions import ToolError
+from mcp_types import CallToolResult
+from pydantic import Field
+from typing_extensions import TypedDict
+
+from citewell.documents import query_for
+from citewell.documents.scan import scan_document
+from citewell.features.confidence import confidence_of
+from citewell.features.known_works import KnownWorks
+from citewell.features.paper_text import Form, paper_texts
+from citewell.mcp.desk import Desk, answer, notes_of
+from citewell.mcp.papers import (
+    Detail,
+    Paper,
+    Record,
+    digest,
+    from_cursor,
+    paper_of,
+    to_cursor,
+    why_of,
+    within,
+)
+from citewell.model import CitewellError, CitingPaper, Query, SearchResult
+from citewell.model.cancel import Cancel
+
+MAX_PASSAGE = 20_000
+MAX_PLACES = 20
+MAX_DEPTH = 400
+"""Papers that one search can be paged through."""
+Status = Literal["found", "nothing_found", "not_checked"]
+Count = Annotated[int, Field(ge=1, le=50)]
+_END = re.compile(r"\s*([.!?]?)\s*$")
+
+
+class Place(TypedDict):
+    """One place that wants a citation."""
+
+    sentence: str
+    papers: list[Paper]
+    confidence: float
+    pick: NotRequired[str]
+
+
+class Places(TypedDict):
+    """Candidates."""
+
+    status: Status
+    places: list[Place]
+    notes: NotRequired[str]
+
+
+class Page(TypedDict):
+    """Papers."""
+
+    status: Status
+    papers: list[Paper]
+    next_cursor: NotRequired[str]
+    notes: NotRequired[str]
+
+
+class Papers(TypedDict):
+    """Records."""
+
+    papers: list[Record]
+    unknown_ids: NotRequired[list[str]]
+    notes: NotRequired[str]
+
+
+def status_of(results: list[SearchResult]) -> Status:
+    """Whether an empty answer means that nothing is there. Raises `CitewellError` when no search
+    could be made at all."""
+    if any(result.hits for result in results):
+        return "found"
+    for result in results:
+        if result.problems:
+            raise CitewellError(result.problems[0])
+    return "not_checked" if any(result.dropped for result in results) else "nothing_found"
+
+
+class Finding:
+    """Each method is a tool; its docstring is what a model reads."""
+
+    def __init__(self, desk: Desk) -> None:
+        self._desk = desk
+
+    async def find_citations(
+        self,
+        text: Annotated[str, Field(min_length=1, max_length=MAX_PASSAGE)],
+        ctx: Context,
+        path: str = "",
+        k: Count = 5,
+        detail: Detail = "short",
+        max_tokens: int = 4000,
+    ) -> Annotated[CallToolResult, Places]:
+        """Papers to cite in a passage of LaTeX or Markdown. Write [CITATION] where each citation
+        belongs (else the end is taken). `path`: the paper it is from; then `key` says what its
+        .bib holds. `pick`: the id likely enough to cite; without one, judge the candidates or leave
+        the place open."""
+        queries, known = await self._desk.run(lambda cancel: self._read(text, path))
+        results: list[SearchResult] = []
+        for number, query in enumerate(queries):
+            await ctx.report_progress(number, len(queries), "searching")
+            results.append(await self._desk.run(partial(self._find, query, k)))
+        return answer(
+            await self._desk.run(
+                lambda cancel: self._places(queries, results, known, detail, max_tokens)
+            )
+        )
+
+    async def search_papers(
+        self,
+        query: Annotated[str, Field(max_length=2000)] = "",
+        author: str = "",
+        venue: str = "",
+        year_from: int | None = None,
+        year_to: int | None = None,
+        k: Count = 10,
+        cursor: str = "",
+        detail: Detail = "short",
+        max_tokens: int = 4000,
+    ) -> Annotated[CallToolResult, Page]:
+        """Search the library by words, a title or a topic. For more, repeat with
+        cursor=next_cursor. nothing_found: the library has none; not_checked: a part failed (see
+        notes), try again."""
+        if not (query.strip() or author or venue):
+            raise ToolError("[mcp-empty] Nothing was asked for. Give a query, author or venue.")
+        asked = Query(text=query, author=author, venue=venue, year_from=year_from, year_to=year_to)
+        name = digest(query, author, venue, year_from, year_to)
+        return answer(
+            await self._desk.run(
+                lambda cancel: self._page(asked, name, k, cursor, detail, max_tokens, cancel)
+            )
+        )
+
+    async def get_papers(
+        self,
+        ids: Annotated[list[str], Field(min_length=1, max_length=50)],
+        format: Form = "record",
+        style: str = "",
+        max_tokens: int = 8000,
+    ) -> Annotated[CallToolResult, Papers]:
+        """Records by id, DOI or arXiv id; or as `text`: BibTeX, CSL-JSON, or a reference printed in
+        a CSL `style` such as ieee."""
+        return answer(
+            await self._desk.run(lambda cancel: self._papers(ids, format, style, max_tokens))
+        )
+
+    def _read(self, text: str, path: str) -> tuple[list[Query], KnownWorks]:
+        paper, known = CitingPaper(), KnownWorks(())
+        name = "passage.tex" if "\\" in text else "passage.md"
+        if path:
+            file = self._desk.roots.find(path)
+            project = self._desk.project(file)
+            paper, known = project.citing_paper(), KnownWorks(project.bibliographies)
+            name = f"passage{file.suffix}"
+        document = scan_document(name, text, self._desk.options.documents)
+        if not document.placeholders:
+            marked = _END.sub(r" [CITATION]\1", text, count=1)
+            document = scan_document(name, marked, self._desk.options.documents)
+        places = document.placeholders[:MAX_PLACES]
+        return [query_for(document, place, paper=paper) for place in places], known
+
+    def _find(self, query: Query, k: int, cancel: Cancel) -> SearchResult:
+        return self._desk.engine.find(query, k, tier="full", cancel=cancel)
+
+    def _places(
+        self,
+        queries: list[Query],
+        results: list[SearchResult],
+        known: KnownWorks,
+        detail: Detail,
+        budget: int,
+    ) -> Places:
+        places: list[Place] = []
+        least = self._desk.options.fill.threshold
+        for query, result in zip(queries, results, strict=True):
+            papers: list[Paper] = []
+            for hit in result.hits:
+                held = known.find(hit.work)
+                key = hit.key or (held[1].key if held is not None else "")
+                papers.append(paper_of(hit.work, detail, key=key, why=why_of(hit)))
+            confidence = confidence_of(query, result.hits)
+            kept = papers[: within(papers, budget // len(queries))]
+            place: Place = {
+                "sentence": query.sentence or query.text,
+                "papers": kept,
+                "confidence": round(confidence, 3),
+            }
+            if kept and confidence >= least:
+                place["pick"] = kept[0]["id"]
+            places.append(place)
+        found: Places = {"status": status_of(results), "places": places}
+        notes = notes_of(p for result in results for p in (*result.problems, *result.dropped))
+        if len(queries) == MAX_PLACES:
+            notes.append(f"Only the first {MAX_PLACES} places were looked at.")
+        if notes:
+            found["notes"] = "\n".join(notes)
+        return found
+
+    def _page(
+        self,
+        query: Query,
+        name: str,
+        k: int,
+        cursor: str,
+        detail: Detail,
+        budget: int,
+        cancel: Cancel,
+    ) -> Page:
+        offset = from_cursor(cursor, name)[1] if cursor else 0
+        wanted = min(offset + k + 1, MAX_DEPTH)
+        result = self._desk.engine.find(query, wanted, tier="full", cancel=cancel)
+        hits = result.hits[offset : offset + k]
+        papers: list[Paper] = [paper_of(h.work, detail, key=h.key, why=why_of(h)) for h in hits]
+        kept = within(papers, budget)
+        page: Page = {"status": status_of([result]), "papers": papers[:kept]}
+        if kept and len(result.hits) > offset + kept:
+            page["next_cursor"] = to_cursor(name, offset + kept)
+        notes = notes_of((*result.problems, *result.dropped))
+        if notes:
+            page["notes"] = "\n".join(notes)
+        return page
+
+    def _papers(self, ids: list[str], form: Form, style: str, budget: int) -> Papers:
+        works = self._desk.works(ids)
+        held = [work for work in works if work is not None]
+        status = self._desk.engine.status() if not held else None
+        if status is not None and not status.library and status.problems:
+            raise CitewellError(status.problems[0])
+        texts = paper_texts(held, form, self._desk.options, style)
+        papers: list[Record] = []
+        for work, text in zip(held, texts, strict=True):
+            one = paper_of(work, "full" if form == "record" else "ids")
+            papers.append({**one, "text": text} if text else one)
+        found: Papers = {"papers": papers[: within(papers, budget)]}
+        unknown = [name for name, work in zip(ids, works, strict=True) if work is None]
+        if unknown:
+            found["unknown_ids"] = unknown
+        if len(found["papers"]) < len(papers):
+            left = [paper["id"] for paper in papers[len(found["papers"]) :]]
+            found["notes"] = f"Left out by max_tokens, ask again for: {', '.join(left)}"
+        return found

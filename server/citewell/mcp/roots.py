@@ -1,0 +1,124 @@
+"""Which files an agent may name: those inside folders that were given at the start."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from attrs import frozen
+
+from citewell.model import CitewellError, Problem
+
+MAX_FILE = 8_000_000
+"""Bytes of a file that an agent may have read."""
+MAX_BIBS = 200
+_PASSED_OVER = frozenset({"node_modules", "__pycache__", "venv", "build", "dist"})
+
+
+@frozen
+class Roots:
+    """The folders, links followed. Every path is judged by where it leads, not by its name."""
+
+    folders: tuple[Path, ...] = ()
+
+    @classmethod
+    def open(cls, folders: Sequence[Path]) -> Roots:
+        """Raises `CitewellError` for what is no folder."""
+        found = []
+        for folder in folders:
+            real = Path(os.path.realpath(folder))
+            if not real.is_dir():
+                raise CitewellError(
+                    Problem(
+                        "mcp-root-missing",
+                        f"The root {str(folder)!r} is no folder.",
+                        "Name a folder that is there.",
+                    )
+                )
+            found.append(real)
+        return cls(tuple(dict.fromkeys(found)))
+
+    def holds(self, path: Path) -> bool:
+        """True for a path that lies inside of a root once links are followed."""
+        real = Path(os.path.realpath(path))
+        return any(real.is_relative_to(folder) for folder in self.folders)
+
+    def find(self, name: str, *, new: bool = False) -> Path:
+        """The file of a name, relative to a root or absolute. `new` may name one that is not there
+        yet. Raises `CitewellError`, which never tells whether something outside exists."""
+        if not self.folders:
+            raise CitewellError(
+                Problem(
+                    "mcp-no-root",
+                    "No file can be read: this server was started without a folder.",
+                    "Pass the text itself, or start it as `citewell mcp --root FOLDER`.",
+                )
+            )
+        if not name or "\0" in name:
+            raise CitewellError(outside(name))
+        places = [Path(os.path.realpath(folder / name)) for folder in self.folders]
+        inside = [place for place in places if self.holds(place)]
+        if not inside:
+            raise CitewellError(outside(name))
+        for place in inside:
+            if place.is_file():
+                if place.stat().st_size > MAX_FILE:
+                    raise CitewellError(
+                        Problem(
+                            "file-too-large",
+                            f"{name} is larger than {MAX_FILE // 1_000_000} MB.",
+                            "Name a smaller file.",
+                        )
+                    )
+                return place
+        if new and inside[0].parent.is_dir() and not inside[0].exists():
+            return inside[0]
+        raise CitewellError(
+            Problem(
+                "file-missing",
+                f"There is no file {name!r} in the roots.",
+                "Name a file relative to a root.",
+            )
+        )
+
+    def overlay(self, path: Path) -> str | None:
+        """For reading a project: a file that lies outside is as good as empty."""
+        return None if self.holds(path) else ""
+
+    def shown(self, path: Path | str) -> str:
+        """The path relative to its root, with slashes; the bare name of a file outside."""
+        real = Path(os.path.realpath(path))
+        for folder in self.folders:
+            if real.is_relative_to(folder):
+                return real.relative_to(folder).as_posix()
+        return real.name
+
+    def bibs(self) -> Iterator[Path]:
+        """The .bib files in the roots, hidden and installed folders passed over, a few hundred at
+        most."""
+        count = 0
+        for folder in self.folders:
+            for top, folders, files in os.walk(folder):
+                folders[:] = sorted(
+                    name for name in folders if name[:1] != "." and name not in _PASSED_OVER
+                )
+                for name in sorted(files):
+                    path = Path(top) / name
+                    if path.suffix.lower() != ".bib" or not self.holds(path):
+                        continue
+                    if path.stat().st_size > MAX_FILE:
+                        continue
+                    yield path
+                    count += 1
+                    if count >= MAX_BIBS:
+                        return
+
+
+def outside(name: str) -> Problem:
+    """A file that lies beyond the roots."""
+    return Problem(
+        "mcp-outside-roots",
+        f"{name[:200]!r} is not inside a folder that this server may read.",
+        "Name a file relative to a root; links that lead out of it are not followed.",
+    )

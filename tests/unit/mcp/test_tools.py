@@ -1,0 +1,238 @@
+"""What an agent is told and gets, through the SDK's own client in memory."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from citewell.engine.local import LocalEngine
+from citewell.mcp.papers import from_cursor, to_cursor, within
+from citewell.model import CitewellError
+from citewell.options import Options
+
+Agent = Callable[..., Any]
+GOOD = """@inproceedings{devlin-etal-2019-bert,
+  title = {{BERT}: Pre-training of Deep Bidirectional Transformers for Language Understanding},
+  author = {Devlin, Jacob and Chang, Ming-Wei and Lee, Kenton and Toutanova, Kristina},
+  year = {2019},
+  doi = {10.18653/v1/n19-1423}
+}
+"""
+
+
+async def test_the_list_of_tools_costs_less_than_eight_kilobytes(agent: Agent) -> None:
+    async with agent() as client:
+        found = await client.list_tools()
+    listed = found.model_dump(mode="json", by_alias=True, exclude_none=True)
+    size = len(json.dumps(listed, separators=(",", ":")).encode())
+    print(f"tools/list: {len(found.tools)} tools, {size:,} bytes")
+    assert len(found.tools) <= 8
+    assert size < 8_000
+    for tool in found.tools:
+        assert tool.output_schema and tool.description and tool.annotations, tool.name
+
+
+async def test_tools_that_write_say_so_only_where_they_may(agent: Agent, tmp_path: Path) -> None:
+    async with agent(tmp_path) as client:
+        hints = {t.name: t.annotations.read_only_hint for t in (await client.list_tools()).tools}
+    assert all(hints.values())
+    async with agent(tmp_path, allow_write=True) as client:
+        hints = {t.name: t.annotations.read_only_hint for t in (await client.list_tools()).tools}
+    assert {name for name, only in hints.items() if not only} == {"fill_document", "add_entry"}
+
+
+async def test_a_paper_is_found_with_its_record(agent: Agent) -> None:
+    async with agent() as client:
+        found = await client.call_tool("search_papers", {"query": "graph attention", "k": 2})
+    page = found.structured_content
+    assert page["status"] == "found"
+    assert page["papers"][0]["id"] == "fx:5"
+    assert page["papers"][0]["source"]
+    assert page["papers"][0]["authors"][-1] == "et al."
+    assert json.loads(found.content[0].text) == page
+
+
+async def test_pages_do_not_repeat_and_miss_nothing(agent: Agent) -> None:
+    async with agent() as client:
+        asked: dict[str, Any] = {"query": "neural networks", "detail": "ids"}
+        whole = (await client.call_tool("search_papers", {**asked, "k": 12})).structured_content
+        ids: list[str] = []
+        cursor = ""
+        while len(ids) < 12:
+            page = (
+                await client.call_tool("search_papers", {**asked, "k": 4, "cursor": cursor})
+            ).structured_content
+            ids += [paper["id"] for paper in page["papers"]]
+            cursor = page["next_cursor"]
+        assert ids == [paper["id"] for paper in whole["papers"]]
+        foreign = await client.call_tool("search_papers", {"query": "else", "cursor": cursor})
+    assert foreign.is_error
+    assert "[mcp-cursor]" in foreign.content[0].text
+
+
+async def test_a_token_budget_shortens_the_page_and_leaves_a_cursor(agent: Agent) -> None:
+    async with agent() as client:
+        found = await client.call_tool(
+            "search_papers", {"query": "neural", "k": 10, "detail": "full", "max_tokens": 300}
+        )
+    page = found.structured_content
+    assert 0 < len(page["papers"]) < 10
+    assert len(json.dumps(page["papers"])) < 300 * 4 + 1200
+    assert page["next_cursor"]
+
+
+async def test_nothing_found_and_failed_are_two_answers(
+    agent: Agent, tmp_path: Path, mcp_options: Options
+) -> None:
+    import attrs
+
+    from citewell.options.tree import LibraryOptions
+
+    async with agent() as client:
+        none = await client.call_tool("search_papers", {"query": "attention", "year_from": 2090})
+    assert not none.is_error
+    assert none.structured_content["status"] == "nothing_found"
+    assert none.structured_content["papers"] == []
+    missing = attrs.evolve(mcp_options, library=LibraryOptions(path=tmp_path))
+    async with agent(engine=LocalEngine.open(missing)) as client:
+        for name, arguments in (
+            ("search_papers", {"query": "attention"}),
+            ("find_citations", {"text": "We use attention [CITATION]."}),
+            ("check_references", {"text": GOOD}),
+            ("get_papers", {"ids": ["fx:1"]}),
+        ):
+            failed = await client.call_tool(name, arguments)
+            assert failed.is_error, name
+            assert "library-missing" in failed.content[0].text
+            assert "citewell library add" in failed.content[0].text
+
+
+async def test_each_place_of_a_passage_gets_its_own_papers(agent: Agent) -> None:
+    text = (
+        "Graph attention networks weigh neighbours [CITATION]. "
+        "We optimise with Adam, a method for stochastic optimization [CITATION]."
+    )
+    async with agent() as client:
+        found = (await client.call_tool("find_citations", {"text": text})).structured_content
+    assert [place["papers"][0]["id"] for place in found["places"]] == ["fx:5", "fx:9"]
+    for place in found["places"]:
+        assert place.get("pick", place["papers"][0]["id"]) in {p["id"] for p in place["papers"]}
+
+
+async def test_records_come_in_each_form_and_unknown_ids_are_named(agent: Agent) -> None:
+    async with agent() as client:
+        for form, piece in (
+            ("bibtex", "@inproceedings{"),
+            ("csl", '"type":"paper-conference"'),
+            ("reference", "Devlin, J."),
+        ):
+            found = await client.call_tool(
+                "get_papers", {"ids": ["10.18653/v1/N19-1423", "fx:999"], "format": form}
+            )
+            page = found.structured_content
+            assert page["papers"][0]["id"] == "fx:4"
+            assert piece in page["papers"][0]["text"]
+            assert page["unknown_ids"] == ["fx:999"]
+
+
+async def test_checks_tell_real_wrong_and_unknown_apart(agent: Agent) -> None:
+    wrong = GOOD.replace("devlin-etal-2019-bert", "wrong").replace("Devlin, Jacob", "Smith, Anna")
+    unknown = "@article{unknown, title={A Paper That Nobody Ever Wrote on Teacups}, author={Roe, Jo}, year={2011}}"
+    async with agent() as client:
+        found = await client.call_tool(
+            "check_references", {"text": GOOD + wrong + unknown, "verified_too": True}
+        )
+        report = found.structured_content
+        verdicts = {one["key"]: one["verdict"] for one in report["references"]}
+        assert verdicts["devlin-etal-2019-bert"] == "verified"
+        assert verdicts["wrong"] in ("wrong-detail", "fabricated")
+        assert verdicts["unknown"] == "not-found"
+        assert report["counts"]["verified"] == 1
+        nothing = await client.call_tool("check_references", {"text": "no reference is here"})
+        assert nothing.structured_content["status"] in ("no_references", "checked", "not_checked")
+
+
+async def test_a_long_report_goes_on_with_its_cursor_alone(agent: Agent) -> None:
+    text = "".join(
+        f"@article{{k{n}, title={{Unheard of Thing Number {n} in Teacups}}, year={{2011}}}}\n"
+        for n in range(150)
+    )
+    told: list[float] = []
+
+    async def hear(progress: float, total: float | None, message: str | None) -> None:
+        told.append(progress)
+
+    async with agent() as client:
+        found = await client.call_tool(
+            "check_references", {"text": text, "max_tokens": 1000}, progress_callback=hear
+        )
+        keys = [one["key"] for one in found.structured_content["references"]]
+        while cursor := found.structured_content.get("next_cursor"):
+            found = await client.call_tool(
+                "check_references", {"cursor": cursor, "max_tokens": 1000}
+            )
+            keys += [one["key"] for one in found.structured_content["references"]]
+    assert sorted(keys) == sorted(f"k{n}" for n in range(150))
+    assert told == sorted(told) and len(told) >= 3
+
+
+async def test_an_entry_is_shown_first_and_written_once(agent: Agent, tmp_path: Path) -> None:
+    (tmp_path / "refs.bib").write_bytes(b"% mine\r\n")
+    async with agent(tmp_path, allow_write=True) as client:
+        asked: dict[str, Any] = {"id": "fx:5", "bib": "refs.bib"}
+        shown = (await client.call_tool("add_entry", asked)).structured_content
+        assert not shown["written"] and "+@inproceedings{" in shown["diff"]
+        assert (tmp_path / "refs.bib").read_bytes() == b"% mine\r\n"
+        done = (await client.call_tool("add_entry", {**asked, "write": True})).structured_content
+        text = (tmp_path / "refs.bib").read_bytes()
+        assert done["written"] and done["key"] == shown["key"]
+        assert text.startswith(b"% mine\r\n") and b"\r\n" in text[8:]
+        again = (await client.call_tool("add_entry", {**asked, "write": True})).structured_content
+    assert again["already_there"] and again["key"] == done["key"]
+    assert (tmp_path / "refs.bib").read_bytes() == text
+
+
+async def test_a_document_is_filled_as_the_agent_chose(agent: Agent, tmp_path: Path) -> None:
+    paper = tmp_path / "main.tex"
+    paper.write_text(
+        "\\documentclass{article}\\begin{document}\n"
+        "Attention \\cite<attention is all you need>. Teacups \\cite{?}.\n"
+        "\\bibliography{refs}\\end{document}\n"
+    )
+    (tmp_path / "refs.bib").write_text("")
+    async with agent(tmp_path, allow_write=True) as client:
+        plan = (await client.call_tool("fill_document", {"path": "main.tex"})).structured_content
+        assert [one["n"] for one in plan["placeholders"]] == [1, 2]
+        assert plan["placeholders"][0]["paper"]["id"] == "fx:1"
+        assert not plan["written"]
+        wrong = await client.call_tool(
+            "fill_document", {"path": "main.tex", "choices": {"7": "fx:1"}}
+        )
+        assert wrong.is_error and "mcp-no-placeholder" in wrong.content[0].text
+        invented = await client.call_tool(
+            "fill_document", {"path": "main.tex", "choices": {"2": "made-up:1"}}
+        )
+        assert invented.is_error and "mcp-unknown-id" in invented.content[0].text
+        done = (
+            await client.call_tool(
+                "fill_document", {"path": "main.tex", "choices": {"2": "fx:7"}, "write": True}
+            )
+        ).structured_content
+    assert done["written"]
+    keys = [one["key"] for one in done["placeholders"]]
+    assert f"Attention \\cite{{{keys[0]}}}. Teacups \\cite{{{keys[1]}}}." in paper.read_text()
+    assert (tmp_path / "refs.bib").read_text().count("@inproceedings{") == 2
+
+
+def test_a_cursor_that_was_made_up_is_refused() -> None:
+    assert from_cursor(to_cursor("abc", 7), "abc") == ("abc", 7)
+    for cursor in ("", "!!", "AAAA", to_cursor("abc", -1), "ü"):
+        with pytest.raises(CitewellError):
+            from_cursor(cursor, "abc")
+
+
+def test_the_first_item_always_fits() -> None:
+    assert within(["x" * 1000, "y"], 10) == 1
+    assert within([], 10) == 0

@@ -382,3 +382,17 @@ def compile_paper(folder: Path) -> None:
     assert "undefined" not in log
     assert "Veli" in (folder / "main.bbl").read_text(encoding="utf-8")
     assert (folder / "main.pdf").stat().st_size > 1000
+
+
+def test_a_code_lens_opens_the_list_of_the_places_that_cite_the_entry(start_neovim: Any) -> None:
+    paper = PAPER.replace("graphs.", "graphs \\citep{hochreiter97}.")
+    editor = start_neovim({"main.tex": paper, "refs.bib": BIB}, "refs.bib")
+    editor.lua("vim.lsp.codelens.refresh({ bufnr = 0 })")
+    editor.wait("#vim.lsp.codelens.get(0) > 0")
+    editor.call("nvim_win_set_cursor", 0, [1, 0])
+    editor.lua("vim.lsp.codelens.run()")
+    editor.wait("#vim.fn.getqflist() == 1")
+    assert editor.lua("return vim.fn.getqflist()[1].lnum") == 4
+    group = "@lsp.type.citationUndefined"
+    link = editor.lua(f"return vim.api.nvim_get_hl(0, {{ name = '{group}' }}).link")
+    assert link == "DiagnosticError"

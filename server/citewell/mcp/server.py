@@ -15,6 +15,7 @@ from citewell.engine.contract import Engine
 from citewell.mcp.checking import Checking
 from citewell.mcp.desk import Desk
 from citewell.mcp.finding import Finding
+from citewell.mcp.resources import add_resources
 from citewell.mcp.roots import Roots
 from citewell.mcp.writing import Writing
 from citewell.options import Options
@@ -44,7 +45,7 @@ def create_server(
         _tool(writing.fill_document, "Fill a document", False, allow_write),
         _tool(writing.add_entry, "Add an entry", False, allow_write),
     ]
-    return MCPServer(
+    server: MCPServer[Any] = MCPServer(
         "citewell",
         title="Citewell",
         version=__version__,
@@ -52,6 +53,8 @@ def create_server(
         tools=tools,
         log_level="WARNING",
     )
+    add_resources(server, desk)
+    return server
 
 
 def _tool(fn: Callable[..., Any], title: str, asks: bool = False, writes: bool = False) -> Tool:

@@ -1,0 +1,118 @@
+"""What an agent may read beside the tools: bibliographies, entries, papers, the last report; and
+prompts for the common jobs."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from mcp.server import MCPServer
+from mcp.server.mcpserver.exceptions import ResourceError, ResourceNotFoundError
+from mcp_types import (
+    Completion,
+    CompletionArgument,
+    CompletionContext,
+    PromptReference,
+    ResourceTemplateReference,
+)
+
+from citewell.documents.bibtex import parse_bib
+from citewell.documents.textfile import read_text
+from citewell.features.check_report import to_json
+from citewell.mcp.desk import Desk, failure
+from citewell.mcp.papers import paper_of
+from citewell.model import CitewellError
+
+MAX_COMPLETIONS = 100
+
+
+def add_resources(server: MCPServer[Any], desk: Desk) -> None:
+    """Resources, prompts and completions of a server."""
+
+    @server.resource("bib://{key}", title="Entry", mime_type="application/x-bibtex")
+    def entry(key: str) -> str:
+        """The entry of a key in the .bib files of the roots, as it stands there."""
+        for path in desk.roots.bibs():
+            bib = parse_bib(read_text(path).text, str(path))
+            if key in bib.by_key:
+                found = next(one for one in bib.entries if one.key == key)
+                return bib.text[found.start : found.end]
+        raise ResourceNotFoundError(f"No .bib in the roots has the key {key[:200]!r}.")
+
+    @server.resource("bib-file://{+path}", title="Bibliography", mime_type="application/x-bibtex")
+    def bibliography(path: str) -> str:
+        """A .bib file, by its path in the roots."""
+        try:
+            if not path.lower().endswith(".bib"):
+                raise ResourceNotFoundError("Only .bib files can be read.")
+            return read_text(desk.roots.find(path)).text
+        except CitewellError as error:
+            raise ResourceError(failure(error.problem)) from error
+
+    @server.resource("paper://{id}", title="Paper", mime_type="application/json")
+    def paper(id: str) -> str:
+        """The record of a paper, by its id, DOI or arXiv id."""
+        try:
+            return json.dumps(paper_of(desk.work(id), "full"), ensure_ascii=False)
+        except CitewellError as error:
+            raise ResourceNotFoundError(failure(error.problem)) from error
+
+    @server.resource("report://last", title="Last check", mime_type="application/json")
+    def report() -> str:
+        """The whole report of the last check of references."""
+        checks = desk.report()
+        if checks is None:
+            raise ResourceNotFoundError("Nothing was checked yet: call check_references first.")
+        return json.dumps(to_json(checks), ensure_ascii=False)
+
+    @server.prompt(title="Cite this paragraph")
+    def cite_paragraph(paragraph: str, path: str = "") -> str:
+        """Find real papers for what a paragraph claims."""
+        where = f" Its paper is {path}: pass that as `path`." if path else ""
+        return (
+            "Put [CITATION] behind each claim of the paragraph that wants a reference, and call "
+            f"find_citations.{where} Cite only papers that it returns; where none fits, say so."
+            f"\n\n<paragraph>\n{paragraph}\n</paragraph>"
+        )
+
+    @server.prompt(title="Audit this bibliography")
+    def audit_bibliography(path: str) -> str:
+        """Check every reference of a .bib or a paper."""
+        return (
+            f"Call check_references with path={json.dumps(path)} and follow next_cursor to the "
+            "end. List what is fabricated or wrong, with what the record says instead. Name what "
+            "was not found or not checked apart: that is no accusation."
+        )
+
+    @server.prompt(title="Related work from these notes")
+    def related_work(notes: str) -> str:
+        """Write a paragraph of related work from notes, with real papers alone."""
+        return (
+            "For each topic of the notes call search_papers, read the abstracts with get_papers, "
+            "and write a short paragraph of related work that cites by id only what was returned."
+            f"\n\n<notes>\n{notes}\n</notes>"
+        )
+
+    @server.completion()  # type: ignore[no-untyped-call, untyped-decorator]
+    async def complete(
+        ref: PromptReference | ResourceTemplateReference,
+        argument: CompletionArgument,
+        context: CompletionContext | None,
+    ) -> Completion | None:
+        if argument.name not in ("key", "path"):
+            return None
+        values = await desk.run(lambda cancel: _values(desk, argument.name))
+        begun = argument.value.lower()
+        found = [value for value in values if value.lower().startswith(begun)]
+        return Completion(
+            values=found[:MAX_COMPLETIONS], total=len(found), has_more=len(found) > MAX_COMPLETIONS
+        )
+
+
+def _values(desk: Desk, name: str) -> list[str]:
+    """The keys, or the paths, of the .bib files in the roots."""
+    paths = list(desk.roots.bibs())
+    if name == "path":
+        return [desk.roots.shown(path) for path in paths]
+    keys = (key for path in paths for key in parse_bib(read_text(path).text, str(path)).by_key)
+    return sorted(dict.fromkeys(keys))

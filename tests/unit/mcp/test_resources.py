@@ -1,0 +1,53 @@
+"""What an agent may read, the prompts, and what is completed."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+Agent = Callable[..., Any]
+ENTRY = "@book{roe2001, title={A Book},\n  author={Roe, Jo}, year={2001}}"
+
+
+async def test_entries_files_papers_and_the_last_report_can_be_read(
+    agent: Agent, tmp_path: Path
+) -> None:
+    (tmp_path / "refs.bib").write_text(f"% mine\n{ENTRY}\n")
+    async with agent(tmp_path) as client:
+
+        async def read(uri: str) -> str:
+            return (await client.read_resource(uri)).contents[0].text
+
+        assert await read("bib://roe2001") == ENTRY
+        assert await read("bib-file://refs.bib") == f"% mine\n{ENTRY}\n"
+        assert json.loads(await read("paper://fx%3A5"))["title"] == "Graph Attention Networks"
+        for missing in ("report://last", "bib://none", "paper://none", "bib-file://../x.bib"):
+            with pytest.raises(Exception):  # noqa: B017
+                await read(missing)
+        await client.call_tool("check_references", {"path": "refs.bib"})
+        assert json.loads(await read("report://last"))["checks"][0]["claim"]["key"] == "roe2001"
+
+
+async def test_every_prompt_is_described_and_names_its_tool(agent: Agent) -> None:
+    async with agent() as client:
+        prompts = (await client.list_prompts()).prompts
+        assert {p.name for p in prompts} == {
+            "cite_paragraph", "audit_bibliography", "related_work",
+        }  # fmt: skip
+        assert all(prompt.description for prompt in prompts)
+        found = await client.get_prompt("audit_bibliography", {"path": "refs.bib"})
+        assert 'check_references with path="refs.bib"' in found.messages[0].content.text
+
+
+async def test_keys_are_completed(agent: Agent, tmp_path: Path) -> None:
+    from mcp_types import ResourceTemplateReference
+
+    (tmp_path / "refs.bib").write_text(ENTRY)
+    async with agent(tmp_path) as client:
+        found = await client.complete(
+            ResourceTemplateReference(type="ref/resource", uri="bib://{key}"),
+            {"name": "key", "value": "RO"},
+        )
+    assert found.completion.values == ["roe2001"]

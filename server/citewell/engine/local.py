@@ -395,6 +395,8 @@ class LocalEngine:
         if ranked is None or self._ranker is None:
             return ()
         place = int(np.flatnonzero(ranked.order == at)[0])
+        if ranked.confidence is None and place == at:
+            return ()  # a ranker that cannot judge leaves the order alone
         score = float(ranked.scores[place])
         return (Evidence(self._ranker.name, place + 1, score, before=at + 1),)
 

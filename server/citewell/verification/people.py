@@ -199,7 +199,8 @@ class _Name:
 
     def may_be_renamed(self, other: _Name) -> bool:
         """The first names or their initials agree, whatever the surnames."""
-        return bool(self.initials and other.initials) and self._initials_agree(other)
+        theirs = other.initials or frozenset(other.family[:1])  # a record without the surname
+        return bool(self.initials & theirs)
 
     def _initials_agree(self, other: _Name) -> bool:
         return not self.initials or not other.initials or bool(self.initials & other.initials)

@@ -33,6 +33,15 @@ _STARTS = re.compile(
     rf"|{_UP}[\w'’-]+(?:\s+{_UP}\.?[\w'’-]*){{1,3}}(?:,|\s+and\s|\.\s|\s+\())"  # Ann Ash,
 )
 
+_FULL = rf"{_UP}[\w'’-]*(?:\s+{_UP}\.?[\w'’-]*){{1,3}}"
+_NAMES = re.compile(
+    rf"^\s*(?:{_PARTICLE}{_UP}[\w'’-]+(?:[ -]{_UP}[\w'’-]+)?,\s+{_UP}\."
+    rf"|(?:{_UP}\.[ -]?){{1,4}}\s*{_PARTICLE}{_UP}[\w'’-]+"
+    rf"|{_FULL}(?:,\s+|\s+and\s+){_FULL}(?:,|\.|\s+and\s))"
+)
+"""Names beyond doubt: initials, or two full names in a row."""
+_STOP = re.compile(r"(?:[^\W\d_]{3}|[\d)])\.\s*$")
+
 
 def pieces(text: str) -> Iterator[Piece]:
     """The references of a list, in order."""
@@ -144,12 +153,19 @@ def _by_line(text: str, lines: Sequence[tuple[int, int]]) -> list[Piece]:
     for n in range(1, len(lines) + 1):
         so_far = text[lines[begin][0] : lines[n - 1][1]]
         over = n == len(lines) or (
-            starts[n] and _ENDS.search(so_far) is not None and _YEAR.search(so_far) is not None
+            starts[n]
+            and _ENDS.search(so_far) is not None
+            and (_YEAR.search(so_far) is not None or _undated(so_far, text[slice(*lines[n])]))
         )
         if over:
             found.append(_trimmed(text, lines[begin][0], lines[n - 1][1], ""))
             begin = n
     return found
+
+
+def _undated(so_far: str, line: str) -> bool:
+    """True when a reference that has no year is over: a full stop, and names on the next line."""
+    return len(so_far) > 60 and _STOP.search(so_far) is not None and bool(_NAMES.match(line))
 
 
 def _trimmed(text: str, start: int, end: int, key: str) -> Piece:

@@ -136,8 +136,11 @@ def url(env: dict[str, str]) -> Iterator[str]:
     )  # fmt: skip
     assert server.stderr is not None
     found = None
+    said = []
     while found is None:
-        found = re.search(r"http://127\.0\.0\.1:\d+/mcp", server.stderr.readline())
+        said.append(server.stderr.readline())
+        assert said[-1], f"the server ended: {said}"
+        found = re.search(r"http://127\.0\.0\.1:\d+/mcp", said[-1])
     yield found[0]
     server.terminate()
     server.wait(timeout=30)

@@ -30,6 +30,10 @@ def serve_stdio(server: MCPServer[Any]) -> None:
     server.run()
 
 
+BACKLOG = 128
+"""Connections that wait to be accepted."""
+
+
 def serve_http(
     server: MCPServer[Any],
     host: str,
@@ -57,6 +61,8 @@ def serve_http(
     bound = _bind(host, port)
     port = int(bound.getsockname()[1])
     app = http_app(server, host, port, token=token, origins=origins, allowed_hosts=allowed_hosts)
+    # Whoever reads the address may come before the event loop runs: it waits then, unrefused.
+    bound.listen(BACKLOG)
     shown = f"[{host}]" if ":" in host else host
     print(f"Citewell listens on http://{shown}:{port}/mcp", file=sys.stderr, flush=True)  # noqa: T201
     config = uvicorn.Config(app, log_level="warning", access_log=False)

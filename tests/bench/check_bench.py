@@ -27,6 +27,7 @@ from pathlib import Path
 from typing import Any
 
 import psutil
+from corpus_library import corpus_library
 
 from citewell.corpus import Library
 from citewell.engine.records import LibraryRecords
@@ -37,7 +38,6 @@ from citewell.verification.checker import Checker
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 DATA = REPOSITORY.parent / "shared" / "data"
-CORPORA = tuple(DATA / "corpus" / f"{name}.jsonl.zst" for name in ("acl", "ml", "titles"))
 HALLMARK = DATA / "references" / "hallmark_dev.jsonl.gz"
 NO_NETWORK = {name: "http://127.0.0.1:9" for name in (
     "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy")}  # fmt: skip
@@ -57,7 +57,9 @@ def main() -> None:
     if not HALLMARK.exists():
         print(f"skipped: needs {HALLMARK}")
         return
-    folder = flags.library or _library()
+    folder = flags.library or corpus_library(("acl", "ml", "titles"))
+    if folder is None:
+        return
     claims, bib = _hallmark(flags.entries)
     figures: dict[str, Any] = {"entries": len(claims), "library": str(folder)}
     figures["start"] = _start(folder, bib)
@@ -72,13 +74,6 @@ def main() -> None:
     _print(figures)
     if flags.json:
         flags.json.write_text(json.dumps(figures, indent=1), encoding="utf-8")
-
-
-def _library() -> Path:
-    from citewell.options import Options
-    from citewell_corpus.cached import cached_library
-
-    return cached_library(CORPORA, REPOSITORY / ".cache", Options())[0]
 
 
 def _hallmark(count: int) -> tuple[list[Claim], str]:

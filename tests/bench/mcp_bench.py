@@ -1,6 +1,6 @@
 """What the tools for agents cost beyond the engine, and whether many agents at once go well.
 
-    python tests/bench/mcp_bench.py --library FOLDER/NAME
+    python tests/bench/mcp_bench.py [--library FOLDER/NAME]
 
 Clients and server share this process (the SDK's own client in memory): pipes and sockets are not
 measured. Prints milliseconds at the median of a bare engine call and of the tool that makes it, and
@@ -17,6 +17,7 @@ from pathlib import Path
 
 import attrs
 import psutil
+from corpus_library import corpus_library
 from mcp.client import Client
 
 from citewell.engine.local import LocalEngine
@@ -82,8 +83,10 @@ async def crowd(options: Options, engine: LocalEngine) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--library", type=Path, required=True)
-    path = parser.parse_args().library
+    parser.add_argument("--library", type=Path, help="FOLDER/NAME of a library")
+    path = parser.parse_args().library or corpus_library()
+    if path is None:
+        return
     options = attrs.evolve(Options(), library=LibraryOptions(path=path.parent, name=path.name))
     engine = LocalEngine.open(options)
     engine.load(60)

@@ -1,6 +1,6 @@
 """How often does "find and add" name the paper that an undefined key means?
 
-Run `python tests/bench/undefined_bench.py --library FOLDER/NAME` (a library of ../shared/data/corpus
+Run `python tests/bench/undefined_bench.py [--library FOLDER/NAME]` (a library of ../shared/data/corpus
 acl and ml; some four minutes). Three tables, each per citation, with 95% intervals (Wilson's, over distinct
 keys of a paper, since the same key in the same paper is one question):
 
@@ -26,6 +26,8 @@ import time
 from collections import Counter
 from pathlib import Path
 from typing import Any
+
+from corpus_library import corpus_library
 
 from citewell.engine.local import LocalEngine
 from citewell.features.key_meaning import KeyMeaning, read_key
@@ -80,14 +82,17 @@ UNKNOWN = frozenset(
 def main() -> int:
     """Print the tables."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--library", type=Path, required=True)
+    parser.add_argument("--library", type=Path, help="FOLDER/NAME of a library")
     parser.add_argument("--limit", type=int, default=900, help="Keys of contexts/dev.")
     parser.add_argument("--wrong", action="store_true", help="Name what was resolved wrongly.")
     chosen = parser.parse_args()
     if not SHARED.is_dir():
         print("skipped: ../shared/data is not beside the checkout")
         return 0
-    overrides = {"library.path": str(chosen.library.parent), "library.name": chosen.library.name}
+    library = chosen.library or corpus_library()
+    if library is None:
+        return 0
+    overrides = {"library.path": str(library.parent), "library.name": library.name}
     engine = LocalEngine.open(load(None, overrides=overrides).options)
     begin = time.process_time()
     rows = [r for r in read("undefined_keys.jsonl.gz") if r["key"] not in UNKNOWN]

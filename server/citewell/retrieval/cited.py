@@ -39,10 +39,10 @@ class CitedRetriever:
         passages: PassageWords | None = None,
     ) -> None:
         self._profiles = None if passages is None else Profiles(passages)
-        self._columns = columns
         self._dense = dense
         self._mask = mask
         keys = columns.keys()
+        self._key_of_row = keys
         order = np.argsort(keys, kind="stable")
         if live is not None:
             order = order[live[order]]
@@ -98,7 +98,7 @@ class CitedRetriever:
         """Shape (n, len(passages.SIGNALS)): in which words others cite each row."""
         if self._profiles is None:
             return None
-        return self._profiles.signals(query, _own_key(query), self._columns.take(rows).key)
+        return self._profiles.signals(query, _own_key(query), self._key_of_row[rows])
 
     def search(self, query: Query, k: int, cancel: Cancel) -> Ranking:
         """The best `k` rows. Empty for a query without a known word."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import msgspec
 
@@ -33,6 +33,26 @@ BATCH = 256
 _IMPOSSIBLE = frozenset({"year-future", "arxiv-impossible", "author-placeholder"})
 
 
+def in_parts(
+    claims: Sequence[Claim],
+    size: int,
+    judged: Callable[[Sequence[Claim]], Iterable[Check]],
+    progress: Callable[[int], None] | None,
+    cancel: Cancel | None,
+) -> list[Check]:
+    """The verdicts in order, `size` claims at a time; `progress(n)` reports n more. Raises
+    `Cancelled` between two parts."""
+    checks: list[Check] = []
+    for start in range(0, len(claims), size):
+        if cancel is not None:
+            cancel.check()
+        part = claims[start : start + size]
+        checks += judged(part)
+        if progress is not None:
+            progress(len(part))
+    return checks
+
+
 class Checker:
     """Checks references against one or more places that know works.
 
@@ -51,15 +71,7 @@ class Checker:
         cancel: Cancel | None = None,
     ) -> list[Check]:
         """The verdicts in order; `progress(n)` reports n more. Raises only `Cancelled`."""
-        checks: list[Check] = []
-        for start in range(0, len(claims), BATCH):
-            if cancel is not None:
-                cancel.check()
-            part = claims[start : start + BATCH]
-            checks += self._part(part)
-            if progress is not None:
-                progress(len(part))
-        return checks
+        return in_parts(claims, BATCH, self._part, progress, cancel)
 
     def _part(self, part: Sequence[Claim]) -> Iterator[Check]:
         sources = tuple(records.name for records in self.records)

@@ -19,7 +19,7 @@ from citewell.model.titles import title_key
 from citewell.sources.answers import Answer, Failed, Found, Nothing, Wanted
 from citewell.sources.merge import merge, same_works
 from citewell.sources.service import Said, failures
-from citewell.verification.checker import Checker, judge
+from citewell.verification.checker import Checker, in_parts, judge
 from citewell.verification.finding import SURE, finding
 from citewell.verification.identify import TitleLike, compare_authors, title_likeness
 from citewell.verification.people import Difference
@@ -69,15 +69,7 @@ class OnlineChecker:
         cancel: Cancel | None = None,
     ) -> list[Check]:
         """The verdicts in order; `progress(n)` reports n more."""
-        checks: list[Check] = []
-        for start in range(0, len(claims), PART):
-            if cancel is not None:
-                cancel.check()
-            part = claims[start : start + PART]
-            checks += self._part(part, cancel)
-            if progress is not None:
-                progress(len(part))
-        return checks
+        return in_parts(claims, PART, lambda part: self._part(part, cancel), progress, cancel)
 
     def _part(self, part: Sequence[Claim], cancel: Cancel | None) -> list[Check]:
         checker = self._checker

@@ -6,8 +6,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
 from citewell.model import Author, Provenance, Work
 from citewell.model.ids import arxiv_id, normalise_doi
 from citewell.model.names import split_authors
@@ -30,12 +28,7 @@ class ArxivImporter(FileImporter):
 
     def read_file(self, path: Path, report: ImportReport) -> Iterator[Work]:
         day = fields.retrieved(path)
-        for number, line in files.lines(path, report):
-            try:
-                record = msgspec.json.decode(line, type=dict[str, Any])
-            except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-                report.bad_record(path, number, f"The line is not a record: {error}.")
-                continue
+        for number, record in files.json_records(path, report):
             work = _work(record, day)
             if isinstance(work, str):
                 report.bad_record(path, number, work)

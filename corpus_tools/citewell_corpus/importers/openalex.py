@@ -10,8 +10,6 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
 from citewell.model import Work
 from citewell.sources.openalex_work import work_of_openalex
 from citewell_corpus.importers import fields, files
@@ -35,12 +33,7 @@ class OpenAlexImporter(FileImporter):
 
     def read_file(self, path: Path, report: ImportReport) -> Iterator[Work]:
         day = fields.retrieved(path)
-        for number, line in files.lines(path, report):
-            try:
-                record = msgspec.json.decode(line, type=dict[str, Any])
-            except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-                report.bad_record(path, number, f"The line is not a record: {error}.")
-                continue
+        for number, record in files.json_records(path, report):
             if record.get("is_paratext") or record.get("type") in _NO_PAPER:
                 report.skip("paratext")
                 continue

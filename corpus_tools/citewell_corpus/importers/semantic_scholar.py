@@ -44,12 +44,7 @@ class SemanticScholarImporter(FileImporter):
 
     def read_file(self, path: Path, report: ImportReport) -> Iterator[Work]:
         day = fields.retrieved(path)
-        for number, line in files.lines(path, report):
-            try:
-                decoded = msgspec.json.decode(line, type=dict[str, Any])
-            except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-                report.bad_record(path, number, f"The line is not a record: {error}.")
-                continue
+        for number, decoded in files.json_records(path, report):
             record = {name.lower(): value for name, value in decoded.items()}
             work = _work(record, day)
             if isinstance(work, str):

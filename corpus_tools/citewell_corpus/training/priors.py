@@ -8,10 +8,9 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
 from citewell.corpus.columns import title_key
-from citewell.corpus.priors import Priors
+from citewell.corpus.priors import Priors, coded
 from citewell.model import CitingPaper, Query
 from citewell.retrieval.encoders.static import StaticEncoder
 from citewell.retrieval.passages import PassageWords, gather_passages
@@ -105,13 +104,6 @@ def gather(  # noqa: PLR0912 - one pass, one branch per kind of evidence
         ),
         gather_passages((int(keys[n]), paper_key(c), c.sentence) for n, c in passages),
     )
-
-
-def coded(vectors: NDArray[np.float32]) -> NDArray[np.int8]:
-    """Vectors of length 1 as int8, each row scaled to its own greatest value."""
-    greatest = np.abs(vectors).max(axis=1, keepdims=True)
-    scaled = np.divide(127 * vectors, greatest, out=np.zeros_like(vectors), where=greatest > 0)
-    return np.asarray(np.rint(scaled), np.int8)
 
 
 def read_counts(data: Path, papers: list[Paper]) -> dict[int, int]:

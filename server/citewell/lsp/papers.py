@@ -92,14 +92,6 @@ class Paper:
         """What the searches may know of the paper."""
         return self.project.citing_paper()
 
-    def find_entry(self, key: str) -> tuple[str, BibEntry] | None:
-        """The entry of a key, with the path of its .bib."""
-        for path, bib in self.project.bibs.items():
-            entry = bib.by_key.get(key)
-            if entry is not None:
-                return str(path), entry
-        return None
-
     @cached_property
     def taken(self) -> frozenset[str]:
         """The keys that a new entry must not have."""

@@ -14,7 +14,7 @@ from citewell.documents.latex_commands import parse_signature
 from citewell.documents.scan import scan_document
 from citewell.documents.textfile import FileError, read_text
 from citewell.model.bib import BibFile
-from citewell.model.document import Document
+from citewell.model.document import Document, IncludeMacro
 from citewell.model.problem import Problem
 from citewell.options.tree import DocumentOptions
 
@@ -78,13 +78,15 @@ class FileCache:
         *,
         cite_commands: Sequence[str] = (),
         packages: Sequence[str] = (),
+        include_macros: Sequence[IncludeMacro] = (),
     ) -> Document:
         """The document of a file, scanned again only when its text or what bears on it changed."""
         commands = tuple(
             name for name in cite_commands if "\\" + parse_signature(name).name in text
         )
         loaded = tuple(name for name in packages if name == "apacite")
-        depends = (commands, loaded, self.options)
+        macros = tuple(macro for macro in include_macros if "\\" + macro.name in text)
+        depends = (commands, loaded, macros, self.options)
         known = self._documents.get(path)
         if known is None or (known[0] is not text and known[0] != text):
             self._documents[path] = known = (text, {})
@@ -94,7 +96,12 @@ class FileCache:
             if len(scans) > 3:
                 scans.clear()
             scans[depends] = scan_document(
-                str(path), text, self.options, cite_commands=commands, packages=loaded
+                str(path),
+                text,
+                self.options,
+                cite_commands=commands,
+                packages=loaded,
+                include_macros=macros,
             )
         return scans[depends]
 

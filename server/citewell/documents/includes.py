@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
+from typing import Protocol
 
-from citewell.model.document import Document, Format, Include
+from citewell.model.document import Document, Format, Include, IncludeMacro
 
 SOURCE_SUFFIXES = (".tex", ".ltx", ".latex", ".tikz", ".pgf", ".sty", ".cls", ".md", ".qmd", ".rmd")
 """What an include may read: no other file is opened on behalf of a document."""
@@ -16,6 +18,7 @@ MAINS = (*LATEX_MAINS, ".md", ".markdown", ".qmd", ".rmd")
 
 MAX_FILES = 2_000
 _MAX_CANDIDATES = 200
+_MAX_ROUNDS = 6
 _MAX_PARENTS = 4
 _MARKERS = (".git", ".hg", "citewell.toml", "latexmkrc", ".latexmkrc", "_quarto.yml")
 _FIRST_NAMES = ("main", "paper", "thesis", "article", "root", "book", "ms", "manuscript")
@@ -23,6 +26,12 @@ _FIRST_NAMES = ("main", "paper", "thesis", "article", "root", "book", "ms", "man
 Load = Callable[[Path], Document | None]
 """The scanned document of a path, or None when there is none."""
 Text = Callable[[Path], str | None]
+
+
+class LoadWith(Protocol):
+    """The same, scanned with the include commands that other files define."""
+
+    def __call__(self, path: Path, macros: Sequence[IncludeMacro] = ()) -> Document | None: ...
 
 
 def absolute(path: Path | str) -> Path:
@@ -47,8 +56,26 @@ def include_candidates(include: Include, source: Path, root: Path) -> Iterator[P
             yield path.with_name(path.name + ".tex")
 
 
-def include_tree(root: Path, load: Load) -> Iterator[tuple[Path, Document]]:
-    """The root and all that it includes, each once, in reading order; cycles end by themselves."""
+def include_tree(
+    root: Path, load: LoadWith, macros: Sequence[IncludeMacro] = ()
+) -> dict[Path, Document]:
+    """The root and all that it includes, each once, in reading order; cycles end by themselves.
+
+    An include command that one of the files defines counts in all of them: while more are found
+    the tree is gone through again, which reads again only the files that use one.
+    """
+    known = tuple(macros)
+    for _ in range(_MAX_ROUNDS):
+        tree = dict(_walk(root, partial(load, macros=known)))
+        found = (macro for document in tree.values() for macro in document.include_macros)
+        more = tuple(dict.fromkeys((*known, *found)))
+        if more == known:
+            break
+        known = more
+    return tree
+
+
+def _walk(root: Path, load: Load) -> Iterator[tuple[Path, Document]]:
     seen = {root}
     # The files still to be read, the next one last.
     waiting = [root]
@@ -81,7 +108,7 @@ def is_main(document: Document) -> bool:
     )
 
 
-def find_root(path: Path, load: Load, mains: Callable[[Path], Iterator[Path]]) -> Path:
+def find_root(path: Path, load: LoadWith, mains: Callable[[Path], Iterator[Path]]) -> Path:
     """The file from which TeX would start to reach `path`; `path` itself when none is found.
 
     A magic comment or a subfile's class option names it; a file with `\\documentclass` is its own;
@@ -101,9 +128,7 @@ def find_root(path: Path, load: Load, mains: Callable[[Path], Iterator[Path]]) -
     if document is None or is_main(document):
         return path
     for candidate in mains(path):
-        if candidate.suffix.lower() in LATEX_MAINS and any(
-            reached == path for reached, _ in include_tree(candidate, load)
-        ):
+        if candidate.suffix.lower() in LATEX_MAINS and path in include_tree(candidate, load):
             return candidate
     return path
 

@@ -18,7 +18,8 @@ from citewell.documents.latex_blank import Blanks
 from citewell.documents.latex_cite import CiteReader
 from citewell.documents.latex_commands import CiteCommand
 from citewell.documents.latex_declarations import Declarations
-from citewell.documents.latex_macros import read_definition
+from citewell.documents.latex_include_macros import read_use
+from citewell.documents.latex_macros import Commands, read_definition
 from citewell.documents.placeholders import find_markers, todo_query
 from citewell.documents.plaintext import latex_to_text
 from citewell.documents.spans import SpanIndex, merge_spans
@@ -26,6 +27,7 @@ from citewell.model.document import (
     Citation,
     Document,
     Format,
+    IncludeMacro,
     Placeholder,
     PlaceholderKind,
     Span,
@@ -41,13 +43,17 @@ def scan_latex(
     cite_commands: Sequence[str] = (),
     placeholders: Sequence[str] = (),
     packages: Sequence[str] = (),
+    include_macros: Sequence[IncludeMacro] = (),
 ) -> Document:
     """Read a LaTeX source, whole or broken; never raises.
 
     `cite_commands` are further cite commands ("figcite", or "figcite#2" when the keys stand in the
-    second group), `placeholders` further literal marks, `packages` those that the root file loads.
+    second group), `placeholders` further literal marks, `packages` those that the root file loads,
+    `include_macros` the include commands that other files define.
     """
-    return _Scanner(text, path, cite_commands, placeholders, packages).scan()
+    scanner = _Scanner(text, path, cite_commands, placeholders, packages)
+    scanner.including = {macro.name: macro for macro in include_macros}
+    return scanner.scan()
 
 
 class _Scanner:
@@ -68,6 +74,8 @@ class _Scanner:
             command.name: command for command in map(known.parse_signature, cite_commands)
         }
         self.macros: list[str] = []
+        self.including: dict[str, IncludeMacro] = {}
+        self.include_macros: dict[str, IncludeMacro] = {}
         self.citations: list[Citation] = []
         self.placeholders: list[Placeholder] = []
         self.blanks = Blanks(text, self.arguments)
@@ -82,15 +90,15 @@ class _Scanner:
     def scan(self) -> Document:
         text = self.text
         position = 0
-        token_pattern = _token_pattern(frozenset(self.own))
-        known_names = len(self.own)
+        token_pattern = _token_pattern(self._names())
+        known_names = len(self.own) + len(self.including)
         while match := token_pattern.search(text, position):
             name = match[1]
             if name is not None:
                 position = self._command(name, match.start(), match.end())
-                if len(self.own) != known_names:  # it was a definition
-                    known_names = len(self.own)
-                    token_pattern = _token_pattern(frozenset(self.own))
+                if len(self.own) + len(self.including) != known_names:  # it was a definition
+                    known_names = len(self.own) + len(self.including)
+                    token_pattern = _token_pattern(self._names())
             elif (token := match[0]) == "%":
                 position = self._comment(match.start())
             elif token == "$":
@@ -104,12 +112,17 @@ class _Scanner:
 
     # Commands
 
+    def _names(self) -> frozenset[str]:
+        return frozenset((*self.own, *self.including))
+
     def _command(self, name: str, start: int, end: int) -> int:
         """Deal with one command and return the place from which to go on."""
         if (cite := self._cite_command(name)) is not None:
             return self._cite(start, end, cite)
         if (handler := _HANDLERS.get(name)) is not None:
             return handler(self, name, start, end)
+        if (macro := self.including.get(name)) is not None:
+            return self._include(macro, start, end)
         if name.startswith("bibliography") and name not in known.NOT_BIBLIOGRAPHIES:
             return self.declarations.bibliography(name, start, end)
         if known.is_missing_cite(name):
@@ -137,6 +150,13 @@ class _Scanner:
             self.placeholders.append(result.placeholder)
         self.raw.append(Span(start, result.end))
         return result.end
+
+    def _include(self, macro: IncludeMacro, start: int, end: int) -> int:
+        found = read_use(macro, start, end, self.arguments)
+        if found is None:
+            return end
+        self.declarations.includes += found[0]
+        return found[1]
 
     def _comment(self, start: int) -> int:
         end = self.text.find("\n", start)
@@ -179,13 +199,16 @@ class _Scanner:
         return position
 
     def _definition(self, name: str, start: int, end: int) -> int:
-        found = read_definition(self.text, name, end, self.arguments, self._cite_command)
+        commands = Commands(self._cite_command, self.including.get)
+        found = read_definition(self.text, name, end, self.arguments, commands)
         if found is None:
             return end
         for command in found.commands:
             if known.CITE_COMMANDS.get(command.name) != command:
                 self.own[command.name] = command
                 self.macros.append(command.signature)
+        if (include := found.include) is not None and include.name not in _HANDLERS:
+            self.including[include.name] = self.include_macros[include.name] = include
         return self.blanks.add(start, found.end)
 
     def _skip_raw(self, name: str, start: int, end: int) -> int:
@@ -255,6 +278,7 @@ class _Scanner:
             document_class=declared.document_class,
             body=body,
             cite_macros=tuple(dict.fromkeys(self.macros)),
+            include_macros=tuple(self.include_macros.values()),
             nocite_all=self.nocite_all,
             blanked=tuple(blanked),
             bibitems=tuple(declared.bibitems),

@@ -1,14 +1,18 @@
-"""The author's own cite commands, read from `\\newcommand`, `\\def`, `\\let` and their kind."""
+"""The author's own cite and include commands, read from `\\newcommand`, `\\def`, `\\let` ..."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from typing import NamedTuple
 
 import msgspec
 
 from citewell.documents.latex_args import ArgumentReader, skip_gap
 from citewell.documents.latex_commands import CiteCommand, words
+from citewell.documents.latex_include_macros import Lookup as IncludeLookup
+from citewell.documents.latex_include_macros import include_alias, include_macro, parameters_of
+from citewell.model.document import IncludeMacro
 
 _NAME = re.compile(r"\\([A-Za-z@]+)\*?")
 _USE = re.compile(
@@ -27,18 +31,30 @@ _MULTIBIB = words(
 
 
 class Definition(msgspec.Struct, frozen=True):
-    """One definition: where it ends and the cite commands that it brings."""
+    """One definition: where it ends and the commands that it brings."""
 
     end: int
     commands: tuple[CiteCommand, ...] = ()
+    include: IncludeMacro | None = None
 
 
 Lookup = Callable[[str], CiteCommand | None]
 """The cite command of a name, if it is one."""
 
 
+class Commands(NamedTuple):
+    """What is known of commands where a definition stands."""
+
+    cite: Lookup
+    include: IncludeLookup
+
+
 def read_definition(
-    text: str, kind: str, position: int, arguments: ArgumentReader, lookup: Lookup
+    text: str,
+    kind: str,
+    position: int,
+    arguments: ArgumentReader,
+    commands: Commands,
 ) -> Definition | None:
     """Read the definition whose command `kind` ends at `position`; None if it breaks off."""
     if text.startswith("*", position):
@@ -52,12 +68,12 @@ def read_definition(
         return None
     name, position = named
     if kind == "let":
-        return _let(text, name, position, lookup)
+        return _let(text, name, position, commands)
     if kind in ("DeclareCiteCommand", "DeclareMultiCiteCommand"):
         multi = kind == "DeclareMultiCiteCommand"
         rest = _groups(position, arguments, 2 if multi else 4)
         return rest and Definition(rest.end, (CiteCommand(name, repeats=multi),))
-    return _macro(kind, name, position, arguments, lookup)
+    return _macro(kind, name, position, arguments, commands)
 
 
 def _defined_name(text: str, position: int, arguments: ArgumentReader) -> tuple[str, int] | None:
@@ -73,10 +89,15 @@ def _defined_name(text: str, position: int, arguments: ArgumentReader) -> tuple[
 
 
 def _macro(
-    kind: str, name: str, position: int, arguments: ArgumentReader, lookup: Lookup
+    kind: str,
+    name: str,
+    position: int,
+    arguments: ArgumentReader,
+    commands: Commands,
 ) -> Definition | None:
     text = arguments.text
     kinds = ""
+    start = position
     if kind.endswith("DocumentCommand"):
         spec = arguments.argument(position, 400)
         if spec is None:
@@ -95,8 +116,13 @@ def _macro(
     body = arguments.argument(position)
     if body is None:
         return None
-    command = _cites(name, text[body[0] : body[1]], kinds, lookup)
-    return Definition(body[2], (command,) if command else ())
+    content = text[body[0] : body[1]]
+    command = _cites(name, content, kinds, commands.cite)
+    include = None
+    if command is None and "\\" in content:
+        listed = parameters_of(kind, text, start, position)
+        include = include_macro(name, listed, content, commands.include)
+    return Definition(body[2], (command,) if command else (), include)
 
 
 def _cites(name: str, body: str, kinds: str, lookup: Lookup) -> CiteCommand | None:
@@ -112,13 +138,14 @@ def _cites(name: str, body: str, kinds: str, lookup: Lookup) -> CiteCommand | No
     return None
 
 
-def _let(text: str, name: str, position: int, lookup: Lookup) -> Definition | None:
+def _let(text: str, name: str, position: int, commands: Commands) -> Definition | None:
     match = re.compile(r"\s?=?\s?\\([A-Za-z@]+)").match(text, position)
     if match is None:
         return None
-    known = lookup(match[1])
-    commands = (msgspec.structs.replace(known, name=name),) if known and name else ()
-    return Definition(match.end(), commands)
+    known = commands.cite(match[1])
+    if known and name:
+        return Definition(match.end(), (msgspec.structs.replace(known, name=name),))
+    return Definition(match.end(), (), include_alias(text, name, position, commands.include))
 
 
 def _newcites(text: str, position: int, arguments: ArgumentReader) -> Definition | None:

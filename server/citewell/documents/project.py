@@ -21,7 +21,14 @@ from citewell.documents.markdown_yaml import read_front_matter
 from citewell.documents.scan import format_of
 from citewell.documents.texmf import personal_folders
 from citewell.model.bib import BibEntry, BibFile, FileEdit
-from citewell.model.document import BibDeclaration, Document, Format, KeyUse, Span
+from citewell.model.document import (
+    BibDeclaration,
+    Document,
+    Format,
+    IncludeMacro,
+    KeyUse,
+    Span,
+)
 from citewell.model.problem import Problem
 from citewell.model.query import CitingPaper, Reference
 from citewell.options.tree import BibOptions, DocumentOptions
@@ -123,16 +130,19 @@ class Project:
 
     def scan(self, path: Path, text: str) -> Document:
         """A text of the paper, read with what its other files define."""
-        macros, packages = self._defined
-        return self._cache.document(path, text, cite_commands=macros, packages=packages)
+        macros, packages, includes = self._defined
+        return self._cache.document(
+            path, text, cite_commands=macros, packages=packages, include_macros=includes
+        )
 
     @cached_property
-    def _defined(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """The cite macros and packages of all files."""
+    def _defined(self) -> tuple[tuple[str, ...], tuple[str, ...], tuple[IncludeMacro, ...]]:
+        """The cite macros, packages and include macros of all files."""
         known = (*self.documents.values(), *self.styles.values())
         return (
             tuple(dict.fromkeys(name for d in known for name in d.cite_macros)),
             tuple(dict.fromkeys(name for d in known for name in d.packages)),
+            tuple(dict.fromkeys(macro for d in known for macro in d.include_macros)),
         )
 
     # What the paper holds
@@ -296,9 +306,9 @@ class Project:
             return None
         return text if text is not None and is_source(text) else None
 
-    def _scan(self, path: Path) -> Document | None:
+    def _scan(self, path: Path, macros: Sequence[IncludeMacro] = ()) -> Document | None:
         text = self._text(path)
-        return None if text is None else self._cache.document(path, text)
+        return None if text is None else self._cache.document(path, text, include_macros=macros)
 
     def _find_root(self) -> Path:
         def mains(path: Path) -> Iterator[Path]:
@@ -307,24 +317,30 @@ class Project:
         if format_of(self.path) is not Format.BIBTEX:
             return find_root(self.path, self._scan, mains)
         for root in mains(self.path):
-            for source, document in include_tree(root, self._scan):
+            for source, document in include_tree(root, self._scan).items():
                 for declaration in document.bibliographies:
                     if _bib_path(declaration, source, root) == self.path:
                         return root
         return self.path
 
     def _load_documents(self) -> None:
-        tree = dict(include_tree(self.root, self._scan))
-        for path in dict.fromkeys((self.root, self.path)):
-            # A magic comment is believed even when no include leads from the root to the file.
-            if path not in tree and (path == self.root or format_of(path) is not Format.BIBTEX):
-                tree[path] = self._cache.document(path, self._text(path) or "")
+        tree = self._tree()
         self._load_styles(tree)
+        if macros := [macro for style in self.styles.values() for macro in style.include_macros]:
+            tree = self._tree(macros)
         self.documents = tree
         # Scanned again only where the text uses what another file defines.
         scanned = {path: self.scan(path, old.text) for path, old in tree.items()}
         self.documents = scanned
         del self._defined
+
+    def _tree(self, macros: Sequence[IncludeMacro] = ()) -> dict[Path, Document]:
+        tree = include_tree(self.root, self._scan, macros)
+        for path in dict.fromkeys((self.root, self.path)):
+            # A magic comment is believed even when no include leads from the root to the file.
+            if path not in tree and (path == self.root or format_of(path) is not Format.BIBTEX):
+                tree[path] = self._cache.document(path, self._text(path) or "")
+        return tree
 
     def _load_styles(self, tree: dict[Path, Document]) -> None:
         waiting = [
@@ -407,6 +423,7 @@ def shape_of(document: Document) -> object:
         document.packages,
         document.document_class,
         document.cite_macros,
+        document.include_macros,
     )
 
 

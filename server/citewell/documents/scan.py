@@ -7,7 +7,7 @@ from pathlib import PurePath
 
 from citewell.documents.latex import scan_latex
 from citewell.documents.markdown import scan_markdown
-from citewell.model.document import Document, Format
+from citewell.model.document import Document, Format, IncludeMacro
 from citewell.options.tree import DocumentOptions
 
 _FORMATS = {
@@ -37,11 +37,12 @@ def scan_document(
     *,
     cite_commands: Sequence[str] = (),
     packages: Sequence[str] = (),
+    include_macros: Sequence[IncludeMacro] = (),
 ) -> Document:
     """Read a manuscript by its suffix; text of an unknown kind is read as LaTeX.
 
-    `cite_commands` and `packages` are what other files of the project bring: macros that the root
-    file defines, packages that it loads.
+    `cite_commands`, `include_macros` and `packages` are what other files of the project bring:
+    macros that the root file defines, packages that it loads.
     """
     options = options or DocumentOptions()
     commands = (*options.cite_commands, *cite_commands)
@@ -50,5 +51,10 @@ def scan_document(
     if format_of(path) is Format.MARKDOWN:
         return scan_markdown(text, path, cite_commands=commands, placeholders=options.placeholders)
     return scan_latex(
-        text, path, cite_commands=commands, placeholders=options.placeholders, packages=packages
+        text,
+        path,
+        cite_commands=commands,
+        placeholders=options.placeholders,
+        packages=packages,
+        include_macros=include_macros,
     )

@@ -100,6 +100,16 @@ class Include(msgspec.Struct, frozen=True):
     command: str
 
 
+class IncludeMacro(msgspec.Struct, frozen=True):
+    """A command of the author's own that pulls in source files: `\\chap{one}`."""
+
+    name: str
+    arguments: tuple[str | None, ...]
+    """One item for each parameter: None, or the default of an optional one."""
+    templates: tuple[tuple[str, str], ...]
+    """Command and target of each include, with the parameters in it: ("input", "chapters/#1")."""
+
+
 class Document(msgspec.Struct, frozen=True):
     """All that was read from one source file, once; features never scan the text again."""
 
@@ -124,6 +134,8 @@ class Document(msgspec.Struct, frozen=True):
     cite_macros: tuple[str, ...] = ()
     """The author's own cite commands, found by their definition: "figcite", or "figcite#2" when the
     keys are in the second group."""
+    include_macros: tuple[IncludeMacro, ...] = ()
+    """The author's own include commands, found by their definition."""
     nocite_all: bool = False
     blanked: tuple[Span, ...] = ()
     """Comments, verbatim, math, code, definitions and `\\iffalse`: where no placeholder counts.

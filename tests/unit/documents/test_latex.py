@@ -153,6 +153,45 @@ def test_a_macro_that_cites_nothing_of_its_arguments_is_no_cite_command() -> Non
     assert scan_latex(r"\newcommand{\bert}{BERT~\cite{devlin}} \bert{}").cite_macros == ()
 
 
+@pytest.mark.parametrize(
+    ("text", "targets"),
+    [
+        (r"\newcommand{\f}[1]{\input{dir/#1}} \f{one} \f{two}", ["dir/one", "dir/two"]),
+        (r"\newcommand\f[1]{{\section{#1} \input{#1/#1.tex}}} \f{a}", ["a/a.tex"]),
+        (r"\newcommand{\f}[2][x]{\input{#1/#2}} \f{a} \f[y]{b}", ["x/a", "y/b"]),
+        (r"\def\f#1#2{\input #1 \include{#2}} \f{a}{b}", ["b"]),
+        (r"\NewDocumentCommand\f{O{p} m}{\subfile{#1/#2}} \f{a}", ["p/a"]),
+        (r"\newcommand{\f}[1]{\import{sections/}{#1}} \f{a}", ["sections/a"]),
+        (r"\newcommand{\all}{\input{a}\input{b}} \all", ["a", "b"]),
+        (r"\newcommand{\f}[1]{\input{d/#1}}\newcommand{\g}[1]{\f{e/#1}} \g{a}", ["d/e/a"]),
+        (r"\let\f=\input \f{a}", ["a"]),
+        (r"\newcommand{\f}[1]{\input{dir/#1}}", []),
+        (r"\newcommand{\f}[1]{\input{dir/#1}} \f{open", []),
+        (r"\newcommand{\f}[1]{\input{dir/#1}} % \f{a}", []),
+        (r"\def\f#1.{\input{#1}} \f{a}", []),
+        (r"\newcommand{\f}[1]{\emph{#1}} \f{a}", []),
+        (r"\renewcommand{\input}[1]{\include{x/#1}} \input{a}", ["a"]),
+    ],
+)
+def test_own_include_commands_are_taken_for_what_they_include(text, targets):
+    document = scan_latex(text)
+    assert [include.target for include in document.includes] == targets
+    for include in document.includes:
+        span = include.span
+        written = text[span.start : span.end]
+        assert written and "{" not in written.replace("}{", ""), written
+
+
+def test_include_macros_that_double_each_other_stay_small():
+    text = r"\newcommand{\a}[1]{\input{#1#1#1#1}\input{#1}}" + "".join(
+        rf"\newcommand{{\{chr(c + 1)}}}[1]{{\{chr(c)}{{#1#1}}\{chr(c)}{{#1}}}}"
+        for c in range(ord("a"), ord("y"))
+    )
+    document = scan_latex(text + r"\y{name}")
+    assert len(document.includes) <= 20
+    assert all(len(include.target) <= 500 for include in document.includes)
+
+
 PAPER = r"""% !TEX root = ../main.tex
 \documentclass[11pt]{article}
 \usepackage[round]{natbib}

@@ -72,6 +72,83 @@ def test_any_file_opens_the_whole_paper(book: Path, opened: str) -> None:
     assert project.problems == []
 
 
+MACROS = r"""
+%! main.tex
+\documentclass{book}
+\input{macros}
+\begin{document}
+\chap{Start}{one}
+\dir[appendix]{more}
+\bibliography{refs}
+\end{document}
+%! macros.tex
+\newcommand{\part@of}[1]{\input{chapters/#1}}
+\newcommand{\chap}[2]{\chapter{#1}\label{c:#2}\input{chapters/#2}}
+\newcommand*{\dir}[2][body]{\import{#1/}{#2.tex}}
+%! chapters/one.tex
+\def\deeper#1{\input{chapters/#1}}
+\newcommand\two{\input{chapters/two}}
+\deeper{a}
+%! chapters/a.tex
+\citep{inner} \two
+%! chapters/two.tex
+\cite{last}
+%! appendix/more.tex
+\deeper{a}
+%! refs.bib
+@book{inner, title={Inner}}
+"""
+
+
+@pytest.mark.parametrize("opened", ["main.tex", "chapters/one.tex", "chapters/two.tex"])
+def test_include_commands_of_the_authors_own_are_followed(
+    fixture_files: Files, tmp_path: Path, opened: str
+) -> None:
+    book = fixture_files(MACROS).write(tmp_path / "book")
+    project = Project.open(book / opened)
+    assert project.root == book / "main.tex"
+    assert set(names(project)) == {
+        "main.tex",
+        "macros.tex",
+        "chapters/one.tex",
+        "appendix/more.tex",
+        "chapters/a.tex",
+        "chapters/two.tex",
+    }
+    assert set(project.cited_keys()) == {"inner", "last"}
+    assert [path.name for path in project.bibs] == ["refs.bib"]
+
+
+def test_a_new_include_command_opens_the_paper_anew(fixture_files: Files, tmp_path: Path) -> None:
+    book = fixture_files(MACROS).write(tmp_path / "book")
+    project = Project.open(book / "main.tex")
+    text = (book / "macros.tex").read_text(encoding="utf-8")
+    texts = {path: document.text for path, document in project.documents.items()}
+    texts |= {path: bib.text for path, bib in project.bibs.items()}
+    assert project.with_changes(texts.get) is not None
+    texts[book / "macros.tex"] = text.replace("chapters/#2", "elsewhere/#2")
+    assert project.with_changes(texts.get) is None
+
+
+def test_an_include_command_of_a_style_file_is_followed(
+    fixture_files: Files, tmp_path: Path
+) -> None:
+    text = r"""
+%! main.tex
+\documentclass{article}
+\usepackage{own}
+\begin{document}
+\body{one}
+\end{document}
+%! own.sty
+\NewDocumentCommand{\body}{O{x} m}{\InputIfFileExists{#1/#2}{}{}}
+%! x/one.tex
+\cite{a}
+"""
+    book = fixture_files(text).write(tmp_path / "book")
+    assert names(Project.open(book / "main.tex")) == ["main.tex", "x/one.tex"]
+
+
 def test_own_commands_are_known_in_every_file(book: Path) -> None:
     project = Project.open(book / "main.tex")
     assert project.cited_keys() == ("a", "b", "c", "nowhere")

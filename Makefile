@@ -22,7 +22,7 @@ export TOKENIZERS_PARALLELISM ?= false
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test lint format docs bench clean
+.PHONY: help demo test lint format docs vsix bench clean
 
 help: ## Print this help
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' Makefile
@@ -51,6 +51,17 @@ format: $(VENV)/.test ## Bring the code into its form
 docs: $(VENV)/.base ## Write the pages that are made from the code
 	$(BIN)/python -m citewell.options.docs > docs/settings.md
 	$(BIN)/python -m citewell.cli.reference > docs/commands.md
+	$(BIN)/python -m citewell.options.manifest clients/vscode/package.json
+
+VSCODE := clients/vscode
+
+vsix: $(VSCODE)/node_modules/.installed ## Package the VS Code extension (needs Node.js 20 or newer)
+	cd $(VSCODE) && npm run --silent package
+
+$(VSCODE)/node_modules/.installed: $(VSCODE)/package-lock.json
+	@command -v npm >/dev/null || { echo "Node.js 20 or newer is needed for this." >&2; exit 1; }
+	cd $(VSCODE) && npm ci --ignore-scripts
+	@touch $@
 
 bench: $(VENV)/.test ## Measure latency and recall (see tests/bench)
 	sh scripts/bench.sh

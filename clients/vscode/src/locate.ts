@@ -1,0 +1,108 @@
+/** Asks the editor and the machine where the server is. */
+
+import { constants } from "node:fs";
+import { access, stat } from "node:fs/promises";
+import * as os from "node:os";
+import * as path from "node:path";
+import * as vscode from "vscode";
+import { type Discovery, discover, expand, onPath, type Surroundings } from "./discovery";
+
+/** The part of the Python extension's interface that is used here. */
+interface PythonExtension {
+  readonly environments?: {
+    getActiveEnvironmentPath(resource?: vscode.Uri): { path: string };
+    resolveEnvironment(of: { path: string }): Promise<{ executable: { uri?: vscode.Uri } } | undefined>;
+    readonly onDidChangeActiveEnvironmentPath: vscode.Event<unknown>;
+  };
+}
+
+const PYTHON = "ms-python.python";
+const PYTHON_SECONDS = 5;
+
+/** The folder of the environment that the extension makes itself. */
+export function managedFolder(context: vscode.ExtensionContext): string {
+  return path.join(context.globalStorageUri.fsPath, "server");
+}
+
+export async function isProgram(file: string): Promise<boolean> {
+  try {
+    await access(file, constants.X_OK);
+    return (await stat(file)).isFile();
+  } catch {
+    return false;
+  }
+}
+
+/** Finds the server; runs nothing. */
+export async function locate(context: vscode.ExtensionContext): Promise<Discovery> {
+  return discover(await surroundings(context), isProgram);
+}
+
+async function surroundings(context: vscode.ExtensionContext): Promise<Surroundings> {
+  return {
+    platform: process.platform,
+    home: os.homedir(),
+    variables: process.env,
+    setting: await settingPath(),
+    python: vscode.workspace.isTrusted ? await activePython() : "",
+    managed: managedFolder(context),
+  };
+}
+
+async function settingPath(): Promise<string> {
+  const section = vscode.workspace.getConfiguration("citewell.server");
+  // The manifest restricts this setting too; a program is not started on one guard alone.
+  const value = vscode.workspace.isTrusted
+    ? section.get<string>("path")
+    : section.inspect<string>("path")?.globalValue;
+  const folder = vscode.workspace.workspaceFolders?.[0]?.uri.fsPath ?? "";
+  const text = expand(value ?? "", os.homedir(), folder, process.env);
+  if (!text || path.isAbsolute(text)) return text;
+  if (text !== path.basename(text)) return path.resolve(folder || os.homedir(), text);
+  for (const command of onPath({ platform: process.platform, variables: process.env }, text)) {
+    if (await isProgram(command)) return command;
+  }
+  return text;
+}
+
+async function activePython(): Promise<string> {
+  const api = await pythonApi();
+  const resource = vscode.workspace.workspaceFolders?.[0]?.uri;
+  try {
+    const active = api?.environments?.getActiveEnvironmentPath(resource);
+    if (!active) return "";
+    const environment = await within(PYTHON_SECONDS, api?.environments?.resolveEnvironment(active));
+    return environment?.executable.uri?.fsPath ?? "";
+  } catch {
+    // Another extension's failure must not keep the server from being found elsewhere.
+    return "";
+  }
+}
+
+async function pythonApi(): Promise<PythonExtension | undefined> {
+  const extension = vscode.extensions.getExtension<PythonExtension>(PYTHON);
+  if (!extension) return undefined;
+  try {
+    return await within(PYTHON_SECONDS, Promise.resolve(extension.activate()));
+  } catch {
+    return undefined;
+  }
+}
+
+async function within<T>(seconds: number, promise: Promise<T> | undefined): Promise<T | undefined> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<undefined>((done) => {
+    timer = setTimeout(() => done(undefined), seconds * 1000);
+  });
+  try {
+    return await Promise.race([promise, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** Calls back when another Python environment becomes the active one. */
+export async function onPythonChange(then: () => void): Promise<vscode.Disposable | undefined> {
+  const api = await pythonApi();
+  return api?.environments?.onDidChangeActiveEnvironmentPath(then);
+}

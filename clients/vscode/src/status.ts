@@ -1,0 +1,82 @@
+/** The item in the status bar. */
+
+import type { ServerState } from "./client";
+
+/** What `citewell.status` answers, as far as it is used here. */
+export interface EngineStatus {
+  readonly library: string;
+  readonly works: number;
+  readonly sources?: readonly string[];
+  readonly encoder?: string;
+  readonly ranker?: string;
+  readonly problems?: readonly { code: string; message: string; cure: string }[];
+}
+
+export interface Shown {
+  readonly text: string;
+  readonly tooltip: string;
+  readonly level: "plain" | "warning" | "error";
+}
+
+/** What the status bar shows for a state of the server and of its engine. */
+export function show(state: ServerState, engine: EngineStatus | undefined): Shown {
+  switch (state.kind) {
+    case "stopped":
+      return { text: "$(book) Citewell", tooltip: "Citewell is not running.", level: "plain" };
+    case "starting":
+      return { text: "$(loading~spin) Citewell", tooltip: "Citewell is starting.", level: "plain" };
+    case "missing":
+      return {
+        text: "$(warning) Citewell: no server",
+        tooltip: "The Citewell server was not found. Click to install it.",
+        level: "warning",
+      };
+    case "wrong-setting":
+      return {
+        text: "$(error) Citewell: no server",
+        tooltip: `citewell.server.path names ${state.command}, where there is no program.`,
+        level: "error",
+      };
+    case "failed":
+      return { text: "$(error) Citewell: stopped", tooltip: state.reason, level: "error" };
+    case "old":
+      return {
+        text: "$(warning) Citewell: old server",
+        tooltip: `The server at ${state.server.command} is too old: ${state.version || "no version"}.`,
+        level: "warning",
+      };
+    case "running":
+      return running(state, engine);
+  }
+}
+
+function running(state: Extract<ServerState, { kind: "running" }>, engine: EngineStatus | undefined): Shown {
+  const server = `Server ${state.version}: ${state.server.command}`;
+  if (!engine) return { text: "$(book) Citewell", tooltip: server, level: "plain" };
+  const problems = (engine.problems ?? []).map((problem) => `${problem.message} ${problem.cure}`.trim());
+  if (!engine.library) {
+    return {
+      text: "$(book) Citewell: no library",
+      tooltip: [...problems, "Click to choose a library of papers.", server].join("\n"),
+      level: "warning",
+    };
+  }
+  const sources = engine.sources?.length
+    ? `Sources on: ${engine.sources.join(", ")}`
+    : "Sources off: nothing leaves this machine";
+  return {
+    text: `$(book) ${libraryName(engine.library)}${engine.sources?.length ? " $(globe)" : ""}`,
+    tooltip: [
+      `Library ${libraryName(engine.library)}: ${engine.works.toLocaleString("en")} papers`,
+      sources,
+      ...problems,
+      server,
+    ].join("\n"),
+    level: problems.length > 0 ? "warning" : "plain",
+  };
+}
+
+/** The last part of a library's folder. */
+export function libraryName(folder: string): string {
+  return folder.split(/[\\/]/).filter(Boolean).at(-1) ?? folder;
+}

@@ -1,0 +1,51 @@
+"""The VS Code extension's manifest says what the server's settings tree says."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from citewell.options.manifest import with_settings
+from citewell.options.schema import json_schema
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+MANIFEST = REPOSITORY / "clients/vscode/package.json"
+
+
+def _manifest() -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(MANIFEST.read_text(encoding="utf-8"))
+    return found
+
+
+def test_the_settings_of_the_extension_are_those_of_the_tree() -> None:
+    manifest = _manifest()
+    assert manifest == with_settings(manifest), "run `make docs`"
+    properties = {
+        name: entry
+        for group in manifest["contributes"]["configuration"]
+        for name, entry in group["properties"].items()
+    }
+    assert set(json_schema()) < set(properties)
+    assert all("description" in p or "markdownDescription" in p for p in properties.values())
+
+
+def test_a_setting_that_must_not_travel_cannot_be_set_by_a_workspace() -> None:
+    properties = {
+        name: entry
+        for group in _manifest()["contributes"]["configuration"]
+        for name, entry in group["properties"].items()
+    }
+    assert properties["citewell.sources.allow"]["scope"] == "machine"
+    assert properties["citewell.bib.target"]["scope"] == "resource"
+    restricted = _manifest()["capabilities"]["untrustedWorkspaces"]["restrictedConfigurations"]
+    assert "citewell.server.path" in restricted
+
+
+def test_the_lock_file_names_no_registry() -> None:
+    lock = (REPOSITORY / "clients/vscode/package-lock.json").read_text(encoding="utf-8")
+    assert '"resolved"' not in lock
+    assert "integrity" in lock
+
+
+def test_the_licence_of_the_extension_is_that_of_the_project() -> None:
+    ours = (REPOSITORY / "clients/vscode/LICENSE").read_bytes()
+    assert ours == (REPOSITORY / "LICENSE").read_bytes()

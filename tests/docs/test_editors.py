@@ -16,11 +16,14 @@ def test_every_command_of_the_server_is_on_the_page() -> None:
         assert f"`{name}`" in PAGE
 
 
-def test_every_argument_of_the_insert_command_is_on_the_page() -> None:
+def test_every_argument_of_the_commands_is_on_the_page() -> None:
+    from citewell.features.find_paper import PaperRow
     from citewell.lsp.commands import InsertArguments
+    from citewell.lsp.paper_commands import InsertPaperArguments, SearchArguments
 
-    for name in InsertArguments.__struct_fields__:
-        assert f"`{name}`" in PAGE
+    for structure in (InsertArguments, SearchArguments, InsertPaperArguments, PaperRow):
+        for name in structure.__struct_encode_fields__:
+            assert f"`{name}`" in PAGE
 
 
 def test_the_neovim_help_speaks_of_every_option_of_setup() -> None:

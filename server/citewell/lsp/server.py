@@ -26,6 +26,7 @@ from citewell.lsp import (
     links,
     navigation,
     online,
+    paper_commands,
     rename,
     symbols,
     tokens,
@@ -99,6 +100,7 @@ def create_server(
     tokens.register(server)
     lens.register(server)
     commands.register(server)
+    paper_commands.register(server)
     code_action.register(server)
     online.register(server)
     return server

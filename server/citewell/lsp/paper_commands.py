@@ -1,0 +1,333 @@
+"""workspace/executeCommand for a picker of papers: search as the author types, cite what is chosen.
+
+`citewell.search` is a pure question and may be cancelled at any time. `citewell.insertPaper` writes
+the citation and its entry through the editor, in one step that one undo takes back.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import msgspec
+from lsprotocol import types
+
+from citewell.lsp import citing, commands
+from citewell.lsp.text import LineIndex
+from citewell.model import CitewellError, CitingPaper, Problem, SearchResult, Work
+from citewell.model.document import Document, Span
+
+if TYPE_CHECKING:
+    from citewell.documents.key_index import KeyIndex
+    from citewell.engine.contract import Tier
+    from citewell.features.action import ActionPlan
+    from citewell.features.complete import FindWork, NewKey
+    from citewell.features.find_paper import PaperRow
+    from citewell.lsp.server import Server
+    from citewell.lsp.session import Snapshot
+
+logger = logging.getLogger(__name__)
+
+SEARCH = "citewell.search"
+INSERT_PAPER = "citewell.insertPaper"
+MOST_ROWS = 100
+
+T = TypeVar("T")
+
+
+class Position(msgspec.Struct, frozen=True):
+    """In the units that client and server agreed on."""
+
+    line: int
+    character: int
+
+
+class Range(msgspec.Struct, frozen=True):
+    """From one position to another."""
+
+    start: Position
+    end: Position
+
+
+class SearchArguments(msgspec.Struct, frozen=True):
+    """What a picker asks for."""
+
+    query: str = ""
+    uri: str = ""
+    """Of the document in which the author writes; empty: nothing is known of the paper."""
+    position: Position | None = None
+    """Where the citation will stand; its sentence then counts, too."""
+    limit: int = 20
+    deep: bool = False
+    """Search longer, with the cross-encoder if one is set: not while somebody types."""
+
+
+class InsertPaperArguments(msgspec.Struct, frozen=True, rename="camel"):
+    """What was chosen, and where it goes."""
+
+    uri: str
+    work: str = ""
+    """Id of a paper; empty for an entry that a .bib has already."""
+    key: str = ""
+    """Of that entry. With `work` it is not asked for."""
+    position: Position | None = None
+    range: Range | None = None
+    """What the citation takes the place of; stands for `position`."""
+    bib_only: bool = False
+    """Add the entry and cite nothing."""
+
+
+def register(server: Server) -> None:
+    """Offer the two commands."""
+
+    @server.command(SEARCH)
+    async def search(arguments: Any) -> dict[str, Any]:
+        wanted = _converted(server, SEARCH, arguments, SearchArguments)
+        if wanted is None:
+            return {"rows": [], "problems": []}
+        return await _search(server, wanted)
+
+    @server.command(INSERT_PAPER)
+    async def insert_paper(arguments: Any) -> dict[str, Any]:
+        wanted = _converted(server, INSERT_PAPER, arguments, InsertPaperArguments)
+        if wanted is None:
+            return {"applied": False}
+        # A cancelled command must not leave a citation without its entry.
+        return await asyncio.shield(_insert(server, wanted))
+
+
+def _converted(server: Server, command: str, arguments: Any, kind: type[T]) -> T | None:
+    try:
+        return msgspec.convert(arguments, kind)
+    except msgspec.ValidationError as error:
+        problem = Problem("command-arguments", f"`{command}` was called wrongly: {error}.")
+        server.session.tell([problem], again=True)
+        return None
+
+
+# -- search -----------------------------------------------------------------------------------
+
+
+async def _search(server: Server, wanted: SearchArguments) -> dict[str, Any]:
+    from citewell.features.find_paper import asks_nothing, paper_rows, search_query
+
+    session = server.session
+    await session.configured()
+    limit = max(1, min(wanted.limit, MOST_ROWS))
+    snapshot = await session.snapshot(wanted.uri) if wanted.uri else None
+    index, find_work, new_key = await _own(server, snapshot, wanted.uri)
+
+    def ask() -> Any:
+        document, offset, paper = None, None, CitingPaper()
+        if snapshot is not None:
+            document, paper = snapshot.document, snapshot.paper.citing
+            if wanted.position is not None:
+                offset = snapshot.index.offset(_position(wanted.position))
+        return search_query(document, offset, wanted.query, paper)
+
+    query = await session.read(ask)
+    result = SearchResult()
+    if not asks_nothing(query):
+        tier: Tier = "full" if wanted.deep else "fast"
+        result = await session.engine.find_async(query, limit, tier=tier)
+
+    def rows() -> list[PaperRow]:
+        return paper_rows(
+            query.text,
+            result.hits,
+            index=index(),
+            find_work=find_work,
+            new_key=new_key,
+            limit=limit,
+        )
+
+    found = await session.read(rows)
+    problems = result.problems if result.hits else (*result.problems, *result.dropped)
+    return {
+        "rows": msgspec.to_builtins(found),
+        "problems": [{"code": p.code, "message": p.message, "cure": p.cure} for p in problems],
+    }
+
+
+async def _own(
+    server: Server, snapshot: Snapshot | None, uri: str
+) -> tuple[Callable[[], KeyIndex | None], FindWork, NewKey]:
+    """The author's own entries, as far as the document tells of them. For the reader thread."""
+    if snapshot is not None:
+        paper = snapshot.paper
+        return lambda: paper.index, paper.find_work, paper.new_key
+    from citewell.documents.keys import make_key
+
+    session = server.session
+    path = session.path_of(uri) if uri else None
+    options = session.options_for(path) if path is not None else session.engine_options()
+    opened = await session.bib(uri) if uri else None
+    if opened is None:
+        return (
+            lambda: None,
+            lambda work: None,
+            lambda work: make_key(work, options.bib.key_pattern, frozenset()),
+        )
+    from citewell.features.known_works import KnownWorks
+
+    bib = opened[0]
+    taken = frozenset(bib.by_key) | frozenset(key.lower() for key in bib.by_key)
+    known = await session.read(lambda: KnownWorks([bib]))
+    return (
+        lambda: None,
+        known.find,
+        lambda work: make_key(work, options.bib.key_pattern, taken),
+    )
+
+
+# -- insert -----------------------------------------------------------------------------------
+
+
+async def _insert(server: Server, wanted: InsertPaperArguments) -> dict[str, Any]:
+    session = server.session
+    await session.configured()
+    async with session.edits:
+        try:
+            return await _insert_now(server, wanted)
+        except CitewellError as error:
+            session.tell([error.problem], again=True)
+        except Exception as error:
+            logger.exception("Citing failed")
+            message = f"The paper could not be cited: {error}."
+            problem = Problem("insert-failed", message, "Nothing was changed. Choose it again.")
+            session.tell([problem], again=True)
+    return {"applied": False}
+
+
+async def _insert_now(server: Server, wanted: InsertPaperArguments) -> dict[str, Any]:
+    session = server.session
+    work: Work | None = None
+    if wanted.work:
+        work = await citing.find_work(session, wanted.work)
+        if work is None:
+            raise CitewellError(_unknown())
+    elif not wanted.key or wanted.bib_only:
+        missing = "`work`" if wanted.bib_only else "`work` or `key`"
+        message = f"`{INSERT_PAPER}` was called wrongly: {missing} is missing."
+        raise CitewellError(Problem("command-arguments", message))
+    opened = await session.bib(wanted.uri)
+    if opened is not None:
+        if work is None:
+            raise CitewellError(_unknown())
+        return await _insert_into_bib(server, wanted.uri, work)
+    if wanted.bib_only:
+        assert work is not None
+        insertion = await citing.plan_insertion(session, wanted.uri, work, wanted.key)
+        if insertion is None:
+            raise CitewellError(_not_open())
+        session.tell(insertion.problems, again=True)
+        return await _applied(server, insertion.edits, insertion.texts, insertion.key)
+    return await _cite(server, wanted, work)
+
+
+async def _cite(server: Server, wanted: InsertPaperArguments, work: Work | None) -> dict[str, Any]:
+    from citewell.features.cite_paper import plan_cite
+
+    session = server.session
+    for _ in range(citing.RETRIES):
+        snapshot = await session.fresh_snapshot(wanted.uri)
+        if snapshot is None:
+            break
+        found = await session.read(
+            partial(
+                plan_cite,
+                snapshot.paper.project,
+                snapshot.document,
+                _span(wanted, snapshot.index, snapshot.document),
+                snapshot.options,
+                work=work,
+                key=wanted.key,
+            )
+        )
+        plan: ActionPlan = found.plan
+        if not session.is_current(snapshot, plan.texts):
+            continue
+        session.tell(plan.problems, again=True)
+        if not found.key:
+            return {"applied": False}
+        answer = await _applied(server, plan.edits, dict(plan.texts), found.key)
+        if answer["applied"]:
+            end = _after(plan, snapshot.document, session.encoding, found.end)
+            answer["end"] = {"line": end.line, "character": end.character}
+        return answer
+    raise CitewellError(_not_open())
+
+
+async def _insert_into_bib(server: Server, uri: str, work: Work) -> dict[str, Any]:
+    """The entry alone, in the .bib that the author looks at."""
+    from citewell.features.insert import plan_entry
+
+    session = server.session
+    for _ in range(citing.RETRIES):
+        opened = await session.bib(uri)
+        path = session.path_of(uri)
+        if opened is None or path is None:
+            break
+        bib = opened[0]
+        options = session.options_for(path)
+        plan = await session.read(partial(plan_entry, path, bib, work, options))
+        document = session.open_document(path)
+        if document is None or document.source != bib.text:
+            continue
+        return await _applied(server, plan.edits, {path: bib.text}, plan.key)
+    raise CitewellError(_not_open())
+
+
+async def _applied(server: Server, edits: Any, texts: dict[Path, str], key: str) -> dict[str, Any]:
+    if not key:
+        return {"applied": False}
+    done = not edits or await commands.apply_edits(server, edits, texts, f"Cite {key}")
+    return {"applied": done, "key": key}
+
+
+def _span(wanted: InsertPaperArguments, index: LineIndex, document: Document) -> Span:
+    """The place as offsets; the end of the text where none was given."""
+    if wanted.range is not None:
+        start = index.offset(_position(wanted.range.start))
+        end = index.offset(_position(wanted.range.end))
+        return Span(min(start, end), max(start, end))
+    if wanted.position is not None:
+        at = index.offset(_position(wanted.position))
+        return Span(at, at)
+    end = len(document.text.rstrip())
+    return Span(end, end)
+
+
+def _after(plan: ActionPlan, document: Document, encoding: str, offset: int) -> types.Position:
+    """A position in the document once the edits of the plan are made."""
+    from citewell.documents import apply_edits
+
+    text = document.text
+    for edit in plan.edits:
+        if Path(edit.path) == Path(document.path):
+            text = apply_edits(text, edit.edits)
+    return LineIndex.of(text, encoding).position(offset)
+
+
+def _position(position: Position) -> types.Position:
+    return types.Position(max(0, position.line), max(0, position.character))
+
+
+def _unknown() -> Problem:
+    return Problem(
+        "work-unknown",
+        "The paper was not cited: the library no longer has it.",
+        "Search again.",
+    )
+
+
+def _not_open() -> Problem:
+    return Problem(
+        "document-not-open",
+        "The paper was not cited: its document is closed or keeps changing.",
+        "Choose the paper again.",
+    )

@@ -71,6 +71,12 @@ class FileCache:
         self._sources[path] = _Source(text, stamp)
         return text
 
+    def stamp(self, path: Path) -> Stamp | None:
+        """Of the file as it was read: taken before its text was, so that a file which is replaced
+        meanwhile never passes for the one that was read. None when it was not read from disk."""
+        known = self._sources.get(path)
+        return known.stamp if known is not None else None
+
     def document(
         self,
         path: Path,

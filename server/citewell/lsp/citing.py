@@ -136,7 +136,7 @@ async def plan_insertion(session: Session, uri: str, work: Work, key: str) -> In
         plan = await session.read(partial(_plan, snapshot, work, key))
         texts = {Path(path): text for path, text in plan.texts.items()}
         texts[snapshot.path] = snapshot.document.text
-        if session.is_current(snapshot, texts):
+        if await session.is_current(snapshot, texts):
             return Insertion(plan.edits, texts, plan.key, plan.problems, snapshot)
     return None
 

@@ -101,7 +101,7 @@ class CodeActions:
     def __init__(self, server: Server, offering: Sequence[Provider]) -> None:
         self._server = server
         self._providers = {provider.name: provider for provider in offering}
-        self._plans: OrderedDict[int, ActionPlan] = OrderedDict()
+        self._plans: OrderedDict[int, tuple[ActionPlan, commands.Stamps]] = OrderedDict()
         self._sent = 0
 
     # -- the list -----------------------------------------------------------------------------
@@ -200,7 +200,7 @@ class CodeActions:
             return action
         action.edit = commands.edit_of(self._server, plan.edits, plan.texts, plan.label)
         self._sent += 1
-        self._plans[self._sent] = plan
+        self._plans[self._sent] = plan, commands.stamps_of(plan.edits)
         while len(self._plans) > MAX_PLANS:
             self._plans.popitem(last=False)
         action.command = types.Command(title=action.title, command=ACTED, arguments=[self._sent])
@@ -208,9 +208,10 @@ class CodeActions:
 
     def acted(self, number: object) -> None:
         """The editor made the edits of a resolved action."""
-        plan = self._plans.pop(number, None) if isinstance(number, int) else None
-        if plan is not None:
-            commands.assume(self._server, plan.edits, plan.texts)
+        found = self._plans.pop(number, None) if isinstance(number, int) else None
+        if found is not None:
+            plan, before = found
+            commands.assume(self._server, plan.edits, plan.texts, before)
 
     async def act(self, wanted: ActArguments) -> bool:
         """Plan an action and have the editor make its edits; True when it did."""
@@ -251,13 +252,12 @@ class CodeActions:
             session.tell([problem], again=True)
             return None
         session.tell(plan.problems, again=True)
-        return plan if self._is_current(plan.texts) else None
+        return plan if await self._is_current(plan.texts) else None
 
-    def _is_current(self, texts: Mapping[Path, str]) -> bool:
-        """False when the author went on typing while the plan was made."""
+    async def _is_current(self, texts: Mapping[Path, str]) -> bool:
+        """False when the author went on typing, or a file was replaced, while the plan was made."""
         session = self._server.session
-        opened = ((path, session.open_document(path)) for path in texts)
-        stale = [p for p, found in opened if found is not None and found.source != texts[p]]
+        stale = await session.outdated(texts)
         if stale:
             message = f"{stale[0].name} changed meanwhile, so that nothing was done."
             problem = Problem("action-outdated", message, "Ask for the actions again.")

@@ -18,6 +18,7 @@ from pygls.uris import from_fs_path
 
 from citewell.lsp import citing
 from citewell.lsp.edits import TextOf, workspace_edit
+from citewell.lsp.stamp import stamp_of
 from citewell.lsp.text import LineIndex
 from citewell.model import CitewellError, Problem
 from citewell.model.bib import FileEdit
@@ -32,6 +33,9 @@ INSERT = "citewell.insert"
 STATUS = "citewell.status"
 APPLY_SECONDS = 60.0
 """An editor may ask its author before it applies an edit."""
+
+
+Stamps = Mapping[Path, object]
 
 
 class InsertArguments(msgspec.Struct, frozen=True):
@@ -198,6 +202,7 @@ async def apply_edits(
             if edit.create:
                 Path(edit.path).touch()
     change = edit_of(server, edits, texts, label)
+    before = stamps_of(edits)
     request = server.workspace_apply_edit_async(
         types.ApplyWorkspaceEditParams(edit=change, label=label)
     )
@@ -212,18 +217,29 @@ async def apply_edits(
         cure = "Nothing was written. Save or revert the file, then complete the key again."
         server.session.tell([Problem("edit-refused", message, cure)], again=True)
         return False
-    assume(server, edits, texts)
+    assume(server, edits, texts, before)
     return True
 
 
-def assume(server: Server, edits: Sequence[FileEdit], texts: Mapping[Path, str]) -> None:
-    """The editor has made the edits: take them for the texts of files that it does not show."""
+def stamps_of(edits: Sequence[FileEdit]) -> Stamps:
+    """What the files are now, before their edits are made."""
+    return {Path(edit.path): stamp_of(Path(edit.path)) for edit in edits}
+
+
+def assume(
+    server: Server,
+    edits: Sequence[FileEdit],
+    texts: Mapping[Path, str],
+    before: Stamps,
+) -> None:
+    """The editor has made the edits: take them for the texts of files that it does not show.
+    `before` are the stamps of the files from before."""
     from citewell.documents import apply_edits as applied_to
 
     for edit in edits:
         path = Path(edit.path)
         if server.session.open_document(path) is None:
-            server.session.assume(path, applied_to(texts[path], edit.edits))
+            server.session.assume(path, applied_to(texts[path], edit.edits), before.get(path))
 
 
 def _write(server: Server, edits: Sequence[FileEdit]) -> bool:

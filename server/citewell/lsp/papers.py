@@ -20,7 +20,6 @@ from citewell.documents.workspace import Workspace
 from citewell.features.insert import taken_keys
 from citewell.features.known_works import KnownWorks
 from citewell.features.symbols import Symbol, workspace_symbols
-from citewell.lsp.stamp import stamp_of
 from citewell.model import CitingPaper, Work
 from citewell.model.bib import BibEntry, BibFile
 from citewell.model.document import Document
@@ -66,9 +65,8 @@ class Paper:
         self._index: KeyIndex | None = None
         self.is_prepared = False
         """Everything is computed; from now on any thread may look things up."""
-        bibs = (*project.bibs, *project.missing_bibs)
-        self.stamps = tuple((path, stamp_of(path)) for path in bibs)
-        """Of the bibliographies on disk."""
+        self.stamps: tuple[tuple[Path, object], ...] = ()
+        """Of the bibliographies on disk, as they were read."""
 
     @property
     def index(self) -> KeyIndex:
@@ -180,6 +178,7 @@ class Papers:
                 cache, project, wanted.texts
             ):
                 self._known.move_to_end(wanted.path)
+                known[1].stamps = _stamps(cache, project)
                 return document, known[1]
         project = Project.open(
             wanted.path,
@@ -190,6 +189,7 @@ class Papers:
             cache=cache,
         )
         paper = Paper(project, known[1] if known is not None else None)
+        paper.stamps = _stamps(cache, project)
         self._known[wanted.path] = ((wanted.setting, shape_of(project.document)), paper)
         self._known.move_to_end(wanted.path)
         while len(self._known) > MAX_PAPERS:
@@ -212,6 +212,11 @@ class Papers:
         if len(sharing) > len(projects):
             wide = self._table(wanted, workspace, sharing, bib, wide=True)
         return Circle(wanted.path, document, bib, projects, keys, wide)
+
+    def outdated(self, wanted: Reading, texts: Mapping[Path, str]) -> list[Path]:
+        """The files that hold something else than these texts; one that is not there holds ""."""
+        cache = self._cache(wanted.options)
+        return [path for path in texts if (cache.text(path, wanted.overlay) or "") != texts[path]]
 
     def bib(self, wanted: Reading) -> BibFile:
         """A bibliography by itself."""
@@ -282,3 +287,8 @@ class Papers:
         if any(path in texts or path.exists() for path in project.missing_bibs):
             return False
         return all(cache.text(path, texts.get) == file.text for path, file in others.items())
+
+
+def _stamps(cache: FileCache, project: Project) -> tuple[tuple[Path, object], ...]:
+    bibs = (*project.bibs, *project.missing_bibs)
+    return tuple((path, cache.stamp(path)) for path in bibs)

@@ -29,7 +29,7 @@ from citewell.lsp.better import BetterList
 from citewell.lsp.cards import Cards
 from citewell.lsp.places import OpenFile
 from citewell.lsp.refresh import Refresher
-from citewell.lsp.stamp import stamp_of
+from citewell.lsp.stamp import is_empty, stamp_of
 from citewell.lsp.text import LineIndex, OpenDocument
 from citewell.model import Problem, Work
 from citewell.options import Options
@@ -397,10 +397,13 @@ class Session:
                 texts[found] = document.source
         return texts
 
-    def assume(self, path: Path, text: str) -> None:
+    def assume(self, path: Path, text: str, before: object) -> None:
         """The editor took an edit of a file that it may not show to us: this is what it holds now,
-        until the file changes on disk."""
-        self._assumed[path] = (stamp_of(path), text)
+        until the file changes on disk. `before` is the file's stamp from before the edit: one that
+        changed since was written by the editor, or by another program, and counts as it is."""
+        now = stamp_of(path)
+        if now == before or (before is None and is_empty(path)):
+            self._assumed[path] = (now, text)
         self._epoch += 1
         self._tell_watchers("")
 
@@ -454,13 +457,21 @@ class Session:
                 return self._server.documents.open_document(uri)
         return None
 
-    def is_current(self, snapshot: Snapshot, texts: Mapping[Path, str]) -> bool:
-        """True while what the editor holds is what a plan was made from."""
+    async def outdated(self, texts: Mapping[Path, str]) -> list[Path]:
+        """The files that no longer hold what a plan was made from: in the editor, or on disk, where
+        another program may have replaced them."""
+        closed = {path: text for path, text in texts.items() if self.open_document(path) is None}
+        wanted = self.workspace_reading()
+        stale = await self.read(lambda: self.papers().outdated(wanted, closed)) if closed else []
+        opened = ((path, self.open_document(path)) for path in texts)
+        return [p for p, found in opened if found is not None and found.source != texts[p]] + stale
+
+    async def is_current(self, snapshot: Snapshot, texts: Mapping[Path, str]) -> bool:
+        """True while the files hold what a plan was made from."""
         document = self._server.documents.open_document(snapshot.uri)
         if document is None or document.version != snapshot.version:
             return False
-        opened = ((path, self.open_document(path)) for path in texts)
-        return all(found is None or found.source == texts[path] for path, found in opened)
+        return not await self.outdated(texts)
 
     @property
     def encoding(self) -> str:

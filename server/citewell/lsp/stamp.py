@@ -12,3 +12,11 @@ def stamp_of(path: Path) -> object:
     except OSError:
         return None
     return (status.st_mtime_ns, status.st_size, status.st_ino)
+
+
+def is_empty(path: Path) -> bool:
+    """True for a file that is there and holds nothing yet."""
+    try:
+        return path.stat().st_size == 0
+    except OSError:
+        return False

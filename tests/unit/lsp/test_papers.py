@@ -1,0 +1,66 @@
+"""The papers that the reader thread holds, while other programs write their files."""
+
+from pathlib import Path
+
+from citewell.documents import files
+from citewell.lsp.papers import Papers, Reading
+from citewell.lsp.stamp import stamp_of
+from citewell.options import Options
+
+PAPER = "\\documentclass{article}\n\\begin{document}\n\\cite{a}\n\\bibliography{refs}\n\\end{document}\n"
+
+
+def write(path: Path, text: str) -> None:
+    """As Zotero does: a new file, moved over the old one."""
+    new = path.with_suffix(".new")
+    new.write_text(text, encoding="utf-8")
+    new.replace(path)
+
+
+def reading(folder: Path) -> Reading:
+    return Reading(folder / "main.tex", PAPER, {}, (folder,), Options(), 0)
+
+
+def test_a_bib_that_is_replaced_while_it_is_read_does_not_pass_for_the_one_that_was_read(
+    tmp_path, monkeypatch
+):
+    bib = tmp_path / "refs.bib"
+    write(bib, "@misc{old, title={Old}}")
+    read_text = files.read_text
+
+    def replaced_meanwhile(path: Path):
+        found = read_text(path)
+        if path == bib and "old" in found.text:
+            write(bib, "@misc{new, title={New}}")
+        return found
+
+    monkeypatch.setattr(files, "read_text", replaced_meanwhile)
+    papers = Papers()
+    _, paper = papers.read(reading(tmp_path))
+    assert [entry.key for entry in paper.project.bibs[bib].entries] == ["old"]
+    assert dict(paper.stamps)[bib] != stamp_of(bib), "nobody would look at the new file"
+    _, paper = papers.read(reading(tmp_path))
+    assert [entry.key for entry in paper.project.bibs[bib].entries] == ["new"]
+    assert dict(paper.stamps)[bib] == stamp_of(bib)
+
+
+def test_a_bib_that_is_written_anew_with_the_same_text_is_looked_at_once(tmp_path):
+    bib = tmp_path / "refs.bib"
+    write(bib, "@misc{old, title={Old}}")
+    papers = Papers()
+    _, first = papers.read(reading(tmp_path))
+    write(bib, "@misc{old, title={Old}}")
+    assert dict(first.stamps)[bib] != stamp_of(bib)
+    _, again = papers.read(reading(tmp_path))
+    assert again is first
+    assert dict(again.stamps)[bib] == stamp_of(bib)
+
+
+def test_a_file_that_was_replaced_is_outdated_for_a_plan_made_before(tmp_path):
+    bib, missing = tmp_path / "refs.bib", tmp_path / "missing.bib"
+    write(bib, "@misc{old, title={Old}}")
+    papers, texts = Papers(), {bib: "@misc{old, title={Old}}", missing: ""}
+    assert papers.outdated(reading(tmp_path), texts) == []
+    write(bib, "@misc{new, title={New}}")
+    write(missing, "@misc{b}")
+    assert papers.outdated(reading(tmp_path), texts) == [bib, missing]

@@ -254,6 +254,138 @@ class SourceOptions:
 
 
 @frozen(kw_only=True)
+class LlmOptions:
+    """Which language model may see the manuscript, what it is asked, and what it may cost."""
+
+    provider: Literal[
+        "none", "ollama", "llamacpp", "vllm", "transformers", "openai", "anthropic", "litellm"
+    ] = _leaf(
+        "none",
+        "Who sees the passage around a citation: a server on this machine, a model in the process "
+        "(`transformers`, needs the `neural` extra), a company, or what LiteLLM knows. "
+        "[What each is sent](llm.md).",
+        trusted_only=True,
+    )
+    model: str = _leaf(
+        "",
+        'The model\'s name as its provider writes it: "qwen3:8b", "claude-sonnet-4-5"; a folder or '
+        'Hugging Face name for `transformers`; "groq/llama-3.3-70b" for `litellm`.',
+        pattern=r"[^\s]{0,300}",
+        trusted_only=True,
+    )
+    base_url: str = _leaf(
+        "",
+        "Address of the server, if not the usual one: http://127.0.0.1:8080/v1.",
+        pattern=r"(?:https?://[^\s/@]+(?:/\S*)?)?",
+        trusted_only=True,
+    )
+    host: str = _leaf(
+        "",
+        "The host that may see the manuscript when `llm.base_url` is not on this machine; must be "
+        "the host of that address.",
+        pattern=r"[A-Za-z0-9.:\[\]_-]{0,253}",
+        trusted_only=True,
+    )
+    pick: bool = _leaf(
+        True,
+        "`fill` and “cite the best paper” let the model choose among the papers found.",
+        trusted_only=True,
+    )
+    pick_depth: int = _leaf(
+        8, "How many papers it chooses from.", at_least=1, at_most=50, trusted_only=True
+    )
+    pick_threshold: float = _leaf(
+        0.1,
+        "`fill` takes the paper that the model chose if it is at least so certain without the "
+        "model.",
+        at_least=0,
+        at_most=1,
+        trusted_only=True,
+    )
+    verify: bool = _leaf(
+        False,
+        "`fill` asks of each paper whether its abstract supports the sentence, and shows the "
+        "answer; nothing depends on it.",
+        trusted_only=True,
+    )
+    rerank: Literal["none", "listwise", "pointwise"] = _leaf(
+        "none",
+        "How the model reorders the best papers of an explicit search: in one request, in one "
+        "request per paper, or not at all.",
+        trusted_only=True,
+    )
+    rerank_depth: int = _leaf(
+        10, "How many of the best papers it reorders.", at_least=2, at_most=50, trusted_only=True
+    )
+    reformulate: bool = _leaf(
+        False,
+        "The model writes other queries for an explicit search; what they find joins the list.",
+        trusted_only=True,
+    )
+    abstract_characters: int = _leaf(
+        600,
+        "How much of each abstract the model reads.",
+        at_least=0,
+        at_most=5000,
+        trusted_only=True,
+    )
+    timeout_ms: int = _leaf(
+        20_000,
+        "When the model needs longer than this, the list and the first paper stand without it.",
+        at_least=1,
+        at_most=600_000,
+        trusted_only=True,
+    )
+    request_tokens: int = _leaf(
+        6000,
+        "Most tokens of one request, answer included; candidates beyond are left out.",
+        at_least=500,
+        at_most=200_000,
+        trusted_only=True,
+    )
+    answer_tokens: int = _leaf(
+        300, "Most tokens of one answer.", at_least=20, at_most=8000, trusted_only=True
+    )
+    daily_tokens: int = _leaf(
+        1_000_000,
+        "Most tokens a day, questions and answers; 0: no limit.",
+        at_least=0,
+        at_most=10**12,
+        trusted_only=True,
+    )
+    daily_cost: float = _leaf(
+        1.0,
+        "Most US dollars a day, by the prices known; 0: no limit.",
+        at_least=0,
+        at_most=1e6,
+        trusted_only=True,
+    )
+    input_price: float = _leaf(
+        0.0,
+        "US dollars for a million tokens of a question; 0: by the list that comes with DSPy.",
+        at_least=0,
+        at_most=1e6,
+        trusted_only=True,
+    )
+    output_price: float = _leaf(
+        0.0,
+        "US dollars for a million tokens of an answer; 0: by the list that comes with DSPy.",
+        at_least=0,
+        at_most=1e6,
+        trusted_only=True,
+    )
+    programs: Path | None = _leaf(  # noqa: RUF009 - attrs reads the field, it is no default
+        None, "Folder of the programs' versions; default: user data folder.", trusted_only=True
+    )
+    version: str = _leaf(
+        "",
+        "Version of the programs; default: the current one of each.",
+        pattern=r"[A-Za-z0-9._-]{0,64}",
+        trusted_only=True,
+    )
+
+
+@frozen(kw_only=True)
 class Options:
     """The whole tree."""
 
@@ -269,3 +401,4 @@ class Options:
     zotero: ZoteroOptions = field(factory=ZoteroOptions)
     fill: FillOptions = field(factory=FillOptions)
     sources: SourceOptions = field(factory=SourceOptions)
+    llm: LlmOptions = field(factory=LlmOptions)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
 
 from citewell.sources.contract import Source
@@ -35,14 +35,21 @@ def key_of(source: type[Source], environ: Mapping[str, str] | None = None) -> Ke
     etiquette = source.etiquette
     if not (etiquette.key_header or etiquette.key_parameter):
         return None
+    return find_key(etiquette.key_variables, source.name, environ)
+
+
+def find_key(
+    variables: Sequence[str], name: str, environ: Mapping[str, str] | None = None
+) -> Key | None:
+    """The first usable key of the environment variables, else the keyring's entry `name`."""
     environ = os.environ if environ is None else environ
-    for variable in etiquette.key_variables:
+    for variable in variables:
         value = environ.get(variable, "").strip()
         if _sound(value):
             return Key(value, variable)
         if value:
             logger.warning("%s holds no usable key and is ignored.", variable)
-    value = _from_keyring(source.name)
+    value = _from_keyring(name)
     return Key(value, "keyring") if _sound(value) else None
 
 

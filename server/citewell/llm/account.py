@@ -1,0 +1,160 @@
+"""What language models cost: counted per day and model, limited before a request is sent.
+
+The count lies in the user's data folder and holds numbers alone: no text, no question, no key.
+"""
+
+from __future__ import annotations
+
+import datetime
+import logging
+import os
+import sqlite3
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from citewell.model import CitewellError, Problem
+from citewell.model.llm import Budget, Usage
+
+logger = logging.getLogger(__name__)
+
+DATA_VARIABLE = "CITEWELL_DATA"
+KEPT_DAYS = 400
+BUSY_SECONDS = 5.0
+_SQL = """
+CREATE TABLE IF NOT EXISTS usage (day TEXT, model TEXT, requests INTEGER, input_tokens INTEGER,
+  output_tokens INTEGER, cost REAL, unpriced INTEGER, PRIMARY KEY (day, model)) WITHOUT ROWID;
+"""
+_ADD = """
+INSERT INTO usage VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (day, model) DO UPDATE SET
+  requests = requests + excluded.requests, input_tokens = input_tokens + excluded.input_tokens,
+  output_tokens = output_tokens + excluded.output_tokens, cost = cost + excluded.cost,
+  unpriced = unpriced + excluded.unpriced
+"""
+
+
+def data_folder() -> Path:
+    """Where counts and programs are kept: what `CITEWELL_DATA` names, else the user's data."""
+    from platformdirs import user_data_path
+
+    named = os.environ.get(DATA_VARIABLE)
+    return Path(named) if named else user_data_path("citewell", appauthor=False)
+
+
+def today() -> str:
+    """The day that a request counts for, by the local clock."""
+    return datetime.date.today().isoformat()
+
+
+class Account:
+    """Counts per day over all processes of this user. Safe across threads and processes."""
+
+    def __init__(
+        self, daily_tokens: int = 0, daily_cost: float = 0.0, path: Path | None = None
+    ) -> None:
+        """0: no limit."""
+        self.daily_tokens = daily_tokens
+        self.daily_cost = daily_cost
+        self._path = path or data_folder() / "llm-usage.sqlite"
+        self._lock = threading.Lock()
+        self._session = Usage()
+
+    @property
+    def session(self) -> Usage:
+        """What this process has spent."""
+        with self._lock:
+            return self._session
+
+    def allow(self, tokens: int, cost: float = 0.0) -> None:
+        """Whether a request of so many tokens and dollars may still be made today.
+
+        Raises `CitewellError` when it may not, or when nobody can tell.
+        """
+        if not (self.daily_tokens or self.daily_cost):
+            return
+        try:
+            used = self.used()
+        except (sqlite3.Error, OSError) as error:
+            raise CitewellError(
+                Problem(
+                    "llm-account",
+                    f"The count of what language models cost cannot be read ({error}): "
+                    "nothing was sent.",
+                    "Remove the file, or set `llm.daily_tokens` and `llm.daily_cost` to 0.",
+                    path=str(self._path),
+                )
+            ) from error
+        spent = used.input_tokens + used.output_tokens
+        if self.daily_tokens and spent + tokens > self.daily_tokens:
+            raise CitewellError(
+                Problem(
+                    "llm-budget",
+                    f"The language model has had {spent:,} of {self.daily_tokens:,} tokens today, "
+                    f"and the next request may take {tokens:,}: it was not sent.",
+                    "Raise `llm.daily_tokens`, or wait until tomorrow.",
+                )
+            )
+        if self.daily_cost and used.cost + cost > self.daily_cost:
+            raise CitewellError(
+                Problem(
+                    "llm-budget",
+                    f"The language model has cost ${used.cost:.2f} of ${self.daily_cost:.2f} today "
+                    "and the next request would cost more: it was not sent.",
+                    "Raise `llm.daily_cost`, or wait until tomorrow.",
+                )
+            )
+
+    def add(self, model: str, usage: Usage) -> None:
+        """Count what a request took. A count that cannot be written is logged, not raised."""
+        with self._lock:
+            self._session = self._session.plus(usage)
+        row = (
+            today(), model[:200], usage.requests, usage.input_tokens, usage.output_tokens,
+            usage.cost, usage.unpriced,
+        )  # fmt: skip
+        try:
+            with self._database() as database:
+                database.execute(_ADD, row)
+                oldest = datetime.date.today() - datetime.timedelta(days=KEPT_DAYS)
+                database.execute("DELETE FROM usage WHERE day < ?", (oldest.isoformat(),))
+        except (sqlite3.Error, OSError) as error:
+            logger.warning("The use of the language model cannot be counted: %s", error)
+
+    def used(self, day: str = "") -> Usage:
+        """What a day (default: today) has cost. Raises `sqlite3.Error` or `OSError`."""
+        rows = self.by_model(day).values()
+        total = Usage()
+        for row in rows:
+            total = total.plus(row)
+        return total
+
+    def by_model(self, day: str = "") -> dict[str, Usage]:
+        """The same per model."""
+        if not self._path.exists():
+            return {}
+        with self._database() as database:
+            rows = database.execute(
+                "SELECT model, requests, input_tokens, output_tokens, cost, unpriced FROM usage "
+                "WHERE day = ? ORDER BY model",
+                (day or today(),),
+            ).fetchall()
+        return {model: Usage(*numbers) for model, *numbers in rows}
+
+    def budget(self) -> Budget:
+        """What was spent today and what may be; nothing spent where the count cannot be read."""
+        used = Usage()
+        with suppress(sqlite3.Error, OSError):
+            used = self.used()
+        return Budget(used, self.daily_tokens, self.daily_cost)
+
+    @contextmanager
+    def _database(self) -> Iterator[sqlite3.Connection]:
+        self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        database = sqlite3.connect(self._path, timeout=BUSY_SECONDS)
+        try:
+            database.executescript(_SQL)
+            with database:
+                yield database
+        finally:
+            database.close()

@@ -1,0 +1,260 @@
+"""The way from DSPy to a provider: one request at a time, counted and limited. Imports DSPy.
+
+DSPy's own engine speaks the protocols of OpenAI (and so of Ollama, llama.cpp and vLLM) and of
+Anthropic; LiteLLM knows the others. Every request of every program and optimizer goes through
+`Meter`, so that none is uncounted.
+"""
+
+from __future__ import annotations
+
+import contextvars
+import logging
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any
+
+from citewell.llm.account import Account
+from citewell.llm.providers import LOOPBACK, Endpoint, key_of, needs_key, no_key
+from citewell.llm.texts import tokens_of
+from citewell.model import CitewellError, Problem
+from citewell.model.llm import Usage
+from citewell.options.tree import LlmOptions
+
+_ROUTES = {"hosted_vllm": "vllm", "ollama_chat": "ollama", "openai": "openai-chat"}
+"""DSPy's name of the protocol by LiteLLM's prefix, where they differ."""
+_PRICED = {"openai": "openai-chat", "anthropic": "anthropic"}
+_NO_PROXY = ("NO_PROXY", "no_proxy")
+_receipt: contextvars.ContextVar[list[Usage] | None] = contextvars.ContextVar(
+    "citewell_llm_receipt", default=None
+)
+
+
+def prepare() -> None:
+    """What must hold before DSPy or LiteLLM is imported: nothing is fetched, kept or told.
+
+    LiteLLM would fetch a list of prices and read a `.env` of the current folder, which may be
+    somebody else's; DSPy would keep answers on disk.
+    """
+    os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"
+    os.environ["LITELLM_MODE"] = "PRODUCTION"
+    for name in _NO_PROXY:
+        # A proxy for the internet must not see what is meant for this machine.
+        listed = [part.strip() for part in os.environ.get(name, "").split(",") if part.strip()]
+        if "*" not in listed:
+            os.environ[name] = ",".join(dict.fromkeys((*listed, *LOOPBACK)))
+    import dspy
+
+    dspy.configure_cache(enable_disk_cache=False, enable_memory_cache=False)
+    # Their warnings quote answers.
+    for logger in ("dspy", "LiteLLM", "litellm"):
+        logging.getLogger(logger).setLevel(logging.ERROR)
+
+
+class Prices:
+    """US dollars per token; None where unknown."""
+
+    def __init__(self, question: float | None, answer: float | None) -> None:
+        self.question = question
+        self.answer = answer
+
+    def cost(self, questions: int, answers: int) -> float | None:
+        """Of so many tokens."""
+        if self.question is None or self.answer is None:
+            return None
+        return questions * self.question + answers * self.answer
+
+
+def prices_of(endpoint: Endpoint, options: LlmOptions) -> Prices:
+    """By the settings, else by the list that comes with DSPy or LiteLLM; 0 on this machine."""
+    if options.input_price or options.output_price:
+        return Prices(options.input_price / 1e6, options.output_price / 1e6)
+    if endpoint.local or not endpoint.provider.paid:
+        return Prices(0.0, 0.0)
+    try:
+        if endpoint.provider.name == "litellm":
+            import litellm
+
+            info = litellm.model_cost.get(endpoint.model, {})
+        else:
+            from dspy.clients.model_metadata import model_info
+
+            info = model_info(_PRICED[endpoint.provider.name], endpoint.model)
+        return Prices(info.get("input_cost_per_token"), info.get("output_cost_per_token"))
+    except Exception:  # a list of prices is no reason to fail
+        return Prices(None, None)
+
+
+class Meter:
+    """A DSPy engine around another one: asks the account first, and tells it afterwards.
+
+    Also forgoes the schema of the answer where a server refuses it: the prompt still asks for it.
+    """
+
+    supports_response_schema = True
+    supports_function_calling = False
+    supports_reasoning = False
+    supported_params = frozenset({"response_format", "temperature", "max_tokens"})
+
+    def __init__(
+        self,
+        open_inner: Callable[[], Any],
+        account: Account,
+        prices: Prices,
+        *,
+        model: str,
+        most_tokens: int,
+        answer_tokens: int,
+        schema: bool = True,
+    ) -> None:
+        """`open_inner` is called for the first request: it may load a model."""
+        self._open_inner = open_inner
+        self._inner: Any = None
+        self._account = account
+        self._prices = prices
+        self._model = model
+        self._most = most_tokens
+        self._answer = answer_tokens
+        self._schema = schema
+
+    def complete(self, request: Any) -> Any:
+        """One answer. Raises `CitewellError` when the request may not be sent."""
+        from dspy import lm15
+
+        asked = tokens_of(_text_of(request))
+        answer = request.config.max_tokens or self._answer
+        if asked + answer > self._most:
+            raise CitewellError(
+                Problem(
+                    "llm-too-long",
+                    f"A request of some {asked + answer:,} tokens is longer than "
+                    f"`llm.request_tokens` ({self._most:,}) allows: it was not sent.",
+                    "Raise `llm.request_tokens`, or lower `llm.pick_depth` or "
+                    "`llm.abstract_characters`.",
+                )
+            )
+        self._account.allow(asked + answer, self._prices.cost(asked, answer) or 0.0)
+        if self._inner is None:
+            self._inner = self._open_inner()
+        if not self._schema:
+            request = _without_schema(request)
+        try:
+            response = self._inner.complete(request)
+        except (lm15.InvalidRequestError, lm15.UnsupportedFeatureError) as error:
+            if request.config.response_format is None or isinstance(error, lm15.ContextLengthError):
+                raise
+            response = self._inner.complete(_without_schema(request))
+            self._schema = False
+        self._count(response, asked)
+        return response
+
+    def stream(self, request: Any) -> Any:
+        """Not offered: nothing here is shown while it is written."""
+        raise NotImplementedError("answers are not streamed")
+
+    def close(self) -> None:
+        """Close connections."""
+        if self._inner is not None:
+            self._inner.close()
+
+    def _count(self, response: Any, asked: int) -> None:
+        usage = response.usage
+        questions = asked if usage.input_tokens is None else int(usage.input_tokens)
+        answers = usage.output_tokens
+        answers = tokens_of(response.message.text or "") if answers is None else int(answers)
+        cost = self._prices.cost(questions, answers)
+        spent = Usage(1, questions, answers, cost or 0.0, int(cost is None))
+        self._account.add(self._model, spent)
+        noted = _receipt.get()
+        if noted is not None:
+            noted.append(spent)
+
+
+@contextmanager
+def receipt() -> Iterator[list[Usage]]:
+    """Collects what the requests made inside of it cost; for one thread."""
+    noted: list[Usage] = []
+    token = _receipt.set(noted)
+    try:
+        yield noted
+    finally:
+        _receipt.reset(token)
+
+
+def open_lm(endpoint: Endpoint, options: LlmOptions, account: Account) -> Any:
+    """The `dspy.LM` of an endpoint, metered. Contacts nobody.
+
+    Raises `CitewellError` when there is no key for a provider that needs one.
+    """
+    prepare()
+    import dspy
+
+    key = key_of(endpoint)
+    if key is None and needs_key(endpoint):
+        raise CitewellError(no_key(endpoint))
+    value = key.value if key is not None else None
+    meter = Meter(
+        _opener(endpoint, options, value),
+        account,
+        prices_of(endpoint, options),
+        model=endpoint.shown,
+        most_tokens=options.request_tokens,
+        answer_tokens=options.answer_tokens,
+        schema=endpoint.provider.name != "transformers",
+    )
+    return dspy.LM(
+        endpoint.routed,
+        cache=False,
+        num_retries=0,
+        temperature=0.0,
+        max_tokens=options.answer_tokens,
+        engine=meter,
+    )
+
+
+def _opener(endpoint: Endpoint, options: LlmOptions, key: str | None) -> Callable[[], Any]:
+    seconds = options.timeout_ms / 1e3
+
+    def in_process() -> Any:
+        from citewell.llm.in_process import TransformersEngine
+
+        return TransformersEngine(endpoint.model)
+
+    def over_litellm() -> Any:
+        import litellm
+        from dspy.clients.engines import LiteLLMEngine
+
+        litellm.drop_params = True
+        given = {"api_key": key, "timeout": seconds}
+        if endpoint.url:
+            given["api_base"] = endpoint.url
+        return LiteLLMEngine(**given)
+
+    def native() -> Any:
+        from dspy.clients.engines import LM15Engine
+        from dspy.lm15 import RouterConfig, Timeouts
+
+        route = endpoint.provider.route
+        name = _ROUTES.get(route, route)
+        return LM15Engine(
+            RouterConfig(
+                env={},  # no address and no key but those that were named
+                api_keys={name: key} if key else None,
+                base_urls={name: endpoint.url},
+                timeouts=Timeouts(connect=min(seconds, 10.0), read=seconds),
+            )
+        )
+
+    return {"transformers": in_process, "litellm": over_litellm}.get(endpoint.provider.name, native)
+
+
+def _without_schema(request: Any) -> Any:
+    return replace(request, config=replace(request.config, response_format=None))
+
+
+def _text_of(request: Any) -> str:
+    system = request.system
+    parts = [system if isinstance(system, str) else "".join(p.text for p in system or ())]
+    parts += [message.text or "" for message in request.messages]
+    return "\n".join(parts)

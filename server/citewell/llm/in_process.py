@@ -1,0 +1,117 @@
+"""A model of Hugging Face transformers in this process, as a DSPy engine. Imports torch.
+
+The user names a folder or a Hugging Face name. A name is looked for among what was downloaded
+before; only if it is not there, and the hub is not switched off, is it downloaded. Weights are read
+as safetensors, never as pickles, and no code of a model is run.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import threading
+from pathlib import Path
+from typing import Any
+
+from citewell.model import CitewellError, Problem
+
+logger = logging.getLogger(__name__)
+
+MAX_NEW_TOKENS = 300
+
+
+class TransformersEngine:
+    """Answers one request at a time: a model on a processor has no room for two."""
+
+    def __init__(self, name: str) -> None:
+        """Load the model. Raises `CitewellError` "llm-missing" when it cannot be."""
+        self._name = name
+        self._lock = threading.Lock()
+        try:
+            import torch
+            import transformers
+        except ImportError as error:
+            raise CitewellError(
+                Problem(
+                    "llm-missing",
+                    f"A model in the process needs the package {error.name}.",
+                    "Run `pip install 'citewell[neural]'`, or name another provider.",
+                )
+            ) from error
+        self._torch = torch
+        last: Exception | None = None
+        path = Path(name).expanduser()
+        place = str(path) if path.is_dir() else name
+        tries = (True,) if path.is_dir() or _offline() else (True, False)
+        for local in tries:
+            if not local:
+                logger.warning("Downloading the language model %s, which the settings name", name)
+            try:
+                given: dict[str, Any] = {"local_files_only": local, "trust_remote_code": False}
+                self._tokenizer: Any = transformers.AutoTokenizer.from_pretrained(place, **given)
+                self._model: Any = transformers.AutoModelForCausalLM.from_pretrained(
+                    place, use_safetensors=True, **given
+                )
+                break
+            except Exception as error:  # hub, network, file and format errors share no base class
+                last = error
+        else:
+            words = str(last).strip().splitlines()[0][:200] if str(last).strip() else ""
+            raise CitewellError(
+                Problem(
+                    "llm-missing",
+                    f"The language model {name!r} cannot be loaded ({type(last).__name__}: "
+                    f"{words}).",
+                    "Give the folder of a downloaded model, or check the name and the network.",
+                )
+            ) from last
+        self._model.train(False)
+
+    def complete(self, request: Any) -> Any:
+        """The likeliest continuation, token by token."""
+        from dspy.lm15 import Message, Response, TextPart, Usage
+
+        messages = _messages(request)
+        most = request.config.max_tokens or MAX_NEW_TOKENS
+        with self._lock, self._torch.inference_mode():
+            inputs = self._encode(messages)
+            asked = int(inputs["input_ids"].shape[1])
+            made = self._model.generate(
+                **inputs,
+                max_new_tokens=most,
+                do_sample=False,
+                pad_token_id=self._tokenizer.pad_token_id or self._tokenizer.eos_token_id,
+            )[0, asked:]
+        text = self._tokenizer.decode(made, skip_special_tokens=True)
+        answered = int(made.shape[0])
+        return Response(
+            id=None,
+            model=request.model,
+            message=Message.assistant([TextPart(text)]),
+            finish_reason="length" if answered >= most else "stop",
+            usage=Usage(input_tokens=asked, output_tokens=answered, total_tokens=asked + answered),
+        )
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+    def _encode(self, messages: list[dict[str, str]]) -> Any:
+        if self._tokenizer.chat_template:
+            text = self._tokenizer.apply_chat_template(
+                messages, tokenize=False, add_generation_prompt=True
+            )
+            return self._tokenizer(text, return_tensors="pt", add_special_tokens=False)
+        text = "\n\n".join(message["content"] for message in messages)
+        return self._tokenizer(f"{text}\n\n", return_tensors="pt")
+
+
+def _messages(request: Any) -> list[dict[str, str]]:
+    system = request.system
+    text = system if isinstance(system, str) else "".join(part.text for part in system or ())
+    found = [{"role": "system", "content": text}] if text else []
+    return found + [{"role": m.role, "content": m.text or ""} for m in request.messages]
+
+
+def _offline() -> bool:
+    names = ("HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE")
+    return any(os.environ.get(name, "").upper() in ("1", "ON", "YES", "TRUE") for name in names)

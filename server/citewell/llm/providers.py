@@ -1,0 +1,153 @@
+"""Who can be asked, where they answer, with which key. Nothing is imported or contacted here."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from urllib.parse import urlsplit
+
+import msgspec
+
+from citewell.model import CitewellError, Problem
+from citewell.options.tree import LlmOptions
+from citewell.sources.web.keys import Key, find_key
+
+logger = logging.getLogger(__name__)
+
+LOOPBACK = ("127.0.0.1", "localhost", "::1")
+
+
+class Provider(msgspec.Struct, frozen=True):
+    """One kind of provider."""
+
+    name: str
+    title: str
+    route: str = ""
+    """Prefix of the model's name in LiteLLM's spelling; empty: the name has its own."""
+    base: str = ""
+    """The usual address; empty where there is none."""
+    keys: tuple[str, ...] = ()
+    """Environment variables that may hold the key."""
+    paid: bool = False
+    """Takes money for tokens."""
+
+
+PROVIDERS = {
+    one.name: one
+    for one in (
+        Provider("ollama", "Ollama", "ollama_chat", "http://127.0.0.1:11434/v1"),
+        Provider("llamacpp", "llama.cpp server", "hosted_vllm", "http://127.0.0.1:8080/v1"),
+        Provider("vllm", "vLLM server", "hosted_vllm", "http://127.0.0.1:8000/v1"),
+        Provider("transformers", "a model in this process", "transformers"),
+        Provider(
+            "openai", "OpenAI", "openai", "https://api.openai.com/v1", ("OPENAI_API_KEY",), True
+        ),
+        Provider(
+            "anthropic",
+            "Anthropic",
+            "anthropic",
+            "https://api.anthropic.com/v1",
+            ("ANTHROPIC_API_KEY",),
+            True,
+        ),
+        Provider("litellm", "a provider of LiteLLM", paid=True),
+    )
+}
+
+
+class Endpoint(msgspec.Struct, frozen=True):
+    """A provider as the settings name it: who sees the text."""
+
+    provider: Provider
+    model: str
+    url: str
+    """Empty for a model in the process and where LiteLLM knows the address."""
+    local: bool
+    """Nothing leaves this machine."""
+
+    @property
+    def host(self) -> str:
+        """Who is sent the text: a host, or in words."""
+        if self.url:
+            return urlsplit(self.url).hostname or ""
+        return "this process" if self.local else self.model.partition("/")[0]
+
+    @property
+    def routed(self) -> str:
+        """The model's name in LiteLLM's spelling."""
+        route = self.provider.route
+        return f"{route}/{self.model}" if route else self.model
+
+    @property
+    def shown(self) -> str:
+        """ "ollama qwen3:8b"."""
+        return f"{self.provider.name} {self.model}"
+
+
+def endpoint_of(options: LlmOptions) -> Endpoint | None:
+    """Who the settings name; None where they name nobody.
+
+    Raises `CitewellError` for settings that name nobody clearly: a text is sent to a host that the
+    user wrote down, or to none.
+    """
+    if options.provider == "none":
+        return None
+    provider = PROVIDERS[options.provider]
+    if not options.model:
+        raise CitewellError(
+            Problem(
+                "llm-no-model",
+                f"`llm.provider` is {provider.name}, and `llm.model` is empty.",
+                "Name the model as its provider writes it.",
+            )
+        )
+    if provider.name == "transformers":
+        return Endpoint(provider, options.model, "", True)
+    if provider.name == "litellm" and "/" not in options.model:
+        raise CitewellError(
+            Problem(
+                "llm-no-model",
+                f"`llm.model` {options.model!r} does not say whose model it is.",
+                'Write "PROVIDER/MODEL", such as "groq/llama-3.3-70b".',
+            )
+        )
+    url = options.base_url or provider.base
+    parts = urlsplit(url)
+    host = (parts.hostname or "").lower()
+    if host in LOOPBACK:
+        return Endpoint(provider, options.model, url, True)
+    if options.base_url and host != options.host.strip("[]").lower():
+        raise CitewellError(
+            Problem(
+                "llm-host",
+                f"`llm.base_url` leads to {host}, not to this machine: nothing is sent.",
+                f'If {host} may see your manuscript, set `llm.host = "{host}"`.',
+            )
+        )
+    if options.base_url and parts.scheme != "https":
+        logger.info("The text goes to %s unencrypted", host)
+    return Endpoint(provider, options.model, url, False)
+
+
+def key_of(endpoint: Endpoint, environ: Mapping[str, str] | None = None) -> Key | None:
+    """The provider's key, from the environment or the system's keyring, from nowhere else."""
+    name, variables = endpoint.provider.name, endpoint.provider.keys
+    if name == "litellm":
+        name = endpoint.model.partition("/")[0]
+        variables = (f"{name.upper().replace('-', '_')}_API_KEY",)
+    return find_key(("CITEWELL_LLM_KEY", *variables), f"llm-{name}", environ)
+
+
+def needs_key(endpoint: Endpoint) -> bool:
+    """True for a provider that answers nobody without a key."""
+    return endpoint.provider.paid and not endpoint.local
+
+
+def no_key(endpoint: Endpoint) -> Problem:
+    """What a user is told who named a provider and gave no key."""
+    names = endpoint.provider.keys or ("CITEWELL_LLM_KEY",)
+    return Problem(
+        "llm-no-key",
+        f"There is no key for {endpoint.shown}: nothing was sent.",
+        f"Put it into {names[0]}, or run `keyring set citewell llm-{endpoint.provider.name}`.",
+    )

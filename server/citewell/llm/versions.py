@@ -1,0 +1,229 @@
+"""The programs' versions: instructions and examples as JSON files, one folder per program.
+
+    programs/pick/current.json       {"version": "2026-11-22-1"}
+    programs/pick/2026-11-22-1.json  a `Version`
+
+The version "builtin" is in the code and is always there. Nothing but JSON is read or written: a
+pickle would run what it brings.
+"""
+
+from __future__ import annotations
+
+import datetime
+import os
+import re
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from citewell.llm.account import data_folder
+from citewell.model import CitewellError, Problem
+
+if TYPE_CHECKING:
+    from citewell.llm.programs import Program
+
+BUILTIN = "builtin"
+NAMES = ("pick", "rank", "judge", "verify", "reformulate")
+MAX_BYTES = 4 * 1024 * 1024
+MAX_DEMOS = 64
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+
+
+class Version(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One version of one program."""
+
+    program: str
+    version: str
+    instructions: str
+    demos: list[dict[str, str | list[str]]] = []
+    """Examples: the fields of the signature, inputs and outputs."""
+    created: str = ""
+    """ISO 8601, UTC."""
+    parent: str = BUILTIN
+    model: str = ""
+    """With which it was made."""
+    optimizer: str = ""
+    metrics: dict[str, float] = {}
+    notes: str = ""
+
+
+class _Current(msgspec.Struct, frozen=True):
+    version: str
+
+
+_VERSION = msgspec.json.Decoder(Version)
+_CURRENT = msgspec.json.Decoder(_Current)
+
+
+def programs_folder(folder: Path | None = None) -> Path:
+    """Where versions lie: `llm.programs`, else the user's data folder."""
+    return folder or data_folder() / "programs"
+
+
+def versions_of(program: str, folder: Path | None = None) -> tuple[str, ...]:
+    """Every version of a program, the built-in one first, then by name."""
+    place = programs_folder(folder) / _checked(program, "program")
+    found = sorted(
+        path.stem for path in place.glob("*.json") if path.stem not in ("current", BUILTIN)
+    )
+    return (BUILTIN, *found)
+
+
+def current_version(program: str, folder: Path | None = None) -> str:
+    """The version in use; the built-in one until another was accepted."""
+    path = programs_folder(folder) / _checked(program, "program") / "current.json"
+    if not path.exists():
+        return BUILTIN
+    try:
+        return _checked(_CURRENT.decode(_read(path)).version, "version")
+    except (msgspec.MsgspecError, OSError) as error:
+        raise _broken(path, error) from error
+
+
+def use_version(program: str, version: str, folder: Path | None = None) -> None:
+    """Make a version the current one. Raises `CitewellError` when there is none of that name."""
+    if version != BUILTIN:
+        read_version(program, version, folder)
+    path = programs_folder(folder) / _checked(program, "program") / "current.json"
+    _write(path, msgspec.json.encode(_Current(version)))
+
+
+def read_version(program: str, version: str, folder: Path | None = None) -> Version:
+    """What is stored under a name. Raises `CitewellError` for what is not there or no version."""
+    _checked(program, "program")
+    if version == BUILTIN:
+        module = new_program(program)
+        return Version(
+            program=program, version=BUILTIN, instructions=module.predict.signature.instructions
+        )
+    path = programs_folder(folder) / program / f"{_checked(version, 'version')}.json"
+    try:
+        found = _VERSION.decode(_read(path))
+    except FileNotFoundError as error:
+        known = ", ".join(versions_of(program, folder))
+        raise CitewellError(
+            Problem(
+                "program-unknown",
+                f"There is no version {version!r} of the program {program!r}.",
+                f"Known: {known}.",
+            )
+        ) from error
+    except (msgspec.MsgspecError, OSError) as error:
+        raise _broken(path, error) from error
+    if found.program != program or len(found.demos) > MAX_DEMOS:
+        raise _broken(path, ValueError("it is of another program, or has too many examples"))
+    return found
+
+
+def write_version(version: Version, folder: Path | None = None) -> Path:
+    """Store a version; its name must be new."""
+    name = _checked(version.version, "version")
+    path = programs_folder(folder) / _checked(version.program, "program") / f"{name}.json"
+    if name in (BUILTIN, "current") or path.exists():
+        raise CitewellError(
+            Problem(
+                "program-exists",
+                f"The program {version.program!r} has a version {name!r} already.",
+                "Give the new one another name.",
+            )
+        )
+    _write(path, msgspec.json.format(msgspec.json.encode(version), indent=1))
+    return path
+
+
+def new_program(program: str) -> Program:
+    """The program as it is in the code. Imports DSPy."""
+    from citewell.llm.programs import PROGRAMS
+
+    return PROGRAMS[_checked(program, "program")]()
+
+
+def load_program(program: str, version: str = "", folder: Path | None = None) -> Program:
+    """A program in a version; empty: the current one. Imports DSPy."""
+    version = version or current_version(program, folder)
+    module = new_program(program)
+    if version == BUILTIN:
+        return module
+    stored = read_version(program, version, folder)
+    predict = module.predict
+    predict.signature = predict.signature.with_instructions(stored.instructions)
+    fields = set(predict.signature.fields)
+    predict.demos = [
+        {name: value for name, value in demo.items() if name in fields} for demo in stored.demos
+    ]
+    return module
+
+
+def save_program(
+    module: Program,
+    version: str,
+    folder: Path | None = None,
+    **facts: Any,
+) -> Version:
+    """Store a module's instructions and examples as a version. `facts`: further fields of
+    `Version`, such as `parent`, `model`, `optimizer`, `metrics`."""
+    fields = module.predict.signature.fields
+    demos = [
+        {name: _plain(demo[name]) for name in fields if name in demo}
+        for demo in module.predict.demos
+    ]
+    found = Version(
+        program=module.name,
+        version=version,
+        instructions=module.predict.signature.instructions,
+        demos=demos,
+        created=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+        **facts,
+    )
+    write_version(found, folder)
+    return found
+
+
+def _plain(value: Any) -> str | list[str]:
+    return [str(item) for item in value] if isinstance(value, (list, tuple)) else str(value)
+
+
+def _checked(name: str, what: str) -> str:
+    known = name in NAMES if what == "program" else _NAME.fullmatch(name) is not None
+    if not known:
+        raise CitewellError(
+            Problem(
+                "program-unknown",
+                f"There is no {what} {name[:80]!r}.",
+                f"Programs: {', '.join(NAMES)}. Versions: letters, digits and any of `. _ -`.",
+            )
+        )
+    return name
+
+
+def _read(path: Path) -> bytes:
+    with path.open("rb") as stream:
+        data = stream.read(MAX_BYTES + 1)
+    if len(data) > MAX_BYTES:
+        raise OSError("it is too large")
+    return data
+
+
+def _broken(path: Path, error: Exception) -> CitewellError:
+    return CitewellError(
+        Problem(
+            "program-broken",
+            f"The version of a program cannot be read ({error}).",
+            "Remove the file, or use another version.",
+            path=str(path),
+        )
+    )
+
+
+def _write(path: Path, data: bytes) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    handle, name = tempfile.mkstemp(dir=path.parent, suffix=".tmp")
+    try:
+        with os.fdopen(handle, "wb") as stream:
+            stream.write(data)
+        Path(name).replace(path)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise

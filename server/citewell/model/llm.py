@@ -1,0 +1,76 @@
+"""What a language model was asked, said and cost: plain data that travels between processes.
+
+A language model chooses among records and orders them; it never names one. What it says beside
+that (a reason, a quotation) is shown as its words.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+from citewell.model.problem import Problem
+
+
+class Usage(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What requests to a language model cost."""
+
+    requests: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cost: float = 0.0
+    """US dollars, of the requests whose price is known."""
+    unpriced: int = 0
+    """Requests to a provider that takes money, at a price that is not known."""
+
+    def plus(self, other: Usage) -> Usage:
+        """Both together."""
+        return Usage(
+            self.requests + other.requests,
+            self.input_tokens + other.input_tokens,
+            self.output_tokens + other.output_tokens,
+            self.cost + other.cost,
+            self.unpriced + other.unpriced,
+        )
+
+
+class Picked(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Which of some candidates a passage should cite."""
+
+    work: str = ""
+    """Id of the candidate; empty when none of them fits."""
+    by: Literal["model", "ranker"] = "ranker"
+    """Who chose: where the model could not, the first candidate stands for the ranker."""
+    reason: str = ""
+    """The model's own words."""
+    program: str = ""
+    """Name and version of the program that asked: "pick@builtin"."""
+    model: str = ""
+    problem: Problem | None = None
+    """Why the model did not choose."""
+    usage: Usage = Usage()
+
+
+class Supported(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Whether a record's abstract says what a sentence says. No proof against anybody: a model's
+    opinion on a summary, to be shown with its words beside other evidence."""
+
+    verdict: Literal["yes", "no", "unclear"] = "unclear"
+    words: str = ""
+    """The words of the title or abstract that say so, found there letter by letter."""
+    program: str = ""
+    model: str = ""
+    problem: Problem | None = None
+    """Why nothing could be said."""
+    usage: Usage = Usage()
+
+
+class Budget(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What was spent today, and what may be."""
+
+    used: Usage = Usage()
+    daily_tokens: int = 0
+    """0: no limit."""
+    daily_cost: float = 0.0
+    """US dollars; 0: no limit."""

@@ -1,0 +1,83 @@
+"""The closed world: only a number of the list, or words of the abstract, count as an answer."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from citewell.llm import answers
+
+
+@pytest.mark.parametrize(
+    ("answer", "number"),
+    [("1", 1), ("[3]", 3), (3, 3), ("none", 0), ("None", 0), (" 2 ", 2), ("03", 3)],
+)
+def test_a_number_of_the_list_or_none_is_a_choice(answer: object, number: int) -> None:
+    assert answers.choice(answer, 3) == number
+
+
+@pytest.mark.parametrize(
+    "answer",
+    ["0", "4", "-1", "1.5", "", "Attention is all you need", "1 and 2", None, True, [1], "²", "１"],
+)
+def test_whatever_is_no_number_of_the_list_is_no_choice(answer: object) -> None:
+    assert answers.choice(answer, 3) is None
+
+
+@pytest.mark.parametrize(
+    ("raw", "number"),
+    [
+        ('{"choice": "2", "reas', 2),
+        ("choice: none", 0),
+        ("2", 2),
+        ("Candidate [2].", 2),
+        ('{"choice": 9}', None),
+        ("The best of 3 papers is the one of 2019", None),
+        ('{"choice": 1} or rather {"choice": 2}', None),
+        ("I cite Smith (2020)", None),
+        ("", None),
+    ],
+)
+def test_a_broken_answer_is_repaired_only_where_it_is_plain(raw: str, number: int | None) -> None:
+    assert answers.repaired_choice(raw, 3) == number
+
+
+@given(st.text(max_size=200), st.integers(1, 50))
+def test_no_text_leads_out_of_the_list(raw: str, count: int) -> None:
+    for number in (answers.choice(raw, count), answers.repaired_choice(raw, count)):
+        assert number is None or 0 <= number <= count
+
+
+def test_an_order_keeps_the_numbers_of_the_list_once_each() -> None:
+    assert answers.order(["3", "3", "9", "x", 1, None], 4) == [3, 1]
+    assert answers.order("[2], [4] then 17 and 2", 4) == [2, 4]
+    assert answers.order({"1": 2}, 4) == []
+
+
+def test_what_an_order_does_not_name_keeps_its_old_place_behind() -> None:
+    assert answers.completed([3], 4) == [3, 1, 2, 4]
+
+
+@given(st.lists(st.one_of(st.integers(-5, 20), st.text(max_size=3)), max_size=30))
+def test_every_order_is_completed_to_a_permutation(answer: list[object]) -> None:
+    assert sorted(answers.completed(answers.order(answer, 6), 6)) == [1, 2, 3, 4, 5, 6]
+
+
+ABSTRACT = "We propose “graph attention” networks (GATs) –  novel architectures for graphs."
+
+
+def test_a_quotation_is_given_as_the_abstract_has_it() -> None:
+    found = answers.quotation('"Graph attention" networks (GATs) - novel', (ABSTRACT,))
+    assert found == "graph attention” networks (GATs) –  novel"
+
+
+@pytest.mark.parametrize(
+    "words", ["graph convolution networks", "graph", "", "for graphs and more"]
+)
+def test_words_that_the_abstract_does_not_have_are_no_quotation(words: str) -> None:
+    assert answers.quotation(words, (ABSTRACT,)) == ""
+
+
+def test_a_reason_is_one_line_of_bounded_length() -> None:
+    assert answers.reason("It\nfits\x00 well.") == "It fits well."
+    assert len(answers.reason("x" * 5000)) == answers.MAX_REASON
+    assert answers.reason(7) == ""

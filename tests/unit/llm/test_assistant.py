@@ -1,0 +1,129 @@
+"""Whatever the model says, the answer is one of the candidates, an order of them, or nothing."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from citewell.llm.assistant import LanguageModel
+from citewell.model import Query, Work
+from citewell.model.cancel import Cancel, Cancelled
+
+Make = Callable[..., LanguageModel]
+
+
+def test_the_model_picks_a_candidate_by_its_number(
+    assistant: Make, works: list[Work], query: Query
+) -> None:
+    picked = assistant([{"choice": "2", "reason": "It is about\ngraphs."}]).pick(query, works)
+    assert (picked.work, picked.by, picked.reason) == ("t:2", "model", "It is about graphs.")
+    assert picked.program == "pick@builtin"
+    assert picked.model == "ollama dummy"
+    assert picked.problem is None
+
+
+def test_the_model_may_find_that_none_fits(
+    assistant: Make, works: list[Work], query: Query
+) -> None:
+    picked = assistant([{"choice": "none", "reason": "No."}]).pick(query, works)
+    assert (picked.work, picked.by) == ("", "model")
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        {"choice": "7", "reason": "out of range"},
+        {"choice": "Smith et al. (2021)", "reason": "a paper of my own"},
+        {"reason": "no choice"},
+        {"choice": "1, 2", "reason": ""},
+    ],
+)
+def test_what_is_no_candidate_leaves_the_first_one_marked(
+    assistant: Make, works: list[Work], query: Query, answer: dict[str, Any]
+) -> None:
+    picked = assistant([answer]).pick(query, works)
+    assert (picked.work, picked.by) == ("t:1", "ranker")
+    assert picked.problem is not None and picked.problem.code == "llm-answer"
+
+
+def test_only_so_many_candidates_are_shown_as_the_request_has_room_for(
+    assistant: Make, works: list[Work], query: Query
+) -> None:
+    picked = assistant([{"choice": "4", "reason": ""}], pick_depth=3).pick(query, works)
+    assert picked.by == "ranker"
+    many = [*works] * 40
+    picked = assistant([{"choice": "50", "reason": ""}], pick_depth=50, request_tokens=1500).pick(
+        query, many
+    )
+    assert picked.by == "ranker"
+
+
+def test_nothing_is_picked_from_nothing(assistant: Make, query: Query) -> None:
+    picked = assistant([{"choice": "1", "reason": ""}]).pick(query, [])
+    assert picked.work == ""
+
+
+def test_a_listwise_order_is_completed(assistant: Make, works: list[Work], query: Query) -> None:
+    ranked = assistant([{"order": ["3", "1"]}]).rank(query, works)
+    assert ranked.order == (2, 0, 1, 3)
+    assert ranked.program == "rank@builtin"
+
+
+@pytest.mark.parametrize("order", [["3", "9", "1"], [3, 3, 1], "3, 1"])
+def test_a_broken_order_is_repaired(
+    assistant: Make, works: list[Work], query: Query, order: object
+) -> None:
+    assert assistant([{"order": order}]).rank(query, works).order == (2, 0, 1, 3)
+
+
+@pytest.mark.parametrize("order", [[], ["9"], "none of them", {"a": 1}])
+def test_an_answer_without_a_number_is_no_order(
+    assistant: Make, works: list[Work], query: Query, order: object
+) -> None:
+    ranked = assistant([{"order": order}]).rank(query, works)
+    assert ranked.order == ()
+    assert ranked.problem is not None and ranked.problem.code == "llm-answer"
+
+
+def test_pointwise_grades_order_the_papers_and_equals_keep_their_order(
+    assistant: Make, works: list[Work], query: Query
+) -> None:
+    said = [{"fits": fits} for fits in ("no", "yes", "partly", "yes")]
+    assert assistant(said).judge(query, works, Cancel()).order == (1, 3, 2, 0)
+
+
+def test_a_pointwise_ranking_stops_when_it_is_cancelled(
+    assistant: Make, works: list[Work], query: Query
+) -> None:
+    cancel = Cancel()
+    cancel.set()
+    with pytest.raises(Cancelled):
+        assistant([{"fits": "yes"}]).judge(query, works, cancel)
+
+
+def test_a_verdict_stands_with_words_of_the_abstract(assistant: Make, works: list[Work]) -> None:
+    said = {"supports": "yes", "words": "It works well on two tasks"}
+    found = assistant([said]).verify("It was shown to work well.", works[1])
+    assert (found.verdict, found.words) == ("yes", "it works well on two tasks")
+
+
+@pytest.mark.parametrize("verdict", ["yes", "no"])
+def test_a_verdict_with_words_of_its_own_is_unclear(
+    assistant: Make, works: list[Work], verdict: str
+) -> None:
+    said = {"supports": verdict, "words": "It reaches 99% accuracy"}
+    found = assistant([said]).verify("It reaches 99%.", works[1])
+    assert (found.verdict, found.words) == ("unclear", "")
+
+
+def test_a_record_without_an_abstract_supports_nothing(assistant: Make) -> None:
+    found = assistant([{"supports": "yes", "words": "A title"}]).verify(
+        "x", Work(id="a", title="A")
+    )
+    assert found.verdict == "unclear"
+    assert found.problem is not None and found.problem.code == "llm-no-abstract"
+
+
+def test_other_queries_are_few_and_distinct(assistant: Make, query: Query) -> None:
+    said = {"queries": ["graph nets", "graph nets", "GCN\nspectral", "", "deep graphs", "a fourth"]}
+    assert assistant([said]).rewrite(query).queries == ("graph nets", "GCN spectral", "deep graphs")

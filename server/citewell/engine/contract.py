@@ -7,6 +7,7 @@ from typing import Literal, Protocol
 
 import msgspec
 
+from citewell.corpus.graph import Direction
 from citewell.model import Problem, Query, SearchResult, Work
 from citewell.model.cancel import Cancel
 from citewell.model.check import Check, Claim
@@ -43,6 +44,21 @@ class Checks(msgspec.Struct, frozen=True, omit_defaults=True):
     problems: tuple[Problem, ...] = ()
 
 
+class Related(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A page of the papers beside one in the citation graph, the ones cited most often first."""
+
+    works: tuple[Work, ...] = ()
+    together: tuple[int, ...] = ()
+    """For `cocited` how many papers cite both; else 1. As long as `works`."""
+    total: int = 0
+    """How many the library holds."""
+    elsewhere: int = 0
+    """How many more are known that it does not hold."""
+    known: bool = False
+    """False where nothing is known of the paper, which is not the same as none."""
+    problems: tuple[Problem, ...] = ()
+
+
 class Engine(Protocol):
     """Safe to call from any thread. A missing library is a problem in the result, no exception."""
 
@@ -53,9 +69,14 @@ class Engine(Protocol):
         ...
 
     def find_batch(
-        self, queries: Sequence[Query], k: int = 20, *, tier: Tier = "fast"
+        self,
+        queries: Sequence[Query],
+        k: int = 20,
+        *,
+        tier: Tier = "fast",
+        cancel: Cancel | None = None,
     ) -> list[SearchResult]:
-        """The same for many queries."""
+        """The same for many queries. Raises only `Cancelled`."""
         ...
 
     def works(self, ids: Sequence[str]) -> list[Work | None]:
@@ -66,6 +87,13 @@ class Engine(Protocol):
         self, *, doi: str = "", arxiv: str = "", title: str = "", bibkey: str = ""
     ) -> list[Work]:
         """Works with this DOI, arXiv id, normalised title or source key: exact, a few at most."""
+        ...
+
+    def related(
+        self, identifier: str, direction: Direction, k: int = 20, *, offset: int = 0
+    ) -> Related:
+        """What the paper with this id cites, what cites it, or what is cited with it, as far as
+        the library and what ships with Citewell know it."""
         ...
 
     def check(

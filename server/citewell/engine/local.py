@@ -12,10 +12,12 @@ import msgspec
 import numpy as np
 
 from citewell.corpus import Library
+from citewell.corpus.graph import Direction
 from citewell.engine.checking import LibraryCheck, Traffic
-from citewell.engine.contract import Checks, EngineStatus, Tier
+from citewell.engine.contract import Checks, EngineStatus, Related, Tier
 from citewell.engine.late import LateRetriever
 from citewell.engine.memory import rss_mb
+from citewell.engine.relations import TELLING_TITLE, Relations
 from citewell.engine.rereading import Reader
 from citewell.engine.retrievers import Opened, open_retrievers
 from citewell.engine.runs import Runner
@@ -41,8 +43,6 @@ logger = logging.getLogger(__name__)
 
 OpenRetrievers = Callable[[Library, Options], Opened]
 _BATCH_SECONDS = 3600.0
-_TELLING_TITLE = 13
-"""Letters from which a title stands for one paper: "Regression" or "Draft" does not."""
 _MOST_KNOWN = 5_000
 RANKER = WEIGHTS / "ranker.npz"
 
@@ -73,6 +73,7 @@ class LocalEngine:
         self._runner = Runner()
         self._traffic = Traffic()
         self._check = None if library is None else LibraryCheck(library, self._traffic)
+        self._relations = None if library is None else Relations(library, opened.columns)
         self._signals = None if library is None else LibrarySignals(library, opened)
 
     @classmethod
@@ -183,7 +184,7 @@ class LocalEngine:
             found = self.lookup(arxiv=work.arxiv)
         if found:
             return found[0]
-        same = self.lookup(title=work.title) if len(work.title) >= _TELLING_TITLE else []
+        same = self.lookup(title=work.title) if len(work.title) >= TELLING_TITLE else []
         families = {author.family for author in work.authors}
         return next((w for w in same if families & {a.family for a in w.authors}), None)
 
@@ -193,6 +194,7 @@ class LocalEngine:
         k: int = 20,
         *,
         tier: Tier = "fast",
+        cancel: Cancel | None = None,
         explained: int | None = None,
     ) -> list[SearchResult]:
         """The same for many queries; retrievers share their work over the queries.
@@ -208,12 +210,13 @@ class LocalEngine:
             name: _batch_task(retriever, queries, depth)
             for name, retriever in self._opened.retrievers.items()
         }
-        never = Cancel()
-        lists, dropped, _ = self._runner.run(tasks, _BATCH_SECONDS, never)
+        cancel = cancel or Cancel()
+        lists, dropped, _ = self._runner.run(tasks, _BATCH_SECONDS, cancel)
         results: list[SearchResult] = []
         for number, query in enumerate(queries):
+            cancel.check()
             own = {name: rankings[number] for name, rankings in lists.items()}
-            found = self._finish(query, k, own, {}, never, tier=tier, explained=explained)
+            found = self._finish(query, k, own, {}, cancel, tier=tier, explained=explained)
             results.append(
                 SearchResult(
                     hits=found.hits,
@@ -241,6 +244,14 @@ class LocalEngine:
         if self._library is None:
             return []
         return self._library.lookup(doi=doi, arxiv=arxiv, title=title, bibkey=bibkey)
+
+    def related(
+        self, identifier: str, direction: Direction, k: int = 20, *, offset: int = 0
+    ) -> Related:
+        """The papers beside one in the citation graph."""
+        if self._relations is None:
+            return Related(problems=self._problems)
+        return self._relations.related(identifier, direction, k, offset)
 
     def check(
         self, claims: Sequence[Claim], *, online: bool = False, cancel: Cancel | None = None
@@ -363,7 +374,7 @@ class LocalEngine:
         """
         assert self._library is not None
         rows = self._library.rows_of(query.exclude) if query.exclude else np.zeros(0, np.int64)
-        if len(query.paper.title) < _TELLING_TITLE:
+        if len(query.paper.title) < TELLING_TITLE:
             return rows
         return np.append(rows, self._library.by_title_rows(query.paper.title)).astype(np.int64)
 

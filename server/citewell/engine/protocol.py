@@ -13,7 +13,8 @@ from typing import Any, BinaryIO, Literal
 
 import msgspec
 
-from citewell.engine.contract import Checks, EngineStatus, Tier
+from citewell.corpus.graph import Direction
+from citewell.engine.contract import Checks, EngineStatus, Related, Tier
 from citewell.model import Problem, Query, SearchResult, Work
 from citewell.model.check import Claim
 from citewell.options import Options
@@ -57,6 +58,14 @@ class LookupRequest(msgspec.Struct, frozen=True, tag="lookup", omit_defaults=Tru
     bibkey: str = ""
 
 
+class RelatedRequest(msgspec.Struct, frozen=True, tag="related"):
+    id: int
+    identifier: str
+    direction: Direction
+    k: int
+    offset: int
+
+
 class CheckRequest(msgspec.Struct, frozen=True, tag="check", omit_defaults=True):
     id: int
     claims: tuple[Claim, ...]
@@ -73,7 +82,9 @@ class CancelRequest(msgspec.Struct, frozen=True, tag="cancel"):
     id: int
 
 
-NumberedRequest = FindRequest | WorksRequest | LookupRequest | CheckRequest | StatusRequest
+NumberedRequest = (
+    FindRequest | WorksRequest | LookupRequest | RelatedRequest | CheckRequest | StatusRequest
+)
 Request = Hello | NumberedRequest | CancelRequest
 
 
@@ -85,6 +96,11 @@ class ResultsReply(msgspec.Struct, frozen=True, tag="results"):
 class WorksReply(msgspec.Struct, frozen=True, tag="works"):
     id: int
     works: tuple[Work | None, ...]
+
+
+class RelatedReply(msgspec.Struct, frozen=True, tag="related"):
+    id: int
+    result: Related
 
 
 class ChecksReply(msgspec.Struct, frozen=True, tag="checks"):
@@ -106,7 +122,15 @@ class FailedReply(msgspec.Struct, frozen=True, tag="failed"):
     problem: Problem
 
 
-Reply = ResultsReply | WorksReply | ChecksReply | StatusReply | CancelledReply | FailedReply
+Reply = (
+    ResultsReply
+    | WorksReply
+    | RelatedReply
+    | ChecksReply
+    | StatusReply
+    | CancelledReply
+    | FailedReply
+)
 
 
 class BrokenFrameError(Exception):

@@ -6,11 +6,13 @@ import logging
 
 import msgspec
 import numpy as np
+from numpy.typing import NDArray
 
 from citewell.corpus import Library
 from citewell.corpus import columns as columns_module
 from citewell.corpus.citing import WORDS
 from citewell.corpus.columns import LibraryColumns
+from citewell.corpus.graph import CitationGraph
 from citewell.corpus.priors import joined, read_priors
 from citewell.engine.late import LateRetriever, unexpected
 from citewell.model import CitewellError, Problem
@@ -110,14 +112,27 @@ def _open_cited(
     if not parts:
         return None
     priors = joined(parts)
+    files = [PASSAGES, *(one.path / WORDS for one in fitting)]
+    words = [read_passages(path) for path in files if path.exists()]
+    passages = joined_passages(words) if words else None
+    return CitedRetriever(priors, columns, dense, _live(library), mask=mask, passages=passages)
+
+
+def open_graph(library: Library, columns: LibraryColumns) -> CitationGraph:
+    """Who cites whom, of all that is known, whichever encoder its vectors are of. Raises
+    `CitewellError` where it cannot be read."""
+    parts = [read_priors(PRIORS)] if PRIORS.exists() else []
+    parts += [one.priors() for one in library.citing]
+    return CitationGraph(parts, columns, _live(library))
+
+
+def _live(library: Library) -> NDArray[np.bool_]:
+    """Of each row whether it stands."""
     live = np.ones(library.rows, np.bool_)
     for segment in library.segments:
         if segment.dead is not None:
             live[segment.base : segment.base + segment.count][segment.dead] = False
-    files = [PASSAGES, *(one.path / WORDS for one in fitting)]
-    words = [read_passages(path) for path in files if path.exists()]
-    passages = joined_passages(words) if words else None
-    return CitedRetriever(priors, columns, dense, live, mask=mask, passages=passages)
+    return live
 
 
 def _open_dense(library: Library, name: str, mask: Filters) -> DenseRetriever:

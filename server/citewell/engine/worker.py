@@ -23,7 +23,7 @@ import msgspec
 from citewell.engine import protocol
 from citewell.engine.contract import Engine, EngineStatus
 from citewell.engine.pipes import take_pipes
-from citewell.model import CitewellError, Problem, Query
+from citewell.model import CitewellError, Problem, Query, SearchResult
 from citewell.model.cancel import Cancel, Cancelled
 from citewell.options import Options
 
@@ -157,13 +157,8 @@ class Worker:
     def _reply(self, request: protocol.NumberedRequest, cancel: Cancel) -> protocol.Reply:
         engine = self._engine_for(cancel)
         match request:
-            case protocol.FindRequest(id=number, queries=queries, k=k, tier=tier, batch=False):
-                results = (engine.find(queries[0], k, tier=tier, cancel=cancel),)
-                return protocol.ResultsReply(number, results)
-            case protocol.FindRequest(id=number, queries=queries, k=k, tier=tier):
-                return protocol.ResultsReply(
-                    number, tuple(engine.find_batch(queries, k, tier=tier))
-                )
+            case protocol.FindRequest(id=number):
+                return protocol.ResultsReply(number, _found(engine, request, cancel))
             case protocol.WorksRequest(id=number, ids=ids):
                 return protocol.WorksReply(number, tuple(engine.works(ids)))
             case protocol.LookupRequest(id=number):
@@ -174,6 +169,11 @@ class Worker:
                     bibkey=request.bibkey,
                 )
                 return protocol.WorksReply(number, tuple(found))
+            case protocol.RelatedRequest(id=number):
+                related = engine.related(
+                    request.identifier, request.direction, request.k, offset=request.offset
+                )
+                return protocol.RelatedReply(number, related)
             case protocol.CheckRequest(id=number, claims=claims, online=online):
                 checks = engine.check(claims, online=online, cancel=cancel)
                 return protocol.ChecksReply(number, checks)
@@ -211,6 +211,16 @@ def _warm_up(engine: Engine) -> None:
             found = engine.find(Query(sentence="warm up the index"), 1)
             if not any(problem.code == "retriever-late" for problem in found.dropped):
                 return
+
+
+def _found(
+    engine: Engine, request: protocol.FindRequest, cancel: Cancel
+) -> tuple[SearchResult, ...]:
+    if request.batch:
+        return tuple(
+            engine.find_batch(request.queries, request.k, tier=request.tier, cancel=cancel)
+        )
+    return (engine.find(request.queries[0], request.k, tier=request.tier, cancel=cancel),)
 
 
 def _internal(error: Exception) -> Problem:

@@ -17,9 +17,10 @@ from concurrent.futures import CancelledError as FutureCancelled
 from concurrent.futures import Future
 from typing import TypeVar
 
+from citewell.corpus.graph import Direction
 from citewell.engine import protocol
 from citewell.engine.child import Child, ChildEndedError
-from citewell.engine.contract import Checks, EngineStatus, Tier
+from citewell.engine.contract import Checks, EngineStatus, Related, Tier
 from citewell.model import CitewellError, Problem, Query, SearchResult, Work
 from citewell.model.cancel import Cancel, Cancelled
 from citewell.model.check import Claim
@@ -121,7 +122,12 @@ class WorkerEngine:
             raise asyncio.CancelledError from None
 
     def find_batch(
-        self, queries: Sequence[Query], k: int = 20, *, tier: Tier = "fast"
+        self,
+        queries: Sequence[Query],
+        k: int = 20,
+        *,
+        tier: Tier = "fast",
+        cancel: Cancel | None = None,
     ) -> list[SearchResult]:
         """The same for many queries; a part that fails has the problem in each of its results."""
         results: list[SearchResult] = []
@@ -129,7 +135,7 @@ class WorkerEngine:
             part = tuple(queries[start : start + protocol.BATCH])
             request = protocol.FindRequest(next(self._numbers), part, k, tier, batch=True)
             try:
-                results += self._results(self._wait(request, None))
+                results += self._results(self._wait(request, cancel))
             except CitewellError as error:
                 results += [SearchResult(problems=(error.problem,))] * len(part)
         return results
@@ -150,6 +156,23 @@ class WorkerEngine:
             )
         )
         return [work for work in found if work is not None]
+
+    def related(
+        self, identifier: str, direction: Direction, k: int = 20, *, offset: int = 0
+    ) -> Related:
+        """The papers beside one in the citation graph; problems stand in the result."""
+
+        def ask() -> Related:
+            number = next(self._numbers)
+            request = protocol.RelatedRequest(number, identifier, direction, k, offset)
+            reply = self._wait(request, None)
+            assert isinstance(reply, protocol.RelatedReply)
+            return reply.result
+
+        try:
+            return self._retried(ask)
+        except CitewellError as error:
+            return Related(problems=(error.problem,))
 
     def check(
         self, claims: Sequence[Claim], *, online: bool = False, cancel: Cancel | None = None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 import msgspec
 
@@ -15,7 +16,7 @@ from citewell.features.confidence import confidence_of
 from citewell.features.diff import unified_diff
 from citewell.features.edited_text import EditedText
 from citewell.features.insert import plan_insert
-from citewell.model import CitewellError, Hit, Problem, Query
+from citewell.model import CitewellError, Hit, Problem, Query, SearchResult
 from citewell.model.bib import FileEdit
 from citewell.model.document import Document, Placeholder
 from citewell.options import Options
@@ -119,21 +120,41 @@ def plan_found(
     )
 
 
+class Place(NamedTuple):
+    """A placeholder and what is asked for it."""
+
+    document: Document
+    placeholder: Placeholder
+    query: Query
+
+
+def places_of(project: Project) -> list[Place]:
+    """Every placeholder of the project, in reading order."""
+    paper = project.citing_paper()
+    return [
+        Place(document, placeholder, query_for(document, placeholder, paper=paper))
+        for document in project.documents.values()
+        for placeholder in document.placeholders
+    ]
+
+
 def _search(
     project: Project, engine: Engine, count: int
 ) -> tuple[list[PlaceholderFill], list[Problem]]:
     """Every placeholder with its candidates, and what went wrong on the way."""
-    paper = project.citing_paper()
-    places = [
-        (document, placeholder, query_for(document, placeholder, paper=paper))
-        for document in project.documents.values()
-        for placeholder in document.placeholders
-    ]
-    results = engine.find_batch([query for _, _, query in places], count, tier="full")
+    places = places_of(project)
+    results = engine.find_batch([place.query for place in places], count, tier="full")
+    return found_for(places, results)
+
+
+def found_for(
+    places: Sequence[Place], results: Sequence[SearchResult]
+) -> tuple[list[PlaceholderFill], list[Problem]]:
+    """The places with what a search found for each, and what went wrong on the way."""
     problems = [p for result in results for p in (*result.problems, *result.dropped)]
     found = [
-        candidates_for(document, placeholder, query, result.hits)
-        for (document, placeholder, query), result in zip(places, results, strict=True)
+        candidates_for(place.document, place.placeholder, place.query, result.hits)
+        for place, result in zip(places, results, strict=True)
     ]
     return found, problems
 

@@ -55,7 +55,7 @@ def serve(
         )
     engine = WorkerEngine(options)
     try:
-        server = create_server(options, engine, opened, allow_write=allow_write)
+        server = create_server(options, engine, opened, allow_write=allow_write, shared=bool(host))
         if host:
             serve_http(
                 server, host, port, token=token, origins=origins, allowed_hosts=allowed_hosts

@@ -14,8 +14,9 @@ from typing_extensions import TypedDict
 from citewell.engine.contract import Checks
 from citewell.features.check import ORDER, claims_in_files, claims_in_text, counts, tally
 from citewell.features.check_report import label
-from citewell.mcp.desk import Desk, answer, failure, notes_of
-from citewell.mcp.papers import Detail, Ref, digest, from_cursor, paper_of, to_cursor, within
+from citewell.mcp.client_log import tell
+from citewell.mcp.desk import Desk, answer, failure, failures_told, notes_of
+from citewell.mcp.papers import Detail, Ref, from_cursor, paper_of, to_cursor, within
 from citewell.model import CitewellError, Problem
 from citewell.model.cancel import Cancel
 from citewell.model.check import Check, Claim, Verdict
@@ -26,18 +27,16 @@ SLICE = 64
 
 
 class Reference(TypedDict):
-    """A reference and what was found out about it."""
+    """A reference and what was found out about it; `line` and `evidence` stand in it too."""
 
     key: str
-    line: NotRequired[int]
     verdict: Literal["verified", "wrong-detail", "fabricated", "not-found", "unchecked"]
     findings: NotRequired[list[dict[str, Any]]]
-    evidence: NotRequired[list[str]]
     record: NotRequired[Ref]
 
 
 class Report(TypedDict):
-    """Worst first."""
+    """Worst first; `report` names the whole of it as a resource."""
 
     status: Literal["checked", "not_checked", "no_references"]
     counts: dict[str, int]
@@ -68,7 +67,8 @@ class Checking:
         fabricated: evidence against it; unchecked: not looked up. `online` asks the sources that
         the user allowed."""
         if cursor and not (text or path):
-            name, offset = from_cursor(cursor)
+            with failures_told():
+                name, offset = from_cursor(cursor)
             checks = self._desk.report(name)
             if checks is None:
                 raise ToolError(
@@ -79,9 +79,12 @@ class Checking:
             raise ToolError("[mcp-empty] Give either text or path.")
         claims, notes = await self._desk.run(lambda cancel: self._claims(text, path))
         checks, more = await self._check(claims, online, ctx)
-        name = digest(text, path, online, len(checks), [c.verdict.value for c in checks])
+        name = self._desk.report_name(text, path, online, [c.verdict.value for c in checks])
         self._desk.keep(name, checks)
-        offset = from_cursor(cursor, name)[1] if cursor else 0
+        told = ", ".join(f"{n} {verdict.value}" for verdict, n in tally(checks).items() if n)
+        await tell(ctx, "info", f"{len(checks)} references checked{told and ': '}{told}")
+        with failures_told():
+            offset = from_cursor(cursor, name)[1] if cursor else 0
         return answer(
             _page(checks, name, offset, verified_too, detail, max_tokens, [*notes, *more])
         )
@@ -163,13 +166,14 @@ def _page(
     rest = [reference_of(check, detail) for check in shown[offset:]]
     kept = within(rest, budget)
     unchecked = bool(checks) and all(check.verdict is Verdict.UNCHECKED for check in checks)
-    page: Report = {
+    page: dict[str, Any] = {
         "status": "not_checked" if unchecked else "checked" if checks else "no_references",
         "counts": {verdict.value: count for verdict, count in tally(checks).items() if count},
         "references": rest[:kept],
+        "report": f"report://{name}",
     }
     if kept < len(rest):
         page["next_cursor"] = to_cursor(name, offset + kept)
     if notes:
         page["notes"] = "\n".join(notes)
-    return page
+    return page  # type: ignore[return-value]

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import secrets
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
@@ -16,15 +18,19 @@ from mcp.server.mcpserver.exceptions import ToolError
 from mcp_types import CallToolResult, TextContent
 
 from citewell.documents import FileCache, Project
+from citewell.engine.check_store import cache_folder
 from citewell.engine.contract import Engine
+from citewell.mcp.client_log import without_keys
+from citewell.mcp.papers import digest
 from citewell.mcp.roots import Roots
+from citewell.mcp.turns import Turns
 from citewell.model import CitewellError, Problem, Work
 from citewell.model.cancel import Cancel, Cancelled
 from citewell.model.check import Check
 from citewell.model.ids import arxiv_id, normalise_doi
 from citewell.options import Options
 
-REPORTS = 8
+REPORTS = 32
 """Reports of checks that are kept for further pages and as a resource."""
 
 R = TypeVar("R")
@@ -38,22 +44,21 @@ class Desk:
         self.engine = engine
         self.roots = roots
         self.allow_write = allow_write
-        self.writing = threading.Lock()
-        """Held from reading a file to writing it: two clients may want the same one."""
+        self.turns = Turns(cache_folder())
+        """Taken from reading a file to writing it: two clients may want the same one."""
+        self._secret = secrets.token_hex(16)
+        self._lock = threading.Lock()
         self._reports: OrderedDict[str, tuple[Check, ...]] = OrderedDict()
 
     async def run(self, work: Callable[[Cancel], R]) -> R:
         """The result of work on a thread; a client that cancels stops it at its next look."""
         cancel = Cancel()
-        try:
-            return await anyio.to_thread.run_sync(partial(work, cancel), abandon_on_cancel=True)
-        except anyio.get_cancelled_exc_class():
-            cancel.set()
-            raise
-        except Cancelled as error:
-            raise ToolError("The request was cancelled.") from error
-        except CitewellError as error:
-            raise ToolError(failure(error.problem)) from error
+        with failures_told():
+            try:
+                return await anyio.to_thread.run_sync(partial(work, cancel), abandon_on_cancel=True)
+            except anyio.get_cancelled_exc_class():
+                cancel.set()
+                raise
 
     def project(self, path: Path) -> Project:
         """The paper of a file; what it includes from outside the roots is as good as empty."""
@@ -92,25 +97,43 @@ class Desk:
             )
         return work
 
+    def report_name(self, *parts: object) -> str:
+        """The name of a report, which only who made it can know: clients share a server."""
+        return digest(self._secret, *parts)
+
     def keep(self, name: str, checks: Sequence[Check]) -> None:
         """Remember a report."""
-        with self.writing:
+        with self._lock:
             self._reports[name] = tuple(checks)
             self._reports.move_to_end(name)
             while len(self._reports) > REPORTS:
                 self._reports.popitem(last=False)
 
-    def report(self, name: str | None = None) -> tuple[Check, ...] | None:
-        """A report by its name, or the last one."""
-        with self.writing:
-            if name is None:
-                return next(reversed(self._reports.values()), None)
+    def report(self, name: str) -> tuple[Check, ...] | None:
+        """A report by its name."""
+        with self._lock:
             return self._reports.get(name)
+
+    def last_report(self) -> tuple[Check, ...] | None:
+        """The last one, whoever made it."""
+        with self._lock:
+            return next(reversed(self._reports.values()), None)
+
+
+@contextmanager
+def failures_told() -> Iterator[None]:
+    """What goes wrong within becomes the error that a model reads."""
+    try:
+        yield
+    except Cancelled as error:
+        raise ToolError("The request was cancelled.") from error
+    except CitewellError as error:
+        raise ToolError(failure(error.problem)) from error
 
 
 def failure(problem: Problem) -> str:
     """What a model reads when something failed: the code, what is wrong, and what to do."""
-    return f"[{problem.code}] {problem.message} {problem.cure}".rstrip()
+    return without_keys(f"[{problem.code}] {problem.message} {problem.cure}".rstrip())
 
 
 def notes_of(problems: Iterable[Problem]) -> list[str]:

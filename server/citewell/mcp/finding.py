@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from functools import partial
 from typing import Annotated, Literal, NotRequired
 
@@ -17,8 +18,10 @@ from citewell.documents.scan import scan_document
 from citewell.features.confidence import confidence_of
 from citewell.features.known_works import KnownWorks
 from citewell.features.paper_text import Form, paper_texts
-from citewell.mcp.desk import Desk, answer, notes_of
+from citewell.mcp.client_log import tell
+from citewell.mcp.desk import Desk, answer, failures_told, notes_of
 from citewell.mcp.papers import (
+    Cited,
     Detail,
     Paper,
     Record,
@@ -41,13 +44,13 @@ Count = Annotated[int, Field(ge=1, le=50)]
 _END = re.compile(r"\s*([.!?]?)\s*$")
 
 
-class Place(TypedDict):
-    """One place that wants a citation."""
+class Place(TypedDict, total=False):
+    """One place that wants a citation; `pick` alone may be missing."""
 
     sentence: str
-    papers: list[Paper]
+    papers: list[Cited]
     confidence: float
-    pick: NotRequired[str]
+    pick: str
 
 
 class Places(TypedDict):
@@ -102,14 +105,14 @@ class Finding:
         max_tokens: int = 4000,
     ) -> Annotated[CallToolResult, Places]:
         """Papers to cite in a passage of LaTeX or Markdown. Write [CITATION] where each citation
-        belongs (else the end is taken). `path`: the paper it is from; then `key` says what its
-        .bib holds. `pick`: the id likely enough to cite; without one, judge the candidates or leave
-        the place open."""
+        belongs (else the end is taken). `path`: the paper it is from; `key`: what its .bib holds.
+        `pick`: the id likely enough to cite; without one, judge the candidates or leave it open."""
         queries, known = await self._desk.run(lambda cancel: self._read(text, path))
         results: list[SearchResult] = []
         for number, query in enumerate(queries):
             await ctx.report_progress(number, len(queries), "searching")
             results.append(await self._desk.run(partial(self._find, query, k)))
+        await tell_dropped(ctx, results)
         return answer(
             await self._desk.run(
                 lambda cancel: self._places(queries, results, known, detail, max_tokens)
@@ -118,6 +121,7 @@ class Finding:
 
     async def search_papers(
         self,
+        ctx: Context,
         query: Annotated[str, Field(max_length=2000)] = "",
         author: str = "",
         venue: str = "",
@@ -135,11 +139,13 @@ class Finding:
             raise ToolError("[mcp-empty] Nothing was asked for. Give a query, author or venue.")
         asked = Query(text=query, author=author, venue=venue, year_from=year_from, year_to=year_to)
         name = digest(query, author, venue, year_from, year_to)
-        return answer(
-            await self._desk.run(
-                lambda cancel: self._page(asked, name, k, cursor, detail, max_tokens, cancel)
-            )
-        )
+        with failures_told():
+            offset = from_cursor(cursor, name)[1] if cursor else 0
+        wanted = min(offset + k + 1, MAX_DEPTH)
+        result = await self._desk.run(partial(self._find, asked, wanted))
+        await tell_dropped(ctx, [result])
+        with failures_told():
+            return answer(_page(result, name, offset, k, detail, max_tokens))
 
     async def get_papers(
         self,
@@ -183,7 +189,7 @@ class Finding:
         places: list[Place] = []
         least = self._desk.options.fill.threshold
         for query, result in zip(queries, results, strict=True):
-            papers: list[Paper] = []
+            papers: list[Cited] = []
             for hit in result.hits:
                 held = known.find(hit.work)
                 key = hit.key or (held[1].key if held is not None else "")
@@ -206,30 +212,6 @@ class Finding:
             found["notes"] = "\n".join(notes)
         return found
 
-    def _page(
-        self,
-        query: Query,
-        name: str,
-        k: int,
-        cursor: str,
-        detail: Detail,
-        budget: int,
-        cancel: Cancel,
-    ) -> Page:
-        offset = from_cursor(cursor, name)[1] if cursor else 0
-        wanted = min(offset + k + 1, MAX_DEPTH)
-        result = self._desk.engine.find(query, wanted, tier="full", cancel=cancel)
-        hits = result.hits[offset : offset + k]
-        papers: list[Paper] = [paper_of(h.work, detail, key=h.key, why=why_of(h)) for h in hits]
-        kept = within(papers, budget)
-        page: Page = {"status": status_of([result]), "papers": papers[:kept]}
-        if kept and len(result.hits) > offset + kept:
-            page["next_cursor"] = to_cursor(name, offset + kept)
-        notes = notes_of((*result.problems, *result.dropped))
-        if notes:
-            page["notes"] = "\n".join(notes)
-        return page
-
     def _papers(self, ids: list[str], form: Form, style: str, budget: int) -> Papers:
         works = self._desk.works(ids)
         held = [work for work in works if work is not None]
@@ -240,7 +222,9 @@ class Finding:
         papers: list[Record] = []
         for work, text in zip(held, texts, strict=True):
             one = paper_of(work, "full" if form == "record" else "ids")
-            papers.append({**one, "text": text} if text else one)
+            if text:
+                one["text"] = text
+            papers.append(one)
         found: Papers = {"papers": papers[: within(papers, budget)]}
         unknown = [name for name, work in zip(ids, works, strict=True) if work is None]
         if unknown:
@@ -249,3 +233,25 @@ class Finding:
             left = [paper["id"] for paper in papers[len(found["papers"]) :]]
             found["notes"] = f"Left out by max_tokens, ask again for: {', '.join(left)}"
         return found
+
+
+def _page(
+    result: SearchResult, name: str, offset: int, k: int, detail: Detail, budget: int
+) -> Page:
+    hits = result.hits[offset : offset + k]
+    found = [paper_of(h.work, detail, key=h.key, why=why_of(h)) for h in hits]
+    papers: list[Paper] = [*found]
+    kept = within(papers, budget)
+    page: Page = {"status": status_of([result]), "papers": papers[:kept]}
+    if kept and len(result.hits) > offset + kept:
+        page["next_cursor"] = to_cursor(name, offset + kept)
+    notes = notes_of((*result.problems, *result.dropped))
+    if notes:
+        page["notes"] = "\n".join(notes)
+    return page
+
+
+async def tell_dropped(ctx: Context, results: Iterable[SearchResult]) -> None:
+    """Tell the client which parts of a search did not answer."""
+    for note in notes_of(problem for result in results for problem in result.dropped):
+        await tell(ctx, "warning", note)

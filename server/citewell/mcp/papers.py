@@ -24,26 +24,43 @@ class Ref(TypedDict):
 
     id: str
     source: str
+
+
+class Cited(Ref):
+    """A record for a place in a text."""
+
     title: str
+    key: NotRequired[str]
+
+
+class Neighbour(Ref):
+    """A record beside another one."""
+
+    title: str
+    together: NotRequired[int]
 
 
 class Paper(Ref):
     """A record in a list."""
 
+    title: str
     year: NotRequired[int]
     authors: NotRequired[list[str]]
     venue: NotRequired[str]
-    key: NotRequired[str]
     retracted: NotRequired[bool]
 
 
-class Record(Paper):
-    """A whole record."""
+class Record(Ref):
+    """A whole record: with what `Paper` has."""
 
+    title: str
     doi: NotRequired[str]
-    arxiv: NotRequired[str]
     abstract: NotRequired[str]
     text: NotRequired[str]
+
+
+class Whole(Cited, Neighbour, Paper, Record):
+    """All that a record may have."""
 
 
 def source_of(work: Work) -> str:
@@ -55,7 +72,7 @@ def source_of(work: Work) -> str:
     return "; ".join(dict.fromkeys(names)) or work.id
 
 
-def paper_of(work: Work, detail: Detail = "short", *, key: str = "", why: str = "") -> Record:
+def paper_of(work: Work, detail: Detail = "short", *, key: str = "", why: str = "") -> Whole:
     """The record in the detail that is wanted; what it lacks is left out."""
     found: dict[str, Any] = {"id": work.id, "source": source_of(work), "title": work.title}
     found["year"] = work.year

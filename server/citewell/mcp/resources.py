@@ -26,8 +26,9 @@ from citewell.model import CitewellError
 MAX_COMPLETIONS = 100
 
 
-def add_resources(server: MCPServer[Any], desk: Desk) -> None:
-    """Resources, prompts and completions of a server."""
+def add_resources(server: MCPServer[Any], desk: Desk, *, shared: bool = False) -> None:
+    """Resources, prompts and completions of a server. `shared`: several clients use it, so that
+    there is no last report."""
 
     @server.resource("bib://{key}", title="Entry", mime_type="application/x-bibtex")
     def entry(key: str) -> str:
@@ -57,12 +58,15 @@ def add_resources(server: MCPServer[Any], desk: Desk) -> None:
         except CitewellError as error:
             raise ResourceNotFoundError(failure(error.problem)) from error
 
-    @server.resource("report://last", title="Last check", mime_type="application/json")
-    def report() -> str:
-        """The whole report of the last check of references."""
-        checks = desk.report()
+    @server.resource("report://{name}", title="Report of a check", mime_type="application/json")
+    def report(name: str) -> str:
+        """The whole report of a check of references, by the name that its answer gave."""
+        last = name == "last" and not shared
+        checks = desk.last_report() if last else desk.report(name)
         if checks is None:
-            raise ResourceNotFoundError("Nothing was checked yet: call check_references first.")
+            raise ResourceNotFoundError(
+                "There is no such report (any more): call check_references first."
+            )
         return json.dumps(to_json(checks), ensure_ascii=False)
 
     @server.prompt(title="Cite this paragraph")

@@ -13,8 +13,10 @@ from mcp_types import ToolAnnotations
 from citewell import __version__
 from citewell.engine.contract import Engine
 from citewell.mcp.checking import Checking
+from citewell.mcp.client_log import add_logging
 from citewell.mcp.desk import Desk
 from citewell.mcp.finding import Finding
+from citewell.mcp.relating import Relating
 from citewell.mcp.resources import add_resources
 from citewell.mcp.roots import Roots
 from citewell.mcp.writing import Writing
@@ -32,18 +34,22 @@ def create_server(
     roots: Roots | None = None,
     *,
     allow_write: bool = False,
+    shared: bool = False,
 ) -> MCPServer[Any]:
-    """The server; it neither opens nor closes the engine. Without roots no file is touched."""
+    """The server; it neither opens nor closes the engine. Without roots no file is touched.
+    `shared`: several clients use it."""
     desk = Desk(options, engine, roots or Roots(), allow_write)
     asks = bool(options.sources.allow)
     finding, checking, writing = Finding(desk), Checking(desk), Writing(desk)
+    searches = asks and options.sources.search
     tools = [
-        _tool(finding.find_citations, "Find citations", asks and options.sources.search),
-        _tool(finding.search_papers, "Search papers", asks and options.sources.search),
-        _tool(finding.get_papers, "Get papers"),
-        _tool(checking.check_references, "Check references", asks),
-        _tool(writing.fill_document, "Fill a document", False, allow_write),
-        _tool(writing.add_entry, "Add an entry", False, allow_write),
+        _tool(finding.find_citations, asks=searches),
+        _tool(finding.search_papers, asks=searches),
+        _tool(finding.get_papers),
+        _tool(Relating(desk).related_papers),
+        _tool(checking.check_references, asks=asks),
+        _tool(writing.fill_document, writes=allow_write),
+        _tool(writing.add_entry, writes=allow_write),
     ]
     server: MCPServer[Any] = MCPServer(
         "citewell",
@@ -53,20 +59,29 @@ def create_server(
         tools=tools,
         log_level="WARNING",
     )
-    add_resources(server, desk)
+    add_resources(server, desk, shared=shared)
+    add_logging(server)
     return server
 
 
-def _tool(fn: Callable[..., Any], title: str, asks: bool = False, writes: bool = False) -> Tool:
+_UNSAID = frozenset(
+    {"title", "description", "$defs", "minimum", "minLength", "minItems", "maxLength"}
+)
+"""Names say it, or the error of a call that breaks it; it is checked all the same."""
+
+
+def _tool(fn: Callable[..., Any], *, asks: bool = False, writes: bool = False) -> Tool:
+    """Its name is its title. `asks`: sources on the network, too."""
     tool = Tool.from_function(
         fn,
-        title=title,
         description=" ".join(inspect.getdoc(fn).split()),  # type: ignore[union-attr]
         annotations=ToolAnnotations(
             read_only_hint=not writes,
             destructive_hint=False if writes else None,
-            idempotent_hint=True,
-            open_world_hint=asks,
+            # For a tool that only reads the specification gives it no meaning.
+            idempotent_hint=True if writes else None,
+            # True is what it means when it is not said.
+            open_world_hint=None if asks else False,
         ),
         structured_output=True,
     )
@@ -100,7 +115,7 @@ def _slim(schema: Any, definitions: dict[str, Any], *, names: bool = False) -> A
     found = {}
     for name, value in schema.items():
         if not names:
-            if name in ("title", "description", "$defs") or (name == "default" and not value):
+            if name in _UNSAID or (name == "default" and not value):
                 continue
             if name == "additionalProperties" and value is True:
                 continue

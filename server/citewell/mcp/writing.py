@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Annotated, NotRequired
 
@@ -15,31 +16,42 @@ from citewell.documents import FileCache
 from citewell.documents.scan import format_of
 from citewell.features.diff import unified_diff
 from citewell.features.edited_text import EditedText
-from citewell.features.fill import PlaceholderFill, plan_fill
+from citewell.features.fill import (
+    Choose,
+    Place,
+    PlaceholderFill,
+    found_for,
+    places_of,
+    plan_found,
+)
 from citewell.features.insert import InsertPlan, plan_entry
 from citewell.features.write import write_edits
-from citewell.mcp.desk import Desk, answer, notes_of
+from citewell.mcp.client_log import tell
+from citewell.mcp.desk import Desk, answer, failures_told, notes_of
+from citewell.mcp.finding import tell_dropped
 from citewell.mcp.papers import Ref, paper_of
 from citewell.mcp.roots import outside
-from citewell.model import CitewellError, Hit, Problem
+from citewell.model import CitewellError, Hit, Problem, Query, SearchResult, Work
 from citewell.model.bib import FileEdit
 from citewell.model.cancel import Cancel
-from citewell.model.document import Document, Format
+from citewell.model.document import Format
 
 CANDIDATES = 5
+SLICE = 16
+"""Placeholders that are searched for between two words of progress."""
 
 
-class Filled(TypedDict):
+class Filled(TypedDict, total=False):
     """A placeholder; open while it has no key."""
 
     n: int
     place: str
     text: str
     confidence: float
-    key: NotRequired[str]
-    paper: NotRequired[Ref]
-    reason: NotRequired[str]
-    candidates: NotRequired[list[Ref]]
+    key: str
+    paper: Ref
+    reason: str
+    candidates: list[Ref]
 
 
 class Fill(TypedDict):
@@ -79,34 +91,46 @@ class Writing:
         add the entries to its .bib. Without `write` it only shows the diff. `choices`: placeholder
         n -> paper id, or "" to leave it open; others take their best paper if it reaches the
         threshold."""
-        await ctx.report_progress(0, 1, "searching for every placeholder")
+        with failures_told():
+            self._may(write)
+        found = await self._search(path, ctx)
         done = await self._desk.run(
-            lambda cancel: self._fill(path, choices or {}, threshold, write, cancel)
+            partial(self._fill, path, found, choices or {}, threshold, write)
         )
-        await ctx.report_progress(1, 1, "done")
+        await tell_written(ctx, done["written"], path)
         return answer(done)
 
     async def add_entry(
         self,
         id: str,
         bib: str,
+        ctx: Context,
         key: str = "",
         write: bool = False,
     ) -> Annotated[CallToolResult, Added]:
         """Add the record with this id (or DOI, arXiv id) to a .bib file. Cite the
         returned `key`: a paper that is there keeps its own. Without `write` it only shows the
         diff."""
-        return answer(await self._desk.run(lambda cancel: self._add(id, bib, key, write)))
+        with failures_told():
+            self._may(write)
+        done = await self._desk.run(partial(self._add, id, bib, key, write))
+        await tell_written(ctx, done["written"], bib)
+        return answer(done)
 
-    def _fill(
-        self,
-        path: str,
-        choices: dict[str, str],
-        threshold: float | None,
-        write: bool,
-        cancel: Cancel,
-    ) -> Fill:
-        self._may(write)
+    async def _search(self, path: str, ctx: Context) -> dict[Query, SearchResult]:
+        """What is found for each placeholder; nobody waits for it to write."""
+        queries = await self._desk.run(lambda cancel: self._queries(path))
+        found: dict[Query, SearchResult] = {}
+        for start in range(0, len(queries), SLICE):
+            await ctx.report_progress(start, len(queries), "searching")
+            part = queries[start : start + SLICE]
+            results = await self._desk.run(partial(self._find, part))
+            found.update(zip(part, results, strict=True))
+        await ctx.report_progress(len(queries), len(queries), "searched")
+        await tell_dropped(ctx, found.values())
+        return found
+
+    def _queries(self, path: str) -> list[Query]:
         file = self._desk.roots.find(path)
         if format_of(file) not in (Format.LATEX, Format.MARKDOWN):
             raise CitewellError(
@@ -116,47 +140,51 @@ class Writing:
                     "Name a paper; for a .bib there is add_entry.",
                 )
             )
-        with self._desk.writing:
-            project = self._desk.project(file)
-            options = self._desk.options
-            least = options.fill.threshold if threshold is None else threshold
-            chosen = {n: self._desk.work(work) if work else None for n, work in choices.items()}
-            numbers = _numbers(project.documents.values())
-            unknown = set(chosen) - {str(number) for number in numbers.values()}
-            if unknown:
-                raise CitewellError(
-                    Problem(
-                        "mcp-no-placeholder",
-                        f"There is no placeholder {', '.join(sorted(unknown))}.",
-                        f"They are numbered from 1 to {len(numbers)}; call without choices first.",
-                    )
-                )
+        return [place.query for place in places_of(self._desk.project(file))]
 
-            def choose(found: PlaceholderFill) -> Hit | None:
-                cancel.check()
-                n = str(numbers[found.path, found.placeholder.span.start])
-                if n in chosen:
-                    work = chosen[n]
-                    return None if work is None else Hit(work, 0.0)
-                best = found.candidates[0] if found.candidates else None
-                return best if found.confidence >= least else None
+    def _find(self, queries: Sequence[Query], cancel: Cancel) -> list[SearchResult]:
+        return self._desk.engine.find_batch(queries, CANDIDATES, tier="full", cancel=cancel)
 
-            plan = plan_fill(project, self._desk.engine, options, count=CANDIDATES, choose=choose)
-            if plan.fills and all(not one.candidates for one in plan.fills) and plan.problems:
-                broken = [p for p in plan.problems if p.code.startswith(("library", "engine"))]
-                if broken:
-                    raise CitewellError(broken[0])
+    def _fill(
+        self,
+        path: str,
+        searched: Mapping[Query, SearchResult],
+        choices: dict[str, str],
+        threshold: float | None,
+        write: bool,
+        cancel: Cancel,
+    ) -> Fill:
+        options = self._desk.options
+        least = options.fill.threshold if threshold is None else threshold
+        chosen = {n: self._desk.work(work) if work else None for n, work in choices.items()}
+        with self._desk.turns.take(cancel):
+            project = self._desk.project(self._desk.roots.find(path))
+            places = places_of(project)
+            # Somebody else may have written since: then other words are asked for.
+            new = [place.query for place in places if place.query not in searched]
+            known = {**searched, **dict(zip(new, self._find(new, cancel), strict=True))}
+            results = [known[place.query] for place in places]
+            _refuse_failed(results)
+            found, problems = found_for(places, results)
+            plan = plan_found(
+                project,
+                found,
+                options,
+                choose=_chooser(places, chosen, least),
+                more=problems,
+            )
+            cancel.check()
             written = write and self._write(plan.edits, plan.texts)
         placeholders = [self._filled(n, one, least) for n, one in enumerate(plan.fills, 1)]
-        found: Fill = {
+        done: Fill = {
             "written": written,
             "placeholders": placeholders,
             "diff": "".join(plan.diffs),
         }
         notes = notes_of(plan.problems)
         if notes:
-            found["notes"] = "\n".join(notes)
-        return found
+            done["notes"] = "\n".join(notes)
+        return done
 
     def _filled(self, n: int, found: PlaceholderFill, least: float) -> Filled:
         one: Filled = {
@@ -179,14 +207,13 @@ class Writing:
             one["reason"] = found.reason
         return one
 
-    def _add(self, name: str, bib: str, key: str, write: bool) -> Added:
-        self._may(write)
+    def _add(self, name: str, bib: str, key: str, write: bool, cancel: Cancel) -> Added:
         if not bib.lower().endswith(".bib"):
             raise CitewellError(
                 Problem("mcp-no-bib", f"{bib[:200]!r} is no .bib file.", "Name a .bib file.")
             )
         work = self._desk.work(name)
-        with self._desk.writing:
+        with self._desk.turns.take(cancel):
             path = self._desk.roots.find(bib, new=True)
             text = FileCache().text(path)
             if isinstance(text, Problem):
@@ -220,13 +247,46 @@ class Writing:
         return write_edits(edits, texts)
 
 
-def _numbers(documents: Iterable[Document]) -> dict[tuple[str, int], int]:
-    """The number of each placeholder, in reading order, by its place."""
-    found: dict[tuple[str, int], int] = {}
-    for document in documents:
-        for placeholder in document.placeholders:
-            found[document.path, placeholder.span.start] = len(found) + 1
-    return found
+def _chooser(places: Sequence[Place], chosen: Mapping[str, Work | None], least: float) -> Choose:
+    """Takes what the agent chose, else the best paper if it is certain enough. Raises
+    `CitewellError` for a number that no placeholder has."""
+    numbers = {
+        (place.document.path, place.placeholder.span.start): str(n)
+        for n, place in enumerate(places, 1)
+    }
+    unknown = sorted(set(chosen) - set(numbers.values()))
+    if unknown:
+        raise CitewellError(
+            Problem(
+                "mcp-no-placeholder",
+                f"There is no placeholder {', '.join(unknown)[:200]}.",
+                f"They are numbered from 1 to {len(numbers)}; call without choices first.",
+            )
+        )
+
+    def choose(found: PlaceholderFill) -> Hit | None:
+        n = numbers[found.path, found.placeholder.span.start]
+        if n in chosen:
+            work = chosen[n]
+            return None if work is None else Hit(work, 0.0)
+        best = found.candidates[0] if found.candidates else None
+        return best if found.confidence >= least else None
+
+    return choose
+
+
+def _refuse_failed(results: Sequence[SearchResult]) -> None:
+    """A search that could not be made at all is no answer that there are no papers."""
+    if results and not any(result.hits for result in results):
+        for result in results:
+            if result.problems:
+                raise CitewellError(result.problems[0])
+
+
+async def tell_written(ctx: Context, written: bool, path: str) -> None:
+    """Tell the client that its user's files have changed."""
+    if written:
+        await tell(ctx, "notice", f"{path[:200]} and what belongs to it was changed")
 
 
 def _diff(plan: InsertPlan, edit: FileEdit, shown: str) -> str:

@@ -1,0 +1,54 @@
+"""The papers beside one in the citation graph, as records."""
+
+from __future__ import annotations
+
+import threading
+
+from citewell.corpus import Library
+from citewell.corpus.columns import LibraryColumns, title_key
+from citewell.corpus.graph import CitationGraph, Direction
+from citewell.engine.contract import Related
+from citewell.engine.retrievers import open_graph
+from citewell.model import CitewellError
+from citewell.model.titles import title_key as plain_title
+
+TELLING_TITLE = 13
+"""Letters from which a title stands for one paper: "Regression" or "Draft" does not."""
+
+
+class Relations:
+    """Reads the graph when it is first asked for. Safe to call from any thread."""
+
+    def __init__(self, library: Library, columns: LibraryColumns | None) -> None:
+        self._library = library
+        self._columns = columns
+        self._graph: CitationGraph | None = None
+        self._lock = threading.Lock()
+
+    def related(self, identifier: str, direction: Direction, k: int, offset: int) -> Related:
+        """A page of them. Papers are known to the graph by their titles."""
+        row = int(self._library.rows_of([identifier])[0])
+        if row < 0 or self._columns is None:
+            return Related()
+        title = self._library.works([row])[0].title
+        if len(plain_title(title)) < TELLING_TITLE:
+            return Related()
+        try:
+            found = self._opened(self._columns).neighbours(title_key(title), direction)
+        except CitewellError as error:
+            return Related(problems=(error.problem,))
+        others = found.rows != row
+        rows, together = found.rows[others], found.together[others]
+        return Related(
+            works=tuple(self._library.works(rows[offset : offset + k])),
+            together=tuple(together[offset : offset + k].tolist()),
+            total=len(rows),
+            elsewhere=found.elsewhere,
+            known=found.known,
+        )
+
+    def _opened(self, columns: LibraryColumns) -> CitationGraph:
+        with self._lock:
+            if self._graph is None:
+                self._graph = open_graph(self._library, columns)
+            return self._graph

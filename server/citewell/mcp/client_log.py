@@ -1,0 +1,72 @@
+"""What the client is told beside its answers: what was written, what did not answer.
+
+Clients of 2026-07-28 ask for it with each request, and the SDK sees to that; older ones set a level
+for their connection (`logging/setLevel`), which is kept here.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import warnings
+from collections.abc import Mapping
+from typing import Any, get_args
+
+from mcp.server import MCPServer, ServerRequestContext
+from mcp.server.mcpserver import Context
+from mcp.shared.exceptions import MCPDeprecationWarning
+from mcp_types import EmptyResult, LoggingLevel, SetLevelRequestParams
+
+LEVELS: tuple[LoggingLevel, ...] = get_args(LoggingLevel)
+"""From debug to emergency."""
+DEFAULT: LoggingLevel = "info"
+LOGGER = "citewell"
+HIDDEN = "[hidden]"
+_SECRET = re.compile(r"KEY|TOKEN|SECRET|PASSWORD", re.IGNORECASE)
+_LEVEL = "citewell.log-level"
+_SHORTEST = 6
+"""Letters of a value that is taken for a secret: hiding every "1" would hide the message."""
+
+
+def add_logging(server: MCPServer[Any]) -> None:
+    """Let clients of the older versions set how much they are told."""
+
+    async def set_level(
+        ctx: ServerRequestContext[Any, Any], params: SetLevelRequestParams
+    ) -> EmptyResult:
+        _state(ctx)[_LEVEL] = params.level
+        return EmptyResult()
+
+    # The high-level server has no hook for this request, and without it the capability is not told.
+    server._lowlevel_server.add_request_handler(
+        "logging/setLevel", SetLevelRequestParams, set_level
+    )
+
+
+async def tell(ctx: Context, level: LoggingLevel, text: str) -> None:
+    """Send a line to the client of this request, if it wants such; never a key."""
+    wanted = _state(ctx.request_context).get(_LEVEL, DEFAULT)
+    if LEVELS.index(level) < LEVELS.index(wanted):
+        return
+    with warnings.catch_warnings():
+        # Deprecated by the newest specification, and all that the older ones have.
+        warnings.simplefilter("ignore", MCPDeprecationWarning)
+        await ctx.log(level, without_keys(text), logger_name=LOGGER)
+
+
+def without_keys(text: str, environ: Mapping[str, str] | None = None) -> str:
+    """The text with every secret of the environment taken out.
+
+    Messages are made without keys; this is for the one that quotes what it was given.
+    """
+    for name, value in (os.environ if environ is None else environ).items():
+        value = value.strip()
+        if len(value) >= _SHORTEST and _SECRET.search(name) and value in text:
+            text = text.replace(value, HIDDEN)
+    return text
+
+
+def _state(ctx: ServerRequestContext[Any, Any]) -> dict[str, Any]:
+    """What is kept for the connection of a request."""
+    state: dict[str, Any] = ctx.session._connection.state
+    return state

@@ -1,0 +1,81 @@
+"""The tool that goes along citations, as far as they are known."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, NotRequired
+
+from mcp.server.mcpserver import Context
+from mcp_types import CallToolResult
+from pydantic import Field
+from typing_extensions import TypedDict
+
+from citewell.corpus.graph import Direction
+from citewell.engine.contract import Related
+from citewell.mcp.desk import Desk, answer
+from citewell.mcp.papers import Neighbour, digest, from_cursor, paper_of, to_cursor, within
+from citewell.model import CitewellError
+
+Count = Annotated[int, Field(ge=1, le=50)]
+
+
+class Neighbourhood(TypedDict):
+    """Papers beside one."""
+
+    status: Literal["found", "nothing_found", "not_known"]
+    papers: list[Neighbour]
+    next_cursor: NotRequired[str]
+    notes: NotRequired[str]
+
+
+class Relating:
+    """The method is a tool; its docstring is what a model reads."""
+
+    def __init__(self, desk: Desk) -> None:
+        self._desk = desk
+
+    async def related_papers(
+        self,
+        id: str,
+        direction: Direction,
+        ctx: Context,
+        k: Count = 10,
+        cursor: str = "",
+        max_tokens: int = 4000,
+    ) -> Annotated[CallToolResult, Neighbourhood]:
+        """Follow citations: what a paper cites, what cites it, or what others cite with it
+        (`together`: how many). Not all citations are known; not_known: none of this paper's are."""
+        return answer(
+            await self._desk.run(lambda cancel: self._page(id, direction, k, cursor, max_tokens))
+        )
+
+    def _page(
+        self, name: str, direction: Direction, k: int, cursor: str, budget: int
+    ) -> Neighbourhood:
+        work = self._desk.work(name)
+        request = digest(work.id, direction)
+        offset = from_cursor(cursor, request)[1] if cursor else 0
+        found = self._desk.engine.related(work.id, direction, k, offset=offset)
+        if found.problems:
+            raise CitewellError(found.problems[0])
+        papers: list[Neighbour] = []
+        for one, together in zip(found.works, found.together, strict=True):
+            paper = paper_of(one)
+            if direction == "cocited":
+                paper["together"] = together
+            papers.append(paper)
+        kept = within(papers, budget)
+        page: Neighbourhood = {"status": _status(found), "papers": papers[:kept]}
+        if kept and found.total > offset + kept:
+            page["next_cursor"] = to_cursor(request, offset + kept)
+        if found.known:
+            page["notes"] = (
+                f"{found.total} known papers are in the library, {found.elsewhere} are not. "
+                "The list is a sample of all citations."
+            )
+        return page
+
+
+def _status(found: Related) -> Literal["found", "nothing_found", "not_known"]:
+    if not found.known:
+        return "not_known"
+    return "found" if found.total else "nothing_found"

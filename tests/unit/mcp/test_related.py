@@ -1,0 +1,151 @@
+"""Going along citations: what is known, what is known to be none, and what is not known."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import attrs
+import pytest
+
+from citewell.engine.local import LocalEngine
+from citewell.options import Options
+from citewell.options.tree import LibraryOptions
+
+Agent = Callable[..., Any]
+TITLES = {
+    "a": "A Survey of Teapots and Their Lids",
+    "b": "Porcelain Networks for Pouring",
+    "c": "Handles That Generalise to Cups",
+    "d": "Steeping as Stochastic Optimisation",
+    "e": "An Experimental Study of Spouts",
+    "f": "Nobody Has Written About Saucers",
+    "g": "Sugar Tongs in Foreign Literature",
+    "h": "Tea",
+}
+ELSEWHERE = ("Kettles of the Nineteenth Century", "On Boiling Water Twice", "Leaves and Their Ends")
+CITED = {
+    "a": [*(TITLES[name] for name in "bcd"), ELSEWHERE[0]],
+    "e": [TITLES[name] for name in "bcd"],
+    "g": list(ELSEWHERE),
+    "h": [TITLES[name] for name in "bcd"],
+}
+
+
+@pytest.fixture(scope="module")
+def teapots(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalEngine]:
+    """A library of records that tell what they cite, in the form of Semantic Scholar."""
+    folder = tmp_path_factory.mktemp("teapots")
+    lines = [
+        json.dumps(
+            {
+                "paperId": name,
+                "title": title,
+                "year": 2020,
+                "authors": [{"name": "Jo Roe"}],
+                "references": [
+                    {"paperId": f"x{n}", "title": cited}
+                    for n, cited in enumerate(CITED.get(name, ()))
+                ],
+            }
+        )
+        for name, title in TITLES.items()
+    ]
+    (folder / "papers.jsonl").write_text("\n".join(lines))
+    env = {k: v for k, v in os.environ.items() if "CITEWELL" not in k}
+    env |= {"CITEWELL_LIBRARY_PATH": str(folder / "libraries"), "OMP_NUM_THREADS": "1"}
+    add = [sys.executable, "-m", "citewell", "library", "add", str(folder / "papers.jsonl")]
+    subprocess.run(add, env=env, check=True, capture_output=True)
+    options = attrs.evolve(Options(), library=LibraryOptions(path=folder / "libraries"))
+    engine = LocalEngine.open(options)
+    yield engine
+    engine.close()
+
+
+async def ask(agent: Agent, engine: LocalEngine, **arguments: Any) -> Any:
+    async with agent(engine=engine) as client:
+        found = await client.call_tool("related_papers", arguments)
+    assert not found.is_error, found.content
+    return found.structured_content
+
+
+@pytest.mark.parametrize(
+    ("name", "direction", "status", "ids"),
+    [
+        ("a", "cites", "found", {"b", "c", "d"}),
+        ("b", "cited_by", "found", {"a", "e", "h"}),
+        ("b", "cocited", "found", {"c", "d"}),
+        ("g", "cites", "nothing_found", set()),
+        ("f", "cites", "not_known", set()),
+        ("f", "cited_by", "not_known", set()),
+        ("f", "cocited", "not_known", set()),
+        ("h", "cites", "not_known", set()),  # its title could be that of any paper
+    ],
+)
+async def test_found_none_and_not_known_are_three_answers(
+    agent: Agent, teapots: LocalEngine, name: str, direction: str, status: str, ids: set[str]
+) -> None:
+    page = await ask(agent, teapots, id=f"s2:{name}", direction=direction)
+    assert page["status"] == status
+    assert {paper["id"] for paper in page["papers"]} == {f"s2:{one}" for one in ids}
+    assert all(paper["source"] == f"semantic-scholar:{paper['id'][3:]}" for paper in page["papers"])
+    if status == "not_known":
+        assert "notes" not in page
+
+
+async def test_what_the_library_does_not_hold_is_counted(
+    agent: Agent, teapots: LocalEngine
+) -> None:
+    page = await ask(agent, teapots, id="s2:a", direction="cites")
+    assert "3 known papers are in the library, 1 are not" in page["notes"]
+    none = await ask(agent, teapots, id="s2:g", direction="cites")
+    assert "0 known papers are in the library, 3 are not" in none["notes"]
+
+
+async def test_papers_cited_together_say_how_often(agent: Agent, teapots: LocalEngine) -> None:
+    page = await ask(agent, teapots, id="s2:b", direction="cocited")
+    assert [paper["together"] for paper in page["papers"]] == [3, 3]
+
+
+async def test_pages_hold_each_paper_once(agent: Agent, teapots: LocalEngine) -> None:
+    ids: list[str] = []
+    asked: dict[str, Any] = {"id": "s2:b", "direction": "cited_by", "k": 1}
+    cursor = ""
+    while True:
+        page = await ask(agent, teapots, **asked, cursor=cursor)
+        ids += [paper["id"] for paper in page["papers"]]
+        if (cursor := page.get("next_cursor", "")) == "":
+            break
+    assert sorted(ids) == ["s2:a", "s2:e", "s2:h"]
+
+
+async def test_a_cursor_of_another_direction_and_an_unknown_id_are_refused(
+    agent: Agent, teapots: LocalEngine
+) -> None:
+    page = await ask(agent, teapots, id="s2:b", direction="cited_by", k=1)
+    async with agent(engine=teapots) as client:
+        for arguments, code in (
+            ({"id": "s2:b", "direction": "cites", "cursor": page["next_cursor"]}, "mcp-cursor"),
+            ({"id": "s2:none", "direction": "cites"}, "mcp-unknown-id"),
+        ):
+            found = await client.call_tool("related_papers", arguments)
+            assert found.is_error and f"[{code}]" in found.content[0].text
+
+
+async def test_the_worker_answers_the_same(agent: Agent, teapots: LocalEngine) -> None:
+    from citewell.engine.worker_client import WorkerEngine
+
+    status = teapots.status()
+    options = attrs.evolve(Options(), library=LibraryOptions(path=Path(status.library).parent))
+    worker = WorkerEngine(options)
+    try:
+        for direction in ("cites", "cited_by", "cocited"):
+            own = teapots.related("s2:b", direction, 2, offset=1)  # type: ignore[arg-type]
+            assert worker.related("s2:b", direction, 2, offset=1) == own  # type: ignore[arg-type]
+    finally:
+        worker.close()

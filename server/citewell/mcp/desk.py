@@ -88,6 +88,7 @@ class Desk:
         """One record. Raises `CitewellError` for an id that no record has."""
         work = self.works([name])[0]
         if work is None:
+            self.need_library()
             raise CitewellError(
                 Problem(
                     "mcp-unknown-id",
@@ -96,6 +97,12 @@ class Desk:
                 )
             )
         return work
+
+    def need_library(self) -> None:
+        """Raises `CitewellError` where there is no library: no id is known then."""
+        status = self.engine.status()
+        if not status.library and status.problems:
+            raise CitewellError(status.problems[0])
 
     def report_name(self, *parts: object) -> str:
         """The name of a report, which only who made it can know: clients share a server."""

@@ -215,9 +215,8 @@ class Finding:
     def _papers(self, ids: list[str], form: Form, style: str, budget: int) -> Papers:
         works = self._desk.works(ids)
         held = [work for work in works if work is not None]
-        status = self._desk.engine.status() if not held else None
-        if status is not None and not status.library and status.problems:
-            raise CitewellError(status.problems[0])
+        if not held:
+            self._desk.need_library()
         texts = paper_texts(held, form, self._desk.options, style)
         papers: list[Record] = []
         for work, text in zip(held, texts, strict=True):

@@ -6,6 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from mcp.client import Client
+
+from citewell.engine.local import LocalEngine
+from citewell.mcp.server import create_server
+from citewell.options import Options
 
 Agent = Callable[..., Any]
 ENTRY = "@book{roe2001, title={A Book},\n  author={Roe, Jo}, year={2001}}"
@@ -26,8 +31,32 @@ async def test_entries_files_papers_and_the_last_report_can_be_read(
         for missing in ("report://last", "bib://none", "paper://none", "bib-file://../x.bib"):
             with pytest.raises(Exception):  # noqa: B017
                 await read(missing)
-        await client.call_tool("check_references", {"path": "refs.bib"})
+        found = await client.call_tool("check_references", {"path": "refs.bib"})
         assert json.loads(await read("report://last"))["checks"][0]["claim"]["key"] == "roe2001"
+        assert await read(found.structured_content["report"]) == await read("report://last")
+
+
+async def test_clients_that_share_a_server_read_their_own_reports_alone(
+    mcp_options: Options, mcp_engine: LocalEngine
+) -> None:
+    """A report is named by what only its own client was told."""
+    server = create_server(mcp_options, mcp_engine, shared=True)
+    async with Client(server) as one, Client(server) as other:
+        names = []
+        for client, key in ((one, "one"), (other, "other")):
+            text = ENTRY.replace("roe2001", key)
+            found = await client.call_tool("check_references", {"text": text})
+            names.append(found.structured_content["report"])
+        for client, name, key in ((one, names[0], "one"), (other, names[1], "other")):
+            report = json.loads((await client.read_resource(name)).contents[0].text)
+            assert [check["claim"]["key"] for check in report["checks"]] == [key]
+            with pytest.raises(Exception, match="no such report"):
+                await client.read_resource("report://last")
+    # The same request to another server has another name: nobody can work it out.
+    async with Client(create_server(mcp_options, mcp_engine, shared=True)) as client:
+        text = ENTRY.replace("roe2001", "one")
+        found = await client.call_tool("check_references", {"text": text})
+        assert found.structured_content["report"] != names[0]
 
 
 async def test_every_prompt_is_described_and_names_its_tool(agent: Agent) -> None:

@@ -22,8 +22,11 @@ GOOD = """@inproceedings{devlin-etal-2019-bert,
 """
 
 
-async def test_the_list_of_tools_costs_less_than_eight_kilobytes(agent: Agent) -> None:
-    async with agent() as client:
+@pytest.mark.parametrize("allow_write", [False, True])
+async def test_the_list_of_tools_costs_less_than_eight_kilobytes(
+    agent: Agent, tmp_path: Path, allow_write: bool
+) -> None:
+    async with agent(tmp_path, allow_write=allow_write) as client:
         found = await client.list_tools()
     listed = found.model_dump(mode="json", by_alias=True, exclude_none=True)
     size = len(json.dumps(listed, separators=(",", ":")).encode())
@@ -86,6 +89,8 @@ async def test_a_token_budget_shortens_the_page_and_leaves_a_cursor(agent: Agent
 async def test_nothing_found_and_failed_are_two_answers(
     agent: Agent, tmp_path: Path, mcp_options: Options
 ) -> None:
+    (tmp_path / "p.md").write_text("See [@attention is all you need].\n")
+    (tmp_path / "refs.bib").touch()
     import attrs
 
     from citewell.options.tree import LibraryOptions
@@ -96,17 +101,40 @@ async def test_nothing_found_and_failed_are_two_answers(
     assert none.structured_content["status"] == "nothing_found"
     assert none.structured_content["papers"] == []
     missing = attrs.evolve(mcp_options, library=LibraryOptions(path=tmp_path))
-    async with agent(engine=LocalEngine.open(missing)) as client:
+    async with agent(tmp_path, engine=LocalEngine.open(missing)) as client:
         for name, arguments in (
             ("search_papers", {"query": "attention"}),
             ("find_citations", {"text": "We use attention [CITATION]."}),
             ("check_references", {"text": GOOD}),
             ("get_papers", {"ids": ["fx:1"]}),
+            ("related_papers", {"id": "fx:1", "direction": "cites"}),
+            ("fill_document", {"path": "p.md"}),
+            ("add_entry", {"id": "fx:1", "bib": "refs.bib"}),
         ):
             failed = await client.call_tool(name, arguments)
             assert failed.is_error, name
             assert "library-missing" in failed.content[0].text
             assert "citewell library add" in failed.content[0].text
+
+
+async def test_a_search_of_which_a_part_failed_does_not_say_that_there_is_nothing(
+    agent: Agent, mcp_options: Options
+) -> None:
+    import attrs
+
+    retrieval = attrs.evolve(mcp_options.retrieval, encoder="there-is-no-such-encoder")
+    broken = LocalEngine.open(attrs.evolve(mcp_options, retrieval=retrieval))
+    async with agent(engine=broken) as client:
+        for name, arguments in (
+            ("search_papers", {"query": "qwertzuiop"}),
+            ("find_citations", {"text": "Qwertzuiop [CITATION]."}),
+        ):
+            found = (await client.call_tool(name, arguments)).structured_content
+            assert found["status"] == "not_checked", name
+            assert "there-is-no-such-encoder" in found["notes"]
+        held = (await client.call_tool("search_papers", {"query": "attention"})).structured_content
+    assert held["status"] == "found" and held["papers"]
+    broken.close()
 
 
 async def test_each_place_of_a_passage_gets_its_own_papers(agent: Agent) -> None:
@@ -224,6 +252,18 @@ async def test_a_document_is_filled_as_the_agent_chose(agent: Agent, tmp_path: P
     keys = [one["key"] for one in done["placeholders"]]
     assert f"Attention \\cite{{{keys[0]}}}. Teacups \\cite{{{keys[1]}}}." in paper.read_text()
     assert (tmp_path / "refs.bib").read_text().count("@inproceedings{") == 2
+
+
+async def test_a_broken_cursor_is_told_by_every_tool(agent: Agent) -> None:
+    async with agent() as client:
+        for name, arguments in (
+            ("search_papers", {"query": "attention"}),
+            ("check_references", {"text": GOOD}),
+            ("check_references", {}),
+            ("related_papers", {"id": "fx:1", "direction": "cites"}),
+        ):
+            found = await client.call_tool(name, {**arguments, "cursor": "made-up"})
+            assert found.is_error and "[mcp-cursor]" in found.content[0].text, name
 
 
 def test_a_cursor_that_was_made_up_is_refused() -> None:

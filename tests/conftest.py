@@ -13,6 +13,7 @@ made only of spaces and marks stands under the text it speaks of; it is removed 
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 from collections.abc import Callable, Iterator
@@ -98,6 +99,12 @@ def parse_fixture(text: str, first: str = "main.tex") -> Fixture:
         marked=tuple(marked),
         names=tuple(files),
     )
+
+
+@pytest.fixture(scope="session", autouse=True)
+def no_user_history(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """What whoever runs the tests has accepted does not count, and no test adds to it."""
+    os.environ["CITEWELL_HISTORY"] = str(tmp_path_factory.mktemp("history"))
 
 
 @pytest.fixture

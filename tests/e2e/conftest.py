@@ -304,6 +304,8 @@ def no_user_settings(tmp_path_factory: pytest.TempPathFactory) -> None:
     empty.touch()
     os.environ["CITEWELL_CONFIG"] = str(empty)
     os.environ["CITEWELL_CACHE"] = str(tmp_path_factory.mktemp("cache"))
+    # Tests share servers: what one accepts must not change the order that another expects.
+    os.environ["CITEWELL_LEARNING_ENABLED"] = "false"
 
 
 @pytest.fixture(scope="session")

@@ -27,6 +27,7 @@ def environment(folder: Path) -> dict[str, str]:
     return clean | {
         "CITEWELL_LIBRARY_PATH": str(folder / "libraries"),
         "CITEWELL_CONFIG": str(config),
+        "CITEWELL_HISTORY": str(folder / "history"),
         "PYTHONIOENCODING": "utf-8",
         "OMP_NUM_THREADS": "1",
     }

@@ -28,6 +28,7 @@ def env(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     clean |= {
         "CITEWELL_LIBRARY_PATH": str(folder / "libraries"),
         "CITEWELL_CONFIG": str(folder / "config.toml"),
+        "CITEWELL_HISTORY": str(folder / "history"),
         "CITEWELL_CACHE": str(folder / "cache"),
         "CITEWELL_RETRIEVAL_TIMEOUT_MS": "60000",
         "OMP_NUM_THREADS": "1",

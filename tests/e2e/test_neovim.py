@@ -182,6 +182,7 @@ def start_neovim(neovim: Path, library_folder: Path, tmp_path: Path) -> Iterator
             environment[f"XDG_{name}_HOME"] = str(tmp_path / name.lower())
         environment["CITEWELL_CACHE"] = str(tmp_path / "checks")
         environment["CITEWELL_CONFIG"] = str(folder / "init.lua.toml")
+        environment["CITEWELL_HISTORY"] = str(tmp_path / "history")
         (folder / "init.lua.toml").touch()
         editor = Neovim(neovim, folder, environment)
         started.append(editor)

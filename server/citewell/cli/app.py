@@ -29,6 +29,10 @@ COMMANDS = {
         "citewell.cli.sources:sources",
         "Say and choose which scholarly sources may be asked.",
     ),
+    "history": (
+        "citewell.cli.history:history",
+        "Show or erase what was learned from your choices.",
+    ),
     "library": ("citewell_corpus.cli.library:library", "Build and look after libraries of papers."),
     "lsp": ("citewell.cli.lsp:lsp", "Serve an editor over the Language Server Protocol."),
     "mcp": ("citewell.cli.mcp:mcp", "Serve an agent over the Model Context Protocol."),

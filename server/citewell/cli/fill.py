@@ -15,6 +15,7 @@ from citewell.cli.session import Session, console
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from citewell.engine.contract import Engine
     from citewell.features.fill import FillPlan, PlaceholderFill
     from citewell.model import Hit
     from citewell.options import Options
@@ -50,7 +51,9 @@ def fill(
     stands there already. The change is shown as a diff, then written after a question. Exits with
     1 if a placeholder is left open or nothing is written.
     """
+    from citewell.cli.opening import open_engine
     from citewell.documents.scan import format_of
+    from citewell.features.fill import fill_feedback
     from citewell.model.document import Format
 
     if dry_run and (yes or interactive):
@@ -66,41 +69,47 @@ def fill(
 
     session: Session = ctx.obj
     options = session.load(paper).options
-    plan = make_plan(paper, options, threshold=threshold, count=count, interactive=interactive)
-    show_problems(plan.problems)
-    if as_json:
-        written = not dry_run and write(plan)
-        write_json(to_json(plan, written))
-    else:
-        out = console()
-        show_plan(out, plan)
-        agreed = yes or (asks and plan.edits and click.confirm("Write these changes?", err=True))
-        written = bool(agreed) and write(plan)
-        summarise(plan, written, dry_run)
+    with open_engine(options) as engine:
+        plan = make_plan(
+            paper, options, engine, threshold=threshold, count=count, interactive=interactive
+        )
+        show_problems(plan.problems)
+        if as_json:
+            written = not dry_run and write(plan)
+            write_json(to_json(plan, written))
+        else:
+            show_plan(console(), plan)
+            agreed = yes or (
+                asks and plan.edits and click.confirm("Write these changes?", err=True)
+            )
+            written = bool(agreed) and write(plan)
+            summarise(plan, written, dry_run)
+        if written:
+            for feedback in fill_feedback(plan, "picker" if interactive else "fill"):
+                show_problems(engine.learn(feedback))
     ctx.exit(exit_code(plan, written or dry_run))
 
 
 def make_plan(
     paper: Path,
     options: Options,
+    engine: Engine,
     *,
     threshold: float | None,
     count: int = 8,
     interactive: bool = False,
 ) -> FillPlan:
     """Read the project of `paper`, search for every placeholder, and plan the edits."""
-    from citewell.cli.opening import open_engine
     from citewell.documents import Project
     from citewell.features.fill import plan_fill
 
     project = Project.open(paper, options.documents)
-    with open_engine(options) as engine:
-        choose = None
-        if interactive:
-            from citewell.cli.choose import Chooser
+    choose = None
+    if interactive:
+        from citewell.cli.choose import Chooser
 
-            choose = Chooser(console(err=True), engine, count)
-        return plan_fill(project, engine, options, threshold=threshold, count=count, choose=choose)
+        choose = Chooser(console(err=True), engine, count)
+    return plan_fill(project, engine, options, threshold=threshold, count=count, choose=choose)
 
 
 def write(plan: FillPlan) -> bool:

@@ -11,6 +11,7 @@ from citewell.corpus.graph import Direction
 from citewell.model import Problem, Query, SearchResult, Work
 from citewell.model.cancel import Cancel
 from citewell.model.check import Check, Claim
+from citewell.model.feedback import Feedback
 
 Tier = Literal["fast", "full"]
 """`fast`: within a completion's budget (100 ms). `full`: a second or two, for an explicit act."""
@@ -100,6 +101,11 @@ class Engine(Protocol):
         self, claims: Sequence[Claim], *, online: bool = False, cancel: Cancel | None = None
     ) -> Checks:
         """Is each reference real, and right? Gives way to searches. Raises only `Cancelled`."""
+        ...
+
+    def learn(self, feedback: Feedback) -> tuple[Problem, ...]:
+        """Keep what an author accepted and dismissed, unless learning is off; why it could not
+        be kept."""
         ...
 
     def status(self) -> EngineStatus: ...

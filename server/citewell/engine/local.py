@@ -15,6 +15,8 @@ from citewell.corpus import Library
 from citewell.corpus.graph import Direction
 from citewell.engine.checking import LibraryCheck, Traffic
 from citewell.engine.contract import Checks, EngineStatus, Related, Tier
+from citewell.engine.history import History
+from citewell.engine.history_store import HistoryStore
 from citewell.engine.late import LateRetriever
 from citewell.engine.memory import rss_mb
 from citewell.engine.relations import TELLING_TITLE, Relations
@@ -26,6 +28,7 @@ from citewell.engine.which_library import which_library
 from citewell.model import CitewellError, Evidence, Hit, Problem, Query, SearchResult, Work
 from citewell.model.cancel import Cancel, Cancelled
 from citewell.model.check import Claim
+from citewell.model.feedback import Feedback
 from citewell.options import Options
 from citewell.ranking.contract import Candidates, Ordering, Ranker
 from citewell.ranking.cross_encoder import NAME as CROSS_ENCODER
@@ -60,6 +63,7 @@ class LocalEngine:
         *,
         reader: Reader | None = None,
         sources: Online | None = None,
+        history: HistoryStore | None = None,
     ) -> None:
         self._known: dict[str, Work | None] = {}
         self._sources = sources
@@ -75,6 +79,9 @@ class LocalEngine:
         self._check = None if library is None else LibraryCheck(library, self._traffic)
         self._relations = None if library is None else Relations(library, opened.columns)
         self._signals = None if library is None else LibrarySignals(library, opened)
+        self._history = (
+            History(history or HistoryStore(), self._signals) if options.learning.enabled else None
+        )
 
     @classmethod
     def open(
@@ -145,6 +152,7 @@ class LocalEngine:
             dropped=(*self._opened.problems, *dropped, *result.dropped),
             problems=result.problems,
             timings={stage: round(spent, 2) for stage, spent in timings.items()},
+            variant=result.variant,
         )
 
     def wait_online(self, query: Query, seconds: float) -> None:
@@ -222,6 +230,7 @@ class LocalEngine:
                     hits=found.hits,
                     dropped=(*self._opened.problems, *dropped, *found.dropped),
                     problems=found.problems,
+                    variant=found.variant,
                 )
             )
         return results
@@ -279,6 +288,10 @@ class LocalEngine:
         checks = OnlineChecker(Checker([held]), self._sources).check(claims, cancel=cancel)
         return Checks(tuple(checks), "" if self._library is None else self._library.snapshot)
 
+    def learn(self, feedback: Feedback) -> tuple[Problem, ...]:
+        """Keep what an author accepted and dismissed, unless learning is off."""
+        return () if self._history is None else self._history.learn(feedback)
+
     def status(self) -> EngineStatus:
         """What answers and what does not."""
         library = self._library
@@ -297,11 +310,14 @@ class LocalEngine:
                 *self._problems,
                 *self._opened.problems,
                 *(() if self._reader is None else self._reader.problems),
+                *(() if self._history is None else self._history.problems),
             ),
         )
 
     def close(self) -> None:
         """Close the library's files, and ask the sources nothing more."""
+        if self._history is not None:
+            self._history.close()
         if self._reader is not None:
             self._reader.close()
         if self._online is not None:
@@ -365,7 +381,10 @@ class LocalEngine:
         )
         timings["evidence"] = (time.perf_counter() - begin) * 1e3
         dropped = () if read is None or read.problem is None else (read.problem,)
-        return SearchResult(hits=hits, dropped=dropped, problems=problems)
+        made = "fusion" if ranked is None or self._ranker is None else self._ranker.name
+        if read is not None and read.moved:
+            made = f"{made}+{options.cross_encoder}"
+        return SearchResult(hits=hits, dropped=dropped, problems=problems, variant=made)
 
     def _unwanted(self, query: Query) -> np.ndarray:
         """Rows that must not be offered: what is excluded, and the paper that is being written.

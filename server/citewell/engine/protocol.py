@@ -17,6 +17,7 @@ from citewell.corpus.graph import Direction
 from citewell.engine.contract import Checks, EngineStatus, Related, Tier
 from citewell.model import Problem, Query, SearchResult, Work
 from citewell.model.check import Claim
+from citewell.model.feedback import Feedback
 from citewell.options import Options
 
 VERSION = 1
@@ -72,6 +73,11 @@ class CheckRequest(msgspec.Struct, frozen=True, tag="check", omit_defaults=True)
     online: bool = False
 
 
+class LearnRequest(msgspec.Struct, frozen=True, tag="learn"):
+    id: int
+    feedback: Feedback
+
+
 class StatusRequest(msgspec.Struct, frozen=True, tag="status"):
     id: int
 
@@ -83,7 +89,13 @@ class CancelRequest(msgspec.Struct, frozen=True, tag="cancel"):
 
 
 NumberedRequest = (
-    FindRequest | WorksRequest | LookupRequest | RelatedRequest | CheckRequest | StatusRequest
+    FindRequest
+    | WorksRequest
+    | LookupRequest
+    | RelatedRequest
+    | CheckRequest
+    | LearnRequest
+    | StatusRequest
 )
 Request = Hello | NumberedRequest | CancelRequest
 
@@ -108,6 +120,11 @@ class ChecksReply(msgspec.Struct, frozen=True, tag="checks"):
     result: Checks
 
 
+class LearnedReply(msgspec.Struct, frozen=True, tag="learned"):
+    id: int
+    problems: tuple[Problem, ...]
+
+
 class StatusReply(msgspec.Struct, frozen=True, tag="status"):
     id: int
     status: EngineStatus
@@ -127,6 +144,7 @@ Reply = (
     | WorksReply
     | RelatedReply
     | ChecksReply
+    | LearnedReply
     | StatusReply
     | CancelledReply
     | FailedReply

@@ -156,11 +156,12 @@ class Worker:
 
     def _reply(self, request: protocol.NumberedRequest, cancel: Cancel) -> protocol.Reply:
         engine = self._engine_for(cancel)
+        reply: protocol.Reply
         match request:
             case protocol.FindRequest(id=number):
-                return protocol.ResultsReply(number, _found(engine, request, cancel))
+                reply = protocol.ResultsReply(number, _found(engine, request, cancel))
             case protocol.WorksRequest(id=number, ids=ids):
-                return protocol.WorksReply(number, tuple(engine.works(ids)))
+                reply = protocol.WorksReply(number, tuple(engine.works(ids)))
             case protocol.LookupRequest(id=number):
                 found = engine.lookup(
                     doi=request.doi,
@@ -168,17 +169,20 @@ class Worker:
                     title=request.title,
                     bibkey=request.bibkey,
                 )
-                return protocol.WorksReply(number, tuple(found))
+                reply = protocol.WorksReply(number, tuple(found))
             case protocol.RelatedRequest(id=number):
                 related = engine.related(
                     request.identifier, request.direction, request.k, offset=request.offset
                 )
-                return protocol.RelatedReply(number, related)
+                reply = protocol.RelatedReply(number, related)
             case protocol.CheckRequest(id=number, claims=claims, online=online):
                 checks = engine.check(claims, online=online, cancel=cancel)
-                return protocol.ChecksReply(number, checks)
+                reply = protocol.ChecksReply(number, checks)
+            case protocol.LearnRequest(id=number, feedback=feedback):
+                reply = protocol.LearnedReply(number, engine.learn(feedback))
             case protocol.StatusRequest(id=number):
-                return protocol.StatusReply(number, _with_pid(engine.status()))
+                reply = protocol.StatusReply(number, _with_pid(engine.status()))
+        return reply
 
     def _engine_for(self, cancel: Cancel) -> Engine:
         self._refresh()

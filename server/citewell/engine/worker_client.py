@@ -24,6 +24,7 @@ from citewell.engine.contract import Checks, EngineStatus, Related, Tier
 from citewell.model import CitewellError, Problem, Query, SearchResult, Work
 from citewell.model.cancel import Cancel, Cancelled
 from citewell.model.check import Claim
+from citewell.model.feedback import Feedback
 from citewell.options import Options
 
 logger = logging.getLogger(__name__)
@@ -191,6 +192,22 @@ class WorkerEngine:
             return _checks(await self._reply_async(request))
         except CitewellError as error:
             return Checks(problems=(error.problem,))
+
+    def learn(self, feedback: Feedback) -> tuple[Problem, ...]:
+        """Keep what an author accepted and dismissed; why it could not be kept."""
+        request = protocol.LearnRequest(next(self._numbers), feedback)
+        try:
+            return _learned(self._wait(request, None))
+        except CitewellError as error:
+            return (error.problem,)
+
+    async def learn_async(self, feedback: Feedback) -> tuple[Problem, ...]:
+        """`learn` without blocking the loop."""
+        request = protocol.LearnRequest(next(self._numbers), feedback)
+        try:
+            return _learned(await self._reply_async(request))
+        except CitewellError as error:
+            return (error.problem,)
 
     def status(self) -> EngineStatus:
         """What answers in the child; a child that cannot answer is a problem in the status."""
@@ -364,6 +381,11 @@ class WorkerEngine:
 def _checks(reply: protocol.Reply) -> Checks:
     assert isinstance(reply, protocol.ChecksReply)
     return reply.result
+
+
+def _learned(reply: protocol.Reply) -> tuple[Problem, ...]:
+    assert isinstance(reply, protocol.LearnedReply)
+    return reply.problems
 
 
 def _unwrap(reply: protocol.Reply) -> protocol.Reply:

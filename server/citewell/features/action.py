@@ -10,6 +10,7 @@ import msgspec
 from citewell.model import Problem
 from citewell.model.bib import FileEdit
 from citewell.model.document import Span
+from citewell.model.feedback import Feedback
 
 QUICK_FIX = "quickfix"
 REWRITE = "refactor.rewrite"
@@ -48,3 +49,5 @@ class ActionPlan(msgspec.Struct, frozen=True, kw_only=True):
     """What the editor calls the change."""
     problems: tuple[Problem, ...] = ()
     """Why there is nothing, or less than was asked for."""
+    feedback: tuple[Feedback, ...] = ()
+    """What the author is known to have chosen once the edits are made."""

@@ -11,7 +11,7 @@ import re
 
 import msgspec
 
-from citewell.model import Evidence, Problem, Work
+from citewell.model import Evidence, Problem, Query, Work
 from citewell.model.bib import BibEntry, TextEdit
 from citewell.model.document import Document, Span
 
@@ -48,6 +48,10 @@ class Completion(msgspec.Struct, frozen=True):
     cursor only leaves it behind."""
     candidates: tuple[Candidate, ...] = ()
     problems: tuple[Problem, ...] = ()
+    query: Query | None = None
+    """What the library was asked; None where it was not."""
+    variant: str = ""
+    """What made the order of its papers."""
 
 
 class Place(msgspec.Struct, frozen=True):

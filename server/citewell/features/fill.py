@@ -19,6 +19,7 @@ from citewell.features.insert import plan_insert
 from citewell.model import CitewellError, Hit, Problem, Query, SearchResult
 from citewell.model.bib import FileEdit
 from citewell.model.document import Document, Placeholder
+from citewell.model.feedback import Feedback, Through, name_of, passed_over
 from citewell.options import Options
 
 CANDIDATES = 8
@@ -48,6 +49,10 @@ class PlaceholderFill(msgspec.Struct, frozen=True, kw_only=True):
     """How likely the author would cite the hit here; of the best candidate if left open."""
     reason: str = ""
     """Why the placeholder is left open."""
+    query: Query = Query()
+    """What was asked."""
+    variant: str = ""
+    """What made the order of the candidates."""
 
 
 class FillPlan(msgspec.Struct, frozen=True, kw_only=True):
@@ -62,6 +67,8 @@ class FillPlan(msgspec.Struct, frozen=True, kw_only=True):
     texts: Mapping[str, str] = msgspec.field(default_factory=dict)
     """By path: the text to which the edits of that file refer."""
     problems: tuple[Problem, ...] = ()
+    root: Path = Path()
+    """Folder of the project."""
 
     @property
     def filled(self) -> tuple[PlaceholderFill, ...]:
@@ -117,6 +124,7 @@ def plan_found(
         diffs=diffs,
         texts={edit.path: writer.texts[Path(edit.path)].original for edit in edits},
         problems=tuple(dict.fromkeys((*project.problems, *more, *writer.problems))),
+        root=project.root.parent,
     )
 
 
@@ -153,16 +161,17 @@ def found_for(
     """The places with what a search found for each, and what went wrong on the way."""
     problems = [p for result in results for p in (*result.problems, *result.dropped)]
     found = [
-        candidates_for(place.document, place.placeholder, place.query, result.hits)
+        candidates_for(place.document, place.placeholder, place.query, result)
         for place, result in zip(places, results, strict=True)
     ]
     return found, problems
 
 
 def candidates_for(
-    document: Document, placeholder: Placeholder, query: Query, hits: tuple[Hit, ...]
+    document: Document, placeholder: Placeholder, query: Query, result: SearchResult
 ) -> PlaceholderFill:
     """A placeholder with what was found for it, still undecided."""
+    hits = result.hits
     start, end = placeholder.span.start, placeholder.span.end
     line_start = document.text.rfind("\n", 0, start) + 1
     return PlaceholderFill(
@@ -175,6 +184,30 @@ def candidates_for(
         candidates=hits,
         confidence=confidence_of(query, hits),
         reason="" if hits else "no paper was found",
+        query=query,
+        variant=result.variant,
+    )
+
+
+def fill_feedback(plan: FillPlan, through: Through) -> tuple[Feedback, ...]:
+    """What writing the plan says of the papers that it adds to the project's bibliography.
+
+    Where an author chose among the candidates (`picker`), those above the chosen one were passed
+    over; a program looks at none.
+    """
+    return tuple(
+        Feedback(
+            accepted=name_of(found.hit.work),
+            dismissed=passed_over([hit.work for hit in found.candidates], found.hit.work.id)
+            if through == "picker"
+            else (),
+            query=found.query,
+            project=str(plan.root),
+            through=through,
+            variant=found.variant,
+        )
+        for found in plan.fills
+        if found.hit is not None and not found.reused
     )
 
 

@@ -47,9 +47,15 @@ class Choice(msgspec.Struct, frozen=True):
 
 
 def placeholder_actions(
-    placeholder: Placeholder, choices: Sequence[Choice], *, sure: bool, open_places: int
+    placeholder: Placeholder,
+    choices: Sequence[Choice],
+    *,
+    sure: bool,
+    open_places: int,
+    variant: str = "",
 ) -> list[Action]:
-    """The actions at a placeholder of a document that has `open_places` of them."""
+    """The actions at a placeholder of a document that has `open_places` of them; `variant` names
+    what made the order of the choices."""
     where: dict[str, str | int | bool] = {
         "start": placeholder.span.start,
         "query": placeholder.query,
@@ -59,7 +65,7 @@ def placeholder_actions(
             title=f"Cite {choice.shown}",
             kind=REWRITE,
             name="cite",
-            arguments={**where, "key": choice.key, "work": choice.work.id if choice.work else ""},
+            arguments={**where, **_chosen(choices, rank, variant)},
             fixes=("unresolved-placeholder",),
             span=placeholder.span,
             is_preferred=sure and rank == 0,
@@ -81,6 +87,18 @@ def placeholder_actions(
     if open_places > 1:
         found.append(fill_action(open_places))
     return found
+
+
+def _chosen(choices: Sequence[Choice], rank: int, variant: str) -> dict[str, str]:
+    """What the choice at a place says when it comes back through the editor."""
+    choice = choices[rank]
+    above = [other.work.id for other in choices[:rank] if other.work is not None]
+    return {
+        "key": choice.key,
+        "work": choice.work.id if choice.work else "",
+        "above": "\n".join(above),
+        "variant": variant,
+    }
 
 
 def fill_action(open_places: int) -> Action:
@@ -185,7 +203,9 @@ def joined(edits: Sequence[FileEdit], path: Path, more: Sequence[TextEdit]) -> t
     return tuple(found)
 
 
-def sentence_actions(at: int, sentence: str, choices: Sequence[Choice]) -> list[Action]:
+def sentence_actions(
+    at: int, sentence: str, choices: Sequence[Choice], variant: str = ""
+) -> list[Action]:
     """The actions at the end of a sentence that wants a citation and has none."""
     return [
         Action(
@@ -195,11 +215,10 @@ def sentence_actions(at: int, sentence: str, choices: Sequence[Choice]) -> list[
             arguments={
                 "at": at,
                 "sentence": sentence[:200],
-                "key": choice.key,
-                "work": choice.work.id if choice.work else "",
+                **_chosen(choices, rank, variant),
             },
         )
-        for choice in choices[:SHOWN]
+        for rank, choice in enumerate(choices[:SHOWN])
     ]
 
 

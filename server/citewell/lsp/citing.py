@@ -90,8 +90,10 @@ async def complete(session: Session, snapshot: Snapshot, cursor: int) -> Complet
         if options.retrieval.cross_encoder and not at.key_like:
             session.better.seek(asked, lambda: engine.find_async(asked, count, tier="full"))
     if paper.is_quick:
-        return listed(own, result)
-    return await session.read(lambda: listed(own, result))
+        shown = listed(own, result)
+    else:
+        shown = await session.read(lambda: listed(own, result))
+    return msgspec.structs.replace(shown, query=asked, variant=result.variant)
 
 
 def _worth_telling(result: SearchResult) -> tuple[Problem, ...]:

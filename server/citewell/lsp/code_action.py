@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from citewell.features.action import Action, ActionPlan
     from citewell.lsp.server import Server
     from citewell.lsp.text import LineIndex
+    from citewell.model.feedback import Feedback
 
 logger = logging.getLogger(__name__)
 
@@ -92,7 +93,7 @@ def register(server: Server) -> None:
 
     @server.command(ACTED)
     async def acted(number: Any) -> None:
-        actions.acted(number)
+        await actions.acted(number)
 
 
 class CodeActions:
@@ -206,15 +207,23 @@ class CodeActions:
         action.command = types.Command(title=action.title, command=ACTED, arguments=[self._sent])
         return action
 
-    def acted(self, number: object) -> None:
+    async def acted(self, number: object) -> None:
         """The editor made the edits of a resolved action."""
         found = self._plans.pop(number, None) if isinstance(number, int) else None
         if found is not None:
             plan, before = found
             commands.assume(self._server, plan.edits, plan.texts, before)
+            await self._server.session.learn(plan.feedback)
 
     async def act(self, wanted: ActArguments) -> bool:
         """Plan an action and have the editor make its edits; True when it did."""
+        feedback = await self._act(wanted)
+        if feedback is not None:
+            await asyncio.shield(self._server.session.learn(feedback))
+        return feedback is not None
+
+    async def _act(self, wanted: ActArguments) -> tuple[Feedback, ...] | None:
+        """What the author chose by it; None when the edits were not made."""
         # Two actions must never be planned on the same texts.
         async with self._server.session.edits:
             if wanted.slow:
@@ -225,10 +234,10 @@ class CodeActions:
             else:
                 plan = await self._plan(wanted, lambda message: None)
             if plan is None or not plan.edits:
-                return False
+                return None
             # A cancelled command must not leave a citation without its entry.
             applying = commands.apply_edits(self._server, plan.edits, plan.texts, plan.label)
-            return await asyncio.shield(applying)
+            return plan.feedback if await asyncio.shield(applying) else None
 
     async def _plan(self, wanted: ActArguments, report: Callable[[str], None]) -> ActionPlan | None:
         session = self._server.session

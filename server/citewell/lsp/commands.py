@@ -18,6 +18,7 @@ from pygls.uris import from_fs_path
 
 from citewell.lsp import citing
 from citewell.lsp.edits import TextOf, workspace_edit
+from citewell.lsp.learning import feedback_on
 from citewell.lsp.stamp import stamp_of
 from citewell.lsp.text import LineIndex
 from citewell.model import CitewellError, Problem
@@ -26,6 +27,7 @@ from citewell.model.bib import FileEdit
 if TYPE_CHECKING:
     from citewell.lsp.server import Server
     from citewell.lsp.session import Snapshot
+    from citewell.model.feedback import Feedback
 
 logger = logging.getLogger(__name__)
 
@@ -52,6 +54,8 @@ class InsertArguments(msgspec.Struct, frozen=True):
     """What the item was to replace behind the cursor."""
     rest: int = 0
     """How many characters of the line stand behind what was to be replaced."""
+    list: int = 0
+    """Number of the list that the item stood in."""
 
 
 def register(server: Server) -> None:
@@ -80,9 +84,20 @@ def register(server: Server) -> None:
 
 
 async def _insert(server: Server, wanted: InsertArguments) -> dict[str, Any]:
+    learned: list[Feedback] = []
+    done = await _insert_locked(server, wanted, learned)
+    if done["applied"]:
+        await server.session.learn(learned)
+    return done
+
+
+async def _insert_locked(
+    server: Server, wanted: InsertArguments, learned: list[Feedback]
+) -> dict[str, Any]:
+    """What is to be learned once the edit was made is added to `learned`."""
     async with server.session.edits:
         try:
-            return await _insert_now(server, wanted)
+            return await _insert_now(server, wanted, learned)
         except CitewellError as error:
             server.session.tell([error.problem], again=True)
         except Exception as error:
@@ -93,7 +108,9 @@ async def _insert(server: Server, wanted: InsertArguments) -> dict[str, Any]:
     return {"applied": False}
 
 
-async def _insert_now(server: Server, wanted: InsertArguments) -> dict[str, Any]:
+async def _insert_now(
+    server: Server, wanted: InsertArguments, learned: list[Feedback]
+) -> dict[str, Any]:
     session = server.session
     if wanted.work:
         work = await citing.find_work(session, wanted.work)
@@ -104,6 +121,8 @@ async def _insert_now(server: Server, wanted: InsertArguments) -> dict[str, Any]
             raise CitewellError(_not_open(wanted))
         session.tell(plan.problems, again=True)
         snapshot, texts, key, edits = plan.snapshot, plan.texts, plan.key, list(plan.edits)
+        if edits:
+            learned.append(feedback_on(session.recall(wanted.list), snapshot, work))
     else:
         found = await session.snapshot(wanted.uri)
         if found is None:

@@ -118,12 +118,14 @@ def _item(
         text_edit=types.TextEdit(range=place, new_text=candidate.text),
         insert_text_format=types.InsertTextFormat.PlainText,
         commit_characters=[],
-        command=_command(snapshot, found, candidate),
+        command=_command(snapshot, found, candidate, number),
         data={"list": number, "rank": rank},
     )
 
 
-def _command(snapshot: Snapshot, found: Completion, candidate: Candidate) -> types.Command | None:
+def _command(
+    snapshot: Snapshot, found: Completion, candidate: Candidate, number: int
+) -> types.Command | None:
     """What must happen after the text is in: the entry, and a tail that the editor left behind."""
     if candidate.work is None and not found.tail:
         return None
@@ -137,6 +139,7 @@ def _command(snapshot: Snapshot, found: Completion, candidate: Candidate) -> typ
         "text": candidate.text,
         "tail": found.tail,
         "rest": end - found.span.end,
+        "list": number,
     }
     return types.Command(
         title="Add to bibliography", command="citewell.insert", arguments=[arguments]

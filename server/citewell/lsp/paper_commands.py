@@ -17,6 +17,7 @@ import msgspec
 from lsprotocol import types
 
 from citewell.lsp import citing, commands
+from citewell.lsp.learning import adds_entry
 from citewell.lsp.text import LineIndex
 from citewell.model import CitewellError, CitingPaper, Problem, SearchResult, Work
 from citewell.model.document import Document, Span
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from citewell.features.find_paper import PaperRow
     from citewell.lsp.server import Server
     from citewell.lsp.session import Snapshot
+    from citewell.model.feedback import Feedback
 
 logger = logging.getLogger(__name__)
 
@@ -146,6 +148,7 @@ async def _search(server: Server, wanted: SearchArguments) -> dict[str, Any]:
         )
 
     found = await session.read(rows)
+    session.offers.add(query, result.variant, found)
     problems = result.problems if result.hits else (*result.problems, *result.dropped)
     return {
         "rows": msgspec.to_builtins(found),
@@ -188,11 +191,22 @@ async def _own(
 
 
 async def _insert(server: Server, wanted: InsertPaperArguments) -> dict[str, Any]:
+    await server.session.configured()
+    learned: list[Feedback] = []
+    done = await _insert_locked(server, wanted, learned)
+    if done["applied"]:
+        await server.session.learn(learned)
+    return done
+
+
+async def _insert_locked(
+    server: Server, wanted: InsertPaperArguments, learned: list[Feedback]
+) -> dict[str, Any]:
+    """What is to be learned once the edit was made is added to `learned`."""
     session = server.session
-    await session.configured()
     async with session.edits:
         try:
-            return await _insert_now(server, wanted)
+            return await _insert_now(server, wanted, learned)
         except CitewellError as error:
             session.tell([error.problem], again=True)
         except Exception as error:
@@ -203,7 +217,9 @@ async def _insert(server: Server, wanted: InsertPaperArguments) -> dict[str, Any
     return {"applied": False}
 
 
-async def _insert_now(server: Server, wanted: InsertPaperArguments) -> dict[str, Any]:
+async def _insert_now(
+    server: Server, wanted: InsertPaperArguments, learned: list[Feedback]
+) -> dict[str, Any]:
     session = server.session
     work: Work | None = None
     if wanted.work:
@@ -218,18 +234,23 @@ async def _insert_now(server: Server, wanted: InsertPaperArguments) -> dict[str,
     if opened is not None:
         if work is None:
             raise CitewellError(_unknown())
-        return await _insert_into_bib(server, wanted.uri, work)
+        return await _insert_into_bib(server, wanted.uri, work, learned)
     if wanted.bib_only:
         assert work is not None
         insertion = await citing.plan_insertion(session, wanted.uri, work, wanted.key)
         if insertion is None:
             raise CitewellError(_not_open())
         session.tell(insertion.problems, again=True)
+        if insertion.edits:
+            folder = insertion.snapshot.paper.project.root.parent
+            learned.append(session.offers.taken(folder, work))
         return await _applied(server, insertion.edits, insertion.texts, insertion.key)
-    return await _cite(server, wanted, work)
+    return await _cite(server, wanted, work, learned)
 
 
-async def _cite(server: Server, wanted: InsertPaperArguments, work: Work | None) -> dict[str, Any]:
+async def _cite(
+    server: Server, wanted: InsertPaperArguments, work: Work | None, learned: list[Feedback]
+) -> dict[str, Any]:
     from citewell.features.cite_paper import plan_cite
 
     session = server.session
@@ -254,6 +275,8 @@ async def _cite(server: Server, wanted: InsertPaperArguments, work: Work | None)
         session.tell(plan.problems, again=True)
         if not found.key:
             return {"applied": False}
+        if work is not None and adds_entry(plan):
+            learned.append(session.offers.taken(snapshot.paper.project.root.parent, work))
         answer = await _applied(server, plan.edits, dict(plan.texts), found.key)
         if answer["applied"]:
             end = _after(plan, snapshot.document, session.encoding, found.end)
@@ -262,7 +285,9 @@ async def _cite(server: Server, wanted: InsertPaperArguments, work: Work | None)
     raise CitewellError(_not_open())
 
 
-async def _insert_into_bib(server: Server, uri: str, work: Work) -> dict[str, Any]:
+async def _insert_into_bib(
+    server: Server, uri: str, work: Work, learned: list[Feedback]
+) -> dict[str, Any]:
     """The entry alone, in the .bib that the author looks at."""
     from citewell.features.insert import plan_entry
 
@@ -278,6 +303,8 @@ async def _insert_into_bib(server: Server, uri: str, work: Work) -> dict[str, An
         document = session.open_document(path)
         if document is None or document.source != bib.text:
             continue
+        if plan.edits:
+            learned.append(session.offers.taken(path.parent, work))
         return await _applied(server, plan.edits, {path: bib.text}, plan.key)
     raise CitewellError(_not_open())
 

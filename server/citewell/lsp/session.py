@@ -27,6 +27,7 @@ from pygls.uris import to_fs_path, uri_scheme
 from citewell.engine.worker_client import WorkerEngine
 from citewell.lsp.better import BetterList
 from citewell.lsp.cards import Cards
+from citewell.lsp.learning import Offers
 from citewell.lsp.places import OpenFile
 from citewell.lsp.refresh import Refresher
 from citewell.lsp.stamp import is_empty, stamp_of
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
     from citewell.model.bib import BibEntry, BibFile
     from citewell.model.check import Check
     from citewell.model.document import Document
+    from citewell.model.feedback import Feedback
 
 logger = logging.getLogger(__name__)
 
@@ -130,6 +132,8 @@ class Session:
         self.watchers.append(self.refresher.changed)
         self.better = BetterList()
         """The longer search for the placeholder that is being typed."""
+        self.offers = Offers()
+        """What the picker has shown."""
         self.edits = asyncio.Lock()
         """Held while an entry is inserted, so that two never work from the same text."""
 
@@ -499,6 +503,13 @@ class Session:
                 if candidate.work is not None and candidate.work.id == work_id:
                     return candidate.work
         return None
+
+    async def learn(self, feedback: Sequence[Feedback]) -> None:
+        """Have the engine keep what the author accepted and dismissed, unless that is off."""
+        if not self.engine_options().learning.enabled:
+            return
+        for one in feedback:
+            self.tell(await self.engine.learn_async(one))
 
     # -- problems -----------------------------------------------------------------------------
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import secrets
 import threading
 from collections import OrderedDict
@@ -24,12 +25,17 @@ from citewell.mcp.client_log import without_keys
 from citewell.mcp.papers import digest
 from citewell.mcp.roots import Roots
 from citewell.mcp.turns import Turns
-from citewell.model import CitewellError, Problem, Work
+from citewell.model import CitewellError, Problem, Query, SearchResult, Work
 from citewell.model.cancel import Cancel, Cancelled
 from citewell.model.check import Check
+from citewell.model.feedback import Feedback, name_of
 from citewell.model.ids import arxiv_id, normalise_doi
 from citewell.options import Options
 
+logger = logging.getLogger(__name__)
+
+OFFERED = 500
+"""Papers of the last answers of which it is remembered what they were offered for."""
 REPORTS = 32
 """Reports of checks that are kept for further pages and as a resource."""
 
@@ -49,6 +55,7 @@ class Desk:
         self._secret = secrets.token_hex(16)
         self._lock = threading.Lock()
         self._reports: OrderedDict[str, tuple[Check, ...]] = OrderedDict()
+        self._offered: OrderedDict[str, tuple[Query, str]] = OrderedDict()
 
     async def run(self, work: Callable[[Cancel], R]) -> R:
         """The result of work on a thread; a client that cancels stops it at its next look."""
@@ -107,6 +114,36 @@ class Desk:
     def report_name(self, *parts: object) -> str:
         """The name of a report, which only who made it can know: clients share a server."""
         return digest(self._secret, *parts)
+
+    def offered(self, query: Query, result: SearchResult) -> None:
+        """Remember what the papers of a list were offered for."""
+        with self._lock:
+            for hit in result.hits:
+                self._offered[hit.work.id] = (query, result.variant)
+                self._offered.move_to_end(hit.work.id)
+            while len(self._offered) > OFFERED:
+                self._offered.popitem(last=False)
+
+    def learn(self, work: Work, project: Path) -> None:
+        """A paper was entered into a bibliography: have the engine keep that, unless it is off.
+
+        What an agent leaves alone says nothing: no author has looked at it.
+        """
+        query, variant = self._offered.get(work.id, (Query(), ""))
+        said = Feedback(
+            accepted=name_of(work),
+            query=query,
+            project=str(project),
+            through="mcp",
+            variant=variant,
+        )
+        self.told(self.engine.learn(said))
+
+    @staticmethod
+    def told(problems: Sequence[Problem]) -> None:
+        """Log what went wrong where an answer has no place for it."""
+        for problem in problems:
+            logger.warning("%s", problem)
 
     def keep(self, name: str, checks: Sequence[Check]) -> None:
         """Remember a report."""

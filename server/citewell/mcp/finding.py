@@ -176,7 +176,9 @@ class Finding:
         return [query_for(document, place, paper=paper) for place in places], known
 
     def _find(self, query: Query, k: int, cancel: Cancel) -> SearchResult:
-        return self._desk.engine.find(query, k, tier="full", cancel=cancel)
+        result = self._desk.engine.find(query, k, tier="full", cancel=cancel)
+        self._desk.offered(query, result)
+        return result
 
     def _places(
         self,

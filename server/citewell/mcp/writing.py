@@ -20,6 +20,7 @@ from citewell.features.fill import (
     Choose,
     Place,
     PlaceholderFill,
+    fill_feedback,
     found_for,
     places_of,
     plan_found,
@@ -175,6 +176,9 @@ class Writing:
             )
             cancel.check()
             written = write and self._write(plan.edits, plan.texts)
+        if written:
+            for said in fill_feedback(plan, "mcp"):
+                self._desk.told(self._desk.engine.learn(said))
         placeholders = [self._filled(n, one, least) for n, one in enumerate(plan.fills, 1)]
         done: Fill = {
             "written": written,
@@ -221,6 +225,8 @@ class Writing:
             parsed = None if text is None else FileCache().bib(path, text)
             plan = plan_entry(path, parsed, work, self._desk.options, key=key)
             written = write and self._write(plan.edits, plan.texts)
+        if written:
+            self._desk.learn(work, path.parent)
         return {
             "written": written,
             "key": plan.key,

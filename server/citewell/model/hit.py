@@ -47,3 +47,5 @@ class SearchResult(msgspec.Struct, frozen=True, omit_defaults=True):
     """Why there is nothing, or less than there could be, with the cure."""
     timings: dict[str, float] = msgspec.field(default_factory=dict)
     """Milliseconds per stage."""
+    variant: str = ""
+    """What made the order, such as "learned" or "fusion"; empty where nothing was ordered."""

@@ -207,6 +207,19 @@ class FillOptions:
 
 
 @frozen(kw_only=True)
+class LearningOptions:
+    """What is learned from the suggestions that you accept and dismiss."""
+
+    enabled: bool = _leaf(
+        True,
+        "Keep, on this machine alone, which suggestions you accept and dismiss, and order later "
+        "ones by them. Off: nothing is kept or used. "
+        "[What is kept, and how to erase it](learning.md).",
+        trusted_only=True,
+    )
+
+
+@frozen(kw_only=True)
 class SourceOptions:
     """Which scholarly sources may be asked over the network: none until you allow them."""
 
@@ -400,5 +413,6 @@ class Options:
     lens: LensOptions = field(factory=LensOptions)
     zotero: ZoteroOptions = field(factory=ZoteroOptions)
     fill: FillOptions = field(factory=FillOptions)
+    learning: LearningOptions = field(factory=LearningOptions)
     sources: SourceOptions = field(factory=SourceOptions)
     llm: LlmOptions = field(factory=LlmOptions)

@@ -15,6 +15,7 @@ from citewell.engine.child import worker_command, worker_environment
 from citewell.engine.worker_client import WorkerEngine
 from citewell.model import CitewellError, Query
 from citewell.model.cancel import Cancel, Cancelled
+from citewell.model.feedback import Feedback, PaperName
 from citewell.options import Options
 
 OBEDIENT = textwrap.dedent(
@@ -57,6 +58,8 @@ OBEDIENT = textwrap.dedent(
             if doi == "die":
                 os._exit(9)
             return [Work(id="found", title=doi + arxiv + title + bibkey)]
+        def learn(self, feedback):
+            return (Problem("learned", feedback.accepted.title),)
         def status(self):
             return EngineStatus(works=7)
 
@@ -96,6 +99,8 @@ def test_each_call_of_the_contract_reaches_the_engine_in_the_child(engine):
     assert [title_of(result) for result in batch] == [f"q{i} 0" for i in range(100)]
     assert [work and work.title for work in engine.works(["a", "none"])] == ["A", None]
     assert engine.lookup(doi="10.1/x")[0].title == "10.1/x"
+    (said,) = engine.learn(Feedback(accepted=PaperName("x", "On Walking")))
+    assert (said.code, said.message) == ("learned", "On Walking")
     status = engine.status()
     assert (status.works, status.pid) == (7, engine.pid)
     assert engine.pid != os.getpid()

@@ -15,7 +15,7 @@ import pytest
 
 from citewell.engine.local import LocalEngine
 from citewell.options import Options
-from citewell.options.tree import LibraryOptions
+from citewell.options.tree import LearningOptions, LibraryOptions
 
 pytest.importorskip("mcp")
 PAPERS = sorted((Path(__file__).parents[2] / "fixtures").glob("*papers.jsonl"))
@@ -31,7 +31,10 @@ def mcp_options(tmp_path_factory: pytest.TempPathFactory) -> Options:
         [sys.executable, "-m", "citewell", "library", "add", *map(str, PAPERS)],
         env=env, check=True, capture_output=True,
     )  # fmt: skip
-    return attrs.evolve(Options(), library=LibraryOptions(path=folder))
+    # Tests share an engine: what one enters must not change the order that another expects.
+    return attrs.evolve(
+        Options(), library=LibraryOptions(path=folder), learning=LearningOptions(enabled=False)
+    )
 
 
 @pytest.fixture(scope="session")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from citewell.lsp import citing
 from citewell.lsp.actions.contract import Asked, Chosen
+from citewell.lsp.learning import with_choice
 
 if TYPE_CHECKING:
     from citewell.features.action import Action, ActionPlan
@@ -54,7 +55,9 @@ class PlaceholderActions:
 
         choices = await asked.session.read(choose)
         sure = feature.is_sure(query, result.hits) or bool(choices and choices[0].key)
-        return feature.placeholder_actions(placeholder, choices, sure=sure, open_places=count)
+        return feature.placeholder_actions(
+            placeholder, choices, sure=sure, open_places=count, variant=result.variant
+        )
 
     async def plan(self, chosen: Chosen) -> ActionPlan | None:
         """The edits for one placeholder, or for all."""
@@ -71,18 +74,19 @@ class PlaceholderActions:
         if placeholder is None:
             return None
         work, key = None, chosen.text("key")
+        variant = chosen.text("variant")
+        query = await citing.make_query(chosen.session, snapshot, placeholder)
         if chosen.name == "best":
             chosen.report("searching")
-            query = await citing.make_query(chosen.session, snapshot, placeholder)
             result = await chosen.session.engine.find_async(query, DEEP, tier="full")
             if not result.hits:
                 return _told((*result.problems, feature.nothing_found(placeholder)))
-            work = result.hits[0].work
+            work, variant = result.hits[0].work, result.variant
         elif not key:
             work = await citing.find_work(chosen.session, chosen.text("work"))
             if work is None:
                 return None
-        return await chosen.session.read(
+        plan = await chosen.session.read(
             partial(
                 feature.plan_citation,
                 snapshot.paper.project,
@@ -93,6 +97,7 @@ class PlaceholderActions:
                 key=key,
             )
         )
+        return await with_choice(plan, chosen, snapshot, work, query, variant=variant)
 
 
 def _told(problems: Sequence[Problem]) -> ActionPlan:
@@ -103,7 +108,7 @@ def _told(problems: Sequence[Problem]) -> ActionPlan:
 
 async def _fill(chosen: Chosen, snapshot: Snapshot) -> ActionPlan:
     from citewell.features.action import ActionPlan
-    from citewell.features.fill import candidates_for, plan_found
+    from citewell.features.fill import candidates_for, fill_feedback, plan_found
 
     session = chosen.session
     found: list[PlaceholderFill] = []
@@ -114,7 +119,7 @@ async def _fill(chosen: Chosen, snapshot: Snapshot) -> ActionPlan:
         query = await citing.make_query(session, snapshot, placeholder)
         result = await session.engine.find_async(query, DEEP, tier="full")
         problems.update(dict.fromkeys(result.problems))
-        found.append(candidates_for(snapshot.document, placeholder, query, result.hits))
+        found.append(candidates_for(snapshot.document, placeholder, query, result))
 
     def plan() -> FillPlan:
         return plan_found(snapshot.paper.project, found, snapshot.options, more=tuple(problems))
@@ -128,6 +133,7 @@ async def _fill(chosen: Chosen, snapshot: Snapshot) -> ActionPlan:
         texts={Path(path): text for path, text in filled.texts.items()},
         label=f"Fill {len(filled.filled)} citations",
         problems=tuple(told),
+        feedback=fill_feedback(filled, "fill"),
     )
 
 

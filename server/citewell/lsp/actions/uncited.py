@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from citewell.lsp import citing
 from citewell.lsp.actions.contract import Asked, Chosen
+from citewell.lsp.learning import with_choice
 
 if TYPE_CHECKING:
     from citewell.features.action import Action, ActionPlan
@@ -46,7 +47,7 @@ class UncitedActions:
         choices = await session.read(
             lambda: feature.choices_at(found.placeholder, (), result.hits, find_work)
         )
-        return feature.sentence_actions(found.at, found.sentence, choices)
+        return feature.sentence_actions(found.at, found.sentence, choices, result.variant)
 
     async def plan(self, chosen: Chosen) -> ActionPlan | None:
         """The citation before the full stop, with the entry of its paper."""
@@ -66,7 +67,8 @@ class UncitedActions:
             work = await citing.find_work(session, chosen.text("work"))
             if work is None:
                 return None
-        return await session.read(
+        query = await citing.make_query(session, snapshot, found.placeholder)
+        plan = await session.read(
             partial(
                 feature.plan_citation,
                 snapshot.paper.project,
@@ -76,4 +78,7 @@ class UncitedActions:
                 work=work,
                 key=key,
             )
+        )
+        return await with_choice(
+            plan, chosen, snapshot, work, query, variant=chosen.text("variant")
         )

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from citewell.lsp import citing
 from citewell.lsp.actions.contract import Asked, Chosen
+from citewell.lsp.learning import with_choice
 
 if TYPE_CHECKING:
     from citewell.features.action import Action, ActionPlan
@@ -78,9 +79,11 @@ class UndefinedKeyActions:
         work = await citing.find_work(session, chosen.text("work"))
         if work is None:
             return None
-        return await session.read(
+        plan = await session.read(
             partial(feature.plan_addition, project, snapshot.document, use, work, snapshot.options)
         )
+        query = await session.read(lambda: _context(snapshot, use))
+        return await with_choice(plan, chosen, snapshot, work, query)
 
 
 async def _meant(session: Session, snapshot: Snapshot, use: KeyUse, meaning: KeyMeaning) -> Meaning:

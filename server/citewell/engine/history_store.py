@@ -1,0 +1,265 @@
+"""What authors accepted and dismissed, kept in the user's data folder.
+
+SQLite, since several servers of one user write at once, since one paper or project must be erasable
+without a trace in the file, and since it does both alike on every system. Its rollback journal, not
+a write-ahead log: events are rare, and an erased one must not live on in a second file. Of a
+manuscript it holds no words: see `Event.asked`.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import sqlite3
+import threading
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import TypeVar
+
+import msgspec
+
+from citewell.model import CitewellError, Problem
+from citewell.model.feedback import Event
+
+logger = logging.getLogger(__name__)
+
+MAX_EVENTS = 4_000
+"""The oldest events give way: some years of writing, two megabytes, and a fraction of a millisecond
+to compare a query with all of them."""
+MAX_TEXT = 500
+"""Characters of a title, id, variant; a project's folder may have twice as many."""
+MAX_ASKED = 4_096
+"""Bytes of a query's vector."""
+BUSY_SECONDS = 2.0
+FOLDER_VARIABLE = "CITEWELL_HISTORY"
+NAME = "history.sqlite"
+FORMAT = 1
+_SQL = """
+CREATE TABLE IF NOT EXISTS events (number INTEGER PRIMARY KEY AUTOINCREMENT, time REAL, kind TEXT,
+  work TEXT, title TEXT, key INTEGER, project TEXT, through TEXT, variant TEXT, encoder TEXT,
+  asked BLOB);
+CREATE TABLE IF NOT EXISTS erasures (number INTEGER PRIMARY KEY AUTOINCREMENT, time REAL);
+"""
+_FIELDS = "time, kind, work, title, key, project, through, variant, encoder, asked"
+R = TypeVar("R")
+
+
+def history_path() -> Path:
+    """The file: in the folder that `CITEWELL_HISTORY` names, else in the user's data folder."""
+    from platformdirs import user_data_path
+
+    named = os.environ.get(FOLDER_VARIABLE)
+    return (Path(named) if named else user_data_path("citewell", appauthor=False)) / NAME
+
+
+class HistoryStore:
+    """Events, the oldest first. Safe across threads and processes.
+
+    Nothing is created before the first event. A file that is damaged is set aside under another
+    name and said in `problems`; a file that is busy or cannot be written costs the event.
+    """
+
+    def __init__(self, path: Path | None = None, *, most: int = MAX_EVENTS) -> None:
+        self.path = path or history_path()
+        self.problems: tuple[Problem, ...] = ()
+        self._most = most
+        self._lock = threading.Lock()
+        self._database: sqlite3.Connection | None = None
+        self._identity: tuple[int, int] | None = None
+
+    def add(self, events: Sequence[Event]) -> bool:
+        """Keep events, in this order; False, with a problem, when they could not be kept."""
+        rows = [
+            (
+                event.time, event.kind, event.work[:MAX_TEXT], event.title[:MAX_TEXT],
+                _signed(event.key), event.project[: 2 * MAX_TEXT], event.through,
+                event.variant[:MAX_TEXT], event.encoder[:MAX_TEXT],
+                event.asked if len(event.asked) <= MAX_ASKED else b"",
+            )
+            for event in events
+        ]  # fmt: skip
+
+        def write(database: sqlite3.Connection) -> bool:
+            with database:
+                marks = ",".join("?" * len(_FIELDS.split(",")))
+                database.executemany(f"INSERT INTO events ({_FIELDS}) VALUES ({marks})", rows)
+                database.execute(
+                    "DELETE FROM events WHERE number <= (SELECT number FROM events "
+                    "ORDER BY number DESC LIMIT 1 OFFSET ?)",
+                    (self._most,),
+                )
+            return True
+
+        return bool(self._do(write, create=True))
+
+    def read(self, after: int = 0) -> list[Event]:
+        """The events that were kept after the one with this number."""
+
+        def look(database: sqlite3.Connection) -> list[Event]:
+            rows = database.execute(
+                f"SELECT number, {_FIELDS} FROM events WHERE number > ? ORDER BY number", (after,)
+            )
+            return [event for row in rows if (event := _event(row)) is not None]
+
+        return self._do(look) or []
+
+    def stamp(self) -> tuple[int, int] | None:
+        """Changes with every erasure (the first number) and every event (the second); None without
+        a file. Costs some ten microseconds."""
+
+        def look(database: sqlite3.Connection) -> tuple[int, int]:
+            # Both come from the ends of the tables' own trees.
+            found = database.execute(
+                "SELECT (SELECT max(number) FROM erasures), (SELECT max(number) FROM events)"
+            ).fetchone()
+            return (int(found[0] or 0), int(found[1] or 0))
+
+        return self._do(look)
+
+    def erase(self, *, works: Sequence[str] = (), project: str = "") -> int:
+        """Erase the events of these works (by id) and of a project's folder; without either, all
+        of them. How many went. What is erased is overwritten in the file."""
+
+        def forget(database: sqlite3.Connection) -> int:
+            database.execute("PRAGMA secure_delete=ON")
+            with database:
+                if works or project:
+                    marks = ",".join("?" * len(works))
+                    where, values = f"work IN ({marks})", list(works)
+                    if project:
+                        where += " OR project = ?"
+                        values.append(project)
+                    gone = database.execute(f"DELETE FROM events WHERE {where}", values).rowcount
+                else:
+                    gone = database.execute("DELETE FROM events").rowcount
+                database.execute("INSERT INTO erasures (time) VALUES (?)", (time.time(),))
+            database.execute("VACUUM")
+            return gone
+
+        return self._do(forget) or 0
+
+    def close(self) -> None:
+        """Close the file."""
+        with self._lock:
+            self._close()
+
+    def _do(self, work: Callable[[sqlite3.Connection], R], *, create: bool = False) -> R | None:
+        """The result of work on the file; None without a file, or with a problem."""
+        with self._lock:
+            for first in (True, False):
+                try:
+                    database = self._open(create=create)
+                    return None if database is None else work(database)
+                except sqlite3.OperationalError as error:
+                    self._fail(error)  # in use, not to be written, or a full disk
+                    return None
+                except sqlite3.DatabaseError as error:
+                    if not (first and self._set_aside(error)):
+                        self._fail(error)
+                        return None
+                except CitewellError as error:
+                    self._close()
+                    self.problems = (error.problem,)
+                    return None
+                except OSError as error:
+                    self._fail(error)
+                    return None
+            return None
+
+    def _open(self, *, create: bool) -> sqlite3.Connection | None:
+        identity = _identity(self.path)
+        if self._database is not None and identity == self._identity:
+            return self._database
+        # Opened never, or removed or exchanged meanwhile.
+        self._close()
+        if identity is None:
+            if not create:
+                return None
+            self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            self.path.touch(mode=0o600)
+        database = sqlite3.connect(self.path, timeout=BUSY_SECONDS, check_same_thread=False)
+        try:
+            version = database.execute("PRAGMA user_version").fetchone()[0]
+            if version > FORMAT:
+                raise CitewellError(_newer(self.path))
+            if version != FORMAT:
+                database.executescript(_SQL + f"PRAGMA user_version={FORMAT};")
+        except BaseException:
+            database.close()
+            raise
+        self._database, self._identity = database, _identity(self.path)
+        return database
+
+    def _set_aside(self, error: Exception) -> bool:
+        """Keep a damaged file under another name, so that the next event begins a new one."""
+        self._close()
+        aside = self.path.with_name(f"{NAME}.damaged-{time.strftime('%Y%m%d-%H%M%S')}")
+        try:
+            self.path.replace(aside)
+            with suppress(OSError):
+                self.path.with_name(f"{NAME}-journal").unlink()
+        except OSError:
+            return False
+        logger.warning("The history of accepted papers was damaged: %s", error)
+        self.problems = (
+            Problem(
+                "history-damaged",
+                f"The history of accepted papers could not be read ({error}); it is begun anew.",
+                f"The damaged file is kept as {aside.name}; erase it, or restore it from a backup.",
+                path=str(aside),
+            ),
+        )
+        return True
+
+    def _fail(self, error: Exception) -> None:
+        logger.warning("The history of accepted papers cannot be used: %s", error)
+        self._close()
+        self.problems = (
+            Problem(
+                "history-unusable",
+                f"The history of accepted papers cannot be read or written ({error}).",
+                "Check the disk and the rights of the folder, or set `learning.enabled` to false.",
+                path=str(self.path),
+            ),
+        )
+
+    def _close(self) -> None:
+        if self._database is not None:
+            with suppress(sqlite3.Error):
+                self._database.close()
+        self._database = self._identity = None
+
+
+def _event(row: tuple[object, ...]) -> Event | None:
+    """A row as an event; None for one that no version of ours has written."""
+    fields = dict(zip(("number", *(f.strip() for f in _FIELDS.split(","))), row, strict=True))
+    try:
+        found = msgspec.convert(fields, Event)
+    except msgspec.ValidationError:
+        return None
+    return msgspec.structs.replace(found, key=found.key % 2**64)
+
+
+def _signed(key: int) -> int:
+    """A hash of 64 bits as SQLite holds whole numbers."""
+    return key - 2**64 if key >= 2**63 else key
+
+
+def _identity(path: Path) -> tuple[int, int] | None:
+    """Which file a name stands for; None for none."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return (found.st_dev, found.st_ino)
+
+
+def _newer(path: Path) -> Problem:
+    return Problem(
+        "history-newer",
+        "The history of accepted papers was written by a newer Citewell; it is left alone.",
+        "Update Citewell, or set `learning.enabled` to false.",
+        path=str(path),
+    )

@@ -1,7 +1,9 @@
 """A sentence that leans on the work of others and names nobody: a modest, precise detector.
 
 Used only where the author's cursor stands, never to underline anything. It fires on phrases that
-hardly ever stand without a citation; a claim in other words is left to the author.
+seldom stand without a citation; a claim in other words is left to the author. How seldom:
+`tests/bench/uncited_bench.py`. "State of the art" is not among them: two of three sentences with it
+cite nobody.
 """
 
 from __future__ import annotations
@@ -23,8 +25,8 @@ _PHRASES = re.compile(
         (?:shown|proposed|demonstrated|introduced|studied|observed|reported|argued|established|used|
            explored|investigated|applied)\b
     | \b(?:is|are|was|were)\s+(?:\w+\s+)?(?:first\s+)?(?:introduced|proposed|pioneered)\s+by\b
-    | \bstate[-\s]of[-\s]the[-\s]art\b
-    | \b(?:according\s+to|following|inspired\s+by|building\s+on|based\s+on\s+the\s+work\s+of)\b
+    | \b(?:according\s+to|following|inspired\s+by|building\s+on|based\s+on\s+the\s+work\s+of)
+        \s+(?-i:[A-Z][a-z])
     | \b[A-Z][\w'-]+\s+(?:et\s+al\.?|and\s+colleagues)
     | \b(?:well[-\s]known|well[-\s]established|widely\s+(?:used|adopted|studied))\b
     """,
@@ -62,7 +64,7 @@ def uncited_at(document: Document, offset: int) -> Uncited | None:
     None in headings, comments, math and code, in a sentence with a citation or placeholder, and in
     one that speaks of this paper itself.
     """
-    at = _end_of_sentence(document, offset) if _is_prose(document, offset) else None
+    at = sentence_end(document, offset) if _is_prose(document, offset) else None
     if at is None or not _is_prose(document, at):
         return None
     sentence = context_at(document, at).sentence
@@ -88,7 +90,7 @@ def _is_prose(document: Document, offset: int) -> bool:
     return not any(span.start <= offset <= span.end for span in spans)
 
 
-def _end_of_sentence(document: Document, offset: int) -> int | None:
+def sentence_end(document: Document, offset: int) -> int | None:
     """The offset of the full stop that ends the sentence; None when the paragraph ends before."""
     text = document.text
     for found in _STOP.finditer(text[offset : offset + REACH]):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from attrs import frozen
 from lsprotocol import types
 
@@ -42,6 +44,8 @@ class ClientFlags:
     refresh_hints: bool = False
     refresh_tokens: bool = False
     refresh_lenses: bool = False
+    lists_references: bool = False
+    """Shows a list of references, and wants to be told when it may be another one."""
 
     @classmethod
     def of(cls, capabilities: types.ClientCapabilities) -> ClientFlags:
@@ -93,8 +97,17 @@ class ClientFlags:
                 workspace.semantic_tokens and workspace.semantic_tokens.refresh_support
             ),
             refresh_lenses=bool(workspace.code_lens and workspace.code_lens.refresh_support),
+            lists_references=_announces(capabilities.experimental, "citewell", "references"),
         )
 
 
 def _takes_markdown(formats: object) -> bool:
     return isinstance(formats, (list, tuple)) and types.MarkupKind.Markdown in formats
+
+
+def _announces(experimental: object, *names: str) -> bool:
+    """True when a capability beyond the protocol is announced, at this place of the tree."""
+    node = experimental
+    for name in names:
+        node = node.get(name) if isinstance(node, Mapping) else getattr(node, name, None)
+    return bool(node)

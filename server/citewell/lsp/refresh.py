@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
+CHANGED = "citewell/referencesChanged"
+"""Told to a client that shows a list of references: it asks for it again."""
 QUIET_SECONDS = 0.4
 """How long nothing must change before the editor is asked to ask again."""
 
@@ -36,7 +38,8 @@ class Refresher:
     def soon(self) -> None:
         """What is shown may have changed."""
         flags = self._server.flags
-        if not (flags.refresh_hints or flags.refresh_tokens or flags.refresh_lenses):
+        able = (flags.refresh_hints, flags.refresh_tokens, flags.refresh_lenses)
+        if not (any(able) or flags.lists_references):
             return
         if self._timer is not None:
             self._timer.cancel()
@@ -61,6 +64,8 @@ class Refresher:
 
     async def _ask_all(self) -> None:
         server, flags = self._server, self._server.flags
+        if flags.lists_references:
+            server.protocol.notify(CHANGED, {})
         wanted = (
             (flags.refresh_hints, server.workspace_inlay_hint_refresh_async),
             (flags.refresh_tokens, server.workspace_semantic_tokens_refresh_async),

@@ -27,6 +27,7 @@ from citewell.lsp import (
     navigation,
     online,
     paper_commands,
+    reference_list,
     rename,
     symbols,
     tokens,
@@ -103,6 +104,7 @@ def create_server(
     paper_commands.register(server)
     code_action.register(server)
     online.register(server)
+    reference_list.register(server)
     return server
 
 

@@ -1,0 +1,172 @@
+"""The references of a document for a list beside it: state, places, problems and fixes of each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable
+from pathlib import Path
+
+import msgspec
+
+from citewell.documents.key_table import BibKeys, DocumentKeys, KeyPlace, KeyTable, PlaceKind
+from citewell.features.action import Action
+from citewell.features.completion import entry_candidate
+from citewell.features.state import SIGNS
+from citewell.features.verify import said
+from citewell.features.verify_fixes import actions_on
+from citewell.model.bib import BibEntry, BibFile
+from citewell.model.check import Check, Verdict
+from citewell.model.diagnostic import Level
+from citewell.model.titles import plain_title
+
+MAX_REFERENCES = 2_000
+"""A list that somebody reads. Further ones are counted."""
+MAX_PLACES = 50
+"""Of one reference: further citations are counted."""
+MAX_FIXED = 300
+"""References whose fixes are worked out: each takes about a thousandth of a second."""
+
+UNDEFINED = "undefined"
+"""The state of a key that nothing defines; the other states are verdicts."""
+
+CheckOf = Callable[[BibFile, BibEntry], Check | None]
+"""The verdict on an entry when it is known already; nothing waits for it."""
+
+
+class ReferenceProblem(msgspec.Struct, frozen=True):
+    """One thing that is wrong with a reference."""
+
+    code: str
+    """The one under which an editor underlines it."""
+    message: str
+    level: Level
+
+
+class DocumentReference(msgspec.Struct, frozen=True, kw_only=True):
+    """One line of the list."""
+
+    key: str
+    state: str
+    """A verdict ("verified", "wrong-detail", "fabricated", "not-found", "unchecked") or
+    "undefined"."""
+    words: str
+    """The state in a few words."""
+    title: str = ""
+    authors: str = ""
+    year: int | None = None
+    venue: str = ""
+    defined: KeyPlace | None = None
+    """The entry or `\\bibitem`; None for a key that nothing defines."""
+    cited: tuple[KeyPlace, ...] = ()
+    """Where documents cite it, in order, `MAX_PLACES` at most."""
+    citations: int = 0
+    """How often they do."""
+    problems: tuple[ReferenceProblem, ...] = ()
+    fixes: tuple[Action, ...] = ()
+    """What can be done in the .bib that `defined` names, the likeliest first."""
+
+
+class DocumentReferences(msgspec.Struct, frozen=True):
+    """The list, and how many references there are in all."""
+
+    references: tuple[DocumentReference, ...] = ()
+    total: int = 0
+
+
+def document_references(table: KeyTable, path: Path, check_of: CheckOf) -> DocumentReferences:
+    """What the paper of a manuscript cites, in the order in which it does, its own keys first; of
+    a .bib, every entry in the order of the file."""
+    near = table.near(path)
+    source = table.files.get(path)
+    keys = _entries(source) if isinstance(source, BibKeys) else _cited(table, path, near)
+    fixed = 0
+    found: list[DocumentReference] = []
+    for key in keys[:MAX_REFERENCES]:
+        one = _reference(table, path, key, near, check_of, fixes=fixed < MAX_FIXED)
+        fixed += bool(one.fixes)
+        found.append(one)
+    return DocumentReferences(tuple(found), len(keys))
+
+
+def _entries(source: BibKeys) -> list[str]:
+    return [key for key in source.source.by_key if key]
+
+
+def _cited(table: KeyTable, path: Path, near: Collection[Path]) -> list[str]:
+    documents = [file for file in table.documents if file.path in near]
+    documents.sort(key=lambda file: file.path != path)
+    return list(dict.fromkeys(key for file in documents for key in _in_order(file) if key != "*"))
+
+
+def _in_order(file: DocumentKeys) -> Iterable[str]:
+    return (use.key for citation in file.source.citations for use in citation.keys)
+
+
+def _reference(
+    table: KeyTable,
+    path: Path,
+    key: str,
+    near: Collection[Path],
+    check_of: CheckOf,
+    *,
+    fixes: bool,
+) -> DocumentReference:
+    uses = [
+        place
+        for place in table.uses(key, near)
+        if place.kind in (PlaceKind.CITATION, PlaceKind.NOCITE)
+    ]
+    definitions = table.definitions(key, near)
+    cited = tuple(uses[:MAX_PLACES])
+    if not definitions:
+        problem = ReferenceProblem(
+            "undefined-key", f"No bibliography of the paper defines `{key}`.", Level.ERROR
+        )
+        return DocumentReference(
+            key=key,
+            state=UNDEFINED,
+            words="no entry",
+            cited=cited,
+            citations=len(uses),
+            problems=(problem,),
+        )
+    # In a .bib that several papers use, the entry of this very file is meant.
+    place = next((one for one in definitions if one.path == path), definitions[0])
+    base = DocumentReference(
+        key=key,
+        state=Verdict.UNCHECKED,
+        words=SIGNS[Verdict.UNCHECKED][1],
+        defined=place,
+        cited=cited,
+        citations=len(uses),
+    )
+    file = table.files[place.path].source
+    if place.entry is None or not isinstance(file, BibFile):
+        return msgspec.structs.replace(base, words="in the document itself")
+    return _described(base, file, place.entry, check_of(file, place.entry), fixes=fixes)
+
+
+def _described(
+    base: DocumentReference, bib: BibFile, entry: BibEntry, check: Check | None, *, fixes: bool
+) -> DocumentReference:
+    shown = entry_candidate(entry, bib.path, "")
+    described = msgspec.structs.replace(
+        base,
+        title=plain_title(shown.title),
+        authors=shown.authors,
+        year=shown.year,
+        venue=plain_title(shown.venue),
+    )
+    if check is None:
+        return described
+    problems = tuple(
+        ReferenceProblem(one.code, one.message, one.level)
+        for one in said(entry, check)
+        if check.verdict is not Verdict.UNCHECKED
+    )
+    return msgspec.structs.replace(
+        described,
+        state=str(check.verdict),
+        words=SIGNS[check.verdict][1],
+        problems=problems,
+        fixes=tuple(actions_on(bib, entry, check)) if fixes else (),
+    )

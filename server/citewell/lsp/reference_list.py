@@ -1,0 +1,99 @@
+"""`citewell.documentReferences`: what a list beside the document shows, and when to ask anew.
+
+A client that shows such a list says so (`experimental.citewell.references`); it is told by the
+notification `citewell/referencesChanged` when another file, or an answer about a reference, changed
+what it shows.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from citewell.lsp.code_action import ActArguments
+from citewell.lsp.places import Locator
+from citewell.lsp.wire import Encoded, Location
+
+if TYPE_CHECKING:
+    from citewell.features.action import Action
+    from citewell.features.document_references import DocumentReference, DocumentReferences
+    from citewell.lsp.server import Server
+    from citewell.lsp.session import Scope
+    from citewell.model.bib import BibEntry, BibFile
+    from citewell.model.check import Check
+
+DOCUMENT_REFERENCES = "citewell.documentReferences"
+
+
+def register(server: Server) -> None:
+    """Offer the list."""
+    session = server.session
+
+    @server.command(DOCUMENT_REFERENCES)
+    async def document_references(uri: Any) -> Encoded | None:
+        scope = await session.scope(str(uri))
+        if scope is None:
+            return None
+        return await session.read(lambda: _answer(server, scope))
+
+
+def _answer(server: Server, scope: Scope) -> Encoded:
+    from citewell.features.document_references import document_references
+
+    known: dict[str, Any] = {}
+
+    def check_of(bib: BibFile, entry: BibEntry) -> Check | None:
+        if bib.path not in known:
+            known[bib.path] = server.session.check_of(bib)
+        check: Check | None = known[bib.path](entry)
+        return check
+
+    found = document_references(scope.keys, scope.path, check_of)
+    return Encoded(_wire(scope, found, server.session.encoding))
+
+
+def _wire(scope: Scope, found: DocumentReferences, encoding: str) -> dict[str, Any]:
+    locator = Locator(scope, encoding)
+    return {
+        "uri": scope.uri,
+        "total": found.total,
+        "references": [_reference(locator, one) for one in found.references],
+    }
+
+
+def _reference(locator: Locator, one: DocumentReference) -> dict[str, Any]:
+    defined: Location | None = None
+    if one.defined is not None:
+        defined = locator.location(one.defined.path, one.defined.span)
+    return {
+        "key": one.key,
+        "state": one.state,
+        "words": one.words,
+        "title": one.title,
+        "authors": one.authors,
+        "year": one.year,
+        "venue": one.venue,
+        "defined": defined,
+        "cited": [locator.location(place.path, place.span) for place in one.cited],
+        "citations": one.citations,
+        "problems": one.problems,
+        "fixes": [_fix(fix, defined.uri) for fix in one.fixes] if defined is not None else [],
+    }
+
+
+def _fix(fix: Action, uri: str) -> dict[str, Any]:
+    """A fix with what `citewell.act` takes for it."""
+    wanted = ActArguments(
+        uri=uri,
+        provider="verification",
+        name=fix.name,
+        title=fix.title,
+        arguments=dict(fix.arguments),
+        slow=fix.slow,
+    )
+    return {
+        "title": fix.title,
+        "preferred": fix.is_preferred,
+        "act": msgspec.to_builtins(wanted),
+    }

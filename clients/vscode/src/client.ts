@@ -3,14 +3,18 @@
 import * as os from "node:os";
 import * as vscode from "vscode";
 import {
+  type ClientCapabilities,
   type ConfigurationParams,
+  type FeatureState,
   LanguageClient,
   type LanguageClientOptions,
   RevealOutputChannelOn,
   State,
+  type StaticFeature,
 } from "vscode-languageclient/node";
 import type { Candidate, Discovery } from "./discovery";
 import { locate } from "./locate";
+import { pythonEnvironment } from "./run";
 import { chosenSettings, serverSettings } from "./settings";
 import { isTooOld } from "./version";
 
@@ -25,13 +29,38 @@ export type ServerState =
   | { readonly kind: "old"; readonly server: Candidate; readonly version: string }
   | { readonly kind: "running"; readonly server: Candidate; readonly version: string };
 
+/** Says its troubles in the output alone: what an author should know is said in our own words. */
+class QuietClient extends LanguageClient {
+  override error(message: string, data?: unknown): void {
+    super.error(message, data, false);
+  }
+}
+
+/** What this client can do beyond the protocol. */
+class Abilities implements StaticFeature {
+  fillClientCapabilities(capabilities: ClientCapabilities): void {
+    capabilities.experimental = { citewell: { references: true } };
+  }
+  initialize(): void {}
+  getState(): FeatureState {
+    return { kind: "static" };
+  }
+  clear(): void {}
+}
+
+/** A server that ended may be started again by the client; only later is it said that it ended. */
+const ENDED_MS = 1500;
+
 /** One server for all folders of the window. */
 export class Connection implements vscode.Disposable {
   private client: LanguageClient | undefined;
   private current: ServerState = { kind: "stopped" };
   private turn: Promise<void> = Promise.resolve();
   private readonly changed = new vscode.EventEmitter<ServerState>();
+  private readonly referencesChanged = new vscode.EventEmitter<void>();
   readonly onDidChangeState = this.changed.event;
+  /** What is known of the references of some document is not what it was. */
+  readonly onDidChangeReferences = this.referencesChanged.event;
 
   constructor(
     private readonly context: vscode.ExtensionContext,
@@ -45,6 +74,11 @@ export class Connection implements vscode.Disposable {
   /** Starts the server, or another one in its place; calls that overlap run one after the other. */
   restart(): Promise<void> {
     this.turn = this.turn.then(() => this.startAnew()).catch((error) => this.output.error(String(error)));
+    return this.turn;
+  }
+
+  /** Resolves when no start is under way. */
+  settled(): Promise<void> {
     return this.turn;
   }
 
@@ -67,9 +101,16 @@ export class Connection implements vscode.Disposable {
     return client.sendRequest<T>("workspace/executeCommand", params, token);
   }
 
+  /** Ends the server. */
+  async stop(): Promise<void> {
+    const client = this.client;
+    this.client = undefined;
+    if (client) await client.dispose().catch((error) => this.output.warn(String(error)));
+  }
+
   dispose(): void {
     this.changed.dispose();
-    void this.client?.dispose();
+    this.referencesChanged.dispose();
   }
 
   private async startAnew(): Promise<void> {
@@ -99,21 +140,20 @@ export class Connection implements vscode.Disposable {
       return;
     }
     this.say({ kind: "running", server: found.server, version: version ?? "" });
-    client.onDidChangeState(({ newState }) => {
-      if (client !== this.client) return;
-      if (newState === State.Running)
-        this.say({ kind: "running", server: found.server, version: version ?? "" });
-      if (newState === State.Starting) this.say({ kind: "starting" });
-      if (newState === State.Stopped) {
-        this.say({ kind: "failed", server: found.server, reason: "The server ended." });
-      }
-    });
+    client.onDidChangeState(({ newState }) => this.follow(client, found.server, newState));
   }
 
-  private async stop(): Promise<void> {
-    const client = this.client;
-    this.client = undefined;
-    if (client) await client.dispose().catch((error) => this.output.warn(String(error)));
+  private follow(client: LanguageClient, server: Candidate, state: State): void {
+    if (client !== this.client) return;
+    const version = client.initializeResult?.serverInfo?.version ?? "";
+    if (state === State.Running) this.say({ kind: "running", server, version });
+    if (state === State.Starting) this.say({ kind: "starting" });
+    if (state === State.Stopped) {
+      setTimeout(() => {
+        if (client !== this.client || client.state !== State.Stopped) return;
+        this.say({ kind: "failed", server, reason: "It ended, and did not start again." });
+      }, ENDED_MS);
+    }
   }
 
   private say(state: ServerState): void {
@@ -153,9 +193,12 @@ export class Connection implements vscode.Disposable {
       options: {
         // Not the workspace: Python must not import what lies in it.
         cwd: os.homedir(),
-        env: { ...process.env, PYTHONSAFEPATH: "1", PYTHONUTF8: "1" },
+        env: pythonEnvironment(),
       },
     };
-    return new LanguageClient("citewell", "Citewell", { run, debug: run }, options);
+    const client = new QuietClient("citewell", "Citewell", { run, debug: run }, options);
+    client.registerFeature(new Abilities());
+    client.onNotification("citewell/referencesChanged", () => this.referencesChanged.fire());
+    return client;
   }
 }

@@ -2,61 +2,112 @@
 
 import * as vscode from "vscode";
 import type { Connection, ServerState } from "./client";
+import type { EngineStatus } from "./status";
+import { libraryName } from "./status";
 import { MINIMUM } from "./version";
 
 interface Entry extends vscode.QuickPickItem {
-  readonly run?: () => unknown;
+  readonly command?: string;
+  readonly argument?: unknown;
 }
 
-const command = (id: string, ...rest: unknown[]) => vscode.commands.executeCommand(id, ...rest);
+const execute = (id: string, ...rest: unknown[]) => vscode.commands.executeCommand(id, ...rest);
 
 /** Shows the menu for the present state. */
-export async function showMenu(connection: Connection): Promise<void> {
-  const running = connection.state.kind === "running";
-  const items: Entry[] = [];
-  if (!running) {
-    items.push({
-      label: "$(cloud-download) Install the server",
-      run: () => command("citewell.installServer"),
-    });
-  }
+export async function showMenu(connection: Connection, engine: EngineStatus | undefined): Promise<void> {
+  const items = connection.state.kind === "running" ? ofServer(engine) : withoutServer();
   items.push(
-    { label: "$(refresh) Restart the server", run: () => command("citewell.restart") },
-    { label: "$(output) Show the output", run: () => command("citewell.showOutput") },
+    { label: "Server", kind: vscode.QuickPickItemKind.Separator },
+    { label: "$(refresh) Restart the server", command: "citewell.restart" },
+    { label: "$(output) Show the output", command: "citewell.showOutput" },
     {
       label: "$(gear) Settings",
-      run: () => command("workbench.action.openSettings", "@ext:citewell.citewell"),
+      command: "workbench.action.openSettings",
+      argument: "@ext:citewell.citewell",
     },
+    { label: "$(mortar-board) Get started", command: "citewell.openWalkthrough" },
   );
   const chosen = await vscode.window.showQuickPick(items, { title: "Citewell" });
-  await chosen?.run?.();
+  if (chosen?.command) await execute(chosen.command, ...(chosen.argument ? [chosen.argument] : []));
 }
 
-/** Says once what keeps the server from running, with the one button that cures it. */
+function ofServer(engine: EngineStatus | undefined): Entry[] {
+  const library = engine?.library
+    ? `${libraryName(engine.library)}, ${engine.works.toLocaleString("en")} papers`
+    : "none yet";
+  const sources = engine?.sources?.length
+    ? `on: ${engine.sources.join(", ")}`
+    : "off: nothing leaves this machine";
+  return [
+    {
+      label: "$(search) Find a paper and cite it",
+      command: "citewell.findPaper",
+    },
+    { label: "$(list-unordered) References of this document", command: "citewell.showReferences" },
+    { label: "$(checklist) Check the references again", command: "citewell.checkReferences" },
+    { label: "Where is searched", kind: vscode.QuickPickItemKind.Separator },
+    { label: "$(database) Library", description: library, command: "citewell.chooseLibrary" },
+    { label: "$(globe) Online sources", description: sources, command: "citewell.chooseSources" },
+  ];
+}
+
+function withoutServer(): Entry[] {
+  return [{ label: "$(cloud-download) Install the server", command: "citewell.installServer" }];
+}
+
+/** Says what keeps the server from running, with the one button that cures it. */
 export async function explain(state: ServerState): Promise<void> {
-  if (state.kind === "missing") {
-    const install = "Install the Server";
-    const text =
-      "The Citewell server was not found: not in the active Python environment, on the PATH, with uv or with pipx.";
-    if ((await vscode.window.showWarningMessage(text, install)) === install) {
-      await command("citewell.installServer");
+  const said = words(state);
+  if (!said) return;
+  const { text, button, command, argument } = said;
+  if ((await vscode.window.showWarningMessage(text, button)) === button) {
+    await execute(command, ...(argument ? [argument] : []));
+  }
+}
+
+interface Said {
+  readonly text: string;
+  readonly button: string;
+  readonly command: string;
+  readonly argument?: string;
+}
+
+function words(state: ServerState): Said | undefined {
+  const install = { button: "Install the Server", command: "citewell.installServer" };
+  switch (state.kind) {
+    case "missing":
+      return {
+        text: "The Citewell server was not found: not in the active Python environment, on the PATH, with uv or with pipx.",
+        ...install,
+      };
+    case "wrong-setting":
+      return {
+        text: `citewell.server.path names ${state.command}, where there is no program.`,
+        button: "Open the Setting",
+        command: "workbench.action.openSettings",
+        argument: "citewell.server.path",
+      };
+    case "old": {
+      const version = state.version ? `version ${state.version}` : "no version is said";
+      return {
+        text: `The Citewell server at ${state.server.command} (${version}) is older than ${MINIMUM}, which this extension needs.`,
+        button: "Install a New Server",
+        command: "citewell.installServer",
+      };
     }
-  } else if (state.kind === "wrong-setting") {
-    const open = "Open the Setting";
-    const text = `citewell.server.path names ${state.command}, where there is no program.`;
-    if ((await vscode.window.showErrorMessage(text, open)) === open) {
-      await command("workbench.action.openSettings", "citewell.server.path");
-    }
-  } else if (state.kind === "old") {
-    const update = "Install a New Server";
-    const version = state.version ? `version ${state.version}` : "says no version";
-    const text = `The Citewell server at ${state.server.command} (${version}) is older than ${MINIMUM}, which this extension needs.`;
-    if ((await vscode.window.showWarningMessage(text, update)) === update) {
-      await command("citewell.installServer");
-    }
-  } else if (state.kind === "failed") {
-    const show = "Show the Output";
-    const text = `The Citewell server (${state.server.command}) did not run: ${state.reason}`;
-    if ((await vscode.window.showErrorMessage(text, show)) === show) await command("citewell.showOutput");
+    case "failed":
+      // A program whose Python was removed is there and cannot be run.
+      return /ENOENT|EACCES/.test(state.reason)
+        ? {
+            text: `The Citewell server at ${state.server.command} cannot be run. Its Python may be gone.`,
+            ...install,
+          }
+        : {
+            text: `The Citewell server at ${state.server.command} did not run: ${state.reason}`,
+            button: "Show the Output",
+            command: "citewell.showOutput",
+          };
+    default:
+      return undefined;
   }
 }

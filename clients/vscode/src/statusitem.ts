@@ -4,10 +4,13 @@ import * as vscode from "vscode";
 import type { Connection } from "./client";
 import { type EngineStatus, show } from "./status";
 
+const SETTLE_MS = 700;
+
 export class StatusItem implements vscode.Disposable {
   private readonly item = vscode.window.createStatusBarItem("citewell", vscode.StatusBarAlignment.Right, 90);
   private readonly listeners: vscode.Disposable[] = [];
   private engine: EngineStatus | undefined;
+  private timer: NodeJS.Timeout | undefined;
 
   constructor(private readonly connection: Connection) {
     this.item.name = "Citewell";
@@ -15,7 +18,7 @@ export class StatusItem implements vscode.Disposable {
     this.listeners.push(
       connection.onDidChangeState(() => this.refresh()),
       vscode.workspace.onDidChangeConfiguration((change) => {
-        if (change.affectsConfiguration("citewell")) void this.refresh();
+        if (change.affectsConfiguration("citewell")) this.later();
       }),
     );
     this.paint();
@@ -36,7 +39,14 @@ export class StatusItem implements vscode.Disposable {
     } catch {
       this.engine = undefined;
     }
+    void vscode.commands.executeCommand("setContext", "citewell.library", Boolean(this.engine?.library));
     this.paint();
+  }
+
+  /** When the server has taken what was changed. */
+  private later(): void {
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => void this.refresh(), SETTLE_MS);
   }
 
   private paint(): void {
@@ -52,6 +62,7 @@ export class StatusItem implements vscode.Disposable {
   }
 
   dispose(): void {
+    clearTimeout(this.timer);
     this.item.dispose();
     for (const listener of this.listeners) listener.dispose();
   }

@@ -82,7 +82,7 @@ def test_each_says_who_when_where_and_what_is_wrong(write_files):
     assert kipf.title == "Graphs"
     assert [p.code for p in kipf.problems] == ["year-differs"]
     assert "2017" in kipf.problems[0].message
-    assert [fix.name for fix in kipf.fixes][0] == "field"
+    assert kipf.fixes[0].name == "field"
     assert kipf.fixes[0].arguments["key"] == "kipf"
     assert [p.code for p in ghost.problems] == ["reference-not-found"]
 

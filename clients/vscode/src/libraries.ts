@@ -1,0 +1,162 @@
+/** Choosing the library of papers: one that is there, or one that is built now. */
+
+import * as path from "node:path";
+import * as vscode from "vscode";
+import type { Connection } from "./client";
+import { run, runShown } from "./run";
+import type { EngineStatus } from "./status";
+
+/** What `citewell library list --json` says of one, as far as it is used here. */
+interface Library {
+  readonly path: string;
+  readonly name: string;
+  readonly works: number;
+}
+
+interface Choice extends vscode.QuickPickItem {
+  readonly run?: () => Promise<void>;
+}
+
+const EXPORTS = ["bib", "json", "jsonl", "zst", "gz", "tex", "md"];
+
+/** Offers what there is and what can be built; resolves when it is done. */
+export async function chooseLibrary(connection: Connection, output: vscode.LogOutputChannel): Promise<void> {
+  if (connection.state.kind !== "running") {
+    await vscode.commands.executeCommand("citewell.showMenu");
+    return;
+  }
+  const program = connection.state.server.command;
+  const add = (what: string, paths: readonly string[]) => build(connection, output, program, what, paths);
+  const present = await libraries(program);
+  const choices: Choice[] = [
+    {
+      label: "$(package) Starter library",
+      description: "160,000 papers",
+      detail:
+        "ACL, NeurIPS, ICML, ICLR, CVPR, AAAI ... from a package that came with the server; no download",
+      run: () => add("the starter library", ["starter"]),
+    },
+    {
+      label: "$(files) My own files ...",
+      description: ".bib, Zotero or CSL-JSON exports, JSON Lines; or papers, to learn how you cite",
+      run: async () => {
+        const files = await askForFiles();
+        if (files.length > 0) await add(files.map((file) => path.basename(file)).join(", "), files);
+      },
+    },
+    {
+      label: "$(library) Zotero",
+      description: "the library of the Zotero that runs on this machine, with Better BibTeX",
+      run: () => add("your Zotero library", ["zotero:"]),
+    },
+    {
+      label: "$(cloud-download) Download more papers",
+      description: "OpenAlex, Semantic Scholar, arXiv, ACL Anthology: how to get them",
+      run: () => showFormats(program, output),
+    },
+  ];
+  if (present.length > 0) {
+    choices.push({ label: "On this machine", kind: vscode.QuickPickItemKind.Separator });
+    for (const one of present) {
+      choices.push({
+        label: `$(database) ${one.name}`,
+        description: `${one.works.toLocaleString("en")} papers`,
+        detail: one.path,
+        run: () => use(one),
+      });
+    }
+  }
+  const chosen = await vscode.window.showQuickPick(choices, {
+    title: "Citewell: Which papers are searched?",
+    matchOnDescription: true,
+  });
+  await chosen?.run?.();
+}
+
+/** The settings that the command line must share with the server. */
+function flags(): string[] {
+  const section = vscode.workspace.getConfiguration("citewell");
+  const found: string[] = [];
+  for (const [name, wire] of [
+    ["library.path", "library.path"],
+    ["library.name", "library.name"],
+    ["zotero.url", "zotero.url"],
+  ] as const) {
+    const set = section.inspect<string>(wire);
+    const value = set?.workspaceFolderValue ?? set?.workspaceValue ?? set?.globalValue;
+    if (typeof value === "string" && value) found.push("--set", `${name}=${value}`);
+  }
+  return found;
+}
+
+async function libraries(program: string): Promise<Library[]> {
+  const lines: string[] = [];
+  const outcome = await run(
+    program,
+    ["-q", ...flags(), "library", "list", "--json"],
+    (line, isError) => isError || lines.push(line),
+  );
+  if (outcome.code !== 0) return [];
+  try {
+    return JSON.parse(lines.join("\n")) as Library[];
+  } catch {
+    return [];
+  }
+}
+
+async function build(
+  connection: Connection,
+  output: vscode.LogOutputChannel,
+  program: string,
+  what: string,
+  paths: readonly string[],
+): Promise<void> {
+  const title = `Citewell: adding ${what}`;
+  const outcome = await runShown(title, program, [...flags(), "library", "add", ...paths], output);
+  if (outcome.cancelled) return;
+  if (outcome.code === undefined || outcome.code > 1) {
+    const show = "Show the Output";
+    const reason = outcome.tail.split("\n").slice(-3).join(" ");
+    if ((await vscode.window.showErrorMessage(`${title} failed. ${reason}`, show)) === show) output.show();
+    return;
+  }
+  await connection.restart();
+  const status = await connection.ask<EngineStatus>("citewell.status");
+  const papers = status?.works.toLocaleString("en") ?? "0";
+  void vscode.window.showInformationMessage(`Citewell searches ${papers} papers now.`);
+}
+
+async function use(library: Library): Promise<void> {
+  const section = vscode.workspace.getConfiguration("citewell.library");
+  await section.update("name", library.name, vscode.ConfigurationTarget.Global);
+}
+
+async function askForFiles(): Promise<string[]> {
+  const files = await vscode.window.showOpenDialog({
+    canSelectMany: true,
+    openLabel: "Add to the Library",
+    filters: { "Bibliographies, exports and papers": EXPORTS, "All files": ["*"] },
+  });
+  return (files ?? []).map((file) => file.fsPath);
+}
+
+async function showFormats(program: string, output: vscode.LogOutputChannel): Promise<void> {
+  const lines: string[] = [];
+  await run(program, ["library", "formats"], (line) => lines.push(line));
+  const content = [
+    "What Citewell reads, and where it comes from. Download one of these, then run",
+    '"Citewell: Choose a Library" and take "My own files", or `citewell library add FILE`.',
+    "",
+    ...lines,
+    "",
+    "OpenAlex:          https://docs.openalex.org/download-all-data/openalex-snapshot",
+    "Semantic Scholar:  https://api.semanticscholar.org/api-docs/datasets",
+    "arXiv metadata:    https://www.kaggle.com/datasets/Cornell-University/arxiv",
+    "ACL Anthology:     https://github.com/acl-org/acl-anthology",
+    "",
+  ].join("\n");
+  output.info("Listed the formats of libraries");
+  await vscode.window.showTextDocument(
+    await vscode.workspace.openTextDocument({ content, language: "plaintext" }),
+  );
+}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import tomllib
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
@@ -20,7 +21,21 @@ MAX_FILES = 2_000
 _MAX_CANDIDATES = 200
 _MAX_ROUNDS = 6
 _MAX_PARENTS = 4
-_MARKERS = (".git", ".hg", "citewell.toml", "latexmkrc", ".latexmkrc", "_quarto.yml")
+_TECTONIC_PARTS = {
+    "preamble": "_preamble.tex",
+    "index": "index.tex",
+    "postamble": "_postamble.tex",
+}
+_MAX_TOML = 100_000
+_MARKERS = (
+    ".git",
+    ".hg",
+    "citewell.toml",
+    "latexmkrc",
+    ".latexmkrc",
+    "_quarto.yml",
+    "Tectonic.toml",
+)
 _FIRST_NAMES = ("main", "paper", "thesis", "article", "root", "book", "ms", "manuscript")
 
 Load = Callable[[Path], Document | None]
@@ -76,9 +91,10 @@ def include_tree(
 
 
 def _walk(root: Path, load: Load) -> Iterator[tuple[Path, Document]]:
-    seen = {root}
+    parts = _tectonic_parts(root)
+    seen = {*parts}
     # The files still to be read, the next one last.
-    waiting = [root]
+    waiting = [*reversed(parts)]
     count = 0
     while waiting and count < MAX_FILES:
         path = waiting.pop()
@@ -97,6 +113,34 @@ def _walk(root: Path, load: Load) -> Iterator[tuple[Path, Document]]:
                     found.append(candidate)
                     break
         waiting += reversed(found)
+
+
+def _tectonic_parts(root: Path) -> tuple[Path, ...]:
+    """The files that Tectonic joins to one source, if the root is one of them; else the root.
+
+    By default `_preamble.tex`, `index.tex` and `_postamble.tex` of `src`, the folder beside
+    `Tectonic.toml`; each output may name its own.
+    """
+    settings = root.parent.parent / "Tectonic.toml"
+    if root.parent.name != "src" or not settings.is_file():
+        return (root,)
+    try:
+        with settings.open("rb") as file:
+            outputs = tomllib.loads(file.read(_MAX_TOML).decode("utf-8", "replace")).get("output")
+    except (OSError, tomllib.TOMLDecodeError):
+        outputs = None
+    for output in outputs if isinstance(outputs, list) and outputs else [{}]:
+        if not isinstance(output, dict):
+            continue
+        names = output.get("inputs") or [
+            output.get(part, name) for part, name in _TECTONIC_PARTS.items()
+        ]
+        if not isinstance(names, list):
+            continue
+        parts = [absolute(root.parent / name) for name in names if isinstance(name, str) and name]
+        if root in parts and all(part.is_relative_to(root.parent) for part in parts):
+            return tuple(dict.fromkeys(parts))
+    return (root,)
 
 
 def is_main(document: Document) -> bool:

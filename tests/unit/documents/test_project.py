@@ -530,3 +530,49 @@ def test_settings_reach_every_document(tmp_path: Path) -> None:
     project = Project.open(main, options)
     assert project.cited_keys() == ("a",)
     assert len(project.document.placeholders) == 1
+
+
+TECTONIC = r"""
+%! Tectonic.toml
+[doc]
+name = "paper"
+OUTPUTS
+%! src/_preamble.tex
+\documentclass{article}
+\begin{document}
+%! src/index.tex
+As in \cite{a}.
+\input{part}
+%! src/part.tex
+And \cite{b}.
+%! src/_postamble.tex
+\bibliography{refs}
+\end{document}
+%! src/talk.tex
+\documentclass{beamer} \begin{document} \bibliography{refs} \end{document}
+%! src/refs.bib
+@book{a, title={Alpha}}
+"""
+
+
+@pytest.mark.parametrize("opened", ["_preamble.tex", "index.tex", "part.tex", "_postamble.tex"])
+@pytest.mark.parametrize(
+    "outputs",
+    [
+        "",
+        '[[output]]\nname = "default"\ntype = "pdf"',
+        '[[output]]\nname = "talk"\ninputs = ["talk.tex"]\n[[output]]\nname = "paper"',
+        "[[output]]\nnot toml at all",
+    ],
+)
+def test_the_parts_that_tectonic_joins_are_one_paper(
+    fixture_files: Files, tmp_path: Path, outputs: str, opened: str
+) -> None:
+    folder = fixture_files(TECTONIC.replace("OUTPUTS", outputs)).write(tmp_path)
+    project = Project.open(folder / "src" / opened, roots=[folder])
+    assert {path.name for path in project.documents} == {
+        "_preamble.tex", "index.tex", "part.tex", "_postamble.tex",
+    }  # fmt: skip
+    assert [path.name for path in project.bibs] == ["refs.bib"]
+    talk = Project.open(folder / "src" / "talk.tex", roots=[folder])
+    assert [path.name for path in talk.documents] == ["talk.tex"]

@@ -1,0 +1,86 @@
+#!/bin/sh
+# Puts a real VS Code (code-server) and a browser's driver into .cache/vscode for tests/e2e/vscode,
+# and builds the .vsix that these tests install. What is there is used again. In CI all of it is
+# installed, with the browser and its fonts by apt; elsewhere only when CITEWELL_VSCODE=1, since it
+# weighs 400 MB: the script then says what is missing, and the tests skip with the same words.
+set -eu
+cd "$(dirname "$0")/.."
+python=$1
+editor=4.100.3 # VS Code 1.100.3, the last that runs on Node 20
+place=$PWD/.cache/vscode
+server=$place/node_modules/code-server
+client=$PWD/clients/vscode
+
+skip() { echo "install-vscode: $1; the tests of the VS Code extension skip" >&2; exit 0; }
+browser() {
+  for name in chromium chromium-browser google-chrome; do
+    # Ubuntu's chromium may be a wrapper that only asks for its snap.
+    if "$name" --version >/dev/null 2>&1; then command -v "$name"; return 0; fi
+  done
+  return 1
+}
+npm_quietly() { npm "$@" --ignore-scripts --no-audit --no-fund --loglevel=error >/dev/null; }
+
+command -v npm >/dev/null 2>&1 || skip "no npm (Node.js 20 or newer) here"
+wanted=no
+if [ "${CI:-}" = true ] || [ "${CITEWELL_VSCODE:-}" = 1 ]; then wanted=yes; fi
+
+if ! browser >/dev/null; then
+  [ $wanted = yes ] || skip "no Chromium here (Debian: apt install chromium fonts-dejavu-core)"
+  command -v apt-get >/dev/null 2>&1 || skip "no Chromium and no apt-get here"
+  if [ "$(id -u)" = 0 ]; then sudo=; elif sudo -n true 2>/dev/null; then sudo=sudo; else
+    skip "no Chromium here and no right to install it"
+  fi
+  export DEBIAN_FRONTEND=noninteractive
+  { $sudo apt-get update -qq &&
+    $sudo apt-get install -y -qq --no-install-recommends chromium fonts-dejavu-core; } >/dev/null ||
+    skip "Chromium could not be installed"
+  browser >/dev/null || skip "the installed Chromium does not start"
+fi
+
+if [ "$(cat "$place/installed" 2>/dev/null || true)" != "$editor" ]; then
+  [ $wanted = yes ] || skip "VS Code is not installed for tests (CITEWELL_VSCODE=1 installs it)"
+  rm -rf "$place"
+  mkdir -p "$place"
+  echo '{"private": true}' >"$place/package.json"
+  # No install scripts: they download builds for parts that no test uses (terminal, key ring).
+  (cd "$place" && npm_quietly install "code-server@$editor") || skip "code-server cannot be fetched"
+  (cd "$server/lib/vscode" && npm_quietly install --omit=dev) || skip "VS Code cannot be completed"
+  # The watcher of files is built beforehand for the common systems; without it nothing is told
+  # to the extension when a file changes on the disk.
+  watcher=$(node -p '`@parcel/watcher-${process.platform}-${process.arch}` +
+    (process.platform === "linux" ? "-glibc" : "") + "@" + require(process.argv[1]).version' \
+    "$server/lib/vscode/node_modules/@parcel/watcher/package.json")
+  (cd "$server/lib/vscode" && npm_quietly install --no-save --omit=dev "$watcher") ||
+    skip "$watcher cannot be fetched"
+  (cd "$server/lib/vscode/extensions" && npm_quietly install --omit=dev) ||
+    skip "VS Code cannot be completed"
+  ln -sfn node_modules "$server/lib/vscode/node_modules.asar"
+  ln -sf code-linux.sh "$server/lib/vscode/bin/remote-cli/code-server"
+  ln -sf browser-linux.sh "$server/lib/vscode/bin/helpers/browser.sh"
+  # Hashes passwords; a build would be needed, and no password is asked on the loopback interface.
+  echo 'exports.hash = exports.verify = () => { throw new Error("not built") }' \
+    >"$place/node_modules/argon2/argon2.js"
+  echo "$editor" >"$place/installed"
+fi
+
+"$python" -c 'import playwright' 2>/dev/null ||
+  "$python" -m pip install -q --disable-pip-version-check "playwright>=1.40,<2" ||
+  skip "the driver of the browser cannot be fetched"
+
+# The .vsix, anew when a file of the extension is newer than it.
+vsix=$place/citewell.vsix
+[ -f "$client/package.json" ] || skip "no extension in clients/vscode"
+if [ ! -f "$vsix" ] || [ -n "$(find "$client" -name node_modules -prune -o -name dist -prune -o \
+  -name '*.vsix' -prune -o -type f -newer "$vsix" -print | head -n 1)" ]; then
+  (
+    cd "$client"
+    if [ ! -d node_modules ] || [ package.json -nt node_modules/.citewell ]; then
+      npm install --no-audit --no-fund --loglevel=error >/dev/null
+      touch node_modules/.citewell
+    fi
+    npm run --silent package >/dev/null
+  ) || skip "the extension cannot be built"
+  built=$(ls -t "$client"/*.vsix | head -n 1)
+  cp "$built" "$vsix"
+fi

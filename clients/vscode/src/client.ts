@@ -98,7 +98,9 @@ export class Connection implements vscode.Disposable {
     const client = this.client;
     if (this.current.kind !== "running" || !client) return undefined;
     const params = { command, arguments: argument === undefined ? [] : [argument] };
-    return client.sendRequest<T>("workspace/executeCommand", params, token);
+    const method = "workspace/executeCommand";
+    // An absent token would be sent as a second parameter, which no server understands.
+    return token ? client.sendRequest<T>(method, params, token) : client.sendRequest<T>(method, params);
   }
 
   /** Ends the server. */

@@ -73,14 +73,6 @@ vsix=$place/citewell.vsix
 [ -f "$client/package.json" ] || skip "no extension in clients/vscode"
 if [ ! -f "$vsix" ] || [ -n "$(find "$client" -name node_modules -prune -o -name dist -prune -o \
   -name '*.vsix' -prune -o -type f -newer "$vsix" -print | head -n 1)" ]; then
-  (
-    cd "$client"
-    if [ ! -d node_modules ] || [ package.json -nt node_modules/.citewell ]; then
-      npm install --no-audit --no-fund --loglevel=error >/dev/null
-      touch node_modules/.citewell
-    fi
-    npm run --silent package >/dev/null
-  ) || skip "the extension cannot be built"
-  built=$(ls -t "$client"/*.vsix | head -n 1)
-  cp "$built" "$vsix"
+  make --no-print-directory --silent vsix >/dev/null || skip "the extension cannot be built"
+  cp "$client/citewell.vsix" "$vsix"
 fi

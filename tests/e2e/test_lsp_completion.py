@@ -228,7 +228,8 @@ async def test_resolution_tells_abstract_venue_reason_and_the_entry(start_editor
     editor.open("main.tex", paper(r"\cite<graph attention>|"))
     item = (await editor.complete("main.tex"))[0]
     assert item.documentation is None
-    assert item.label_details.description == "2018 ICLR"
+    assert item.label_details.detail == " Graph Attention Networks"
+    assert item.label_details.description == "Veličković et al. 2018"
     resolved = await editor.client.completion_item_resolve_async(item)
     card = resolved.documentation.value
     assert "each node of a graph attends" in card

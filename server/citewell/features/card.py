@@ -196,9 +196,9 @@ def moved_by(evidence: Sequence[Evidence]) -> str:
     return ""
 
 
-def year_and_venue(year: int | None, venue: str) -> str:
+def names_and_year(authors: str, year: int | None) -> str:
     """Short enough for the right edge of a completion list."""
-    return " ".join(part for part in (str(year or ""), shorten(venue, 32)) if part)
+    return " ".join(part for part in (shorten(authors, 32), str(year or "")) if part)
 
 
 def _names(names: Sequence[str]) -> str:

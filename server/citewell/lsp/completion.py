@@ -95,16 +95,16 @@ async def _complete(
 def _item(
     server: Server, shown: Shown, rank: int, number: int, place: types.Range
 ) -> types.CompletionItem:
-    from citewell.features.card import year_and_venue
+    from citewell.features.card import names_and_year
 
     snapshot, found = shown.snapshot, shown.completion
     candidate = found.candidates[rank]
     details = None
     if server.flags.label_details:
-        where = year_and_venue(candidate.year, candidate.venue)
+        # The title tells papers apart; a narrow list cuts it off before the names.
         details = types.CompletionItemLabelDetails(
-            detail=f" {candidate.authors}" if candidate.authors else None,
-            description=where or None,
+            detail=f" {candidate.title}" if candidate.title else None,
+            description=names_and_year(candidate.authors, candidate.year) or None,
         )
     return types.CompletionItem(
         label=candidate.key,

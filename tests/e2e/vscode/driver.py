@@ -246,6 +246,20 @@ class Window:
     def read(self, name: str) -> bytes:
         return (self.folder / name).read_bytes()
 
+    def dirty(self) -> set[str]:
+        """Names of the files that are open and changed."""
+        tabs = self.find(".tab.dirty").all()
+        return {str(tab.get_attribute("data-resource-name")) for tab in tabs}
+
+    def wait_ready(self) -> None:
+        """Until the server runs and has opened its library: the status bar then counts papers."""
+        self.wait(lambda: " papers" in self.citewell())
+
+    def citewell(self) -> str:
+        """What the extension's item in the status bar says, its tooltip included."""
+        item = self.find('.statusbar-item[id="citewell.citewell.citewell"]')
+        return str(item.get_attribute("aria-label")) if item.count() else ""
+
     def status(self) -> str:
         return " | ".join(self.texts(".part.statusbar .statusbar-item"))
 
@@ -324,7 +338,7 @@ class Window:
     # -- pictures ------------------------------------------------------------------------------
 
     def theme(self, name: str) -> None:
-        """"light" or "dark", as the system tells the editor."""
+        """ "light" or "dark", as the system tells the editor."""
         self.page.emulate_media(color_scheme="dark" if name == "dark" else "light")
         wanted = ".monaco-workbench.vs-dark" if name == "dark" else ".monaco-workbench.vs"
         self.find(wanted).wait_for()
@@ -343,8 +357,8 @@ class Window:
             paths.append(self.screenshot(f"{name}-{theme}"))
         return paths
 
-    def shown_whole(self, selector: str) -> list[str]:
-        """The words of what reaches beyond the window's edges; nothing should."""
+    def cut_off(self, selector: str) -> list[str]:
+        """The words of what matches and reaches beyond the window's edges."""
         return list(
             self.page.evaluate(
                 """selector => [...document.querySelectorAll(selector)].filter(e => {

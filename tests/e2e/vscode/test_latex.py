@@ -1,0 +1,68 @@
+"""LaTeX in a real VS Code: words are typed, the list comes up, a paper is accepted, both files hold it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+REPOSITORY = Path(__file__).parents[3]
+DEMO = REPOSITORY / "server" / "citewell" / "cli" / "demo_paper"
+REAL = REPOSITORY.parent / "shared/data/projects/latex" / "blodstone__NAACL-HLT-2019-Hardy-"
+"""A paper of 478 lines with 60 entries, as its authors wrote it."""
+
+ENTRY = """@inproceedings{parikh2016decomposable,
+author = {Parikh, Ankur and Täckström, Oscar and Das, Dipanjan and Uszkoreit, Jakob},
+booktitle = {Proceedings of the 2016 Conference on Empirical Methods in Natural Language Processing},
+doi = {10.18653/v1/d16-1244},
+pages = {2249--2255},
+publisher = {Association for Computational Linguistics},
+title = {A Decomposable Attention Model for Natural Language Inference},
+url = {https://aclanthology.org/D16-1244},
+year = {2016}
+}
+"""
+"""In the form that this .bib has: fields in the order of the alphabet, at the edge, none after a comma."""
+
+
+@pytest.mark.skipif(not REAL.exists(), reason="needs ../shared/data/projects beside the checkout")
+def test_a_real_paper_gets_a_citation_and_its_bib_the_entry(window, copied):
+    folder = copied(REAL)
+    before = {name: (folder / name).read_bytes() for name in ("acl2019.tex", "acl2019_bib.bib")}
+    code = window(folder)
+    code.open("acl2019.tex")
+    code.wait_ready()
+    place = "employing recent advances in neural networks"
+    code.goto_text("acl2019.tex", place, after=True)
+
+    # The list is there before the words are complete, and it follows them.
+    code.type(" \\citep<decomposable atten")
+    code.wait_suggestion()
+    early = code.suggestions()
+    code.screenshots("list")
+    code.type("tion natural language inference")
+    code.wait(lambda: code.suggestions()[:1] == ["parikh2016decomposable"])
+    assert code.suggestions() != early
+    assert not code.cut_off(".suggest-widget")
+    code.type(">")
+    code.wait(lambda: code.suggestions()[:1] == ["parikh2016decomposable"])
+    assert code.accept() == "parikh2016decomposable"
+    code.wait(lambda: code.dirty() == {"acl2019.tex", "acl2019_bib.bib"})
+    code.save_all()
+
+    tex, bib = code.read("acl2019.tex"), code.read("acl2019_bib.bib")
+    wanted = f"{place} \\citep{{parikh2016decomposable}}".encode()
+    assert tex == before["acl2019.tex"].replace(place.encode(), wanted, 1)
+    assert bib == before["acl2019_bib.bib"] + ENTRY.encode()
+    code.screenshots("accepted")
+
+    # What was done is undone in both, with one key each.
+    code.press("Control+z")
+    code.wait(lambda: code.dirty() == {"acl2019.tex"})
+    code.open("acl2019_bib.bib")
+    code.press("Control+z")
+    code.wait(lambda: code.dirty() == {"acl2019.tex", "acl2019_bib.bib"})
+    code.save_all()
+    typed = f"{place} \\citep<decomposable attention natural language inference>".encode()
+    assert code.read("acl2019.tex") == before["acl2019.tex"].replace(place.encode(), typed, 1)
+    assert code.read("acl2019_bib.bib") == before["acl2019_bib.bib"]

@@ -1,6 +1,6 @@
 """The author's own files: scanned with exact ranges, read and written without loss."""
 
-from citewell.documents.context import Context, context_at, nearby_titles, query_for
+from citewell.documents.context import Context, acronyms_of, context_at, nearby_titles, query_for
 from citewell.documents.files import FileCache
 from citewell.documents.project import Project
 from citewell.documents.scan import format_of, scan_document
@@ -11,6 +11,7 @@ __all__ = [
     "FileCache",
     "Project",
     "TextFile",
+    "acronyms_of",
     "apply_edits",
     "context_at",
     "format_of",

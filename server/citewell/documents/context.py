@@ -9,6 +9,7 @@ from typing import Protocol, TypeVar
 
 import msgspec
 
+from citewell.documents.acronyms import acronyms_in, written_out
 from citewell.documents.markdown_text import markdown_to_text
 from citewell.documents.plaintext import latex_to_text
 from citewell.documents.sentences import split_sentences
@@ -75,8 +76,17 @@ def query_for(
         after=context.after,
         section=context.section,
         nearby=nearby_titles(document, placeholder.span, paper.references, placeholder.other_keys),
+        acronyms=acronyms_of(document, context, placeholder.query),
         paper=paper,
     )
+
+
+def acronyms_of(
+    document: Document, context: Context, words: str = ""
+) -> tuple[tuple[str, str], ...]:
+    """The acronyms of a place (and of the words typed there) that the document writes out."""
+    names = acronyms_in(" ".join((words, context.sentence, *context.before)))
+    return written_out(document.text, names) if names else ()
 
 
 def nearby_titles(

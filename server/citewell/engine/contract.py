@@ -12,6 +12,7 @@ from citewell.model import Problem, Query, SearchResult, Work
 from citewell.model.cancel import Cancel
 from citewell.model.check import Check, Claim
 from citewell.model.feedback import Feedback
+from citewell.model.llm import Budget, Picked, Supported
 
 Tier = Literal["fast", "full"]
 """`fast`: within a completion's budget (100 ms). `full`: a second or two, for an explicit act."""
@@ -31,6 +32,10 @@ class EngineStatus(msgspec.Struct, frozen=True, omit_defaults=True):
     """The model that reads the head of an explicit search, once it is loaded."""
     sources: tuple[str, ...] = ()
     """Scholarly sources that searches ask too."""
+    llm: str = ""
+    """The language model that is asked: "ollama qwen3:8b"; empty when none is named."""
+    budget: Budget = Budget()
+    """What the language model has cost today."""
     rss_mb: float = 0.0
     pid: int = 0
     problems: tuple[Problem, ...] = ()
@@ -106,6 +111,16 @@ class Engine(Protocol):
     def learn(self, feedback: Feedback) -> tuple[Problem, ...]:
         """Keep what an author accepted and dismissed, unless learning is off; why it could not
         be kept."""
+        ...
+
+    def pick(self, query: Query, works: Sequence[Work], *, cancel: Cancel | None = None) -> Picked:
+        """Which of the works the place of the query should cite, by the language model; the first
+        where none is named or it fails. Raises only `Cancelled`."""
+        ...
+
+    def verify(self, sentence: str, work: Work, *, cancel: Cancel | None = None) -> Supported:
+        """Whether the work's abstract supports the sentence, by the language model. Raises only
+        `Cancelled`."""
         ...
 
     def status(self) -> EngineStatus: ...

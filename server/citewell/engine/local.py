@@ -19,8 +19,9 @@ from citewell.engine.history import History
 from citewell.engine.history_store import HistoryStore
 from citewell.engine.late import LateRetriever
 from citewell.engine.memory import rss_mb
+from citewell.engine.other_queries import OtherQueries, variant_name, variant_of
 from citewell.engine.relations import TELLING_TITLE, Relations
-from citewell.engine.rereading import Reader
+from citewell.engine.rereading import Reader, Reread
 from citewell.engine.retrievers import Opened, open_retrievers
 from citewell.engine.runs import Runner
 from citewell.engine.signals import LibrarySignals
@@ -29,6 +30,7 @@ from citewell.model import CitewellError, Evidence, Hit, Problem, Query, SearchR
 from citewell.model.cancel import Cancel, Cancelled
 from citewell.model.check import Claim
 from citewell.model.feedback import Feedback
+from citewell.model.llm import Budget, Picked, Supported
 from citewell.options import Options
 from citewell.ranking.contract import Candidates, Ordering, Ranker
 from citewell.ranking.cross_encoder import NAME as CROSS_ENCODER
@@ -39,6 +41,7 @@ from citewell.retrieval.fuse import Fused, fuse
 from citewell.retrieval.structure import structured
 
 if TYPE_CHECKING:
+    from citewell.engine.language import Linguist
     from citewell.engine.online import Online
     from citewell.engine.online_search import OnlineSearch
 
@@ -64,7 +67,9 @@ class LocalEngine:
         reader: Reader | None = None,
         sources: Online | None = None,
         history: HistoryStore | None = None,
+        linguist: Linguist | None = None,
     ) -> None:
+        self._linguist = linguist
         self._known: dict[str, Work | None] = {}
         self._sources = sources
         self._online = _online_search(sources) if options.sources.search else None
@@ -82,6 +87,7 @@ class LocalEngine:
         self._history = (
             History(history or HistoryStore(), self._signals) if options.learning.enabled else None
         )
+        self._others = OtherQueries(options, self._signals, linguist)
 
     @classmethod
     def open(
@@ -93,11 +99,15 @@ class LocalEngine:
     ) -> LocalEngine:
         """Open the library that the options name; without one, every answer says so."""
         sources, troubles = _open_sources(options)
+        linguist, more = _open_linguist(options)
+        troubles = (*troubles, *more)
         try:
             library = Library.open(which_library(options))
         except CitewellError as error:
             problems = [error.problem, *troubles]
-            return cls(options, None, Opened(), problems=problems, sources=sources)
+            return cls(
+                options, None, Opened(), problems=problems, sources=sources, linguist=linguist
+            )
         if ranker is None and options.retrieval.ranker == "learned" and RANKER.exists():
             ranker = LearnedRanker(RANKER)
         reader = Reader(options.retrieval) if options.retrieval.cross_encoder else None
@@ -109,6 +119,7 @@ class LocalEngine:
             troubles,
             reader=reader,
             sources=sources,
+            linguist=linguist,
         )
 
     def load(self, seconds: float) -> None:
@@ -120,6 +131,8 @@ class LocalEngine:
         for part in (*self._opened.retrievers.values(), self._reader):
             if isinstance(part, LateRetriever | Reader):
                 part.wait(max(0.0, limit - time.monotonic()))
+        if self._linguist is not None:
+            self._linguist.wait(max(0.0, limit - time.monotonic()))
 
     def find(
         self, query: Query, k: int = 20, *, tier: Tier = "fast", cancel: Cancel | None = None
@@ -136,11 +149,14 @@ class LocalEngine:
         query = structured(query)
         depth = max(k, self._options.retrieval.depth)
         seconds = min(self._options.retrieval.timeout_ms / 1e3, cancel.remaining)
+        others, troubles = self._others.of(query, tier, cancel)
         tasks = {
-            name: _search_task(retriever, query, depth)
+            variant_name(name, number): _search_task(retriever, one, depth)
+            for number, one in enumerate((query, *others))
             for name, retriever in self._opened.retrievers.items()
         }
-        lists, dropped, timings = self._runner.run(tasks, seconds, cancel)
+        lists, late, timings = self._runner.run(tasks, seconds, cancel)
+        dropped = (*late, *troubles)
         try:
             result = self._finish(query, k, lists, timings, cancel, tier=tier)
         except CitewellError as error:
@@ -214,21 +230,36 @@ class LocalEngine:
             return [SearchResult(problems=self._problems) for _ in queries]
         queries = [structured(query) for query in queries]
         depth = max(k, self._options.retrieval.depth)
+        cancel = cancel or Cancel()
+        asked = [self._others.of(query, tier, cancel) for query in queries]
+        most = max((len(others) for others, _ in asked), default=0)
+        rounds = [queries] + [
+            [
+                others[n] if n < len(others) else query
+                for query, (others, _) in zip(queries, asked, strict=True)
+            ]
+            for n in range(most)
+        ]
         tasks = {
-            name: _batch_task(retriever, queries, depth)
+            variant_name(name, number): _batch_task(retriever, one, depth)
+            for number, one in enumerate(rounds)
             for name, retriever in self._opened.retrievers.items()
         }
-        cancel = cancel or Cancel()
         lists, dropped, _ = self._runner.run(tasks, _BATCH_SECONDS, cancel)
         results: list[SearchResult] = []
         for number, query in enumerate(queries):
             cancel.check()
-            own = {name: rankings[number] for name, rankings in lists.items()}
+            others, troubles = asked[number]
+            own = {
+                name: rankings[number]
+                for name, rankings in lists.items()
+                if variant_of(name) <= len(others)
+            }
             found = self._finish(query, k, own, {}, cancel, tier=tier, explained=explained)
             results.append(
                 SearchResult(
                     hits=found.hits,
-                    dropped=(*self._opened.problems, *dropped, *found.dropped),
+                    dropped=(*self._opened.problems, *dropped, *troubles, *found.dropped),
                     problems=found.problems,
                     variant=found.variant,
                 )
@@ -292,6 +323,24 @@ class LocalEngine:
         """Keep what an author accepted and dismissed, unless learning is off."""
         return () if self._history is None else self._history.learn(feedback)
 
+    def pick(self, query: Query, works: Sequence[Work], *, cancel: Cancel | None = None) -> Picked:
+        """Which of the works the place of the query should cite; the first without a model."""
+        if self._linguist is None:
+            return Picked(work=works[0].id if works else "", problem=self._no_linguist())
+        return self._linguist.pick(query, works, cancel or Cancel())
+
+    def verify(self, sentence: str, work: Work, *, cancel: Cancel | None = None) -> Supported:
+        """Whether the work's abstract supports the sentence."""
+        if self._linguist is None:
+            return Supported(problem=self._no_linguist())
+        return self._linguist.verify(sentence, work, cancel or Cancel())
+
+    def _no_linguist(self) -> Problem:
+        from citewell.engine.language import OFF
+
+        known = (one for one in self._problems if one.code.startswith("llm-"))
+        return next(known, OFF)
+
     def status(self) -> EngineStatus:
         """What answers and what does not."""
         library = self._library
@@ -304,6 +353,8 @@ class LocalEngine:
             ranker="" if self._ranker is None else self._ranker.name,
             cross_encoder="" if self._reader is None else self._reader.loaded,
             sources=() if self._sources is None else self._sources.names,
+            llm="" if self._linguist is None else self._linguist.name,
+            budget=Budget() if self._linguist is None else self._linguist.budget(),
             rss_mb=rss_mb(),
             pid=os.getpid(),
             problems=(
@@ -320,6 +371,8 @@ class LocalEngine:
             self._history.close()
         if self._reader is not None:
             self._reader.close()
+        if self._linguist is not None:
+            self._linguist.close()
         if self._online is not None:
             self._online.close()
         if self._sources is not None:
@@ -357,6 +410,13 @@ class LocalEngine:
             read = self._reader.reorder(query, ordering, self._library.works(head), cancel)
             ordering = read.ordering
             timings[CROSS_ENCODER] = read.milliseconds
+        asked = None
+        if tier == "full" and self._linguist is not None and self._options.llm.rerank != "none":
+            head = fused.rows[ordering.order[: self._options.llm.rerank_depth]]
+            asked = self._linguist.reorder(query, ordering, self._library.works(head), cancel)
+            ordering = asked.ordering
+            timings[asked.name] = asked.milliseconds
+            read = None if read is None else _follow(read, asked)
         begin = time.perf_counter()
         shown = ordering.order[:k]
         works = self._library.works(fused.rows[shown])
@@ -367,6 +427,7 @@ class LocalEngine:
                 work=work,
                 score=float(ordering.scores[place]),
                 evidence=(
+                    *(asked.evidence(place) if asked is not None else ()),
                     *(read.evidence(place) if read is not None else ()),
                     *self._moved(ranked, int(at)),
                     *self._evidence(query, fused, int(at)),
@@ -380,10 +441,14 @@ class LocalEngine:
             for place, (at, work) in enumerate(zip(shown, works, strict=True))
         )
         timings["evidence"] = (time.perf_counter() - begin) * 1e3
-        dropped = () if read is None or read.problem is None else (read.problem,)
+        dropped = tuple(
+            stage.problem for stage in (read, asked) if stage is not None and stage.problem
+        )
         made = "fusion" if ranked is None or self._ranker is None else self._ranker.name
         if read is not None and read.moved:
             made = f"{made}+{options.cross_encoder}"
+        if asked is not None and asked.moved:
+            made = f"{made}+{asked.made_by}"
         return SearchResult(hits=hits, dropped=dropped, problems=problems, variant=made)
 
     def _unwanted(self, query: Query) -> np.ndarray:
@@ -434,15 +499,40 @@ class LocalEngine:
         row = int(fused.rows[at])
         found: list[Evidence] = []
         for name, ranks in fused.ranks.items():
-            if not ranks[at]:
-                continue
+            if not ranks[at] or (variant_of(name) and found):
+                continue  # other queries matter only for what the author's own does not find
             rank, score = int(ranks[at]), float(fused.by[name][at])
+            if variant_of(name):
+                found.append(Evidence(name, rank, score))
+                continue
             try:
                 found.append(self._opened.retrievers[name].explain(query, row, rank, score))
             except Exception:
                 logger.exception("The retriever %s cannot explain a hit", name)
                 found.append(Evidence(name, rank, score))
         return tuple(found)
+
+
+def _open_linguist(options: Options) -> tuple[Linguist | None, tuple[Problem, ...]]:
+    """The language model's stage; None, and no problem, where no model is named."""
+    if options.llm.provider == "none":
+        return None, ()
+    from citewell.engine.language import Linguist
+
+    try:
+        return Linguist.open(options.llm), ()
+    except CitewellError as error:
+        return None, (error.problem,)
+
+
+def _follow(read: Reread, asked: Reread) -> Reread:
+    """What an earlier stage says of each place, after a later one has moved the papers."""
+    if not asked.moved or not read.moved:
+        return read
+    old = {place + 1: moved for place, moved in enumerate(read.moved)}
+    head = [old.get(moved.before) for moved in asked.moved]
+    moved = (*(one for one in head if one is not None), *read.moved[len(asked.moved) :])
+    return msgspec.structs.replace(read, moved=moved if None not in head else ())
 
 
 def _open_sources(options: Options) -> tuple[Online | None, tuple[Problem, ...]]:

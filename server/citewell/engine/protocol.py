@@ -18,9 +18,10 @@ from citewell.engine.contract import Checks, EngineStatus, Related, Tier
 from citewell.model import Problem, Query, SearchResult, Work
 from citewell.model.check import Claim
 from citewell.model.feedback import Feedback
+from citewell.model.llm import Picked, Supported
 from citewell.options import Options
 
-VERSION = 1
+VERSION = 2
 MAX_FRAME = 64 * 1024 * 1024
 """Bytes. Twenty hits with abstracts need 50 kB; a frame near this size is an error."""
 BATCH = 32
@@ -78,6 +79,18 @@ class LearnRequest(msgspec.Struct, frozen=True, tag="learn"):
     feedback: Feedback
 
 
+class PickRequest(msgspec.Struct, frozen=True, tag="pick"):
+    id: int
+    query: Query
+    works: tuple[Work, ...]
+
+
+class VerifyRequest(msgspec.Struct, frozen=True, tag="verify"):
+    id: int
+    sentence: str
+    work: Work
+
+
 class StatusRequest(msgspec.Struct, frozen=True, tag="status"):
     id: int
 
@@ -95,6 +108,8 @@ NumberedRequest = (
     | RelatedRequest
     | CheckRequest
     | LearnRequest
+    | PickRequest
+    | VerifyRequest
     | StatusRequest
 )
 Request = Hello | NumberedRequest | CancelRequest
@@ -125,6 +140,16 @@ class LearnedReply(msgspec.Struct, frozen=True, tag="learned"):
     problems: tuple[Problem, ...]
 
 
+class PickedReply(msgspec.Struct, frozen=True, tag="picked"):
+    id: int
+    picked: Picked
+
+
+class SupportedReply(msgspec.Struct, frozen=True, tag="supported"):
+    id: int
+    supported: Supported
+
+
 class StatusReply(msgspec.Struct, frozen=True, tag="status"):
     id: int
     status: EngineStatus
@@ -145,6 +170,8 @@ Reply = (
     | RelatedReply
     | ChecksReply
     | LearnedReply
+    | PickedReply
+    | SupportedReply
     | StatusReply
     | CancelledReply
     | FailedReply
@@ -220,7 +247,7 @@ def _read_exactly(stream: BinaryIO, size: int) -> bytes | None:
     return b"".join(parts)
 
 
-Lane = Literal["quick", "fast", "full", "check"]
+Lane = Literal["quick", "fast", "full", "check", "llm"]
 
 
 def lane_of(request: NumberedRequest) -> Lane:
@@ -229,4 +256,6 @@ def lane_of(request: NumberedRequest) -> Lane:
         return "full" if request.batch or request.tier == "full" else "fast"
     if isinstance(request, CheckRequest):
         return "check"
+    if isinstance(request, PickRequest | VerifyRequest):
+        return "llm"
     return "quick"

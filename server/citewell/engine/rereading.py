@@ -33,13 +33,17 @@ class Reread(msgspec.Struct, frozen=True):
     """By place in the ordering; empty when the stage did not answer."""
     problem: Problem | None = None
     milliseconds: float = 0.0
+    name: str = NAME
+    """Of the stage."""
+    made_by: str = ""
+    """What made the order, where a stage has versions: "rank@builtin"."""
 
     def evidence(self, place: int) -> tuple[Evidence, ...]:
         """What the stage says of the paper at this place: nothing below the head."""
         if place >= len(self.moved):
             return ()
         moved = self.moved[place]
-        return (Evidence(NAME, moved.rank, moved.score, before=moved.before),)
+        return (Evidence(self.name, moved.rank, moved.score, before=moved.before),)
 
 
 class Reader:

@@ -29,7 +29,7 @@ from citewell.options import Options
 
 logger = logging.getLogger(__name__)
 
-THREADS: dict[protocol.Lane, int] = {"quick": 1, "fast": 3, "full": 2, "check": 1}
+THREADS: dict[protocol.Lane, int] = {"quick": 1, "fast": 3, "full": 2, "check": 1, "llm": 2}
 """Per lane. A completion waits neither behind a slow search nor behind a look-up."""
 
 RETRY_OPEN_SECONDS = 5.0
@@ -180,6 +180,12 @@ class Worker:
                 reply = protocol.ChecksReply(number, checks)
             case protocol.LearnRequest(id=number, feedback=feedback):
                 reply = protocol.LearnedReply(number, engine.learn(feedback))
+            case protocol.PickRequest(id=number, query=query, works=works):
+                picked = engine.pick(query, works, cancel=cancel)
+                reply = protocol.PickedReply(number, picked)
+            case protocol.VerifyRequest(id=number, sentence=sentence, work=work):
+                supported = engine.verify(sentence, work, cancel=cancel)
+                reply = protocol.SupportedReply(number, supported)
             case protocol.StatusRequest(id=number):
                 reply = protocol.StatusReply(number, _with_pid(engine.status()))
         return reply

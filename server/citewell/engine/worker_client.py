@@ -25,6 +25,7 @@ from citewell.model import CitewellError, Problem, Query, SearchResult, Work
 from citewell.model.cancel import Cancel, Cancelled
 from citewell.model.check import Claim
 from citewell.model.feedback import Feedback
+from citewell.model.llm import Picked, Supported
 from citewell.options import Options
 
 logger = logging.getLogger(__name__)
@@ -34,6 +35,7 @@ SECONDS: dict[protocol.Lane, float] = {
     "fast": 30.0,
     "full": 180.0,
     "check": 180.0,
+    "llm": 30.0,
 }
 """How long a request may take before it is given up. A cold start is inside of it."""
 SECONDS_PER_QUERY = 5.0
@@ -100,7 +102,7 @@ class WorkerEngine:
     ) -> protocol.Reply:
         """Send and await the reply. Raises `CitewellError` with the reason; cancelling the task
         cancels the request in the child."""
-        limit = min(SECONDS[protocol.lane_of(request)], seconds)
+        limit = min(self._limit(request), seconds)
         started = time.monotonic()
         try:
             # Starting a process takes milliseconds, which a loop that answers hovers has not.
@@ -209,6 +211,30 @@ class WorkerEngine:
         except CitewellError as error:
             return (error.problem,)
 
+    def pick(self, query: Query, works: Sequence[Work], *, cancel: Cancel | None = None) -> Picked:
+        """Which of the works to cite; the first when the engine fails."""
+        try:
+            return _picked(self._wait(self._pick_request(query, works), cancel))
+        except CitewellError as error:
+            return Picked(work=works[0].id if works else "", problem=error.problem)
+
+    async def pick_async(self, query: Query, works: Sequence[Work]) -> Picked:
+        """`pick` without blocking the loop; cancelling the task cancels it in the child."""
+        try:
+            return _picked(await self._reply_async(self._pick_request(query, works)))
+        except CitewellError as error:
+            return Picked(work=works[0].id if works else "", problem=error.problem)
+
+    def verify(self, sentence: str, work: Work, *, cancel: Cancel | None = None) -> Supported:
+        """Whether the work's abstract supports the sentence."""
+        request = protocol.VerifyRequest(next(self._numbers), sentence, work)
+        try:
+            reply = self._wait(request, cancel)
+        except CitewellError as error:
+            return Supported(problem=error.problem)
+        assert isinstance(reply, protocol.SupportedReply)
+        return reply.supported
+
     def status(self) -> EngineStatus:
         """What answers in the child; a child that cannot answer is a problem in the status."""
 
@@ -313,13 +339,15 @@ class WorkerEngine:
         seconds = cancel.remaining if cancel is not None and cancel.deadline is not None else None
         return protocol.FindRequest(next(self._numbers), (query,), k, tier, seconds=seconds)
 
+    def _pick_request(self, query: Query, works: Sequence[Work]) -> protocol.PickRequest:
+        return protocol.PickRequest(next(self._numbers), query, tuple(works))
+
     def _wait(self, request: protocol.NumberedRequest, cancel: Cancel | None) -> protocol.Reply:
         """Send and wait in this thread. Raises `Cancelled`, or `CitewellError` with the reason."""
         if cancel is not None:
             cancel.check()
         child = self._ensure()
-        many = len(request.queries) if isinstance(request, protocol.FindRequest) else 0
-        deadline = time.monotonic() + SECONDS[protocol.lane_of(request)] + many * SECONDS_PER_QUERY
+        deadline = time.monotonic() + self._limit(request)
         try:
             future = child.request(request)
             return self._settle(child, request.id, future, deadline, cancel)
@@ -358,6 +386,19 @@ class WorkerEngine:
         if min(child.silent_for, time.monotonic() - started) > STUCK_SECONDS:
             child.kill()
 
+    def _limit(self, request: protocol.NumberedRequest) -> float:
+        """Seconds that a request may take; what the language model may take is added."""
+        own = self._options.llm
+        asks = 0 if own.provider == "none" else (own.rerank != "none") + own.reformulate
+        seconds = SECONDS[protocol.lane_of(request)]
+        if isinstance(request, protocol.FindRequest):
+            slow = asks * own.timeout_ms / 1e3 if request.tier == "full" else 0.0
+            each = slow + (SECONDS_PER_QUERY if request.batch else 0.0)
+            return seconds + len(request.queries) * each
+        if isinstance(request, protocol.PickRequest | protocol.VerifyRequest):
+            return seconds + own.timeout_ms / 1e3
+        return seconds
+
     def _results(self, reply: protocol.Reply) -> list[SearchResult]:
         reply = _unwrap(reply)
         assert isinstance(reply, protocol.ResultsReply)
@@ -376,6 +417,11 @@ class WorkerEngine:
             if error.problem.code != RESTARTED.code:
                 raise
             return ask()
+
+
+def _picked(reply: protocol.Reply) -> Picked:
+    assert isinstance(reply, protocol.PickedReply)
+    return reply.picked
 
 
 def _checks(reply: protocol.Reply) -> Checks:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import msgspec
 
-from citewell.documents import Project, context_at, format_of, nearby_titles
+from citewell.documents import Project, acronyms_of, context_at, format_of, nearby_titles
 from citewell.evaluation.matching import letters_only
 from citewell.evaluation.results import DataInfo, problem
 from citewell.model import Problem, Query, Question, Reference, Target
@@ -105,6 +105,7 @@ def _of_project(project: Project, counts: dict[str, int]) -> list[Question]:
                     after=context.after,
                     section=context.section,
                     nearby=nearby_titles(place.document, place.citation.span, others),
+                    acronyms=acronyms_of(place.document, context),
                     paper=citing,
                 ),
                 gold_titles=(reference.title,),

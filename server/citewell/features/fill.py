@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -16,10 +16,13 @@ from citewell.features.confidence import confidence_of
 from citewell.features.diff import unified_diff
 from citewell.features.edited_text import EditedText
 from citewell.features.insert import plan_insert
+from citewell.features.pick import chosen_first, picks
 from citewell.model import CitewellError, Hit, Problem, Query, SearchResult
 from citewell.model.bib import FileEdit
+from citewell.model.cancel import Cancel
 from citewell.model.document import Document, Placeholder
 from citewell.model.feedback import Feedback, Through, name_of, passed_over
+from citewell.model.llm import Picked, Supported
 from citewell.options import Options
 
 CANDIDATES = 8
@@ -53,6 +56,10 @@ class PlaceholderFill(msgspec.Struct, frozen=True, kw_only=True):
     """What was asked."""
     variant: str = ""
     """What made the order of the candidates."""
+    picked: Picked | None = None
+    """What the language model chose, where one is named; its choice is the first candidate."""
+    supported: Supported | None = None
+    """What it says of the cited paper's abstract, where that is asked for; changes nothing."""
 
 
 class FillPlan(msgspec.Struct, frozen=True, kw_only=True):
@@ -96,10 +103,14 @@ def plan_fill(
 
     Without `choose` a placeholder takes its best candidate if that is at least as certain as
     `threshold` (default: the setting `fill.threshold`), and is left open with a reason otherwise.
+    Where a language model is named, the best candidate is the one that it picks.
     A work that the bibliography holds, or that an earlier placeholder brought, keeps its key.
     """
     found, problems = _search(project, engine, max(count, 2))
-    return plan_found(project, found, options, threshold=threshold, choose=choose, more=problems)
+    found, more = with_picks(found, engine, options)
+    problems += more
+    plan = plan_found(project, found, options, threshold=threshold, choose=choose, more=problems)
+    return _verified(plan, engine) if options.llm.verify and picks(options) else plan
 
 
 def plan_found(
@@ -113,8 +124,9 @@ def plan_found(
 ) -> FillPlan:
     """The same for placeholders whose candidates are known (`candidates_for`); `more` are the
     problems of the search."""
-    least = options.fill.threshold if threshold is None else threshold
-    decided = tuple(_decide(one, least, choose) for one in found)
+    decided = tuple(
+        _decide(one, least_confidence(one, options, threshold), choose) for one in found
+    )
     writer = _Writer(project, options)
     fills = tuple(writer.add(one) for one in decided)
     edits, diffs = writer.finish()
@@ -144,6 +156,70 @@ def places_of(project: Project) -> list[Place]:
         for document in project.documents.values()
         for placeholder in document.placeholders
     ]
+
+
+def least_confidence(
+    found: PlaceholderFill, options: Options, threshold: float | None = None
+) -> float:
+    """How certain the best candidate must be to be taken: less where the model chose it."""
+    least = options.fill.threshold if threshold is None else threshold
+    if found.picked is not None and found.picked.by == "model":
+        return min(least, options.llm.pick_threshold)
+    return least
+
+
+def picked_from(found: PlaceholderFill, picked: Picked) -> PlaceholderFill:
+    """The placeholder after the model's choice: that candidate first, and as certain as it is."""
+    change = msgspec.structs.replace
+    if picked.by != "model":
+        return change(found, picked=picked)
+    made = f"{found.variant}+{picked.program}"
+    if not picked.work:
+        words = f": {picked.reason}" if picked.reason else ""
+        count = len(found.candidates)
+        reason = f"the language model found none of {count} papers fitting{words}"
+        return change(found, picked=picked, reason=reason, variant=made)
+    hits = chosen_first(found.candidates, picked)
+    sure = confidence_of(found.query, hits)
+    return change(found, picked=picked, candidates=hits, confidence=sure, variant=made)
+
+
+def with_picks(
+    found: Sequence[PlaceholderFill],
+    engine: Engine,
+    options: Options,
+    *,
+    settled: Container[tuple[str, int]] = (),
+    cancel: Cancel | None = None,
+) -> tuple[list[PlaceholderFill], list[Problem]]:
+    """The placeholders after the language model's choices, where one is named and may choose.
+
+    It is not asked about the places (path, offset) that are `settled`. Raises only `Cancelled`.
+    """
+    if not picks(options):
+        return list(found), []
+    done: list[PlaceholderFill] = []
+    problems: list[Problem] = []
+    for one in found:
+        if one.candidates and (one.path, one.placeholder.span.start) not in settled:
+            works = [hit.work for hit in one.candidates]
+            one = picked_from(one, engine.pick(one.query, works, cancel=cancel))
+            if one.picked is not None and one.picked.problem is not None:
+                problems.append(one.picked.problem)
+        done.append(one)
+    return done, problems
+
+
+def _verified(plan: FillPlan, engine: Engine) -> FillPlan:
+    fills = tuple(
+        msgspec.structs.replace(one, supported=engine.verify(one.sentence, one.hit.work))
+        if one.hit is not None
+        else one
+        for one in plan.fills
+    )
+    failed = (one.supported.problem for one in fills if one.supported is not None)
+    problems = dict.fromkeys((*plan.problems, *(problem for problem in failed if problem)))
+    return msgspec.structs.replace(plan, fills=fills, problems=tuple(problems))
 
 
 def _search(
@@ -216,7 +292,7 @@ def _decide(found: PlaceholderFill, least: float, choose: Choose | None) -> Plac
     if choose is not None:
         hit = choose(found)
         return change(found, hit=hit, reason="" if hit else "skipped")
-    if not found.candidates:
+    if not found.candidates or found.reason:
         return found
     if found.confidence < least:
         reason = f"the best paper is too uncertain ({found.confidence:.2f} < {least:.2f})"

@@ -18,6 +18,7 @@ from citewell.documents.scan import scan_document
 from citewell.features.confidence import confidence_of
 from citewell.features.known_works import KnownWorks
 from citewell.features.paper_text import Form, paper_texts
+from citewell.features.pick import chosen_first, picks, who_chose
 from citewell.mcp.client_log import tell
 from citewell.mcp.desk import Desk, answer, failures_told, notes_of
 from citewell.mcp.papers import (
@@ -34,6 +35,7 @@ from citewell.mcp.papers import (
 )
 from citewell.model import CitewellError, CitingPaper, Query, SearchResult
 from citewell.model.cancel import Cancel
+from citewell.model.llm import Picked
 
 MAX_PASSAGE = 20_000
 MAX_PLACES = 20
@@ -113,9 +115,10 @@ class Finding:
             await ctx.report_progress(number, len(queries), "searching")
             results.append(await self._desk.run(partial(self._find, query, k)))
         await tell_dropped(ctx, results)
+        picked = await self._picked(ctx, queries, results)
         return answer(
             await self._desk.run(
-                lambda cancel: self._places(queries, results, known, detail, max_tokens)
+                lambda cancel: self._places(queries, results, picked, known, detail, max_tokens)
             )
         )
 
@@ -180,34 +183,62 @@ class Finding:
         self._desk.offered(query, result)
         return result
 
+    async def _picked(
+        self, ctx: Context, queries: list[Query], results: list[SearchResult]
+    ) -> list[Picked | None]:
+        """What a language model chooses for each place; None where it is not asked."""
+        picked: list[Picked | None] = [None] * len(queries)
+        if picks(self._desk.options):
+            for number, (query, result) in enumerate(zip(queries, results, strict=True)):
+                if result.hits:
+                    await ctx.report_progress(number, len(queries), "asking the language model")
+                    picked[number] = await self._desk.run(partial(self._pick, query, result))
+        return picked
+
+    def _pick(self, query: Query, result: SearchResult, cancel: Cancel) -> Picked:
+        works = [hit.work for hit in result.hits]
+        return self._desk.engine.pick(query, works, cancel=cancel)
+
     def _places(
         self,
         queries: list[Query],
         results: list[SearchResult],
+        picked: list[Picked | None],
         known: KnownWorks,
         detail: Detail,
         budget: int,
     ) -> Places:
         places: list[Place] = []
-        least = self._desk.options.fill.threshold
-        for query, result in zip(queries, results, strict=True):
+        notes: list[str] = []
+        options = self._desk.options
+        for query, result, choice in zip(queries, results, picked, strict=True):
             papers: list[Cited] = []
-            for hit in result.hits:
+            chosen = choice is not None and choice.by == "model"
+            least = options.llm.pick_threshold if chosen else options.fill.threshold
+            hits = result.hits if choice is None else chosen_first(result.hits, choice)
+            for hit in hits:
                 held = known.find(hit.work)
                 key = hit.key or (held[1].key if held is not None else "")
                 papers.append(paper_of(hit.work, detail, key=key, why=why_of(hit)))
-            confidence = confidence_of(query, result.hits)
+            confidence = confidence_of(query, hits)
             kept = papers[: within(papers, budget // len(queries))]
             place: Place = {
                 "sentence": query.sentence or query.text,
                 "papers": kept,
                 "confidence": round(confidence, 3),
             }
-            if kept and confidence >= least:
+            open_ = choice is not None and not choice.work
+            if kept and confidence >= least and not open_:
                 place["pick"] = kept[0]["id"]
+            if choice is not None and chosen:
+                what = "none fits, " if open_ else ""
+                notes.append(f"Place {len(places) + 1}: {what}{who_chose(choice)}")
             places.append(place)
         found: Places = {"status": status_of(results), "places": places}
-        notes = notes_of(p for result in results for p in (*result.problems, *result.dropped))
+        failed = [one.problem for one in picked if one is not None and one.problem is not None]
+        notes += notes_of(
+            (*(p for result in results for p in (*result.problems, *result.dropped)), *failed)
+        )
         if len(queries) == MAX_PLACES:
             notes.append(f"Only the first {MAX_PLACES} places were looked at.")
         if notes:

@@ -22,10 +22,13 @@ from citewell.features.fill import (
     PlaceholderFill,
     fill_feedback,
     found_for,
+    least_confidence,
+    picked_from,
     places_of,
     plan_found,
 )
 from citewell.features.insert import InsertPlan, plan_entry
+from citewell.features.pick import picks
 from citewell.features.write import write_edits
 from citewell.mcp.client_log import tell
 from citewell.mcp.desk import Desk, answer, failures_told, notes_of
@@ -36,6 +39,8 @@ from citewell.model import CitewellError, Hit, Problem, Query, SearchResult, Wor
 from citewell.model.bib import FileEdit
 from citewell.model.cancel import Cancel
 from citewell.model.document import Format
+from citewell.model.llm import Picked
+from citewell.options import Options
 
 CANDIDATES = 5
 SLICE = 16
@@ -94,9 +99,9 @@ class Writing:
         threshold."""
         with failures_told():
             self._may(write)
-        found = await self._search(path, ctx)
+        found, picked = await self._search(path, ctx, choices or {})
         done = await self._desk.run(
-            partial(self._fill, path, found, choices or {}, threshold, write)
+            partial(self._fill, path, found, picked, choices or {}, threshold, write)
         )
         await tell_written(ctx, done["written"], path)
         return answer(done)
@@ -118,8 +123,11 @@ class Writing:
         await tell_written(ctx, done["written"], bib)
         return answer(done)
 
-    async def _search(self, path: str, ctx: Context) -> dict[Query, SearchResult]:
-        """What is found for each placeholder; nobody waits for it to write."""
+    async def _search(
+        self, path: str, ctx: Context, choices: Mapping[str, str]
+    ) -> tuple[dict[Query, SearchResult], dict[Query, Picked]]:
+        """What is found for each placeholder, and what a language model picks for those that the
+        agent leaves to it; nobody waits for it to write."""
         queries = await self._desk.run(lambda cancel: self._queries(path))
         found: dict[Query, SearchResult] = {}
         for start in range(0, len(queries), SLICE):
@@ -129,7 +137,17 @@ class Writing:
             found.update(zip(part, results, strict=True))
         await ctx.report_progress(len(queries), len(queries), "searched")
         await tell_dropped(ctx, found.values())
-        return found
+        picked: dict[Query, Picked] = {}
+        if picks(self._desk.options):
+            for number, query in enumerate(queries, 1):
+                if found[query].hits and str(number) not in choices:
+                    await ctx.report_progress(number - 1, len(queries), "asking the model")
+                    hits = found[query].hits
+                    picked[query] = await self._desk.run(partial(self._pick, query, hits))
+        return found, picked
+
+    def _pick(self, query: Query, hits: Sequence[Hit], cancel: Cancel) -> Picked:
+        return self._desk.engine.pick(query, [hit.work for hit in hits], cancel=cancel)
 
     def _queries(self, path: str) -> list[Query]:
         file = self._desk.roots.find(path)
@@ -150,13 +168,13 @@ class Writing:
         self,
         path: str,
         searched: Mapping[Query, SearchResult],
+        picked: Mapping[Query, Picked],
         choices: dict[str, str],
         threshold: float | None,
         write: bool,
         cancel: Cancel,
     ) -> Fill:
         options = self._desk.options
-        least = options.fill.threshold if threshold is None else threshold
         chosen = {n: self._desk.work(work) if work else None for n, work in choices.items()}
         with self._desk.turns.take(cancel):
             project = self._desk.project(self._desk.roots.find(path))
@@ -167,11 +185,15 @@ class Writing:
             results = [known[place.query] for place in places]
             _refuse_failed(results)
             found, problems = found_for(places, results)
+            problems += [one.problem for one in picked.values() if one.problem is not None]
+            found = [
+                picked_from(one, picked[one.query]) if one.query in picked else one for one in found
+            ]
             plan = plan_found(
                 project,
                 found,
                 options,
-                choose=_chooser(places, chosen, least),
+                choose=_chooser(places, chosen, options, threshold),
                 more=problems,
             )
             cancel.check()
@@ -179,7 +201,10 @@ class Writing:
         if written:
             for said in fill_feedback(plan, "mcp"):
                 self._desk.told(self._desk.engine.learn(said))
-        placeholders = [self._filled(n, one, least) for n, one in enumerate(plan.fills, 1)]
+        placeholders = [
+            self._filled(n, one, least_confidence(one, options, threshold))
+            for n, one in enumerate(plan.fills, 1)
+        ]
         done: Fill = {
             "written": written,
             "placeholders": placeholders,
@@ -203,7 +228,7 @@ class Writing:
             return one
         best: list[Ref] = [paper_of(hit.work, "ids") for hit in found.candidates[:CANDIDATES]]
         one["candidates"] = best
-        if not best:
+        if not best or (found.picked is not None and found.picked.by == "model"):
             one["reason"] = found.reason or "no paper was found"
         elif found.confidence < least:
             one["reason"] = f"too uncertain ({found.confidence:.2f} < {least:.2f}); choose yourself"
@@ -253,7 +278,12 @@ class Writing:
         return write_edits(edits, texts)
 
 
-def _chooser(places: Sequence[Place], chosen: Mapping[str, Work | None], least: float) -> Choose:
+def _chooser(
+    places: Sequence[Place],
+    chosen: Mapping[str, Work | None],
+    options: Options,
+    threshold: float | None,
+) -> Choose:
     """Takes what the agent chose, else the best paper if it is certain enough. Raises
     `CitewellError` for a number that no placeholder has."""
     numbers = {
@@ -275,8 +305,10 @@ def _chooser(places: Sequence[Place], chosen: Mapping[str, Work | None], least: 
         if n in chosen:
             work = chosen[n]
             return None if work is None else Hit(work, 0.0)
-        best = found.candidates[0] if found.candidates else None
-        return best if found.confidence >= least else None
+        if found.reason or not found.candidates:
+            return None
+        sure = found.confidence >= least_confidence(found, options, threshold)
+        return found.candidates[0] if sure else None
 
     return choose
 

@@ -49,6 +49,8 @@ class Query(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     section: str = ""
     nearby: tuple[str, ...] = ()
     """Titles of what the sentence and the ones before it already cite, the nearest first."""
+    acronyms: tuple[tuple[str, str], ...] = ()
+    """Acronyms of the passage that the document writes out: ("GAT", "graph attention network")."""
     paper: CitingPaper = CitingPaper()
     year_from: int | None = None
     year_to: int | None = None

@@ -83,6 +83,11 @@ class RetrievalOptions:
         at_least=1,
         at_most=600_000,
     )
+    reformulate: Literal["none", "rules"] = _leaf(
+        "none",
+        "Also search by the passage's most specific words and with its acronyms written out; what "
+        "these find joins the candidates.",
+    )
     fusion: Literal["rrf", "max"] = _leaf("rrf", "How the lists are fused.")
     rrf_k: int = _leaf(60, "The constant k of reciprocal rank fusion.", at_least=0, at_most=100_000)
     depth: int = _leaf(

@@ -15,8 +15,10 @@ if TYPE_CHECKING:
     from citewell.features.action import Action, ActionPlan
     from citewell.features.fill import FillPlan, PlaceholderFill
     from citewell.lsp.session import Snapshot
-    from citewell.model import Problem
+    from citewell.model import Hit, Problem, Query, Work
     from citewell.model.document import Placeholder
+    from citewell.model.llm import Picked
+    from citewell.options import Options
 
 DEEP = 8
 """Papers that the longer search is asked for."""
@@ -77,11 +79,10 @@ class PlaceholderActions:
         variant = chosen.text("variant")
         query = await citing.make_query(chosen.session, snapshot, placeholder)
         if chosen.name == "best":
-            chosen.report("searching")
-            result = await chosen.session.engine.find_async(query, DEEP, tier="full")
-            if not result.hits:
-                return _told((*result.problems, feature.nothing_found(placeholder)))
-            work, variant = result.hits[0].work, result.variant
+            best = await _best(chosen, snapshot, placeholder, query)
+            if not isinstance(best, tuple):
+                return best
+            work, variant = best
         elif not key:
             work = await citing.find_work(chosen.session, chosen.text("work"))
             if work is None:
@@ -100,6 +101,40 @@ class PlaceholderActions:
         return await with_choice(plan, chosen, snapshot, work, query, variant=variant)
 
 
+async def _best(
+    chosen: Chosen, snapshot: Snapshot, placeholder: Placeholder, query: Query
+) -> tuple[Work, str] | ActionPlan:
+    """The best paper after a longer search, and what found it; or what the author is told."""
+    from citewell.features import placeholder_actions as feature
+    from citewell.features.pick import chosen_first, none_fits
+
+    chosen.report("searching")
+    result = await chosen.session.engine.find_async(query, DEEP, tier="full")
+    if not result.hits:
+        return _told((*result.problems, feature.nothing_found(placeholder)))
+    picked = await _pick(chosen, snapshot.options, query, result.hits)
+    if picked is None or picked.by != "model":
+        return result.hits[0].work, result.variant
+    if not picked.work:
+        return _told([none_fits(picked, len(result.hits))])
+    return chosen_first(result.hits, picked)[0].work, f"{result.variant}+{picked.program}"
+
+
+async def _pick(
+    chosen: Chosen, options: Options, query: Query, hits: Sequence[Hit]
+) -> Picked | None:
+    """The language model's choice; None where none is named. What failed is told."""
+    from citewell.features.pick import picks
+
+    if not picks(options):
+        return None
+    chosen.report("asking the language model")
+    picked = await chosen.session.engine.pick_async(query, [hit.work for hit in hits])
+    if picked.problem is not None:
+        chosen.session.tell([picked.problem])
+    return picked
+
+
 def _told(problems: Sequence[Problem]) -> ActionPlan:
     from citewell.features.action import ActionPlan
 
@@ -108,7 +143,7 @@ def _told(problems: Sequence[Problem]) -> ActionPlan:
 
 async def _fill(chosen: Chosen, snapshot: Snapshot) -> ActionPlan:
     from citewell.features.action import ActionPlan
-    from citewell.features.fill import candidates_for, fill_feedback, plan_found
+    from citewell.features.fill import candidates_for, fill_feedback, picked_from, plan_found
 
     session = chosen.session
     found: list[PlaceholderFill] = []
@@ -119,7 +154,9 @@ async def _fill(chosen: Chosen, snapshot: Snapshot) -> ActionPlan:
         query = await citing.make_query(session, snapshot, placeholder)
         result = await session.engine.find_async(query, DEEP, tier="full")
         problems.update(dict.fromkeys(result.problems))
-        found.append(candidates_for(snapshot.document, placeholder, query, result))
+        one = candidates_for(snapshot.document, placeholder, query, result)
+        picked = await _pick(chosen, snapshot.options, query, result.hits) if result.hits else None
+        found.append(one if picked is None else picked_from(one, picked))
 
     def plan() -> FillPlan:
         return plan_found(snapshot.paper.project, found, snapshot.options, more=tuple(problems))

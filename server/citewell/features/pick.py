@@ -1,0 +1,40 @@
+"""The language model's choice among papers, as the features show it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from citewell.model import Hit, Problem
+from citewell.model.llm import Picked
+from citewell.options import Options
+
+
+def picks(options: Options) -> bool:
+    """Whether a language model chooses: one is named, and may."""
+    return options.llm.provider != "none" and options.llm.pick
+
+
+def chosen_first(hits: Sequence[Hit], picked: Picked) -> tuple[Hit, ...]:
+    """The papers with the chosen one first; as they are where nothing of them was chosen."""
+    chosen = next((hit for hit in hits if hit.work.id == picked.work), None)
+    if chosen is None:
+        return tuple(hits)
+    return (chosen, *(hit for hit in hits if hit is not chosen))
+
+
+def none_fits(picked: Picked, count: int) -> Problem:
+    """What an author is told whose place no paper fits, by the model."""
+    words = f": {picked.reason}" if picked.reason else "."
+    return Problem(
+        "llm-none",
+        f"The language model {picked.model} found none of {count} papers fitting{words}",
+        "Choose from the list yourself, or use other words.",
+    )
+
+
+def who_chose(picked: Picked) -> str:
+    """ "chosen by ollama qwen3:8b (pick@builtin): the reason", for a line of output."""
+    if picked.by != "model":
+        return f"the first of the list: {picked.model} gave no choice"
+    words = f": {picked.reason}" if picked.reason else ""
+    return f"chosen by {picked.model} ({picked.program}){words}"

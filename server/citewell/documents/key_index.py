@@ -209,7 +209,7 @@ def _direct(segment: KeySegment, typed: str) -> tuple[_Scores, NDArray[np.int8]]
     else:
         rows, starts = segment.rows_with_key_part(whole)
     if len(rows):
-        lengths = np.fromiter((len(segment.keys[row]) for row in rows), np.float32, len(rows))
+        lengths = segment.key_lengths[rows].astype(np.float32)
         part = _KEY_PART + min(20.0, 2.0 * len(whole))
         key_scores = np.where(starts, _KEY_START, part) + 10.0 * len(whole) / lengths
         key_scores[lengths == len(whole)] = _EXACT_KEY
@@ -238,7 +238,7 @@ def _all_words(segment: KeySegment, words: Sequence[str]) -> tuple[_Scores, NDAr
             np.maximum(weight, whole, out=weight)
         if len(word) > 2:
             rows, _ = segment.rows_with_key_part(word)
-            np.maximum.at(weight, rows, np.float32(1.0))
+            weight[rows] = np.maximum(weight[rows], np.float32(1.0))
         fits &= weight > 0
         if not fits.any():
             return np.zeros(size, np.float32), fields

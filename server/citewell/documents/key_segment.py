@@ -32,6 +32,7 @@ _END = "\0"
 _SEPARATORS = str.maketrans(
     {chr(code): " " for code in range(128) if not chr(code).isalnum() and chr(code) != "\n"}
 )
+_KeyRows = tuple[NDArray[np.int64], NDArray[np.bool_]]
 
 
 class KeySegment:
@@ -44,8 +45,11 @@ class KeySegment:
         self.keys = [fold(entry.key).replace("\n", " ") for entry in entries]
         self._joined = "\n" + "\n".join(self.keys) + "\n"
         lengths = np.fromiter((len(key) + 1 for key in self.keys), np.int64, len(self.keys))
+        self.key_lengths = lengths - 1
         self._key_starts = np.cumsum(lengths) - lengths + 1
         """Offset of each key in the joined text."""
+        self._last: tuple[str, _KeyRows] | None = None
+        """What was found last: a word alone is looked for as a word and as part of a key."""
         self._index()
 
     def _index(self) -> None:
@@ -119,25 +123,60 @@ class KeySegment:
         in_title = self.token_fields == TITLE
         return TitleStems(self.vocabulary, self.token_starts, self.token_rows, in_title)
 
-    def rows_with_key_part(self, part: str) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    def rows_with_key_part(self, part: str) -> _KeyRows:
         """Rows whose key holds `part`, each once, and whether the key begins with it."""
-        text, found, at = self._joined, [], 0
-        while (at := text.find(part, at)) >= 0:
-            found.append(at)
-            at += len(part)
-        places = np.asarray(found, np.int64)
+        if self._last is not None and self._last[0] == part:
+            return self._last[1]
+        places = self._places(part)
         rows = np.searchsorted(self._key_starts, places, side="right") - 1
-        unique, first = np.unique(rows, return_index=True)
-        return unique, self._key_starts[unique] == places[first]
+        first = np.ones(len(rows), np.bool_)
+        np.not_equal(rows[1:], rows[:-1], out=first[1:])
+        unique = rows[first]
+        found = unique, self._key_starts[unique] == places[first]
+        self._last = part, found
+        return found
 
     def rows_with_key_start(self, beginning: str) -> NDArray[np.int64]:
         """Rows whose key begins so."""
-        text, found, at = self._joined, [], 0
-        beginning = "\n" + beginning
-        while (at := text.find(beginning, at)) >= 0:
-            found.append(at + 1)
-            at += 1
-        return np.searchsorted(self._key_starts, np.asarray(found, np.int64))
+        return np.searchsorted(self._key_starts, self._places("\n" + beginning) + 1)
+
+    def _places(self, part: str) -> NDArray[np.int64]:
+        """Offsets of `part` in the joined keys, rising. One pass over an array: a loop over
+        twenty thousand finds would take twenty milliseconds."""
+        codes = self._codes
+        try:
+            wanted = _code_points(part, codes.dtype.type)
+        except UnicodeEncodeError:
+            return np.empty(0, np.int64)
+        last = len(codes) - len(wanted) + 1
+        if last <= 0 or not len(wanted):
+            return np.empty(0, np.int64)
+        order = np.argsort(self._often[np.minimum(wanted, 255)], kind="stable").tolist()
+        first = order[0]
+        places = np.flatnonzero(codes[first : first + last] == wanted[first])
+        for number in order[1:]:
+            places = places[codes[places + number] == wanted[number]]
+        return places
+
+    @cached_property
+    def _codes(self) -> NDArray[np.uint8] | NDArray[np.uint32]:
+        """The joined keys as numbers, of one byte each where they are ASCII."""
+        kind = np.uint8 if self._joined.isascii() else np.uint32
+        return _code_points(self._joined, kind)
+
+    @cached_property
+    def _often(self) -> NDArray[np.int64]:
+        """How often each code stands there (the last one: all from 255 on); a search begins with
+        the rarest of its letters."""
+        return np.bincount(np.minimum(self._codes, 255), minlength=256)
+
+
+def _code_points(text: str, kind: type[np.generic]) -> NDArray[np.uint8] | NDArray[np.uint32]:
+    """Raises `UnicodeEncodeError` for a text that is not ASCII where numbers of one byte are asked
+    for."""
+    if kind is np.uint8:
+        return np.frombuffer(text.encode("ascii"), np.uint8)
+    return np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32)
 
 
 def _plain(body: BibBody, name: str) -> str:

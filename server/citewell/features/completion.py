@@ -77,7 +77,7 @@ def place_for(document: Document, cursor: int, edit: TextEdit) -> Place | None:
 
 
 def family_names(names: tuple[str, ...]) -> str:
-    """ "Vaswani", "Kipf and Welling", "Devlin et al."."""
+    """ "Vaswani", "Kipf and Welling", "Devlin et al.": three names stand for more."""
     if len(names) <= 1:
         return "".join(names)
     return f"{names[0]} and {names[1]}" if len(names) == 2 else f"{names[0]} et al."
@@ -103,18 +103,32 @@ def entry_candidate(
     entry: BibEntry, bib: str, text: str, evidence: tuple[Evidence, ...] = ()
 ) -> Candidate:
     """A candidate for an entry that stands in a .bib of the project."""
-    venue = entry.get("booktitle") or entry.get("journaltitle") or entry.get("journal")
+    title, year, venue, authors = _shown(entry)
     return Candidate(
         key=entry.key,
         text=text,
-        title=entry.get("title"),
-        year=entry.body.year,
-        venue=venue or entry.get("publisher"),
-        authors=family_names(tuple(a.family or a.given for a in entry.body.authors)),
+        title=title,
+        year=year,
+        venue=venue,
+        authors=authors,
         entry=entry,
         bib=bib,
         evidence=evidence,
     )
+
+
+def _shown(entry: BibEntry) -> tuple[str, int | None, str, str]:
+    """What a list shows of an entry: read once, since the next letter shows most of it again."""
+    known: tuple[str, int | None, str, str] | None = entry.body.notes.get("shown")
+    if known is None:
+        venue = entry.get("booktitle") or entry.get("journaltitle") or entry.get("journal")
+        known = entry.body.notes["shown"] = (
+            entry.get("title"),
+            entry.body.year,
+            venue or entry.get("publisher"),
+            family_names(tuple(a.family or a.given for a in entry.body.first_authors(3))),
+        )
+    return known
 
 
 def _breaks_line(text: str, start: int, end: int) -> bool:

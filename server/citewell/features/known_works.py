@@ -9,6 +9,7 @@ from citewell.model import Work
 from citewell.model.bib import BibEntry, BibFile
 from citewell.model.ids import arxiv_id, normalise_doi
 from citewell.model.titles import title_key
+from citewell.model.unhurried import unhurried
 
 
 class KnownWorks:
@@ -22,7 +23,7 @@ class KnownWorks:
         self._by_identifier: dict[str, tuple[str, BibEntry]] = {}
         self._by_title: dict[str, list[tuple[str, BibEntry]]] = {}
         for bib in bibs:
-            for entry in bib.entries:
+            for entry in unhurried(bib.entries):
                 if entry.key:
                     self._add(bib.path, entry)
 

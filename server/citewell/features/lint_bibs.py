@@ -15,7 +15,9 @@ from citewell.model.bib import BibBlock, BibEntry, BibFile
 from citewell.model.diagnostic import Level, Related
 from citewell.model.document import Format, Span
 from citewell.model.names import family_key
+from citewell.model.unhurried import unhurried
 
+_LETTER = re.compile(r"[^\W_]")
 _TOKEN = re.compile(r"@\s*\w+\s*[{(]?[^\s,{}=]*|[^\s,{}=\"@]+|\S")
 ANY_SYNTAX = "bib-syntax"
 """Stands in the list of rules for all codes of `SYNTAX`."""
@@ -45,7 +47,7 @@ _SHORT_TITLE = 12
 def wrong_syntax(bib: BibFile, _: LintPaper) -> Iterator[Remark]:
     """What BibTeX cannot read as it is meant; each kind of fault has a code of its own."""
     items: Iterator[BibEntry | BibBlock] = chain(bib.entries, bib.blocks)
-    for item in items:
+    for item in unhurried(items):
         for fault in item.body.faults:
             yield Remark(
                 span=_visible(bib.text, item.start + fault.at),
@@ -75,7 +77,7 @@ def duplicate_key(bib: BibFile, paper: LintPaper) -> Iterator[Remark]:
         before.append((other, companion))
     folds = paper.folds_case
     seen: dict[str, BibEntry] = {}
-    for entry in bib.entries:
+    for entry in unhurried(bib.entries):
         if not entry.key:
             continue
         form = entry.key.lower() if folds else entry.key
@@ -118,7 +120,7 @@ def duplicate_work(bib: BibFile, paper: LintPaper) -> Iterator[Remark]:
     """Of the few forms that more than one entry has, all entries, in order."""
     for other, companion in paper.companions(path).items():
         own = other == path
-        for entry in companion.entries:
+        for entry in unhurried(companion.entries):
             if own or paper.is_used(entry):
                 for form in _forms(entry):
                     place = (other, entry)
@@ -128,7 +130,7 @@ def duplicate_work(bib: BibFile, paper: LintPaper) -> Iterator[Remark]:
         if own:
             break
     told: set[int] = set()
-    for found in meeting.values():
+    for found in unhurried(meeting.values()):
         for number, (other, entry) in enumerate(found):
             if other == path and entry.start not in told:
                 twin = _twin(entry, found[:number], path, paper)
@@ -198,7 +200,7 @@ def missing_field(bib: BibFile, paper: LintPaper) -> Iterator[Remark]:
     """An entry without a field that its type needs; what it inherits by `crossref` counts."""
     biblatex = paper.is_biblatex
     note = "missing-biblatex" if biblatex else "missing-bibtex"
-    for entry in bib.entries:
+    for entry in unhurried(bib.entries):
         notes = entry.body.notes
         missing: tuple[str, ...] | None = notes.get(note)
         if missing is None:
@@ -226,9 +228,17 @@ def _missing(
     names = [
         name
         for name in (entry.body.names if fields is None else fields)
-        if (entry.get(name) if fields is None else fields[name]).strip()
+        if (_is_filled(entry, name) if fields is None else fields[name].strip())
     ]
     return tuple(missing_fields(entry.type, names, biblatex=biblatex))
+
+
+def _is_filled(entry: BibEntry, name: str) -> bool:
+    """True when a field says something. A letter in plain braces does; only the rest is read."""
+    raw = entry.body.raw(entry.body.names.index(name))
+    if raw[:1] in ("{", '"') and "\\" not in raw and "#" not in raw and _LETTER.search(raw):
+        return True
+    return bool(entry.get(name).strip())
 
 
 def _is_broken(entry: BibEntry) -> bool:
@@ -248,7 +258,7 @@ def unused_entry(bib: BibFile, paper: LintPaper) -> Iterator[Remark]:
     path = Path(bib.path)
     if paper.nocite_all or not any(_uses(project, path, bib) for project in paper.projects):
         return
-    for entry in bib.entries:
+    for entry in unhurried(bib.entries):
         if entry.key and not paper.is_used(entry):
             yield Remark(
                 span=entry.key_span,

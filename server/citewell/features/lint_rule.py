@@ -12,6 +12,7 @@ from citewell.documents import Project
 from citewell.model.bib import BibEntry, BibFile
 from citewell.model.diagnostic import Level, Related
 from citewell.model.document import Document, Format, Span
+from citewell.model.unhurried import unhurried
 
 LINKS = ("crossref", "xdata", "xref", "related", "entryset")
 """Fields that name other entries: an entry that is used makes those used."""
@@ -121,7 +122,9 @@ class LintPaper:
         keys = {item.key for document in self.manuscripts for item in document.bibitems}
         for bib in self.bibs.values():
             keys.update(bib.by_key)
-            keys.update(alias for entry in bib.entries for alias in _named(entry, ("ids",)))
+            keys.update(
+                alias for entry in unhurried(bib.entries) for alias in _named(entry, ("ids",))
+            )
         return frozenset(self._forms(keys))
 
     @cached_property
@@ -129,7 +132,7 @@ class LintPaper:
         """The keys that are cited, and those that a used entry names in `crossref` and the like."""
         links: dict[str, list[str]] = {}
         for bib in self.bibs.values():
-            for entry in bib.entries:
+            for entry in unhurried(bib.entries):
                 if not _LINKS.isdisjoint(entry.body.names):
                     keys = [entry.key, *_named(entry, ("ids",))]
                     for key in self._forms(keys):

@@ -67,7 +67,7 @@ def bib_symbols(bib: BibFile) -> Iterator[Symbol]:
 
 def byline(body: BibBody) -> str:
     """ "Vaswani et al. 2017", "Kipf and Welling 2017", as far as it is known."""
-    names = [author.family or author.given for author in body.authors[:3]]
+    names = [author.family or author.given for author in body.first_authors(3)]
     shown = f"{names[0]} et al." if len(names) > 2 else " and ".join(names)
     return " ".join(part for part in (shown, str(body.year or "")) if part)
 
@@ -80,8 +80,10 @@ def workspace_symbols(index: KeyIndex, query: str, limit: int = 128) -> list[Sym
     found = []
     for match in index.search(query, limit):
         entry = match.entry
-        authors = [author.family or author.given for author in entry.body.authors]
-        shown = ", ".join(authors[:MAX_AUTHORS])
+        authors = [
+            author.family or author.given for author in entry.body.first_authors(MAX_AUTHORS)
+        ]
+        shown = ", ".join(authors)
         parts = (entry.key, entry.get("title"), shown, str(entry.body.year or ""))
         found.append(
             Symbol(

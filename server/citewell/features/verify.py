@@ -16,6 +16,7 @@ from citewell.model.bib import BibEntry, BibFile
 from citewell.model.check import Check, Claim, FieldFinding, Verdict
 from citewell.model.diagnostic import Diagnostic, Level
 from citewell.model.document import Span
+from citewell.model.unhurried import unhurried
 from citewell.verification.claims import claim_of_entry
 from citewell.verification.codes import MEANINGS
 
@@ -72,7 +73,7 @@ def verified(
 ) -> Iterator[Diagnostic]:
     """What the answers that are known say about the entries of a file."""
     tells_unchecked = UNCHECKED in (levels or {})
-    for entry in bib.entries:
+    for entry in unhurried(bib.entries):
         asked = question(bib, entry)
         check = check_of(asked.digest) if asked is not None else None
         if check is None:

@@ -7,8 +7,10 @@ from collections import Counter, OrderedDict
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+import msgspec
 from lsprotocol import types
 
+from citewell.lsp import wire
 from citewell.model import Query
 
 if TYPE_CHECKING:
@@ -56,7 +58,7 @@ class Values:
 
 async def complete_in_bib(
     server: Server, values: Values, uri: str, position: types.Position
-) -> types.CompletionList | None:
+) -> wire.Encoded | None:
     """The list at a place in a .bib; None where nothing can be completed, or in no .bib."""
     from citewell.features.bib_site import SiteKind, site_at
     from citewell.features.complete_bib import VENUE_FIELDS, complete_bib
@@ -78,7 +80,7 @@ async def complete_in_bib(
 
 async def complete_path(
     server: Server, document: OpenDocument, position: types.Position
-) -> types.CompletionList | None:
+) -> wire.Encoded | None:
     """The bibliographies that can be named at the place; None at any other place."""
     from citewell.features.complete_path import complete_paths, path_at
 
@@ -120,23 +122,22 @@ async def _venues(server: Server, typed: str, field: str) -> list[str]:
 
 def _list(
     server: Server, scope: Scope, span: Span, typed: str, found: Sequence[BibItem]
-) -> types.CompletionList:
-    place = scope.index.range(span)
+) -> wire.Encoded:
+    place = msgspec.Raw(msgspec.json.encode(scope.index.wire_range(span)))
     snippets = server.flags.snippets
+    formats = types.InsertTextFormat
     items = [
-        types.CompletionItem(
+        wire.CompletionItem(
             label=item.label,
             kind=_KINDS[item.kind.value],
             detail=item.detail or None,
             sort_text=f"{rank:05d}",
             filter_text=typed or None,
-            text_edit=types.TextEdit(
-                range=place, new_text=item.snippet if snippets and item.snippet else item.text
+            text_edit=wire.TextEdit(
+                place, item.snippet if snippets and item.snippet else item.text
             ),
-            insert_text_format=types.InsertTextFormat.Snippet
-            if snippets and item.snippet
-            else types.InsertTextFormat.PlainText,
+            insert_text_format=formats.Snippet if snippets and item.snippet else formats.PlainText,
         )
         for rank, item in enumerate(found)
     ]
-    return types.CompletionList(is_incomplete=True, items=items)
+    return wire.Encoded(wire.CompletionList(True, items))

@@ -89,7 +89,7 @@ async def complete(session: Session, snapshot: Snapshot, cursor: int) -> Complet
         result = await engine.find_async(asked, count, seconds=seconds)
         if options.retrieval.cross_encoder and not at.key_like:
             session.better.seek(asked, lambda: engine.find_async(asked, count, tier="full"))
-    if paper.is_quick:
+    if paper.is_quick and paper.is_prepared:
         shown = listed(own, result)
     else:
         shown = await session.read(lambda: listed(own, result))

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+import msgspec
 from lsprotocol import types
 
-from citewell.lsp import citing
+from citewell.lsp import citing, wire
 from citewell.lsp.bib_completion import Values, complete_in_bib, complete_path
 from citewell.lsp.session import Shown, is_bibliography
 
@@ -38,7 +39,7 @@ def register(server: Server) -> None:
         types.TEXT_DOCUMENT_COMPLETION,
         types.CompletionOptions(trigger_characters=list(TRIGGERS), resolve_provider=True),
     )
-    async def completion(params: types.CompletionParams) -> types.CompletionList | None:
+    async def completion(params: types.CompletionParams) -> wire.Encoded | None:
         document = server.documents.open_document(params.text_document.uri)
         if document is None:
             return None
@@ -73,7 +74,7 @@ def may_complete(
 
 async def _complete(
     server: Server, document: OpenDocument, position: types.Position
-) -> types.CompletionList | None:
+) -> wire.Encoded | None:
     session = server.session
     snapshot = await session.snapshot(document.uri)
     if snapshot is None:
@@ -84,54 +85,51 @@ async def _complete(
         return None
     session.tell(found.problems)
     number = session.remember(snapshot, found)
-    place = snapshot.index.range(found.span)
-    items = [
-        _item(server, Shown(snapshot, found), rank, number, place)
-        for rank in range(len(found.candidates))
-    ]
-    return types.CompletionList(is_incomplete=True, items=items)
+    place = msgspec.Raw(msgspec.json.encode(snapshot.index.wire_range(found.span)))
+    shown = Shown(snapshot, found)
+    items = [_item(server, shown, rank, number, place) for rank in range(len(found.candidates))]
+    return wire.Encoded(wire.CompletionList(True, items))
 
 
 def _item(
-    server: Server, shown: Shown, rank: int, number: int, place: types.Range
-) -> types.CompletionItem:
+    server: Server, shown: Shown, rank: int, number: int, place: msgspec.Raw
+) -> wire.CompletionItem:
     from citewell.features.card import names_and_year
 
-    snapshot, found = shown.snapshot, shown.completion
+    found = shown.completion
     candidate = found.candidates[rank]
     details = None
     if server.flags.label_details:
         # The title tells papers apart; a narrow list cuts it off before the names.
-        details = types.CompletionItemLabelDetails(
-            detail=f" {candidate.title}" if candidate.title else None,
-            description=names_and_year(candidate.authors, candidate.year) or None,
+        details = wire.LabelDetails(
+            f" {candidate.title}" if candidate.title else None,
+            names_and_year(candidate.authors, candidate.year) or None,
         )
-    return types.CompletionItem(
+    kinds = types.CompletionItemKind
+    return wire.CompletionItem(
         label=candidate.key,
         label_details=details,
-        kind=types.CompletionItemKind.Reference
-        if candidate.work is None
-        else types.CompletionItemKind.File,
+        kind=kinds.Reference if candidate.work is None else kinds.File,
         detail=candidate.title,
         sort_text=f"{rank:05d}",
         filter_text=found.typed,
-        text_edit=types.TextEdit(range=place, new_text=candidate.text),
+        text_edit=wire.TextEdit(place, candidate.text),
         insert_text_format=types.InsertTextFormat.PlainText,
-        commit_characters=[],
-        command=_command(snapshot, found, candidate, number),
-        data={"list": number, "rank": rank},
+        commit_characters=(),
+        command=_command(shown.snapshot, found, candidate, number),
+        data=wire.ListPlace(number, rank),
     )
 
 
 def _command(
     snapshot: Snapshot, found: Completion, candidate: Candidate, number: int
-) -> types.Command | None:
+) -> wire.Command | None:
     """What must happen after the text is in: the entry, and a tail that the editor left behind."""
     if candidate.work is None and not found.tail:
         return None
     start = snapshot.index.position(found.span.start)
     end = snapshot.index.line_end(start.line)
-    arguments: dict[str, Any] = {
+    arguments: dict[str, object] = {
         "uri": snapshot.uri,
         "work": candidate.work.id if candidate.work is not None else "",
         "key": candidate.key,
@@ -141,9 +139,7 @@ def _command(
         "rest": end - found.span.end,
         "list": number,
     }
-    return types.Command(
-        title="Add to bibliography", command="citewell.insert", arguments=[arguments]
-    )
+    return wire.Command("Add to bibliography", "citewell.insert", [arguments])
 
 
 async def _resolve(server: Server, item: types.CompletionItem) -> types.CompletionItem:

@@ -6,7 +6,7 @@ the event loop for a second, and a hover with it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from hashlib import blake2b
 from pathlib import Path
@@ -16,9 +16,9 @@ import msgspec
 from pygls.uris import from_fs_path
 
 from citewell.lsp.text import LineIndex
-from citewell.lsp.wire import Location, Position, Range
+from citewell.lsp.wire import Location, Range
 from citewell.model.diagnostic import Diagnostic, Level, Related
-from citewell.model.document import Span
+from citewell.model.unhurried import in_parts
 
 SOURCE = "citewell"
 SEVERITY = {Level.ERROR: 1, Level.WARNING: 2, Level.INFORMATION: 3, Level.HINT: 4}
@@ -51,10 +51,12 @@ class _Wire(msgspec.Struct, rename="camel", omit_defaults=True, frozen=True, gc=
 
 
 _ENCODER = msgspec.json.Encoder()
+PART = 64
+"""Diagnostics that are encoded in one go: a third of a millisecond."""
 
 
 def encoded(
-    found: Iterable[Diagnostic],
+    found: Sequence[Diagnostic],
     index: LineIndex,
     index_of: IndexOf,
     *,
@@ -62,29 +64,24 @@ def encoded(
     related: bool = True,
 ) -> bytes:
     """The diagnostics as a JSON array. `tags` and `related` say what the client can show."""
-    return _ENCODER.encode(
-        [
-            _Wire(
-                range=_range(index, one.span),
-                severity=SEVERITY[one.level],
-                code=one.code,
-                source=SOURCE,
-                message=one.message,
-                code_description=_link(one.code),
-                tags=_UNNECESSARY if one.unnecessary and tags else (),
-                related_information=tuple(_related(one.related, index_of))
-                if one.related and related
-                else (),
-                data=one.data or None,
-            )
-            for one in found
-        ]
-    )
 
+    def wire(one: Diagnostic) -> _Wire:
+        return _Wire(
+            range=index.wire_range(one.span),
+            severity=SEVERITY[one.level],
+            code=one.code,
+            source=SOURCE,
+            message=one.message,
+            code_description=_link(one.code),
+            tags=_UNNECESSARY if one.unnecessary and tags else (),
+            related_information=tuple(_related(one.related, index_of))
+            if one.related and related
+            else (),
+            data=one.data or None,
+        )
 
-def _range(index: LineIndex, span: Span) -> Range:
-    line, character, last, end = index.places(span)
-    return Range(Position(line, character), Position(last, end))
+    parts = (_ENCODER.encode([wire(one) for one in part])[1:-1] for part in in_parts(found, PART))
+    return b"[%s]" % b",".join(parts)
 
 
 def _related(related: Iterable[Related], index_of: IndexOf) -> Iterable[_Related]:
@@ -92,7 +89,7 @@ def _related(related: Iterable[Related], index_of: IndexOf) -> Iterable[_Related
         index = index_of(one.path)
         uri = from_fs_path(str(one.path))
         if index is not None and uri:
-            yield _Related(Location(uri, _range(index, one.span)), one.message)
+            yield _Related(Location(uri, index.wire_range(one.span)), one.message)
 
 
 @cache

@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Mapping
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -61,7 +60,6 @@ class Diagnostics:
     def __init__(self, server: Server) -> None:
         self._server = server
         self._reports: Reports | None = None
-        self._finder = ThreadPoolExecutor(1, thread_name_prefix="citewell-diagnostics")
         self._given: dict[str, tuple[str, int | None]] = {}
         """Result id and version of what the client was last told, by URI."""
         self._pushed: dict[str, str] = {}
@@ -103,7 +101,6 @@ class Diagnostics:
         self.checking.close()
         if self._task is not None:
             self._task.cancel()
-        self._finder.shutdown(wait=False, cancel_futures=True)
 
     def touch(self, uri: str) -> None:
         """Something changed: a document, or, with "", anything else."""
@@ -173,10 +170,10 @@ class Diagnostics:
         return await self._find(subject, wanted), version
 
     async def _find(self, subject: Subject, wanted: Wanted) -> Report:
-        """On a thread of its own: a hover needs the reader."""
+        """On the thread that gives way: a hover needs the reader."""
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(
-            self._finder, lambda: self._reporter().of(subject, wanted)
+            self._server.session.background, lambda: self._reporter().of(subject, wanted)
         )
 
     def _wanted(self, options: Options) -> Wanted:

@@ -63,6 +63,7 @@ class Paper:
         self.project = project
         self._before = before._index if before is not None else None
         self._index: KeyIndex | None = None
+        self._works: KnownWorks | None = None
         self.is_prepared = False
         """Everything is computed; from now on any thread may look things up."""
         self.stamps: tuple[tuple[Path, object], ...] = ()
@@ -83,7 +84,7 @@ class Paper:
     @property
     def is_quick(self) -> bool:
         """True when a look-up takes no longer than handing it to another thread."""
-        return self.is_prepared and len(self.index) <= QUICK_ENTRIES
+        return self._index is not None and len(self._index) <= QUICK_ENTRIES
 
     @cached_property
     def citing(self) -> CitingPaper:
@@ -105,18 +106,24 @@ class Paper:
             for use in citation.keys
         )
 
-    @cached_property
+    @property
     def works(self) -> KnownWorks:
-        """The entries by the papers that they describe."""
-        return KnownWorks(self.project.bibliographies)
+        """The entries by the papers that they describe. Who needs it first does not wait for the
+        thread that is computing it, which gives way."""
+        if self._works is None:
+            self._works = KnownWorks(self.project.bibliographies)
+        return self._works
 
     def find_work(self, work: Work) -> tuple[str, BibEntry] | None:
         """The entry that describes a work, with the path of its .bib."""
         return self.works.find(work)
 
-    def prepare(self) -> None:
-        """Compute now what the first completion would have to wait for."""
+    def prepare_index(self) -> None:
+        """Compute now what the first list of keys would have to wait for. For the reader thread."""
         self.index.search("", 1)
+
+    def prepare(self) -> None:
+        """Compute the rest, which lists with papers need. For a thread that gives way."""
         self.works  # noqa: B018
         self.taken  # noqa: B018
         self.citing  # noqa: B018

@@ -31,7 +31,7 @@ from citewell.lsp.learning import Offers
 from citewell.lsp.places import OpenFile
 from citewell.lsp.refresh import Refresher
 from citewell.lsp.stamp import is_empty, stamp_of
-from citewell.lsp.text import LineIndex, OpenDocument
+from citewell.lsp.text import LineIndex, OpenDocument, foreground_of
 from citewell.model import Problem, Work
 from citewell.options import Options
 
@@ -115,6 +115,8 @@ class Session:
         self._papers: Papers | None = None
         self._papers_lock = threading.Lock()
         self._reader = ThreadPoolExecutor(1, thread_name_prefix="citewell-documents")
+        self.background = foreground_of(server).background("citewell-background")
+        """For what nobody waits for."""
         self._snapshots: dict[str, tuple[object, asyncio.Task[Snapshot]]] = {}
         self._lists: OrderedDict[int, Shown] = OrderedDict()
         self._numbers = itertools.count(1)
@@ -152,6 +154,7 @@ class Session:
         if self._engine is not None:
             self._engine.close()
         self._reader.shutdown(wait=False, cancel_futures=True)
+        self.background.shutdown(wait=False, cancel_futures=True)
 
     def reconfigure(self) -> None:
         """The settings changed: scan and search with the new ones."""
@@ -385,7 +388,8 @@ class Session:
         wanted = self._reading(document, path)
         scanned, paper = await self.read(lambda: self.papers().read(wanted, anew=anew))
         if not paper.is_prepared:
-            self._reader.submit(_prepare_paper, paper)
+            self._reader.submit(_prepare, paper.prepare_index)
+            self.background.submit(_prepare, paper.prepare)
         stamps = tuple((p, stamp) for p, stamp in paper.stamps if p not in wanted.texts)
         return Snapshot(uri, path, version, scanned, paper, index, wanted.options, stamps)
 
@@ -527,14 +531,13 @@ class Session:
             )
 
 
-def _prepare_paper(paper: Paper) -> None:
-    if not paper.is_prepared:
-        try:
-            paper.prepare()
-        except Exception:
-            logger.exception("Indexing the bibliographies failed")
-        # What a paper consists of stays: the collector need not walk over it again.
-        gc.freeze()
+def _prepare(job: Callable[[], None]) -> None:
+    try:
+        job()
+    except Exception:
+        logger.exception("Indexing the bibliographies failed")
+    # What a paper consists of stays: the collector need not walk over it again.
+    gc.freeze()
 
 
 def is_bibliography(document: OpenDocument, path: Path) -> bool:

@@ -17,10 +17,12 @@ from typing import Any
 
 import msgspec
 from lsprotocol import types
+from pygls.lsp.server import LanguageServer
 from pygls.protocol import LanguageServerProtocol
 from pygls.workspace import TextDocument, Workspace
 
-from citewell.lsp.wire import Encoded, Refused
+from citewell.lsp.foreground import Foreground
+from citewell.lsp.wire import Encoded, Position, Range, Refused
 from citewell.model.document import Span
 
 _LINE_END = re.compile(r"\r\n|\n|\r")
@@ -117,6 +119,11 @@ class LineIndex:
             return line, head, line, units(text[: end - start], self._encoding)
         one, other = self.position(begin), self.position(end)
         return one.line, one.character, other.line, other.character
+
+    def wire_range(self, span: Span) -> Range:
+        """The range of a span in the form that is encoded without the library."""
+        line, character, last, end = self.places(span)
+        return Range(Position(line, character), Position(last, end))
 
     def range(self, span: Span) -> types.Range:
         return types.Range(start=self.position(span.start), end=self.position(span.end))
@@ -241,12 +248,28 @@ class Protocol(LanguageServerProtocol):
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
         self._sending: set[asyncio.Future[Any]] = set()
+        self.foreground = Foreground()
+
+    def handle_message(self, message: Any) -> None:
+        """Take a message in; while it is answered, long work elsewhere gives way."""
+        number, method = getattr(message, "id", None), getattr(message, "method", None)
+        if number is not None and method is not None:
+            self.foreground.begin(number, method)
+        super().handle_message(message)
 
     def _send_response(
         self, msg_id: str | int, result: Any = None, error: types.ResponseError | None = None
     ) -> None:
         """An answer that is encoded already goes out as it is: encoding thousands of objects here
         would hold up every other request."""
+        try:
+            self._send_result(msg_id, result, error)
+        finally:
+            self.foreground.end(msg_id)
+
+    def _send_result(
+        self, msg_id: str | int, result: Any, error: types.ResponseError | None
+    ) -> None:
         if isinstance(result, Refused):
             code = types.LSPErrorCodes.RequestFailed.value
             result, error = None, types.ResponseError(code=code, message=result.message)
@@ -280,3 +303,10 @@ class Protocol(LanguageServerProtocol):
             for folder in base.folders.values():
                 self._store.add_folder(folder)
         return self._store
+
+
+def foreground_of(server: LanguageServer) -> Foreground:
+    """What knows of the answers that a server owes."""
+    protocol = server.protocol
+    assert isinstance(protocol, Protocol)
+    return protocol.foreground

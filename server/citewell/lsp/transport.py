@@ -8,12 +8,14 @@ import logging
 import os
 import sys
 import threading
+from collections.abc import Callable
 from typing import BinaryIO
 
 from pygls.io_ import StdoutWriter, run_async
 from pygls.lsp.server import LanguageServer
 
 from citewell.engine.pipes import take_pipes
+from citewell.lsp.text import foreground_of
 
 logger = logging.getLogger(__name__)
 
@@ -32,17 +34,24 @@ def serve_stdio(server: LanguageServer) -> None:
 async def _serve_pipes(server: LanguageServer, source: int, sink: BinaryIO) -> None:
     reader = asyncio.StreamReader()
     loop = asyncio.get_running_loop()
-    threading.Thread(target=_pump, args=(source, reader, loop), daemon=True).start()
+    arrived = foreground_of(server).arrived
+    threading.Thread(target=_pump, args=(source, reader, loop, arrived), daemon=True).start()
     server.protocol.set_writer(StdoutWriter(sink))
     await _serve(server, reader)
 
 
-def _pump(source: int, reader: asyncio.StreamReader, loop: asyncio.AbstractEventLoop) -> None:
+def _pump(
+    source: int,
+    reader: asyncio.StreamReader,
+    loop: asyncio.AbstractEventLoop,
+    arrived: Callable[[], None],
+) -> None:
     """Hand over what arrives, as it arrives. One hop between threads per message: the library's own
     reader takes three, each of which waits for a turn on a busy machine."""
     with contextlib.suppress(RuntimeError):  # the loop has ended
         try:
             while data := os.read(source, 1 << 20):
+                arrived()
                 loop.call_soon_threadsafe(reader.feed_data, data)
         except OSError as error:
             logger.error("Reading from the editor failed: %s", error)

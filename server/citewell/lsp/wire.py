@@ -79,3 +79,46 @@ class DocumentLink(msgspec.Struct, frozen=True, omit_defaults=True):
     range: Range
     target: str | None = None
     data: list[str] | None = None
+
+
+class TextEdit(msgspec.Struct, frozen=True, rename="camel", gc=False):
+    range: Range | msgspec.Raw
+    """Encoded once where many items replace the same range."""
+    new_text: str
+
+
+class LabelDetails(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
+    detail: str | None = None
+    description: str | None = None
+
+
+class Command(msgspec.Struct, frozen=True):
+    title: str
+    command: str
+    arguments: list[object]
+
+
+class ListPlace(msgspec.Struct, frozen=True, gc=False):
+    """Where an item stands among the lists that the session remembers."""
+
+    list: int
+    rank: int
+
+
+class CompletionItem(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
+    label: str
+    kind: int
+    sort_text: str
+    text_edit: TextEdit
+    insert_text_format: int
+    detail: str | None = None
+    filter_text: str | None = None
+    label_details: LabelDetails | None = None
+    commit_characters: tuple[str, ...] | None = None
+    command: Command | None = None
+    data: ListPlace | None = None
+
+
+class CompletionList(msgspec.Struct, frozen=True, rename="camel"):
+    is_incomplete: bool
+    items: list[CompletionItem]

@@ -94,6 +94,15 @@ class BibBody(msgspec.Struct, frozen=True, dict=True, eq=False):
         raw = self.raw(self.names.index("author"))
         return tuple(split_authors(literal_value(raw, self.strings)))
 
+    def first_authors(self, count: int) -> tuple[Author, ...]:
+        """Up to `count` authors, for a line about an entry: not kept, and no others are read."""
+        if "authors" in self.__dict__:
+            return self.authors[:count]
+        if "author" not in self.names:
+            return ()
+        raw = self.raw(self.names.index("author"))
+        return tuple(split_authors(literal_value(raw, self.strings), count))
+
     @cached_property
     def year(self) -> int | None:
         """The year of `year` or of biblatex's `date`."""

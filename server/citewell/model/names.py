@@ -7,6 +7,7 @@ capitalised particles ("Benjamin Van Durme"), suffixes without comma, numbers of
 from __future__ import annotations
 
 import re
+from itertools import islice
 
 from citewell.model.tex import tex_to_unicode
 from citewell.model.titles import fold
@@ -54,18 +55,20 @@ def ends_with_others(field: str) -> bool:
     return field.rstrip("} \t\r\n").lower().endswith(("and others", "et al.", "et al"))
 
 
-def split_authors(field: str) -> list[Author]:
+def split_authors(field: str, most: int | None = None) -> list[Author]:
     """The authors of a BibTeX name list, in order; `others` is left out (`ends_with_others`).
+
+    With `most` only so many, the first ones: the rest is not taken apart.
 
     Splits at `and` outside braces only, so that `{Barnes and Noble}` stays one organisation.
     """
     if not field.strip():
         return []
     names = _AND.split(field) if "{" not in field else _split_outside_braces(field)
-    authors = [
+    authors = (
         parse_author(name) for name in names if name.strip(" \t\r\n,;{}").lower() != "others"
-    ]
-    return [author for author in authors if author.family]
+    )
+    return list(islice((author for author in authors if author.family), most))
 
 
 def _split_outside_braces(field: str) -> list[str]:

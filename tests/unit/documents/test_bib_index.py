@@ -8,6 +8,7 @@ import pytest
 
 from citewell.documents.bibtex import parse_bib, reparse
 from citewell.documents.key_index import KeyIndex
+from citewell.documents.key_segment import KeySegment
 from citewell.model import Query
 
 REFS = """
@@ -179,3 +180,20 @@ def test_a_word_that_many_entries_share_means_none_of_them() -> None:
     assert index.match_context(Query(text="attention")) == []
     (only,) = index.match_context(Query(text="attention domain7"))
     assert only.entry.key == "k7"
+
+
+@pytest.mark.parametrize("letters", ["ab:12", "abéß:1", "aa", "a\U0001f600b"])
+def test_parts_of_keys_are_found_where_a_plain_search_finds_them(letters: str) -> None:
+    dice = random.Random(letters)
+    keys = ["".join(dice.choices(letters, k=dice.randrange(1, 9))) for _ in range(300)]
+    entries = parse_bib("\n".join(f"@misc{{{key}, title={{T}}}}" for key in keys)).entries
+    segment = KeySegment(entries, ["refs.bib"] * len(entries))
+    for _ in range(200):
+        part = "".join(dice.choices(letters + "z\u20ac", k=dice.randrange(1, 5)))
+        rows, starts = segment.rows_with_key_part(part)
+        assert rows.tolist() == [row for row, key in enumerate(segment.keys) if part in key]
+        assert starts.tolist() == [segment.keys[row].startswith(part) for row in rows]
+        begin = segment.rows_with_key_start(part[0])
+        assert begin.tolist() == [
+            row for row, key in enumerate(segment.keys) if key.startswith(part[0])
+        ]

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import msgspec
 
-from citewell.model.bib import BibFile
+from citewell.model.bib import BibBody, BibFile
 from citewell.model.document import Span
 
 _LINE_END = re.compile(r"\r\n|\r|\n")
@@ -20,28 +20,34 @@ class Fold(msgspec.Struct, frozen=True):
     is_comment: bool = False
 
 
-def bib_folds(bib: BibFile) -> Iterator[Fold]:
-    """Entries and blocks, then fields of several lines, then text between entries: a .bib takes all
-    that for a comment."""
+def body_folds(body: BibBody) -> list[Span]:
+    """An entry and its fields of several lines, counted from the entry's start; nothing where it
+    stands on one line."""
+    text = body.text
+    if not _breaks(text, 0, len(text)):
+        return []
+    marks = memoryview(body.marks).cast("I")
+    fields = ((marks[4 * index], marks[4 * index + 3]) for index in range(len(body.names)))
+    return [Span(0, len(text)), *(Span(*field) for field in fields if _breaks(text, *field))]
+
+
+def block_folds(bib: BibFile) -> Iterator[Fold]:
+    """The @string, @preamble and @comment blocks, in order."""
+    for block in bib.blocks:
+        if _breaks(bib.text, block.start, block.span.end):
+            yield Fold(block.span, block.type == "comment")
+
+
+def comment_folds(bib: BibFile) -> Iterator[Fold]:
+    """Text between entries and blocks, in order: a .bib takes all that for a comment."""
     text = bib.text
-    pieces = sorted(
-        [
-            *((entry.start, entry.end, False) for entry in bib.entries),
-            *((b.start, b.start + len(b.body.text), b.type == "comment") for b in bib.blocks),
-        ]
-    )
-    for start, end, is_comment in pieces:
-        if _breaks(text, start, end):
-            yield Fold(Span(start, end), is_comment)
-    for entry in bib.entries:
-        marks = memoryview(entry.body.marks).cast("I")
-        for index in range(len(entry.body.names)):
-            begin, end = marks[4 * index], marks[4 * index + 3]
-            if _breaks(entry.body.text, begin, end):
-                yield Fold(Span(entry.start + begin, entry.start + end))
+    pieces = [(entry.start, entry.end) for entry in bib.entries]
+    if bib.blocks:
+        pieces = sorted([*pieces, *((block.start, block.span.end) for block in bib.blocks)])
     at = 0
-    for start, end, _ in (*pieces, (len(text), len(text), False)):
-        yield from _paragraphs(text, at, start)
+    for start, end in (*pieces, (len(text), len(text))):
+        if start - at > 2:
+            yield from _paragraphs(text, at, start)
         at = max(at, end)
 
 

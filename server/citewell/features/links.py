@@ -36,12 +36,16 @@ class Link(msgspec.Struct, frozen=True):
 
 def bib_links(bib: BibFile) -> Iterator[Link]:
     """The links of every entry, in order."""
+    folder = Path(bib.path).parent
     for entry in bib.entries:
-        if _LINKED.isdisjoint(entry.body.names):
-            continue
-        for field in entry.fields:
-            if field.name in _LINKED:
-                yield from _of_field(entry, field, Path(bib.path).parent)
+        yield from entry_links(entry, folder)
+
+
+def entry_links(entry: BibEntry, folder: Path) -> Iterator[Link]:
+    """The links of an entry of a .bib in `folder`."""
+    if not _LINKED.isdisjoint(entry.body.names):
+        for field in entry.fields_of(_LINKED):
+            yield from _of_field(entry, field, folder)
 
 
 def document_links(projects: Iterable[Project], path: Path) -> Iterator[Link]:

@@ -8,7 +8,7 @@ from enum import StrEnum
 import msgspec
 
 from citewell.documents.key_index import KeyIndex
-from citewell.model.bib import BibBody, BibFile
+from citewell.model.bib import BibBody, BibEntry, BibFile
 from citewell.model.document import Span
 
 MAX_AUTHORS = 8
@@ -48,7 +48,14 @@ class Symbol(msgspec.Struct, frozen=True):
 
 
 def bib_symbols(bib: BibFile) -> Iterator[Symbol]:
-    """Every entry and @string of a .bib in the order of the file."""
+    """Every @string and every entry of a .bib."""
+    yield from macro_symbols(bib)
+    for entry in bib.entries:
+        yield entry_symbol(entry)
+
+
+def macro_symbols(bib: BibFile) -> Iterator[Symbol]:
+    """Every @string."""
     blocks = [block for block in bib.blocks if block.type == "string" and block.body.names]
     for block in blocks:
         marks = memoryview(block.body.marks).cast("I")
@@ -56,13 +63,16 @@ def bib_symbols(bib: BibFile) -> Iterator[Symbol]:
         shown = bib.text[place.start : place.end]
         value = block.body.get(block.body.names[0])
         yield Symbol(shown, value, SymbolKind.MACRO, block.span, place)
-    for entry in bib.entries:
-        kind = _KINDS.get(entry.type, SymbolKind.OTHER)
-        title = entry.get("title")
-        # Some editors show and search the name alone.
-        name = " · ".join(part for part in (entry.key or f"@{entry.type}", title) if part)
-        place = entry.key_span if entry.key else Span(entry.start, entry.start + 1)
-        yield Symbol(name, byline(entry.body), kind, entry.span, place)
+
+
+def entry_symbol(entry: BibEntry) -> Symbol:
+    """An entry with its title."""
+    kind = _KINDS.get(entry.type, SymbolKind.OTHER)
+    title = entry.get("title")
+    # Some editors show and search the name alone.
+    name = " · ".join(part for part in (entry.key or f"@{entry.type}", title) if part)
+    place = entry.key_span if entry.key else Span(entry.start, entry.start + 1)
+    return Symbol(name, byline(entry.body), kind, entry.span, place)
 
 
 def byline(body: BibBody) -> str:

@@ -29,7 +29,7 @@ logger = logging.getLogger(__name__)
 BATCH = 64
 """References that travel to the worker in one request: a twentieth of a second."""
 CHUNK = 400
-"""Entries that are read in one go on the reader thread, where a hover may wait for them."""
+"""Entries whose questions are put together before the first of them is asked."""
 NEWS_SECONDS = 1.0
 """How often, at most, what was found meanwhile is shown."""
 PROGRESS_SECONDS = 1.0
@@ -152,8 +152,9 @@ class Checking:
         return part.keys is None or not part.keys <= seen[1]
 
     async def _unknown(self, part: Entries, start: int) -> Sequence[Question]:
-        return await self._server.session.read(
-            lambda: _questions(part, start, self._answers, self._queue)
+        loop, session = asyncio.get_running_loop(), self._server.session
+        return await loop.run_in_executor(
+            session.background, lambda: _questions(part, start, self._answers, self._queue)
         )
 
     async def _want(self, asked: Sequence[Question]) -> None:
@@ -320,8 +321,9 @@ def _size(part: Entries) -> int:
 def _questions(
     part: Entries, start: int, known: Mapping[bytes, Check], waiting: Mapping[bytes, Claim]
 ) -> list[Question]:
-    """The questions of some entries that nobody has answered. For the reader thread."""
+    """The questions of some entries that nobody has answered. For the thread that gives way."""
     from citewell.features.verify import question
+    from citewell.model.unhurried import unhurried
 
     bib = part.bib
     found: Iterable[BibEntry]
@@ -329,7 +331,7 @@ def _questions(
         found = bib.entries[start : start + CHUNK]
     else:
         found = [bib.by_key[key] for key in sorted(part.keys) if key in bib.by_key]
-    asked = (question(bib, entry) for entry in found)
+    asked = (question(bib, entry) for entry in unhurried(found))
     return [
         one
         for one in asked

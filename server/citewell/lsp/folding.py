@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from lsprotocol import types
 
 from citewell.lsp import wire
+from citewell.lsp.entry_places import BodyPlaces, placed
 from citewell.lsp.places import Places
 
 if TYPE_CHECKING:
+    from citewell.features.folding import Fold
     from citewell.lsp.server import Server
-    from citewell.model.bib import BibFile
+    from citewell.model.bib import BibBody, BibFile
 
 
 def register(server: Server) -> None:
@@ -28,17 +31,49 @@ def register(server: Server) -> None:
         return await session.read(lambda: _folds(bib, limit))
 
 
+_Rows = tuple[tuple[int, int], ...]
+"""First and last line of the folds in an entry, its own first, in lines from its beginning."""
+
+
 def _folds(bib: BibFile, limit: int) -> wire.Encoded:
     """Folds of whole lines, the last line with them; entries first where there is a limit."""
-    from citewell.features.folding import bib_folds
+    from citewell.features.folding import block_folds, comment_folds
 
-    found = list(bib_folds(bib))[: limit or None]
-    found.sort(key=lambda fold: fold.span)
-    starts, ends = Places(bib.text, "utf-32"), Places(bib.text, "utf-32")
-    folds = []
-    for fold in found:
-        first = starts.position(fold.span.start).line
-        last = ends.position(fold.span.end).line
-        if last > first:
-            folds.append(wire.FoldingRange(first, last, "comment" if fold.is_comment else None))
-    return wire.Encoded(folds)
+    entries: list[_Lines] = []
+    fields: list[_Lines] = []
+    for entry, line, _ in placed(bib, "utf-32"):
+        notes = entry.body.notes
+        rows: _Rows | None = notes.get("folds")
+        if rows is None:
+            rows = notes["folds"] = _rows(entry.body)
+        if rows:
+            entries.append((line + rows[0][0], line + rows[0][1], False))
+            fields += [(line + first, line + last, False) for first, last in rows[1:]]
+    blocks = _lines(bib, block_folds(bib))
+    comments = _lines(bib, comment_folds(bib))
+    found = [*entries, *blocks, *fields, *comments][: limit or None]
+    found = sorted(fold for fold in found if fold[1] > fold[0])
+    return wire.Encoded(
+        [
+            wire.FoldingRange(first, last, "comment" if is_comment else None)
+            for first, last, is_comment in found
+        ]
+    )
+
+
+_Lines = tuple[int, int, bool]
+"""First line, last line, whether it is a comment."""
+
+
+def _lines(bib: BibFile, folds: Iterator[Fold]) -> list[_Lines]:
+    places = Places(bib.text, "utf-32")
+    numbers = ((places.numbers(fold.span), fold.is_comment) for fold in folds)
+    return [(first, last, is_comment) for (first, _, last, _), is_comment in numbers]
+
+
+def _rows(body: BibBody) -> _Rows:
+    from citewell.features.folding import body_folds
+
+    places = BodyPlaces(body, "utf-32")
+    inside = [places.inside(span.start, span.end) for span in body_folds(body)]
+    return tuple((place.row, place.last_row) for place in inside)

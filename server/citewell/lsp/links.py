@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import msgspec
 from lsprotocol import types
 from pygls.uris import from_fs_path
 
 from citewell.lsp import wire
+from citewell.lsp.entry_places import BodyPlaces, Inside, placed
 from citewell.lsp.places import Places
 
 if TYPE_CHECKING:
     from citewell.features.links import Link
     from citewell.lsp.server import Server
+    from citewell.model.bib import BibEntry, BibFile
 
 MAX_PLACES = 8
 
@@ -28,14 +31,12 @@ def register(server: Server) -> None:
         types.TEXT_DOCUMENT_DOCUMENT_LINK, types.DocumentLinkOptions(resolve_provider=True)
     )
     async def document_link(params: types.DocumentLinkParams) -> wire.Encoded | None:
-        from citewell.features.links import bib_links, document_links
+        from citewell.features.links import document_links
 
         found = await session.bib(params.text_document.uri)
         if found is not None:
             bib, _ = found
-            return await session.read(
-                lambda: _links(bib_links(bib), Places(bib.text, session.encoding))
-            )
+            return await session.read(lambda: _bib_links(bib, session.encoding))
         snapshot = await session.snapshot(params.text_document.uri)
         if snapshot is None:
             return None
@@ -63,6 +64,40 @@ def _links(links: Iterable[Link], places: Places) -> wire.Encoded:
             for link in sorted(links, key=lambda link: link.span)
         ]
     )
+
+
+_Placed = tuple[Inside, bytes]
+"""Where a link stands in its entry, and what follows the range in its JSON."""
+
+
+def _bib_links(bib: BibFile, encoding: str) -> wire.Encoded:
+    """The links of all entries; those of an entry are found once, and kept in lines from its
+    beginning."""
+    folder = Path(bib.path).parent
+    note = f"links-{encoding}"
+    found: list[bytes] = []
+    for entry, line, column in placed(bib, encoding):
+        notes = entry.body.notes
+        known: tuple[Path, tuple[_Placed, ...]] | None = notes.get(note)
+        if known is None or (known[0] is not folder and known[0] != folder):
+            known = notes[note] = (folder, tuple(_entry_links(entry, folder, encoding)))
+        for inside, tail in known[1]:
+            found.append(b'{"range":%b%b' % (wire.range_json(*inside.at(line, column)), tail))
+    return wire.Encoded(msgspec.Raw(b"[%b]" % b",".join(found)))
+
+
+def _entry_links(entry: BibEntry, folder: Path, encoding: str) -> Iterator[_Placed]:
+    from citewell.features.links import entry_links
+
+    places, start = BodyPlaces(entry.body, encoding), entry.start
+    for link in sorted(entry_links(entry, folder), key=lambda link: link.span):
+        rest: dict[str, object] = {}
+        if link.url:
+            rest["target"] = link.url
+        if link.files:
+            rest["data"] = link.files
+        tail = msgspec.json.encode(rest).replace(b"{", b",", 1) if rest else b"}"
+        yield places.inside(link.span.start - start, link.span.end - start), tail
 
 
 def _first_there(files: list[Path]) -> Path:

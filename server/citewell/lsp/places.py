@@ -48,6 +48,11 @@ class Places:
     def range(self, span: Span) -> Range:
         return Range(self.position(span.start), self.position(span.end))
 
+    def numbers(self, span: Span) -> tuple[int, int, int, int]:
+        """The same as line and character of both ends."""
+        start, end = self.position(span.start), self.position(span.end)
+        return start.line, start.character, end.line, end.character
+
     def _pass_lines(self, offset: int) -> None:
         text, at = self._text, max(self._at, self._start)
         lines = text.count("\n", at, offset)

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+from operator import itemgetter
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
+import msgspec
 from lsprotocol import types
 from pygls.uris import from_fs_path
 
 from citewell.lsp import wire
+from citewell.lsp.entry_places import BodyPlaces, Inside, placed
 from citewell.lsp.places import Places
 
 if TYPE_CHECKING:
     from citewell.features.symbols import Symbol
     from citewell.lsp.server import Server
-    from citewell.model.bib import BibFile
+    from citewell.model.bib import BibEntry, BibFile
 
 _KINDS = {
     "article": types.SymbolKind.Interface,
@@ -47,34 +50,63 @@ def register(server: Server) -> None:
         return await session.read(lambda: _found(server, found))
 
 
-def _outline(bib: BibFile, encoding: str, uri: str | None) -> wire.Encoded:
-    from citewell.features.symbols import bib_symbols
+class _Outlined(NamedTuple):
+    """What of an entry's symbol stays the same wherever the entry stands."""
 
+    head: bytes
+    whole: Inside
+    name: Inside
+
+
+def _outline(bib: BibFile, encoding: str, uri: str | None) -> wire.Encoded:
+    """The symbols in the order of the file; flat ones of a `uri` for a client that knows no
+    others."""
+    from citewell.features.symbols import macro_symbols
+
+    note = f"outline-{encoding}-{uri is None}"
+    found: list[tuple[int, bytes]] = []
     places, names = Places(bib.text, encoding), Places(bib.text, encoding)
-    symbols = sorted(bib_symbols(bib), key=lambda symbol: symbol.span)
-    if uri is not None:
-        return wire.Encoded(
-            [
-                wire.SymbolInformation(
-                    " · ".join(part for part in (s.name, s.detail) if part),
-                    _KINDS[s.kind],
-                    wire.Location(uri, places.range(s.span)),
-                )
-                for s in symbols
-            ]
-        )
-    return wire.Encoded(
-        [
-            wire.DocumentSymbol(
-                s.name,
-                s.detail,
-                _KINDS[s.kind],
-                places.range(s.span),
-                names.range(s.name_span),
-            )
-            for s in symbols
-        ]
-    )
+    for macro in macro_symbols(bib):
+        place = wire.range_json(*places.numbers(macro.span))
+        name = wire.range_json(*names.numbers(macro.name_span))
+        found.append((macro.span.start, _symbol(_head(macro, uri), place, name, uri)))
+    for entry, line, column in placed(bib, encoding):
+        notes = entry.body.notes
+        known: _Outlined | None = notes.get(note)
+        if known is None:
+            known = notes[note] = _outlined(entry, encoding, uri)
+        place = wire.range_json(*known.whole.at(line, column))
+        name = wire.range_json(*known.name.at(line, column)) if uri is None else b""
+        found.append((entry.start, _symbol(known.head, place, name, uri)))
+    if bib.blocks:
+        found.sort(key=itemgetter(0))
+    return wire.Encoded(msgspec.Raw(b"[%b]" % b",".join([piece for _, piece in found])))
+
+
+def _outlined(entry: BibEntry, encoding: str, uri: str | None) -> _Outlined:
+    from citewell.features.symbols import entry_symbol
+
+    symbol, start, places = entry_symbol(entry), entry.start, BodyPlaces(entry.body, encoding)
+    whole = places.inside(0, len(entry.body.text))
+    place = symbol.name_span
+    name = places.inside(place.start - start, place.end - start) if uri is None else whole
+    return _Outlined(_head(symbol, uri), whole, name)
+
+
+def _head(symbol: Symbol, uri: str | None) -> bytes:
+    """A symbol as JSON up to its first range."""
+    if uri is None:
+        head = {"name": symbol.name, "detail": symbol.detail, "kind": _KINDS[symbol.kind]}
+    else:
+        name = " · ".join(part for part in (symbol.name, symbol.detail) if part)
+        head = {"name": name, "kind": _KINDS[symbol.kind]}
+    return msgspec.json.encode(head)[:-1]
+
+
+def _symbol(head: bytes, place: bytes, name: bytes, uri: str | None) -> bytes:
+    if uri is None:
+        return b'%b,"range":%b,"selectionRange":%b}' % (head, place, name)
+    return b'%b,"location":{"uri":%b,"range":%b}}' % (head, msgspec.json.encode(uri), place)
 
 
 def _found(server: Server, found: list[tuple[Symbol, str]]) -> wire.Encoded:

@@ -37,6 +37,16 @@ class Range(msgspec.Struct, frozen=True, gc=False):
     end: Position
 
 
+def range_json(line: int, character: int, last_line: int, last_character: int) -> bytes:
+    """A `Range` as JSON, for lists of many thousands."""
+    return b'{"start":{"line":%d,"character":%d},"end":{"line":%d,"character":%d}}' % (
+        line,
+        character,
+        last_line,
+        last_character,
+    )
+
+
 class Location(msgspec.Struct, frozen=True):
     uri: str
     range: Range

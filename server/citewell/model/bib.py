@@ -7,7 +7,7 @@ whatever was computed from a body stays valid for as long as that body lives.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from functools import cached_property
 from struct import Struct
 from typing import Any
@@ -170,20 +170,24 @@ class BibEntry(msgspec.Struct, frozen=True, gc=False):
     @property
     def fields(self) -> tuple[BibField, ...]:
         """The fields in order, with absolute ranges; built at each call."""
-        body, start = self.body, self.start
-        marks = iter(memoryview(body.marks).cast("I"))
-        text = body.text
-        return tuple(
-            BibField(
-                name,
-                text[value_start:value_end],
-                Span(start + name_start, start + name_end),
-                Span(start + value_start, start + value_end),
-                body.strings,
-            )
-            for name, name_start, name_end, value_start, value_end in zip(
-                body.names, marks, marks, marks, marks, strict=False
-            )
+        marks = memoryview(self.body.marks).cast("I")
+        return tuple(self._field(index, marks) for index in range(len(self.body.names)))
+
+    def fields_of(self, names: Collection[str]) -> list[BibField]:
+        """The fields of some names, in order."""
+        marks = memoryview(self.body.marks).cast("I")
+        found = enumerate(self.body.names)
+        return [self._field(index, marks) for index, name in found if name in names]
+
+    def _field(self, index: int, marks: memoryview) -> BibField:
+        body, start, at = self.body, self.start, 4 * index
+        begin, end = marks[at + 2], marks[at + 3]
+        return BibField(
+            body.names[index],
+            body.text[begin:end],
+            Span(start + marks[at], start + marks[at + 1]),
+            Span(start + begin, start + end),
+            body.strings,
         )
 
     def get(self, name: str) -> str:

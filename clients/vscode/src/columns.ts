@@ -42,15 +42,22 @@ export function withoutSigns(text: string): string {
   return text.replace(/\$\((?=[a-z0-9~-]+\))/gi, "$\u200b(");
 }
 
-/** What the list shows of a paper. */
+/**
+ * What the list shows of a paper. Authors, year and venue begin the second line: behind a long title
+ * they would be cut off.
+ */
 export function columns(row: PaperRow): Columns {
   const sign = row.retracted ? "$(warning) " : row.known ? "$(bookmark) " : "";
   const where = [row.authors, row.year ?? "", shorten(row.venue, VENUE)].map(String).filter(Boolean);
-  const state = row.retracted ? "retracted" : row.known ? `in ${row.source || "your .bib"}` : "";
+  const more = shorten(row.abstract || row.key, PREVIEW);
   return {
     label: sign + withoutSigns(shorten(row.title || row.key, TITLE)),
-    description: withoutSigns([...where, state].filter(Boolean).join(" · ")),
-    detail: withoutSigns(shorten(row.abstract || row.key, PREVIEW)),
+    description: row.retracted
+      ? "retracted"
+      : row.known
+        ? `in ${withoutSigns(row.source || "your .bib")}`
+        : "",
+    detail: withoutSigns([where.join(" · "), more].filter(Boolean).join(" — ")),
   };
 }
 

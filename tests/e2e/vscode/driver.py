@@ -44,6 +44,7 @@ QUIET: dict[str, Any] = {
     "files.autoSave": "off",
     "extensions.ignoreRecommendations": True,
     "git.enabled": False,
+    "remote.autoForwardPorts": False,
 }
 """What would show things that no test is about, or change them at its own times."""
 
@@ -346,7 +347,8 @@ class Window:
     def screenshot(self, name: str, **options: Any) -> Path:
         self.shots.mkdir(parents=True, exist_ok=True)
         path = self.shots / f"{name}.png"
-        self.page.screenshot(path=path, **options)
+        self.page.mouse.move(700, 4)  # nothing is hovered there
+        self.page.screenshot(path=path, animations="disabled", **options)
         return path
 
     def screenshots(self, name: str) -> list[Path]:

@@ -122,11 +122,11 @@ def shared_data() -> Path:
     return path
 
 
-def _fakes() -> ModuleType:
-    """The module of the fake sources, which no import path leads to."""
-    name = "citewell_fake_sources"
+def _fakes(which: str = "sources") -> ModuleType:
+    """A module of fake services, which no import path leads to."""
+    name = f"citewell_fake_{which}"
     if name not in sys.modules:
-        spec = spec_from_file_location(name, Path(__file__).parent / "fakes" / "sources.py")
+        spec = spec_from_file_location(name, Path(__file__).parent / "fakes" / f"{which}.py")
         assert spec is not None and spec.loader is not None
         module = module_from_spec(spec)
         sys.modules[name] = module
@@ -144,3 +144,9 @@ def fakes() -> ModuleType:
 def fake_sources(fakes: ModuleType) -> Iterator[Any]:
     """A server on the loopback interface that speaks as every source does, with small records."""
     yield from fakes.running()
+
+
+@pytest.fixture
+def zotero() -> Iterator[Any]:
+    """Starts a server that answers as a Zotero with Better BibTeX: `zotero(**traits)`."""
+    yield from _fakes("better_bibtex").running()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Container, Iterator
+from collections.abc import Collection, Container, Iterator, Sequence
 
 from citewell.documents.bib_match import find_work
 from citewell.documents.bib_style import BibStyle, detect_style
@@ -36,12 +36,24 @@ def insert_entry(
         key = make_key(work, options.key_pattern, keys)
     style = detect_style(bib)
     text = entry_text(work, key, style, abstract=options.abstract)
+    return FileEdit(bib.path, (_insertion(bib, [text], style),)), key
+
+
+def insert_texts(bib: BibFile, texts: Sequence[str]) -> FileEdit:
+    """The edit that adds whole entries, one text for each, as they are: only their line ends become
+    those of the file."""
+    style = detect_style(bib)
+    ended = [style.newline.join(text.splitlines()) for text in texts]
+    return FileEdit(bib.path, (_insertion(bib, ended, style),))
+
+
+def _insertion(bib: BibFile, texts: Sequence[str], style: BibStyle) -> TextEdit:
+    text = (style.newline * (style.gap + 1)).join(texts)
     edits = [
         TextEdit(Span(at, at), f"{before}{text}{after}")
         for at, before, after in _places(bib, style)
     ]
-    edit = next((edit for edit in edits if _keeps_all(bib, edit)), edits[0])
-    return FileEdit(bib.path, (edit,)), key
+    return next((edit for edit in edits if _keeps_all(bib, edit, len(texts))), edits[0])
 
 
 def new_bib_text(
@@ -69,20 +81,21 @@ class _Taken(Container[str]):
         return isinstance(key, str) and (key.lower() in self._keys or key in self._others)
 
 
-def _keeps_all(bib: BibFile, edit: TextEdit) -> bool:
-    """True when the file with the insertion reads as before, with one good entry more."""
+def _keeps_all(bib: BibFile, edit: TextEdit, count: int) -> bool:
+    """True when the file with the insertion reads as before, with `count` good entries more."""
     at = edit.span.start
     after = reparse(bib, bib.text[:at] + edit.text + bib.text[at:])
-    if len(after.entries) != len(bib.entries) + 1 or len(after.blocks) != len(bib.blocks):
+    if len(after.entries) != len(bib.entries) + count or len(after.blocks) != len(bib.blocks):
         return False
     index = next(
         (i for i, entry in enumerate(after.entries) if at <= entry.start < at + len(edit.text)), -1
     )
-    if index < 0 or after.entries[index].body.faults:
+    added = after.entries[index : index + count]
+    if index < 0 or any(entry.body.faults for entry in added):
         return False
     others: tuple[BibEntry | BibBlock, ...] = (
         *after.entries[:index],
-        *after.entries[index + 1 :],
+        *after.entries[index + count :],
         *after.blocks,
     )
     before: tuple[BibEntry | BibBlock, ...] = (*bib.entries, *bib.blocks)

@@ -21,6 +21,7 @@ _SOURCES = {
     "bm25": "words",
     "dense": "meaning",
     "bib": "your .bib",
+    "zotero": "your Zotero",
     "cited": "how others cite",
     "learned": "the trained ranker",
     "cross-encoder": "reading it beside your passage",

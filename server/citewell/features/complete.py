@@ -29,6 +29,8 @@ Own = tuple[str, BibEntry, tuple[Evidence, ...]]
 FindWork = Callable[[Work], tuple[str, BibEntry] | None]
 """The entry of the project that describes a work, with its .bib."""
 NewKey = Callable[[Work], str]
+OnShelf = Callable[[Work], Work | None]
+"""The same work as the author's reference manager has it, with the key that it has there."""
 
 ENOUGH_KEYS = 5
 """With so many own entries for a word in braces, the library is not asked too."""
@@ -123,14 +125,17 @@ def complete(
     own: Sequence[Own],
     hits: Sequence[Hit],
     more: Sequence[Own] = (),
+    shelved: Sequence[tuple[Work, tuple[Evidence, ...]]] = (),
     find_work: FindWork,
     new_key: NewKey,
+    on_shelf: OnShelf = lambda work: None,
     limit: int,
     default_command: str = "",
     problems: Sequence[Problem] = (),
 ) -> Completion:
-    """The list: own entries in their order, the hits that are not among them, and `more` of one's
-    own."""
+    """The list: own entries in their order, those of the reference manager that fit, the hits that
+    are not among them, and `more` of one's own. Where nothing is typed, what the reference manager
+    has comes last."""
     candidates: list[Candidate] = []
     seen: set[str] = set(at.placeholder.other_keys)
 
@@ -141,11 +146,27 @@ def complete(
                 text = at.text_for(entry.key, default_command)
                 candidates.append(entry_candidate(entry, path, text, evidence))
 
+    def add_shelved() -> None:
+        for work, evidence in shelved:
+            if work.bibkey not in seen:
+                seen.add(work.bibkey)
+                text = at.text_for(work.bibkey, default_command)
+                candidates.append(work_candidate(work, work.bibkey, text, evidence))
+
     add(own)
+    if at.placeholder.query:
+        add_shelved()
     for hit in hits:
         if len(candidates) >= limit:
             break
         found = find_work(hit.work)
+        shelf = on_shelf(hit.work) if found is None else None
+        if shelf is not None:
+            if shelf.bibkey not in seen:
+                seen.add(shelf.bibkey)
+                text = at.text_for(shelf.bibkey, default_command)
+                candidates.append(work_candidate(shelf, shelf.bibkey, text, hit.evidence))
+            continue
         key = found[1].key if found is not None else new_key(hit.work)
         if found is not None and key in seen:
             continue
@@ -156,6 +177,8 @@ def complete(
         else:
             candidates.append(work_candidate(hit.work, key, text, hit.evidence))
     add(more)
+    if not at.placeholder.query:
+        add_shelved()
     place = at.place
     return Completion(
         place.span, place.typed, place.tail, tuple(candidates[:limit]), tuple(problems)

@@ -30,6 +30,12 @@ def hover_entry(
     return HoverCard(entry_card(entry, shown_path(path, base), known), span)
 
 
+def hover_shelved(span: Span, entry: BibEntry, known: Known) -> HoverCard:
+    """The card of an entry that stands in the author's Zotero and in no .bib of the paper yet."""
+    note = "*Not in the bibliographies of this paper yet: complete the key to add it.*"
+    return HoverCard(f"{entry_card(entry, 'Zotero', known)}\n\n{note}", span)
+
+
 def hover_missing(use: KeyUse) -> HoverCard:
     """What is said of a key that no .bib of the paper has."""
     text = f"There is no entry `{use.key.replace('`', '')}` in the bibliographies of this paper."

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import msgspec
 
 from citewell.documents import Project
-from citewell.documents.bib_edit import insert_entry, new_bib_text
+from citewell.documents.bib_copy import self_contained, with_parents
+from citewell.documents.bib_edit import insert_entry, insert_texts, new_bib_text
 from citewell.documents.bib_match import find_work
 from citewell.documents.textfile import newline_of
 from citewell.model import Problem, Work
@@ -45,20 +46,61 @@ def plan_insert(
     known = entry_of(project, work)
     if known is not None:
         return InsertPlan(key=known[1].key)
+    taken = taken_keys(project)
+
+    def into(bib: BibFile) -> tuple[FileEdit | None, str]:
+        return insert_entry(bib, work, key or None, options.bib, taken)
+
+    def new(newline: str) -> tuple[str, str]:
+        return new_bib_text(work, key or None, options.bib, taken, newline)
+
+    return _plan(project, for_path, into, new)
+
+
+def plan_copy(
+    project: Project, source: BibFile, key: str, *, for_path: Path | None = None
+) -> InsertPlan:
+    """Plan to take over an entry of another program's bibliography, with its key and as it is.
+
+    What it inherits from comes with it. No edits where the project has the key already.
+    """
+    taken = taken_keys(project)
+    if key in taken or key.lower() in taken:
+        return InsertPlan(key=key)
+    entries = [entry for entry in with_parents(source, key) if entry.key not in taken]
+
+    def into(bib: BibFile) -> tuple[FileEdit | None, str]:
+        texts = [self_contained(source, entry, bib.strings) for entry in entries]
+        return insert_texts(bib, texts), key
+
+    def new(newline: str) -> tuple[str, str]:
+        texts = [self_contained(source, entry, {}) for entry in entries]
+        ended = (newline.join(text.splitlines()) + newline for text in texts)
+        return newline.join(ended), key
+
+    return _plan(project, for_path, into, new) if entries else InsertPlan()
+
+
+def _plan(
+    project: Project,
+    for_path: Path | None,
+    into: Callable[[BibFile], tuple[FileEdit | None, str]],
+    new: Callable[[str], tuple[str, str]],
+) -> InsertPlan:
+    """The edits of the .bib that takes new entries, with its declaration: `into` gives that of a
+    file that is there, `new` the text of one that is not, each with the key."""
     target = project.target_bib(for_path)
     if not project.may_write(target):
         return InsertPlan(problems=(_no_place(target),))
     bib = project.bib_at(target)
     if isinstance(bib, Problem):
         return InsertPlan(problems=(bib,))
-    taken = taken_keys(project)
     if bib is not None:
-        edit, key = insert_entry(bib, work, key or None, options.bib, taken)
+        edit, key = into(bib)
         edits = [edit] if edit is not None else []
         texts = {str(target): bib.text}
     else:
-        newline = newline_of(project.root_document.text)
-        text, key = new_bib_text(work, key or None, options.bib, taken, newline)
+        text, key = new(newline_of(project.root_document.text))
         edits = [FileEdit(str(target), (TextEdit(Span(0, 0), text),), create=True)]
         texts = {str(target): ""}
     declaration = project.declaration_edit(target)

@@ -104,6 +104,19 @@ def _work(entry: BibEntry) -> Work:
     )
 
 
+def shelf_action(use: KeyUse) -> Action:
+    """The action on a key that the author's Zotero has."""
+    return Action(
+        title=f"Add `{use.key}` from Zotero",
+        kind=QUICK_FIX,
+        name="shelf",
+        arguments={"start": use.span.start, "key": use.key},
+        fixes=(CODE,),
+        span=use.span,
+        is_preferred=True,
+    )
+
+
 def undefined_actions(
     use: KeyUse,
     similar: Sequence[Similar],

@@ -11,17 +11,19 @@ import msgspec
 from attrs import frozen
 
 from citewell.model import Problem, Query, SearchResult, Work
-from citewell.model.bib import FileEdit
+from citewell.model.bib import BibFile, FileEdit
 from citewell.model.document import Placeholder
 
 if TYPE_CHECKING:
     from citewell.features.complete import Own
     from citewell.features.completion import Candidate, Completion
     from citewell.features.insert import InsertPlan
+    from citewell.features.shelf import Found
     from citewell.lsp.session import Session, Shown, Snapshot
 
-Entries = tuple["list[Own]", "list[Own]"]
-"""The author's entries before the papers of the library, and those behind them."""
+Entries = tuple["list[Own]", "list[Own]", "list[Found]"]
+"""The author's entries before the papers of the library, those behind them, and what the reference
+manager has."""
 
 KEY_SECONDS = 0.5
 """How long keys that were found wait for papers."""
@@ -51,38 +53,49 @@ async def complete(session: Session, snapshot: Snapshot, cursor: int) -> Complet
     from citewell.features.complete import own_entries, search_words, wanted
 
     options, paper = snapshot.options, snapshot.paper
+    shelf = session.zotero.shelf
     command = options.documents.default_command
     at = wanted(snapshot.document, cursor, command)
     if at is None:
         return None
     limit = options.completion.key_limit if at.key_like else options.completion.limit
 
+    def on_shelf(work: Work) -> Work | None:
+        return shelf.find(work, paper.taken) if shelf is not None else None
+
     def listed(own: Entries, result: SearchResult) -> Completion:
-        found, more = own
+        found, more, shelved = own
         return make_list(
             at,
             own=found,
             hits=result.hits,
             more=more,
+            shelved=shelved,
             find_work=paper.find_work,
             new_key=paper.new_key,
+            on_shelf=on_shelf,
             limit=limit,
             default_command=command,
             problems=() if at.key_like else _worth_telling(result),
         )
 
     def look_up() -> tuple[Entries, Completion | Query]:
-        own = own_entries(at, paper.index, limit)
-        if not at.asks_library(len(own[0])):
+        mine, more = own_entries(at, paper.index, limit)
+        shelved: list[Found] = []
+        if shelf is not None:
+            shelved = shelf.entries_for(at, limit, paper.taken, paper.find_work, guess=not mine)
+        own = mine, more, shelved
+        if not at.asks_library(len(mine) + len(shelved)):
             return own, listed(own, SearchResult())
         query = query_for(snapshot.document, at.placeholder, paper=paper.citing)
         return own, msgspec.structs.replace(query, text=search_words(at.placeholder))
 
     own, found = look_up() if paper.is_quick else await session.read(look_up)
+    session.zotero.wake(at.placeholder.query if not own[0] and not own[2] else "")
     if not isinstance(found, Query):
         return found
     # Papers are an extra where keys are typed: a cold or missing library must not delay the keys.
-    seconds = KEY_SECONDS if at.key_like and own[0] else None
+    seconds = KEY_SECONDS if at.key_like and (own[0] or own[2]) else None
     count, engine, asked = options.completion.limit, session.engine, found
     result = session.better.of(asked)
     if result is None:
@@ -111,17 +124,27 @@ async def make_query(session: Session, snapshot: Snapshot, placeholder: Placehol
 
 async def entry_text(session: Session, shown: Shown, candidate: Candidate) -> str:
     """The entry that accepting a candidate would write."""
+    from citewell.features.shelf import key_of
+
     work = candidate.work
     if work is None:
         return ""
+    if key := key_of(work.id):
+        return session.zotero.entry_text(key)
     return await session.read(lambda: shown.snapshot.paper.entry_text(work, candidate.key))
 
 
 async def find_work(session: Session, work_id: str) -> Work | None:
     """A paper by its id: from a list that was shown, else from the library."""
+    from citewell.features.shelf import key_of
+
     work = session.shown_work(work_id)
     if work is not None:
         return work
+    if key := key_of(work_id):
+        shelf = session.zotero.shelf
+        entry = shelf.entry(key) if shelf is not None else None
+        return shelf.work(entry) if shelf is not None and entry is not None else None
     found = await asyncio.to_thread(session.engine.works, [work_id])
     return found[0] if found else None
 
@@ -131,16 +154,31 @@ async def plan_insertion(session: Session, uri: str, work: Work, key: str) -> In
 
     None when the document is no longer open, or changes faster than can be planned.
     """
+    from citewell.features.shelf import key_of
+
+    plan_one = partial(_plan, work=work, key=key)
+    if shelved := key_of(work.id):
+        bib = await session.zotero.fresh_entry(shelved)
+        plan_one = partial(_plan_copy, bib=bib, key=shelved)
     for _ in range(RETRIES):
         snapshot = await session.fresh_snapshot(uri)
         if snapshot is None:
             return None
-        plan = await session.read(partial(_plan, snapshot, work, key))
+        plan = await session.read(partial(plan_one, snapshot))
         texts = {Path(path): text for path, text in plan.texts.items()}
         texts[snapshot.path] = snapshot.document.text
         if await session.is_current(snapshot, texts):
             return Insertion(plan.edits, texts, plan.key, plan.problems, snapshot)
     return None
+
+
+def _plan_copy(snapshot: Snapshot, bib: BibFile | None, key: str) -> InsertPlan:
+    from citewell.features.insert import InsertPlan, plan_copy
+
+    if bib is None or bib.by_key.get(key) is None:
+        message = f"The entry for `{key}` was not added: Zotero no longer has it."
+        return InsertPlan(problems=(Problem("zotero-gone", message, "Complete the key again."),))
+    return plan_copy(snapshot.paper.project, bib, key, for_path=snapshot.path)
 
 
 def _plan(snapshot: Snapshot, work: Work, key: str) -> InsertPlan:

@@ -80,6 +80,7 @@ def register(server: Server) -> None:
         found["problems"] = [
             {"code": p.code, "message": p.message, "cure": p.cure} for p in state.problems
         ]
+        found["zotero"] = server.session.zotero.state()
         return {"library": "", "works": 0, **found}
 
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from citewell.lsp.server import Server
     from citewell.lsp.session import Scope, Snapshot
     from citewell.model.bib import BibEntry
-    from citewell.model.document import Span
+    from citewell.model.document import KeyUse, Span
 
 PAPERS = 3
 
@@ -70,8 +70,25 @@ async def _in_document(
     scope = await server.session.scope(snapshot.uri)
     place = scope.keys.definition(use.key) if scope is not None else None
     if scope is None or place is None or place.entry is None:
-        return hover_missing(use)
+        shelved = await _shelved_card(server, snapshot, use)
+        return shelved or hover_missing(use)
     return await _entry_card(server, scope, use.span, place.path, place.entry)
+
+
+async def _shelved_card(server: Server, snapshot: Snapshot, use: KeyUse) -> HoverCard | None:
+    """The card of a key that no .bib of the paper has, but the author's Zotero."""
+    from citewell.features.card import Known
+    from citewell.features.hover import hover_shelved
+
+    session = server.session
+    session.zotero.wake(use.key)
+    shelf, entry = session.zotero.shelf, session.zotero.entry(use.key)
+    if shelf is None or entry is None:
+        return None
+    options = snapshot.options.hover
+    folders = (snapshot.path.parent, *server.roots)
+    reference = await session.cards.reference(shelf.bib, entry, options.style, folders)
+    return hover_shelved(use.span, entry, Known(reference=reference, abstract=options.abstract))
 
 
 async def _in_bib(server: Server, scope: Scope, position: types.Position) -> HoverCard | None:

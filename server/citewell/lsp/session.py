@@ -32,6 +32,7 @@ from citewell.lsp.places import OpenFile
 from citewell.lsp.refresh import Refresher
 from citewell.lsp.stamp import is_empty, stamp_of
 from citewell.lsp.text import LineIndex, OpenDocument, foreground_of
+from citewell.lsp.zotero import Zotero
 from citewell.model import Problem, Work
 from citewell.options import Options
 
@@ -130,6 +131,8 @@ class Session:
         """Called with the URI of a document that changed, or with "" for anything else."""
         self.cards = Cards(self.tell)
         """References as they are shown, and records of the library."""
+        self.zotero = Zotero(self.tell)
+        """The entries of the Zotero that runs on this machine, where the author wants them."""
         self.refresher = Refresher(server)
         self.watchers.append(self.refresher.changed)
         self.better = BetterList()
@@ -146,10 +149,12 @@ class Session:
         self._configured.set()
         self.engine.start()
         self._reader.submit(self._warm)
+        self.zotero.configure(self.engine_options().zotero)
 
     def close(self) -> None:
         """End the worker and the threads."""
         self.better.stop()
+        self.zotero.close()
         self.refresher.close()
         if self._engine is not None:
             self._engine.close()
@@ -167,6 +172,8 @@ class Session:
         self.cards.forget_records()
         if self._engine is not None:
             self._engine.configure(self.engine_options())
+        if self._configured.is_set():
+            self.zotero.configure(self.engine_options().zotero)
 
     @property
     def engine(self) -> WorkerEngine:

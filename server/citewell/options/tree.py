@@ -189,8 +189,29 @@ class LensOptions:
 
 @frozen(kw_only=True)
 class ZoteroOptions:
-    """Where Zotero with Better BibTeX answers; asked only by `citewell library add zotero:`."""
+    """Where Zotero with Better BibTeX answers; asked by `citewell library add zotero:`, and by the
+    editor where `zotero.live` is on."""
 
+    live: bool = _leaf(
+        False,
+        "Complete, hover and insert the keys of the running Zotero, without an exported file.",
+        trusted_only=True,
+    )
+    collection: str = _leaf(
+        "",
+        'Of these only one collection: "NAME", or "2/NAME" in the group 2; empty: your library.',
+        trusted_only=True,
+    )
+    format: Literal["bibtex", "biblatex"] = _leaf(
+        "bibtex", "How Zotero writes the entries that go into your .bib.", trusted_only=True
+    )
+    refresh_s: float = _leaf(
+        30.0,
+        "While you cite, Zotero is asked again after so many seconds; a slow export less often.",
+        at_least=1,
+        at_most=86_400,
+        trusted_only=True,
+    )
     url: str = _leaf(
         "http://127.0.0.1:23119",
         "Address on this machine: Zotero has port 23119, Juris-M 24119.",

@@ -1,85 +1,12 @@
 """Fetching from a Zotero that runs here: a server that answers as Better BibTeX documents it."""
 
 import json
-import threading
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from urllib.parse import unquote
 
 import pytest
 
 from citewell.corpus.errors import LibraryError
 from citewell_corpus.importers import ImportReport, find_importer
 from citewell_corpus.zotero_export import fetch
-
-ITEMS = [
-    {
-        "itemType": "journalArticle", "itemKey": "AAAA1111", "title": "A Study of Bees",
-        "creators": [{"creatorType": "author", "lastName": "Ōe", "firstName": "Ken"}],
-        "date": "2019-05-01", "publicationTitle": "Insects", "DOI": "10.1000/bees",
-        "citationKey": "oe2019",
-    },
-    {"itemType": "attachment", "itemKey": "BBBB2222", "title": "PDF"},
-]  # fmt: skip
-
-
-class BetterBibtex(BaseHTTPRequestHandler):
-    """The pull export and the JSON-RPC of Better BibTeX, as far as they are documented."""
-
-    plain_zotero = False
-    old = False
-
-    def do_POST(self):
-        if self.plain_zotero or self.path != "/better-bibtex/json-rpc":
-            return self.answer(404, b"No endpoint found\n")
-        asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        if asked["method"] != "api.ready":
-            body = {"jsonrpc": "2.0", "error": {"code": -32601, "message": "Method not found"}}
-        else:
-            result = {"zotero": "7.0", "betterbibtex": "7.0"}
-            body = {"jsonrpc": "2.0", "result": result, "id": asked["id"]}
-        return self.answer(200, json.dumps(body).encode())
-
-    def do_GET(self):
-        path, _, query = self.path.partition("?")
-        base = "/better-bibtex/" if self.old else "/better-bibtex/export/"
-        exported = json.dumps({"config": {}, "items": ITEMS}).encode()
-        if path == base + "library" and query == "/1/library.json":
-            return self.answer(200, exported)
-        if path == base + "collection" and unquote(query) in ("/1/My bees.json", "/7/Bees.json"):
-            return self.answer(200, exported)
-        if path == base + "collection" and query == "/1/Elsewhere.json":
-            self.send_response(302)
-            self.send_header("Location", "http://192.0.2.1/")
-            self.end_headers()
-            return None
-        return self.answer(404, b"Could not export bibliography: path not found")
-
-    def answer(self, status, body):
-        self.send_response(status)
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, *arguments):
-        pass
-
-
-@pytest.fixture
-def zotero():
-    """Starts such a server; the address to ask."""
-    servers = []
-
-    def start(**traits):
-        handler = type("Handler", (BetterBibtex,), traits)
-        server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        servers.append(server)
-        return f"http://127.0.0.1:{server.server_port}"
-
-    yield start
-    for server in servers:
-        server.shutdown()
-        server.server_close()
 
 
 @pytest.mark.parametrize("old", [False, True])
@@ -94,7 +21,7 @@ def zotero():
 def test_the_export_is_fetched_and_read_by_the_importer_of_its_format(
     zotero, tmp_path, wanted, name, old
 ):
-    path = fetch(wanted, zotero(old=old), tmp_path / "zotero")
+    path = fetch(wanted, zotero(old=old).url, tmp_path / "zotero")
     assert path.name == name
     importer = find_importer(path)
     assert importer.name == "zotero"
@@ -129,7 +56,7 @@ def test_a_zotero_that_does_not_run_is_told_with_its_cure(zotero, tmp_path):
 )
 def test_what_zotero_cannot_give_is_told(zotero, tmp_path, wanted, traits, words):
     with pytest.raises(LibraryError) as caught:
-        fetch(wanted, zotero(**traits), tmp_path)
+        fetch(wanted, zotero(**traits).url, tmp_path)
     assert caught.value.problem.code == "zotero-refused"
     assert words in caught.value.problem.message
 
@@ -147,7 +74,9 @@ def test_the_command_builds_a_library_from_a_running_zotero(zotero, tmp_path, mo
 
     config = tmp_path / "config.toml"
     folder = json.dumps(str(tmp_path / "libraries"))
-    config.write_text(f"library.path = {folder}\nzotero.url = {json.dumps(zotero())}\n", "utf-8")
+    config.write_text(
+        f"library.path = {folder}\nzotero.url = {json.dumps(zotero().url)}\n", "utf-8"
+    )
     monkeypatch.setenv("CITEWELL_CONFIG", str(config))
     monkeypatch.chdir(tmp_path)
     for _ in range(2):

@@ -44,6 +44,9 @@ class UndefinedKeyActions:
         use, paper = found[1], snapshot.paper
         if use.key == "*" or use.key in paper.taken:
             return ()
+        session.zotero.wake(use.key)
+        if session.zotero.entry(use.key) is not None:
+            return (feature.shelf_action(use),)
         meaning = read_key(use.key)
         similar = await session.read(
             lambda: feature.similar_keys(
@@ -59,6 +62,8 @@ class UndefinedKeyActions:
 
     async def plan(self, chosen: Chosen) -> ActionPlan | None:
         """The entry, or the other key."""
+        if chosen.name == "shelf":
+            return await _copied(chosen.session, chosen.uri, chosen.text("key"))
         from citewell.features import undefined_actions as feature
 
         session = chosen.session
@@ -67,12 +72,11 @@ class UndefinedKeyActions:
             return None
         key, new = chosen.text("key"), chosen.text("new")
         use = feature.use_near(snapshot.document, chosen.number("start", 0), key)
-        if use is None:
+        changing = chosen.name == "change"
+        if use is None or (changing and not feature.may_be_a_key(new)):
             return None
         project = snapshot.paper.project
-        if chosen.name == "change":
-            if not feature.may_be_a_key(new):
-                return None
+        if changing:
             return await session.read(
                 lambda: feature.plan_change(project.documents.values(), key, new)
             )
@@ -84,6 +88,20 @@ class UndefinedKeyActions:
         )
         query = await session.read(lambda: _context(snapshot, use))
         return await with_choice(plan, chosen, snapshot, work, query)
+
+
+async def _copied(session: Session, uri: str, key: str) -> ActionPlan | None:
+    """The entry of the author's Zotero under its own key."""
+    from citewell.features.action import ActionPlan
+    from citewell.features.shelf import SCHEME
+
+    work = await citing.find_work(session, SCHEME + key)
+    found = await citing.plan_insertion(session, uri, work, key) if work is not None else None
+    if found is None:
+        return None
+    return ActionPlan(
+        edits=found.edits, texts=found.texts, label=f"Add {key}", problems=found.problems
+    )
 
 
 async def _meant(session: Session, snapshot: Snapshot, use: KeyUse, meaning: KeyMeaning) -> Meaning:

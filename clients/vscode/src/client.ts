@@ -98,9 +98,14 @@ export class Connection implements vscode.Disposable {
     const client = this.client;
     if (this.current.kind !== "running" || !client) return undefined;
     const params = { command, arguments: argument === undefined ? [] : [argument] };
-    const method = "workspace/executeCommand";
     // An absent token would be sent as a second parameter, which no server understands.
+    const method = "workspace/executeCommand";
     return token ? client.sendRequest<T>(method, params, token) : client.sendRequest<T>(method, params);
+  }
+
+  /** Writes a line into the output. */
+  log(line: string): void {
+    this.output.warn(line);
   }
 
   /** Ends the server. */

@@ -136,12 +136,8 @@ export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
     const fix = one.fixes[number];
     if (!fix) return;
     // The server plans the edit on the text that the editor holds.
-    const document = await vscode.workspace.openTextDocument(vscode.Uri.parse(fix.act.uri));
-    const answer = await this.connection.ask<{ applied: boolean }>("citewell.act", fix.act);
-    if (answer?.applied) {
-      await vscode.window.showTextDocument(document, { preserveFocus: true, preview: false });
-      if (one.defined) await reveal(one.defined, true);
-    }
+    await vscode.workspace.openTextDocument(vscode.Uri.parse(fix.act.uri));
+    await this.connection.ask<{ applied: boolean }>("citewell.act", fix.act);
     this.soon(0);
   }
 }
@@ -154,7 +150,7 @@ function isOurs(document: vscode.TextDocument): boolean {
   );
 }
 
-async function reveal(place: Location, preserveFocus = false): Promise<void> {
+async function reveal(place: Location): Promise<void> {
   const { start, end } = place.range;
   const selection = new vscode.Range(start.line, start.character, end.line, end.character);
   await vscode.window.showTextDocument(vscode.Uri.parse(place.uri), {

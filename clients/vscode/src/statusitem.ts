@@ -36,7 +36,8 @@ export class StatusItem implements vscode.Disposable {
     if (this.connection.state.kind !== "running") return;
     try {
       this.engine = await this.connection.ask<EngineStatus>("citewell.status");
-    } catch {
+    } catch (error) {
+      this.connection.log(`The state of the engine is not known: ${String(error)}`);
       this.engine = undefined;
     }
     void vscode.commands.executeCommand("setContext", "citewell.library", Boolean(this.engine?.library));

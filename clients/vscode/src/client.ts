@@ -1,24 +1,11 @@
 /** The connection to the server: found, started, restarted, and what is wrong when it is not there. */
 
-import * as os from "node:os";
 import * as vscode from "vscode";
-import {
-  type ClientCapabilities,
-  type ConfigurationParams,
-  type FeatureState,
-  LanguageClient,
-  type LanguageClientOptions,
-  RevealOutputChannelOn,
-  State,
-  type StaticFeature,
-} from "vscode-languageclient/node";
+import type { LanguageClient } from "vscode-languageclient/node";
 import type { Candidate, Discovery } from "./discovery";
 import { locate } from "./locate";
-import { pythonEnvironment } from "./run";
-import { chosenSettings, serverSettings } from "./settings";
+import type { ClientState } from "./protocol";
 import { isTooOld } from "./version";
-
-export const LANGUAGES = ["latex", "tex", "bibtex", "markdown", "quarto", "rmd"] as const;
 
 export type ServerState =
   | { readonly kind: "stopped" }
@@ -28,25 +15,6 @@ export type ServerState =
   | { readonly kind: "failed"; readonly server: Candidate; readonly reason: string }
   | { readonly kind: "old"; readonly server: Candidate; readonly version: string }
   | { readonly kind: "running"; readonly server: Candidate; readonly version: string };
-
-/** Says its troubles in the output alone: what an author should know is said in our own words. */
-class QuietClient extends LanguageClient {
-  override error(message: string, data?: unknown): void {
-    super.error(message, data, false);
-  }
-}
-
-/** What this client can do beyond the protocol. */
-class Abilities implements StaticFeature {
-  fillClientCapabilities(capabilities: ClientCapabilities): void {
-    capabilities.experimental = { citewell: { references: true } };
-  }
-  initialize(): void {}
-  getState(): FeatureState {
-    return { kind: "static" };
-  }
-  clear(): void {}
-}
 
 /** A server that ended may be started again by the client; only later is it said that it ended. */
 const ENDED_MS = 1500;
@@ -129,7 +97,12 @@ export class Connection implements vscode.Disposable {
       return;
     }
     this.output.info(`Starting ${found.server.command} (found by: ${found.server.origin})`);
-    const client = this.create(found.server);
+    // Most of what the editor would have to load for this extension; nobody waits for it here.
+    const { createClient } = await import("./protocol");
+    const client = createClient(found.server, this.context, this.output, {
+      references: () => this.referencesChanged.fire(),
+      state: (state) => this.follow(client, found.server, state),
+    });
     try {
       await client.start();
     } catch (error) {
@@ -147,17 +120,16 @@ export class Connection implements vscode.Disposable {
       return;
     }
     this.say({ kind: "running", server: found.server, version: version ?? "" });
-    client.onDidChangeState(({ newState }) => this.follow(client, found.server, newState));
   }
 
-  private follow(client: LanguageClient, server: Candidate, state: State): void {
+  private follow(client: LanguageClient, server: Candidate, state: ClientState): void {
     if (client !== this.client) return;
     const version = client.initializeResult?.serverInfo?.version ?? "";
-    if (state === State.Running) this.say({ kind: "running", server, version });
-    if (state === State.Starting) this.say({ kind: "starting" });
-    if (state === State.Stopped) {
+    if (state === "running") this.say({ kind: "running", server, version });
+    if (state === "starting") this.say({ kind: "starting" });
+    if (state === "stopped") {
       setTimeout(() => {
-        if (client !== this.client || client.state !== State.Stopped) return;
+        if (client !== this.client || client.isRunning()) return;
         this.say({ kind: "failed", server, reason: "It ended, and did not start again." });
       }, ENDED_MS);
     }
@@ -166,46 +138,5 @@ export class Connection implements vscode.Disposable {
   private say(state: ServerState): void {
     this.current = state;
     this.changed.fire(state);
-  }
-
-  private create(server: Candidate): LanguageClient {
-    const names = serverSettings(this.context.extension.packageJSON);
-    const settings = (scope?: vscode.Uri) => {
-      const all = vscode.workspace.getConfiguration(undefined, scope ?? null);
-      return chosenSettings(names, (name) => all.inspect(name));
-    };
-    const options: LanguageClientOptions = {
-      documentSelector: LANGUAGES.flatMap((language) => [
-        { scheme: "file", language },
-        { scheme: "untitled", language },
-      ]),
-      outputChannel: this.output,
-      revealOutputChannelOn: RevealOutputChannelOn.Never,
-      initializationOptions: settings(),
-      markdown: { isTrusted: false, supportHtml: false },
-      middleware: {
-        workspace: {
-          configuration: (params: ConfigurationParams) =>
-            params.items.map((item) =>
-              item.section === "citewell"
-                ? settings(item.scopeUri ? vscode.Uri.parse(item.scopeUri) : undefined)
-                : null,
-            ),
-        },
-      },
-    };
-    const run = {
-      command: server.command,
-      args: ["lsp", "--stdio"],
-      options: {
-        // Not the workspace: Python must not import what lies in it.
-        cwd: os.homedir(),
-        env: pythonEnvironment(),
-      },
-    };
-    const client = new QuietClient("citewell", "Citewell", { run, debug: run }, options);
-    client.registerFeature(new Abilities());
-    client.onNotification("citewell/referencesChanged", () => this.referencesChanged.fire());
-    return client;
   }
 }

@@ -1,8 +1,9 @@
 /** "Find a paper": a list that searches while one types, and cites what is chosen at the cursor. */
 
 import * as vscode from "vscode";
-import { type Connection, LANGUAGES } from "./client";
+import type { Connection } from "./client";
 import { columns, type PaperRow, preview } from "./columns";
+import { isServed } from "./languages";
 
 const QUIET_MS = 120;
 /** Rows that are asked for: what fits on a screen, and some. */
@@ -81,8 +82,7 @@ export async function findPaper(connection: Connection, page: Preview): Promise<
 
 function currentTarget(): Target | undefined {
   const editor = vscode.window.activeTextEditor;
-  const known = editor && (LANGUAGES as readonly string[]).includes(editor.document.languageId);
-  return known ? { editor, position: editor.selection.end } : undefined;
+  return editor && isServed(editor.document) ? { editor, position: editor.selection.end } : undefined;
 }
 
 async function insert(connection: Connection, target: Target, row: PaperRow): Promise<void> {

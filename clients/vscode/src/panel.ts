@@ -2,7 +2,8 @@
 
 import { randomBytes } from "node:crypto";
 import * as vscode from "vscode";
-import { type Connection, LANGUAGES } from "./client";
+import type { Connection } from "./client";
+import { isServed } from "./languages";
 import {
   type Location,
   listItems,
@@ -39,7 +40,7 @@ export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
     this.listeners = [
       vscode.window.registerWebviewViewProvider("citewell.references", this),
       vscode.window.onDidChangeActiveTextEditor(() => this.soon(50)),
-      vscode.workspace.onDidChangeTextDocument(({ document }) => isOurs(document) && this.soon(QUIET_MS)),
+      vscode.workspace.onDidChangeTextDocument(({ document }) => isServed(document) && this.soon(QUIET_MS)),
       vscode.workspace.onDidCloseTextDocument(
         ({ uri }) => uri.toString() === this.uri?.toString() && this.soon(50),
       ),
@@ -105,8 +106,8 @@ export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
   /** The document that is looked at, or was, while something else has the focus. */
   private document(): vscode.TextDocument | undefined {
     const active = vscode.window.activeTextEditor?.document;
-    if (active && isOurs(active)) return active;
-    const shown = vscode.window.visibleTextEditors.map((editor) => editor.document).filter(isOurs);
+    if (active && isServed(active)) return active;
+    const shown = vscode.window.visibleTextEditors.map((editor) => editor.document).filter(isServed);
     return shown.find((document) => document.uri.toString() === this.uri?.toString()) ?? shown[0];
   }
 
@@ -142,20 +143,11 @@ export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
   }
 }
 
-function isOurs(document: vscode.TextDocument): boolean {
-  const { scheme } = document.uri;
-  return (
-    (scheme === "file" || scheme === "untitled") &&
-    (LANGUAGES as readonly string[]).includes(document.languageId)
-  );
-}
-
 async function reveal(place: Location): Promise<void> {
   const { start, end } = place.range;
   const selection = new vscode.Range(start.line, start.character, end.line, end.character);
   await vscode.window.showTextDocument(vscode.Uri.parse(place.uri), {
     selection,
-    preserveFocus,
     preview: false,
   });
 }

@@ -128,10 +128,11 @@ function item(one: Reference, index: number): string {
 
 function problems(one: Reference): string {
   if (one.problems.length === 0) return "";
-  const lines = one.problems.map(
-    (problem) =>
-      `<li class="${escaped(problem.level)}">${escaped(problem.message).replace(/\n/g, "<br>")}</li>`,
-  );
+  const lines = one.problems.map(({ level, message }) => {
+    const [said = "", ...why] = message.split("\n");
+    const evidence = why.length > 0 ? `<p class="why">${escaped(why.join(" "))}</p>` : "";
+    return `<li class="${escaped(level)}">${escaped(said)}${evidence}</li>`;
+  });
   return `<ul class="problems">${lines.join("")}</ul>`;
 }
 

@@ -42,7 +42,7 @@ test("a reference shows title, people, state, problem, places and fix", () => {
     "Graphs",
     "Kipf and Welling · 2012 · ICLR",
     "Wrong",
-    "The year is 2012.<br>",
+    'The year is 2012.<p class="why">The record has 2017.</p>',
     "my paper.tex:4",
     "and 10 more",
     'class="fix preferred" data-fix="0"',

@@ -29,6 +29,10 @@ COMMANDS = {
         "citewell.cli.sources:sources",
         "Say and choose which scholarly sources may be asked.",
     ),
+    "llm": (
+        "citewell.cli.llm:llm",
+        "Say which language model may be asked, what it is sent, and what it has cost.",
+    ),
     "history": (
         "citewell.cli.history:history",
         "Show or erase what was learned from your choices.",

@@ -24,7 +24,7 @@ EXTRAS = {
     "mcp": ("mcp",),
     "onnx": ("onnxruntime", "tokenizers"),
     "neural": ("torch", "sentence-transformers"),
-    "llm": ("dspy",),
+    "llm": ("dspy", "litellm"),
 }
 PROGRAMS = ("pdflatex", "bibtex", "biber", "nvim", "code")
 SAMPLE = "neural machine translation with attention"

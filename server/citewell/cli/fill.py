@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from citewell.cli.report import BROKEN, FINDINGS, OK, show_problems, write_json
+from citewell.cli.report import BROKEN, FINDINGS, OK, show_cost, show_problems, write_json
 from citewell.cli.session import Session, console
 
 if TYPE_CHECKING:
@@ -74,6 +74,7 @@ def fill(
             paper, options, engine, threshold=threshold, count=count, interactive=interactive
         )
         show_problems(plan.problems)
+        show_cost(engine.status().budget)
         if as_json:
             written = not dry_run and write(plan)
             write_json(to_json(plan, written))
@@ -153,6 +154,7 @@ def _outcome(found: PlaceholderFill) -> Any:
     from rich.text import Text
 
     from citewell.cli.papers import line_of
+    from citewell.features.pick import what_it_says, who_chose
 
     if found.hit is None:
         text = Text("    left open", style="yellow").append(f": {found.reason}", style="default")
@@ -162,6 +164,10 @@ def _outcome(found: PlaceholderFill) -> Any:
     text = Text("    ").append(found.key, style="green")
     text.append(f"  {line_of(found.hit.work)}")
     text.append(f"  confidence {found.confidence:.2f}", style="dim")
+    if found.picked is not None:
+        text.append(f"\n    {who_chose(found.picked)}", style="dim")
+    if found.supported is not None and found.supported.problem is None:
+        text.append(f"\n    {what_it_says(found.supported)}", style="dim")
     return text.append("  already in the bibliography", style="dim") if found.reused else text
 
 
@@ -205,6 +211,8 @@ def to_json(plan: FillPlan, written: bool) -> dict[str, Any]:
                 "reused": found.reused,
                 "confidence": round(found.confidence, 4),
                 "reason": found.reason,
+                "picked": found.picked,
+                "supported": found.supported,
                 "work": found.hit.work if found.hit else None,
                 "candidates": _candidates(found.candidates),
             }

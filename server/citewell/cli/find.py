@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING
 
 import click
 
-from citewell.cli.report import BROKEN, FINDINGS, OK, show_problems, write_json
+from citewell.cli.report import BROKEN, FINDINGS, OK, show_cost, show_problems, write_json
 from citewell.cli.session import Session, console
 
 if TYPE_CHECKING:
-    from citewell.model import SearchResult
+    from citewell.engine.contract import Engine
+    from citewell.model import Problem, Query, SearchResult
     from citewell.options.tree import BibOptions
 
 ONLINE_SECONDS = 30.0
@@ -25,6 +26,7 @@ ONLINE_SECONDS = 30.0
 @click.option("--author", default="", metavar="NAME", help="Only papers by this author.")
 @click.option("--venue", default="", metavar="NAME", help="Only papers of this venue.")
 @click.option("--online", is_flag=True, help="Ask the allowed sources too (`citewell sources`).")
+@click.option("--pick", is_flag=True, help="Let the language model choose one, put it first.")
 @click.option("--bibtex", is_flag=True, help="Write the papers as BibTeX entries.")
 @click.option("--json", "as_json", is_flag=True, help="Write the whole result as JSON.")
 @click.pass_context
@@ -37,6 +39,7 @@ def find(
     author: str,
     venue: str,
     online: bool,
+    pick: bool,
     bibtex: bool,
     as_json: bool,
 ) -> None:
@@ -59,17 +62,39 @@ def find(
         if online:
             engine.wait_online(query, ONLINE_SECONDS)
         result = engine.find(query, count, tier="full")
+        problems: tuple[Problem, ...] = ()
+        if pick and result.hits:
+            result, problems = _picked(engine, query, result)
+        show_cost(engine.status().budget)
     if as_json:
         write_json(result)
     elif bibtex:
         click.echo(_entries(result, options.bib), nl=False)
     else:
         _show(result, options.bib)
-    show_problems((*result.problems, *result.dropped))
+    show_problems((*result.problems, *result.dropped, *problems))
     if result.hits:
         ctx.exit(OK)
     broken = any(p.code.startswith(("library-", "engine-", "index-")) for p in result.problems)
     ctx.exit(BROKEN if broken else FINDINGS)
+
+
+def _picked(
+    engine: Engine, query: Query, result: SearchResult
+) -> tuple[SearchResult, tuple[Problem, ...]]:
+    """The result with the language model's choice first, and why there is none."""
+    import msgspec
+
+    from citewell.features.pick import chosen_first, who_chose
+
+    picked = engine.pick(query, [hit.work for hit in result.hits])
+    if picked.problem is not None:
+        return result, (picked.problem,)
+    none = "" if picked.work else "none fits, "
+    click.echo(f"{none}{who_chose(picked)}", err=True)
+    made = f"{result.variant}+{picked.program}"
+    hits = chosen_first(result.hits, picked)
+    return msgspec.structs.replace(result, hits=hits, variant=made), ()
 
 
 def _entries(result: SearchResult, options: BibOptions) -> str:

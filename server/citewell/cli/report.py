@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 if TYPE_CHECKING:
+    from citewell.model.llm import Budget
     from citewell.model.problem import Problem
 
 OK = 0
@@ -32,6 +33,24 @@ def show_problems(problems: Iterable[Problem], *, error: bool = False) -> None:
     """Each distinct problem once, in order."""
     for problem in dict.fromkeys(problems):
         show_problem(problem, error=error)
+
+
+def show_cost(budget: Budget) -> None:
+    """What the language model has cost this command and this day; nothing where none was asked."""
+    own = budget.session
+    if not own.requests:
+        return
+    day = budget.used.input_tokens + budget.used.output_tokens
+    most = f" of {budget.daily_tokens:,}" if budget.daily_tokens else ""
+    price = f"${own.cost:.4f}" + (f" and {own.unpriced} unpriced" if own.unpriced else "")
+    requests = f"{own.requests} request" + ("" if own.requests == 1 else "s")
+    click.echo(
+        f"language model: {requests}, {own.input_tokens:,} tokens asked and "
+        f"{own.output_tokens:,} answered, {price}; today {day:,}{most} tokens, "
+        f"${budget.used.cost:.2f}"
+        + (f" of ${budget.daily_cost:.2f}." if budget.daily_cost else "."),
+        err=True,
+    )
 
 
 def write_json(value: Any) -> None:

@@ -25,6 +25,8 @@ from citewell.options.tree import LlmOptions
 from citewell.ranking.contract import Ordering
 from citewell.ranking.cross_encoder import Moved
 
+LOADING_SECONDS = 60.0
+"""For which an explicit act waits until DSPy is imported, before its own time begins."""
 NAME = "llm"
 """What the stage is called in the evidence and in the timings."""
 FAILURES = 2
@@ -80,6 +82,7 @@ class Linguist:
 
     def pick(self, query: Query, works: Sequence[Work], cancel: Cancel) -> Picked:
         """One of the works, or none. Raises `Cancelled` alone."""
+        self._be_loaded(cancel)
         picked, problem = self._run(lambda own: self._model.pick(query, works), cancel)
         if picked is None:
             first = works[0].id if works else ""
@@ -89,6 +92,7 @@ class Linguist:
 
     def verify(self, sentence: str, work: Work, cancel: Cancel) -> Supported:
         """Whether the work's abstract supports the sentence. Raises `Cancelled` alone."""
+        self._be_loaded(cancel)
         found, problem = self._run(lambda own: self._model.verify(sentence, work), cancel)
         found = found or Supported(model=self.name, problem=problem)
         self._note(found.problem)
@@ -166,6 +170,11 @@ class Linguist:
         if self._failures >= FAILURES:
             self._failures = 0
             self._not_before = time.monotonic() + PAUSE
+
+    def _be_loaded(self, cancel: Cancel) -> None:
+        limit = time.monotonic() + min(LOADING_SECONDS, cancel.remaining)
+        while not self._loaded.wait(0.02) and time.monotonic() < limit:
+            cancel.check()
 
     def _load(self) -> None:
         try:

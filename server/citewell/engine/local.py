@@ -131,7 +131,8 @@ class LocalEngine:
         for part in (*self._opened.retrievers.values(), self._reader):
             if isinstance(part, LateRetriever | Reader):
                 part.wait(max(0.0, limit - time.monotonic()))
-        if self._linguist is not None:
+        own = self._options.llm
+        if self._linguist is not None and (own.rerank != "none" or own.reformulate):
             self._linguist.wait(max(0.0, limit - time.monotonic()))
 
     def find(

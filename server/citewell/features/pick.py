@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from citewell.model import Hit, Problem
-from citewell.model.llm import Picked
+from citewell.model.llm import Picked, Supported
 from citewell.options import Options
 
 
@@ -30,6 +30,17 @@ def none_fits(picked: Picked, count: int) -> Problem:
         f"The language model {picked.model} found none of {count} papers fitting{words}",
         "Choose from the list yourself, or use other words.",
     )
+
+
+def what_it_says(supported: Supported) -> str:
+    """What the model says of an abstract, in a line; its words are the abstract's own."""
+    said = {
+        "yes": "the abstract supports the sentence",
+        "no": "the abstract does not support the sentence",
+        "unclear": "the abstract does not say",
+    }[supported.verdict]
+    words = f": “{supported.words}”" if supported.words else ""
+    return f"says {supported.model} ({supported.program}): {said}{words}"
 
 
 def who_chose(picked: Picked) -> str:

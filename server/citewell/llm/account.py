@@ -146,7 +146,7 @@ class Account:
         used = Usage()
         with suppress(sqlite3.Error, OSError):
             used = self.used()
-        return Budget(used, self.daily_tokens, self.daily_cost)
+        return Budget(used, self.session, self.daily_tokens, self.daily_cost)
 
     @contextmanager
     def _database(self) -> Iterator[sqlite3.Connection]:

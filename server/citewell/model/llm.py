@@ -70,6 +70,8 @@ class Budget(msgspec.Struct, frozen=True, omit_defaults=True):
     """What was spent today, and what may be."""
 
     used: Usage = Usage()
+    session: Usage = Usage()
+    """By this process alone."""
     daily_tokens: int = 0
     """0: no limit."""
     daily_cost: float = 0.0

@@ -1,0 +1,163 @@
+"""`citewell llm`: who is asked, what it is sent, what it has cost, and whether it answers."""
+
+from __future__ import annotations
+
+import sqlite3
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from citewell.cli.report import FINDINGS, OK, show_problems, write_json
+from citewell.cli.session import Session, console
+
+if TYPE_CHECKING:
+    from citewell.llm.assistant import LanguageModel
+    from citewell.model import Problem
+    from citewell.options import Options
+
+SENT = (
+    "the sentence around the citation, two sentences before it and one behind it, the words typed "
+    "there, the section's and the paper's title; and of the papers found titles, authors, years "
+    "and the beginnings of the abstracts"
+)
+NEVER = "files as a whole, other parts of the text, your keys, names of files"
+
+
+@click.command(
+    "llm",
+    short_help="Say which language model may be asked, what it is sent, and what it has cost.",
+)
+@click.option("--ask", is_flag=True, help="Ask it a question about two made-up papers.")
+@click.option("--json", "as_json", is_flag=True, help="Write the facts as JSON.")
+@click.pass_context
+def llm(ctx: click.Context, ask: bool, as_json: bool) -> None:
+    """Say which language model may be asked, what it is sent, and what it has cost.
+
+    Nothing is sent without --ask, and then nothing of yours. Exits with 1 if there is a problem.
+    """
+    session: Session = ctx.obj
+    options = session.load().options
+    found, problems = facts(options, ask=ask)
+    if as_json:
+        write_json({**found, "problems": problems})
+    else:
+        _show(found)
+        show_problems(problems)
+    ctx.exit(FINDINGS if problems else OK)
+
+
+def facts(options: Options, *, ask: bool = False) -> tuple[dict[str, Any], list[Problem]]:
+    """All there is to say; a problem for what keeps the model from being asked."""
+    from citewell.llm.account import Account
+    from citewell.llm.assistant import LanguageModel
+    from citewell.llm.providers import key_of, needs_key, no_key
+    from citewell.llm.versions import NAMES, current_version
+    from citewell.model import CitewellError
+
+    own = options.llm
+    found: dict[str, Any] = {"provider": own.provider, "model": own.model}
+    problems: list[Problem] = []
+    account = Account(own.daily_tokens, own.daily_cost)
+    try:
+        model = LanguageModel.open(own)
+        if model is not None:
+            end = model.endpoint
+            key = key_of(end)
+            found |= {"host": end.host, "on_this_machine": end.local, "url": end.url}
+            found["key"] = "" if key is None else key.origin
+            if key is None and needs_key(end):
+                problems.append(no_key(end))
+        names = {name: own.version or current_version(name, own.programs) for name in NAMES}
+    except CitewellError as error:
+        model, names = None, {}
+        problems.append(error.problem)
+    found |= {
+        "sent": SENT if own.provider != "none" else "",
+        "asked_to": _asked_to(options),
+        "programs": names,
+        "limits": {
+            "request_tokens": own.request_tokens,
+            "answer_tokens": own.answer_tokens,
+            "timeout_ms": own.timeout_ms,
+            "daily_tokens": own.daily_tokens,
+            "daily_cost": own.daily_cost,
+        },
+    }
+    if ask and model is not None and not problems:
+        found["answer"], problem = _try(model)
+        problems += [] if problem is None else [problem]
+    try:
+        found["today"] = account.by_model()
+    except (sqlite3.Error, OSError) as error:
+        found["today"] = {}
+        click.echo(f"The count cannot be read: {error}", err=True)
+    return found, problems
+
+
+def _asked_to(options: Options) -> list[str]:
+    own = options.llm
+    if own.provider == "none":
+        return []
+    wanted = {
+        "pick": own.pick,
+        f"rerank ({own.rerank})": own.rerank != "none",
+        "reformulate": own.reformulate,
+        "verify": own.verify,
+    }
+    return [name for name, is_on in wanted.items() if is_on]
+
+
+def _try(model: LanguageModel) -> tuple[dict[str, Any], Problem | None]:
+    import time
+
+    from citewell.model import Query, Work
+
+    works = [
+        Work(id="a", title="Attention in machine translation", year=2015),
+        Work(id="b", title="Growing apples in dry valleys", year=2001),
+    ]
+    begin = time.perf_counter()
+    picked = model.pick(Query(sentence="Apple trees need little water [CITATION]."), works)
+    model.close()
+    return {
+        "chose": picked.work,
+        "right": picked.by == "model" and picked.work == "b",
+        "reason": picked.reason,
+        "seconds": round(time.perf_counter() - begin, 2),
+        "usage": picked.usage,
+    }, picked.problem
+
+
+def _show(found: dict[str, Any]) -> None:
+    from rich.table import Table
+    from rich.text import Text
+
+    if found["provider"] == "none":
+        click.echo("No language model is named: nothing is sent to any (`llm.provider`).")
+        return
+    rows: dict[str, str] = {"model": f"{found['provider']} {found['model']}"}
+    if "host" in found:
+        place = "on this machine" if found["on_this_machine"] else "another machine"
+        rows["sees the text"] = f"{found['host']} ({place})"
+        rows["key"] = found["key"] or "none"
+    rows["is asked to"] = ", ".join(found["asked_to"]) or "nothing"
+    rows["is sent"] = found["sent"]
+    rows["is never sent"] = NEVER
+    rows["limits"] = ", ".join(f"{name} {value:,}" for name, value in found["limits"].items())
+    rows["programs"] = ", ".join(f"{name}@{version}" for name, version in found["programs"].items())
+    for name, usage in found["today"].items():
+        cost = f"${usage.cost:.4f}" + (f", {usage.unpriced} unpriced" if usage.unpriced else "")
+        rows[f"today: {name}"] = (
+            f"{usage.requests} requests, {usage.input_tokens:,} tokens asked, "
+            f"{usage.output_tokens:,} answered, {cost}"
+        )
+    if "answer" in found:
+        said = found["answer"]
+        word = "rightly" if said["right"] else "wrongly, or not at all"
+        rows["asked a small question"] = f"answered {word} in {said['seconds']} s"
+    table = Table.grid(padding=(0, 2))
+    table.add_column(style="cyan", no_wrap=True)
+    table.add_column(overflow="fold")
+    for name, value in rows.items():
+        table.add_row(name, Text(value))
+    console().print(table)

@@ -135,6 +135,12 @@ def _fakes(which: str = "sources") -> ModuleType:
 
 
 @pytest.fixture(scope="session")
+def chat() -> ModuleType:
+    """`ChatServer`, `Reply` and `prompt_of` of tests/fakes/chat.py."""
+    return _fakes("chat")
+
+
+@pytest.fixture(scope="session")
 def fakes() -> ModuleType:
     """`FakeSources`, `Fault` and `Reply` of tests/fakes/sources.py."""
     return _fakes()

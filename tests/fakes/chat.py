@@ -1,0 +1,120 @@
+"""A loopback server that speaks the chat protocol of OpenAI and says what a test tells it to."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+
+@dataclass
+class Reply:
+    """One answer. `text` is the model's; `body`, if given, is sent in place of the protocol's."""
+
+    text: str = ""
+    status: int = 200
+    body: bytes | None = None
+    seconds: float = 0.0
+    """Before the answer begins."""
+    drip: float = 0.0
+    """Seconds between two bytes of the answer."""
+    headers: dict[str, str] = field(default_factory=dict)
+    hang_up: bool = False
+    """Close the connection without an answer."""
+
+
+Script = Callable[[dict[str, Any]], Reply]
+"""From the request's JSON to the answer."""
+
+
+def prompt_of(request: dict[str, Any]) -> str:
+    """All that the model was sent."""
+    return "\n".join(str(message.get("content") or "") for message in request["messages"])
+
+
+class ChatServer:
+    """Answers on a port of its own until it is closed; keeps what it was sent."""
+
+    def __init__(self, script: Script) -> None:
+        self.script = script
+        self.requests: list[dict[str, Any]] = []
+        self.keys: list[str] = []
+        outer = self
+
+        class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def do_POST(self) -> None:
+                outer.answer(self)
+
+            def log_message(self, format: str, *args: Any) -> None:
+                """Say nothing."""
+
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self._server.daemon_threads = True
+        threading.Thread(target=self._server.serve_forever, daemon=True).start()
+
+    @property
+    def port(self) -> int:
+        return int(self._server.server_address[1])
+
+    @property
+    def url(self) -> str:
+        """For `llm.base_url`."""
+        return f"http://127.0.0.1:{self.port}/v1"
+
+    def close(self) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+
+    def answer(self, handler: BaseHTTPRequestHandler) -> None:
+        size = int(handler.headers.get("Content-Length") or 0)
+        request = json.loads(handler.rfile.read(size) or b"{}")
+        self.requests.append(request)
+        self.keys.append(handler.headers.get("Authorization") or "")
+        reply = self.script(request)
+        time.sleep(reply.seconds)
+        if reply.hang_up:
+            handler.close_connection = True
+            handler.connection.close()
+            return
+        body = reply.body if reply.body is not None else _body(reply.text)
+        try:
+            handler.send_response(reply.status)
+            handler.send_header("Content-Type", "application/json")
+            handler.send_header("Content-Length", str(len(body)))
+            for name, value in reply.headers.items():
+                handler.send_header(name, value)
+            handler.end_headers()
+            if not reply.drip:
+                handler.wfile.write(body)
+                return
+            for byte in body:
+                handler.wfile.write(bytes([byte]))
+                handler.wfile.flush()
+                time.sleep(reply.drip)
+        except OSError:
+            handler.close_connection = True  # the client has given up
+
+
+def _body(text: str) -> bytes:
+    return json.dumps(
+        {
+            "id": "chatcmpl-1",
+            "object": "chat.completion",
+            "created": 1,
+            "model": "scripted",
+            "choices": [
+                {
+                    "index": 0,
+                    "finish_reason": "stop",
+                    "message": {"role": "assistant", "content": text},
+                }
+            ],
+            "usage": {"prompt_tokens": 100, "completion_tokens": 10, "total_tokens": 110},
+        }
+    ).encode("utf-8")

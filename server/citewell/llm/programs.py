@@ -120,7 +120,7 @@ class Ranker(Program):
         """`candidates`: one line each, without numbers."""
         number = Literal[_numbers(len(candidates))]  # type: ignore[valid-type]
         # Without a bound a weak model goes on with the same number until its tokens end.
-        kind = Annotated[list[number], Field(max_length=len(candidates))]  # type: ignore[valid-type]
+        kind = Annotated[list[number], Field(min_length=1, max_length=len(candidates))]  # type: ignore[valid-type]
         return self.predict(
             signature=self._narrowed("order", kind),
             passage=passage,
@@ -158,7 +158,7 @@ class Reformulator(Program):
 
     def forward(self, passage: str) -> dspy.Prediction:
         """`queries` of the prediction: at most three."""
-        kind = Annotated[list[str], Field(max_length=QUERIES)]
+        kind = Annotated[list[str], Field(min_length=1, max_length=QUERIES)]
         return self.predict(signature=self._narrowed("queries", kind), passage=passage)
 
 

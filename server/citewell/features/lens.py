@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 import msgspec
 
-from citewell.features.state import SIGNS, CheckOf, times
+from citewell.features.state import SIGNS, times
 from citewell.model.bib import BibEntry, BibFile
-from citewell.model.check import Verdict
+from citewell.model.check import Check, Verdict
 from citewell.model.document import Span
 
 FEW_ENTRIES = 1_000
@@ -28,11 +28,12 @@ class Lens(msgspec.Struct, frozen=True):
 def entry_lenses(
     bib: BibFile,
     count: Callable[[str], int],
-    check_of: CheckOf | None = None,
+    source_of: Callable[[BibEntry], str] | None = None,
     *,
     citations: bool = True,
 ) -> list[Lens]:
-    """The lenses of a .bib in order. `count` says how often documents cite a key."""
+    """The lenses of a .bib in order. `count` says how often documents cite a key, `source_of` is
+    the `source_line` of what is known of an entry."""
     few = len(bib.entries) <= FEW_ENTRIES
     found: list[Lens] = []
     for entry in bib.entries:
@@ -43,15 +44,14 @@ def entry_lenses(
             found.append(Lens(entry.key_span, f"cited {times(cited)}", entry.key))
         elif citations and few:
             found.append(Lens(entry.key_span, "not cited"))
-        source = _source(entry, check_of) if check_of is not None else ""
+        source = source_of(entry) if source_of is not None else ""
         if source:
             found.append(Lens(entry.key_span, source))
     return found
 
 
-def _source(entry: BibEntry, check_of: CheckOf) -> str:
-    """Which record was found for an entry, and whether it agrees."""
-    check = check_of(entry)
+def source_line(check: Check | None) -> str:
+    """Which record was found for an entry, and whether it agrees; empty while that is not known."""
     if check is None or check.verdict is Verdict.UNCHECKED:
         return ""
     sign, words = SIGNS[check.verdict]

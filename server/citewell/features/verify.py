@@ -51,13 +51,25 @@ def question(bib: BibFile, entry: BibEntry) -> Question | None:
     """What is to be checked of an entry; None for one that is no reference, or too broken."""
     if entry.type in _SKIPPED or not entry.body.names:
         return None
-    if not _PARENTS.isdisjoint(entry.body.names) and entry.key:
-        return _question(bib, entry)  # depends on other entries, so that it is not remembered
-    notes = entry.body.notes
-    if "question" not in notes:
-        notes["question"] = _question(bib, entry)
-    found: Question | None = notes["question"]
+    found = _question(bib, entry)
+    if not _depends_on_others(entry):
+        entry.body.notes["question"] = found.digest if found is not None else None
     return found
+
+
+def question_digest(bib: BibFile, entry: BibEntry) -> bytes | None:
+    """The digest of `question`. It is remembered, and the claim is not: of a large file the claims
+    would take as much memory as its text."""
+    notes = entry.body.notes
+    if "question" in notes:
+        known: bytes | None = notes["question"]
+        return known
+    asked = question(bib, entry)
+    return asked.digest if asked is not None else None
+
+
+def _depends_on_others(entry: BibEntry) -> bool:
+    return bool(entry.key) and not _PARENTS.isdisjoint(entry.body.names)
 
 
 def _question(bib: BibFile, entry: BibEntry) -> Question | None:
@@ -74,8 +86,8 @@ def verified(
     """What the answers that are known say about the entries of a file."""
     tells_unchecked = UNCHECKED in (levels or {})
     for entry in unhurried(bib.entries):
-        asked = question(bib, entry)
-        check = check_of(asked.digest) if asked is not None else None
+        digest = question_digest(bib, entry)
+        check = check_of(digest) if digest is not None else None
         if check is None:
             continue
         if check.verdict is Verdict.VERIFIED and not check.findings:

@@ -38,6 +38,9 @@ LONGEST_WAIT = 10
 FILES = 250
 """Closed files that are looked for in one go on the reader thread, where a hover may wait."""
 REFRESH_SECONDS = 10.0
+REST = 4
+"""So many times as long as the last round took the next one waits, if nothing but answers about
+references is new: of a large bibliography they come for a minute."""
 
 
 def register(server: Server) -> Diagnostics:
@@ -68,6 +71,8 @@ class Diagnostics:
         self._delay_of = ""
         self._task: asyncio.Task[None] | None = None
         self._again = False
+        self._rest_until = 0.0
+        self._resting: asyncio.TimerHandle | None = None
         self._closing = False
         self._changes = 0
         self._workspace: tuple[object, dict[str, str]] = (None, {})
@@ -101,6 +106,8 @@ class Diagnostics:
         self.checking.close()
         if self._task is not None:
             self._task.cancel()
+        if self._resting is not None:
+            self._resting.cancel()
 
     def touch(self, uri: str) -> None:
         """Something changed: a document, or, with "", anything else."""
@@ -117,7 +124,18 @@ class Diagnostics:
         self._start()
 
     def _news(self) -> None:
-        """More is known about references: nothing changed, so that nobody need wait."""
+        """More is known about references: nothing changed, so that nobody need wait for long."""
+        if self._closing or self._resting is not None:
+            return
+        loop = asyncio.get_running_loop()
+        wait = self._rest_until - loop.time()
+        if wait > 0:
+            self._resting = loop.call_later(wait, self._rested)
+        else:
+            self._rested()
+
+    def _rested(self) -> None:
+        self._resting = None
         if not self._closing:
             self._start()
             self._server.session.refresher.soon()
@@ -128,14 +146,18 @@ class Diagnostics:
             self._task = asyncio.ensure_future(self._settle())
 
     async def _settle(self) -> None:
+        loop = asyncio.get_running_loop()
         await self._server.session.configured()
         while self._again:
             await self._quiet("")
             self._again = False
+            begin = loop.time()
             try:
                 await self._round()
             except Exception:
                 logger.exception("The diagnostics could not be found")
+            end = loop.time()
+            self._rest_until = end + REST * (end - begin)
 
     async def _quiet(self, uri: str) -> None:
         """Wait until nothing has been typed (in this document) for the delay of the settings."""
@@ -184,7 +206,7 @@ class Diagnostics:
             options=options.diagnostics,
             encoding=self._server.session.encoding,
             generation=self.checking.generation,
-            check_of=self.checking.answer if self.checking.knows_any else None,
+            check_of=self.checking.telling if self.checking.knows_any else None,
             tags=flags.diagnostic_tags,
             related=flags.related_information,
         )
@@ -345,7 +367,9 @@ class Diagnostics:
         assert isinstance(protocol, Protocol)
         protocol.notify_encoded(
             types.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS,
-            b'{"uri":%s,%s"diagnostics":%s}' % (_json(uri), numbered, items),
+            b'{"uri":%s,%s"diagnostics":' % (_json(uri), numbered),
+            items,
+            b"}",
         )
 
 

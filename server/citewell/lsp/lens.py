@@ -68,7 +68,7 @@ def _lenses(server: Server, scope: Scope) -> Encoded:
     found = entry_lenses(
         bib,
         table.count,
-        server.session.check_of(bib) if options.source else None,
+        server.session.source_of(bib) if options.source else None,
         citations=options.citations,
     )
     return Encoded([_lens(scope, lens) for lens in found])

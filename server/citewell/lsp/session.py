@@ -456,6 +456,21 @@ class Session:
 
         return known
 
+    def source_of(self, bib: BibFile) -> Callable[[BibEntry], str]:
+        """The same as one line that says which record was found for an entry."""
+        from citewell.features.verify import question_digest
+
+        answers = self._server.diagnostics.checking.answers
+        few = len(bib.entries) <= FEW_ENTRIES
+
+        def line(entry: BibEntry) -> str:
+            if not few and "question" not in entry.body.notes:
+                return ""
+            digest = question_digest(bib, entry)
+            return answers.line(digest) if digest is not None else ""
+
+        return line
+
     def folders_of(self, scope: Scope) -> tuple[Path, ...]:
         """Where a file that the settings name for a document may lie."""
         own = (scope.path.parent, *(project.root.parent for project in scope.circle.projects))

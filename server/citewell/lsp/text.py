@@ -278,17 +278,20 @@ class Protocol(LanguageServerProtocol):
             return
         self._result_types.pop(msg_id, None)
         number = msgspec.json.encode(msg_id)
-        self._write(b'{"jsonrpc":"2.0","id":%b,"result":%b}' % (number, result.data))
+        self._write(b'{"jsonrpc":"2.0","id":%b,"result":' % number, result.data, b"}")
 
-    def notify_encoded(self, method: str, params: bytes) -> None:
-        """Send a notification whose parameters are encoded already."""
-        self._write(b'{"jsonrpc":"2.0","method":"%b","params":%b}' % (method.encode(), params))
+    def notify_encoded(self, method: str, *params: bytes) -> None:
+        """Send a notification whose parameters are encoded already, in one piece or several."""
+        head = b'{"jsonrpc":"2.0","method":"%b","params":' % method.encode()
+        self._write(head, *params, b"}")
 
-    def _write(self, body: bytes) -> None:
+    def _write(self, *body: bytes) -> None:
+        """Send the parts of a message, put together once: one may have ten megabytes."""
         if self.writer is None:
             return
-        head = b"Content-Length: %d\r\n\r\n" % len(body) if self._include_headers else b""
-        sent = self.writer.write(head + body)
+        length = sum(map(len, body))
+        head = b"Content-Length: %d\r\n\r\n" % length if self._include_headers else b""
+        sent = self.writer.write(b"".join((head, *body)))
         if inspect.isawaitable(sent):
             self._sending.add(task := asyncio.ensure_future(sent))
             task.add_done_callback(self._sending.discard)

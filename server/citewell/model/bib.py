@@ -81,10 +81,11 @@ class BibBody(msgspec.Struct, frozen=True, dict=True, eq=False):
             return ""
         return plain_value(name, self.raw(self.names.index(name)), self.strings)
 
-    @cached_property
+    @property
     def notes(self) -> dict[str, Any]:
-        """What others computed from this body alone, by name; lives as long as the body."""
-        return {}
+        """What others computed from this body alone, by name; lives as long as the body. (The
+        dictionary that holds the properties below: one for each of many thousand bodies.)"""
+        return self.__dict__
 
     @cached_property
     def authors(self) -> tuple[Author, ...]:

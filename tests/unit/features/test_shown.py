@@ -6,7 +6,7 @@ from citewell.documents.bibtex import parse_bib
 from citewell.documents.latex import scan_latex
 from citewell.documents.markdown import scan_markdown
 from citewell.features.inlay import MAX_HINTS, citation_hints, entry_hints
-from citewell.features.lens import entry_lenses
+from citewell.features.lens import entry_lenses, source_line
 from citewell.features.tokens import (
     TokenKind,
     bib_tokens,
@@ -97,7 +97,9 @@ def test_the_state_of_an_entry_stands_behind_its_key():
 
 def test_lenses_count_the_uses_and_name_the_record():
     counts = {"kipf17": 1, "vas": 1234}
-    lenses = entry_lenses(BIBS, lambda key: counts.get(key, 0), check_of)
+    lenses = entry_lenses(
+        BIBS, lambda key: counts.get(key, 0), lambda entry: source_line(check_of(entry))
+    )
     assert [(BIB[lens.span.start : lens.span.end], lens.title, lens.key) for lens in lenses] == [
         ("kipf17", "cited once", "kipf17"),
         ("kipf17", "⚠ a detail is wrong", ""),

@@ -4,7 +4,7 @@ import * as vscode from "vscode";
 import { Connection, type ServerState } from "./client";
 import { findPaper, Preview } from "./findpaper";
 import { installServer } from "./install";
-import { chooseLibrary } from "./libraries";
+import { chooseLibrary, offerLibrary } from "./libraries";
 import { onPythonChange } from "./locate";
 import { explain, showMenu } from "./menu";
 import { Panel } from "./panel";
@@ -27,6 +27,7 @@ export function activate(context: vscode.ExtensionContext): void {
     new Panel(server, vscode.Uri.joinPath(context.extensionUri, "media")),
     suggestInProse(),
     server.onDidChangeState((state) => void follow(state)),
+    status.onDidLearn(({ library }) => library || void offerLibrary(context.globalState)),
     vscode.workspace.onDidChangeConfiguration((change) => {
       if (change.affectsConfiguration("citewell.server.path")) void server.restart();
     }),

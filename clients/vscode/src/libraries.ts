@@ -38,7 +38,7 @@ export async function chooseLibrary(connection: Connection, output: vscode.LogOu
     },
     {
       label: "$(files) My own files ...",
-      description: ".bib, Zotero or CSL-JSON exports, JSON Lines; or papers, to learn how you cite",
+      detail: ".bib files, Zotero and CSL-JSON exports, JSON Lines; or papers, to learn how you cite",
       run: async () => {
         const files = await askForFiles();
         if (files.length > 0) await add(files.map((file) => path.basename(file)).join(", "), files);
@@ -46,12 +46,12 @@ export async function chooseLibrary(connection: Connection, output: vscode.LogOu
     },
     {
       label: "$(library) Zotero",
-      description: "the library of the Zotero that runs on this machine, with Better BibTeX",
+      detail: "The library of the Zotero that runs on this machine, with Better BibTeX",
       run: () => add("your Zotero library", ["zotero:"]),
     },
     {
       label: "$(cloud-download) Download more papers",
-      description: "OpenAlex, Semantic Scholar, arXiv, ACL Anthology: how to get them",
+      detail: "OpenAlex, Semantic Scholar, arXiv, ACL Anthology: where they are, and what is read",
       run: () => showFormats(program, output),
     },
   ];
@@ -159,4 +159,17 @@ async function showFormats(program: string, output: vscode.LogOutputChannel): Pr
   await vscode.window.showTextDocument(
     await vscode.workspace.openTextDocument({ content, language: "plaintext" }),
   );
+}
+
+const ASKED = "askedForLibrary";
+
+/** Offers the choice once, ever, to an author who has a server and no library. */
+export async function offerLibrary(memory: vscode.Memento): Promise<void> {
+  if (memory.get<boolean>(ASKED)) return;
+  await memory.update(ASKED, true);
+  const choose = "Choose a Library";
+  const text = "Citewell is running and has no papers to search yet.";
+  if ((await vscode.window.showInformationMessage(text, choose)) === choose) {
+    await vscode.commands.executeCommand("citewell.chooseLibrary");
+  }
 }

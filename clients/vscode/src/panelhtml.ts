@@ -131,7 +131,8 @@ function problems(one: Reference): string {
   const lines = one.problems.map(({ level, message }) => {
     const [said = "", ...why] = message.split("\n");
     const evidence = why.length > 0 ? `<p class="why">${escaped(why.join(" "))}</p>` : "";
-    return `<li class="${escaped(level)}">${escaped(said)}${evidence}</li>`;
+    const words = escaped(said).replace(/`([^`]+)`/g, "<code>$1</code>");
+    return `<li class="${escaped(level)}">${words}${evidence}</li>`;
   });
   return `<ul class="problems">${lines.join("")}</ul>`;
 }

@@ -25,6 +25,10 @@ export class StatusItem implements vscode.Disposable {
     this.item.show();
   }
 
+  private readonly news = new vscode.EventEmitter<EngineStatus>();
+  /** The engine has said how it is. */
+  readonly onDidLearn = this.news.event;
+
   /** What the engine said last. */
   get status(): EngineStatus | undefined {
     return this.engine;
@@ -40,6 +44,7 @@ export class StatusItem implements vscode.Disposable {
       this.connection.log(`The state of the engine is not known: ${String(error)}`);
       this.engine = undefined;
     }
+    if (this.engine) this.news.fire(this.engine);
     void vscode.commands.executeCommand("setContext", "citewell.library", Boolean(this.engine?.library));
     this.paint();
   }
@@ -65,6 +70,7 @@ export class StatusItem implements vscode.Disposable {
   dispose(): void {
     clearTimeout(this.timer);
     this.item.dispose();
+    this.news.dispose();
     for (const listener of this.listeners) listener.dispose();
   }
 }

@@ -45,6 +45,7 @@ check-lint:
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	@sh scripts/lint-lua.sh
 	@if [ -e $(VSCODE)/node_modules/.installed ]; then cd $(VSCODE) && npm run --silent lint; \
 	  else echo "The VS Code extension is not checked: that needs Node.js 20 and \`make vsix\`."; fi
 

@@ -1,7 +1,11 @@
 """The page about editors says what the server offers."""
 
+import re
 from pathlib import Path
 
+from packaging.version import Version
+
+from citewell import __version__
 from citewell.lsp import completion
 from citewell.lsp.server import create_server
 
@@ -27,15 +31,33 @@ def test_every_argument_of_the_commands_is_on_the_page() -> None:
 
 
 def test_the_neovim_help_speaks_of_every_option_of_setup() -> None:
-    lua = (REPOSITORY / "clients/neovim/lua/citewell/init.lua").read_text(encoding="utf-8")
+    lua = (REPOSITORY / "clients/neovim/lua/citewell/config.lua").read_text(encoding="utf-8")
     doc = (REPOSITORY / "clients/neovim/doc/citewell.txt").read_text(encoding="utf-8")
     options = [
         line.split()[1].rstrip("?") for line in lua.splitlines() if line.startswith("---@field")
     ]
-    assert options == ["cmd", "settings", "completion"]
+    assert options == ["enabled", "cmd", "settings", "completion", "picker", "limit"]
     for option in options:
         assert f"`{option}`" in doc
         assert f"`{option}`" in PAGE
+
+
+def test_the_neovim_help_speaks_of_every_subcommand() -> None:
+    lua = (REPOSITORY / "clients/neovim/lua/citewell/command.lua").read_text(encoding="utf-8")
+    doc = (REPOSITORY / "clients/neovim/doc/citewell.txt").read_text(encoding="utf-8")
+    table = lua[lua.index("M.subcommands = {") : lua.index("\n}\n")]
+    names = re.findall(r"^  (\w+) = \{$", table, re.MULTILINE)
+    assert len(names) == 7
+    for name in names:
+        assert f"*:Citewell-{name}*" in doc
+        assert name in PAGE
+
+
+def test_the_plugin_asks_for_a_server_that_exists() -> None:
+    lua = (REPOSITORY / "clients/neovim/lua/citewell/server.lua").read_text(encoding="utf-8")
+    oldest = re.search(r"M\.oldest = '([\d.]+)'", lua)
+    assert oldest is not None
+    assert Version(oldest[1]) <= Version(__version__)
 
 
 def test_each_end_of_a_placeholder_triggers_a_completion() -> None:

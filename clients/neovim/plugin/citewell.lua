@@ -3,9 +3,42 @@ if vim.g.loaded_citewell then
 end
 vim.g.loaded_citewell = true
 
-vim.api.nvim_create_user_command('CitewellRestart', function()
-  require('citewell').restart()
-end, { desc = 'Restart the Citewell language server' })
+local filetypes = require('citewell.config').filetypes
+
+vim.api.nvim_create_user_command('Citewell', function(call)
+  require('citewell.command').run(call)
+end, {
+  nargs = '*',
+  range = true,
+  desc = 'Find, fill and check citations',
+  complete = function(...)
+    return require('citewell.command').complete(...)
+  end,
+})
+
+vim.api.nvim_create_autocmd('FileType', {
+  group = vim.api.nvim_create_augroup('citewell.start', { clear = true }),
+  pattern = filetypes,
+  desc = 'Start Citewell, or say why it cannot be started',
+  callback = function()
+    require('citewell').begin()
+  end,
+})
+
+if vim.fn.has('nvim-0.11') == 0 then
+  return
+end
+
+vim.keymap.set({ 'n', 'i' }, '<Plug>(citewell-find)', function()
+  require('citewell').find()
+end, { desc = 'Citewell: find a paper and cite it here' })
+vim.keymap.set('x', '<Plug>(citewell-find)', ':Citewell find<CR>', {
+  desc = 'Citewell: find a paper for the selected words',
+  silent = true,
+})
+vim.keymap.set('n', '<Plug>(citewell-fill)', function()
+  require('citewell').fill()
+end, { desc = 'Citewell: fill the placeholders of the file' })
 
 -- The state of each citation, in the colours of your scheme; define the groups to have others.
 for group, link in pairs({
@@ -18,19 +51,6 @@ for group, link in pairs({
 end
 
 -- A code lens above an entry opens the list of the places that cite it.
-if vim.lsp and vim.lsp.commands then
-  vim.lsp.commands['citewell.showUses'] = function(command, context)
-    local client = vim.lsp.get_client_by_id(context.client_id)
-    if not client then
-      return
-    end
-    client:request('workspace/executeCommand', command, function(_, places)
-      if type(places) ~= 'table' or #places == 0 then
-        return
-      end
-      local items = vim.lsp.util.locations_to_items(places, client.offset_encoding)
-      vim.fn.setqflist({}, ' ', { title = 'Citewell: ' .. command.title, items = items })
-      vim.cmd('botright copen')
-    end, context.bufnr)
-  end
+vim.lsp.commands['citewell.showUses'] = function(command, context)
+  require('citewell.uses').show(command, context)
 end

@@ -126,7 +126,12 @@ def _places(bib: BibFile, style: BibStyle) -> Iterator[tuple[int, str, str]]:
         # At the beginning of its line, so that a comment sign there stays before it.
         yield _between(text, max(line, end), newline, style.gap)
         yield _between(text, place, newline, style.gap)
-    yield len(text), _between(text, len(text), newline, style.gap)[1], newline
+    before = _between(text, len(text), newline, style.gap)[1]
+    if text.endswith(newline) and text.strip():
+        # The same text, inserted before the last line end: some editors leave an empty line behind
+        # what is inserted after it.
+        yield len(text) - len(newline), newline + before, ""
+    yield len(text), before, newline
     yield _between(text, 1 if text.startswith("\ufeff") else 0, newline, style.gap)
 
 

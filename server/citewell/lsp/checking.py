@@ -134,6 +134,11 @@ class Checking:
         self._seen.clear()
         self._not_before = 0.0
 
+    async def settled(self) -> None:
+        """Return when nothing is being looked up."""
+        while self._task is not None and not self._task.done():
+            await asyncio.wait({self._task})
+
     def close(self) -> None:
         """Stop."""
         if self._task is not None:

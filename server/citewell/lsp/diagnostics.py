@@ -49,9 +49,11 @@ def register(server: Server) -> Diagnostics:
     server.session.watchers.append(diagnostics.touch)
 
     @server.command(CHECK)
-    async def check() -> dict[str, Any]:
+    async def check(uri: Any = None) -> dict[str, Any]:
         diagnostics.checking.again()
         diagnostics.touch("")
+        if isinstance(uri, str):
+            await diagnostics.check_now(uri)
         return {"started": True}
 
     return diagnostics
@@ -218,6 +220,17 @@ class Diagnostics:
         if self._reports is None:
             self._reports = Reports()
         return self._reports
+
+    async def check_now(self, uri: str) -> None:
+        """Look up what a paper cites, or every entry of a .bib; return when all is known, and told
+        to a client that is sent its diagnostics."""
+        await self._server.session.configured()
+        found = await self._report(uri)
+        if found is not None:
+            await self.checking.consider(_subjects({uri: found}, True))
+            await self.checking.settled()
+        if not self._server.flags.pull_diagnostics:
+            await self._round()
 
     # -- asked --------------------------------------------------------------------------------
 

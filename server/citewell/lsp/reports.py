@@ -86,7 +86,7 @@ def closed_subjects(
     """Files that the editor does not show; None for one that is gone. `reading` is that of any open
     file, or of none: it says what the editor holds. For the reader thread."""
     workspace = papers.workspace(reading)
-    bibs = {Path(bib.path): bib for bib in workspace.bibs()}
+    bibs = {Path(bib.path): bib for bib in workspace.bibs(paths)}
     found: list[Subject | None] = []
     for path in paths:
         projects = workspace.of(path)

@@ -1,62 +1,110 @@
+--- `:checkhealth citewell`: the editor, the server, its library, completion and the picker.
 local M = {}
 
-local function command()
-  local config = vim.lsp.config and vim.lsp.config['citewell']
-  local cmd = config and config.cmd
-  return type(cmd) == 'table' and cmd or { 'citewell', 'lsp' }
+local SECONDS = 20
+
+-- Before Neovim 0.10 the functions had other names, before 0.8 they stood elsewhere.
+local health = vim.health or require('health')
+
+local function check_editor()
+  local version = vim.version()
+  local here = ('%d.%d.%d'):format(version.major, version.minor, version.patch)
+  if vim.fn.has('nvim-0.11') == 1 then
+    health.ok('Neovim ' .. here)
+    return true
+  end
+  local report = health.error or health.report_error
+  report(('Neovim 0.11 or newer is needed, and this is %s'):format(here), { 'See :help citewell-old' })
+  return false
 end
 
---- `:checkhealth citewell`
-function M.check()
-  vim.health.start('citewell')
-  if vim.fn.has('nvim-0.11') == 1 then
-    vim.health.ok('Neovim ' .. tostring(vim.version()))
-  else
-    vim.health.error('Neovim 0.11 or later is needed', { 'See :help citewell-old' })
-    return
+---@return boolean
+local function check_program()
+  local server = require('citewell.server')
+  local message, cures = server.missing()
+  if message then
+    health.error(message, cures)
+    return false
   end
-
-  local program = command()[1]
-  if vim.fn.executable(program) == 0 then
-    vim.health.error(
-      ('`%s` is not found on PATH'):format(program),
-      { 'pip install citewell', "or name it: require('citewell').setup({ cmd = { '/path/to/citewell', 'lsp' } })" }
-    )
-    return
+  local command = server.cli({ '--version' })
+  local started, run = pcall(vim.system, command, { text = true })
+  local done = started and run:wait(SECONDS * 1000) or nil
+  local version = done and (done.stdout or ''):match('citewell%s+(%S+)')
+  local path = vim.fn.exepath(command[1])
+  if not version then
+    local why = done and vim.trim((done.stderr or '') .. (done.stdout or '')) or tostring(run)
+    health.error(('the server at %s does not start: %s'):format(path, why:sub(-400)), {
+      'its Python may be gone: install it again, ' .. server.install_hints()[1],
+    })
+    return false
   end
-  vim.health.ok('server: ' .. vim.fn.exepath(program))
+  if server.is_old(version) then
+    health.error(server.too_old(version))
+    return false
+  end
+  health.ok(('server %s: %s'):format(version, path))
+  return true
+end
 
+---@param status table
+local function show_status(status)
+  if status.works and status.works > 0 then
+    health.ok(('library: %d papers in %s'):format(status.works, status.library))
+  end
+  for _, problem in ipairs(status.problems or {}) do
+    local cure = problem.cure ~= '' and { problem.cure } or {}
+    if problem.code == 'library-missing' then
+      cure[#cure + 1] = ':Citewell library offers the starter library, your own files and Zotero'
+    end
+    health.warn(problem.message, cure)
+  end
+end
+
+local function check_clients()
   local clients = vim.lsp.get_clients({ name = 'citewell' })
   if #clients == 0 then
-    vim.health.info('no buffer uses the server now; open a .tex or .md file')
+    health.info('no buffer uses the server now; open a LaTeX or Markdown file, then ask again')
   end
   for _, client in ipairs(clients) do
-    vim.health.ok(
+    health.ok(
       ('running as client %d in %s, positions in %s'):format(
         client.id,
         client.root_dir or 'no workspace',
         client.offset_encoding
       )
     )
-    local reply, failure = client:request_sync(
-      'workspace/executeCommand',
-      { command = 'citewell.status', arguments = {} },
-      20000,
-      0
-    )
-    local status = reply and reply.result
-    if not status then
-      local reason = failure or (reply and reply.err and reply.err.message) or 'no reason given'
-      vim.health.warn('the server does not tell its state: ' .. reason)
+    local params = { command = 'citewell.status', arguments = {} }
+    local reply, failure = client:request_sync('workspace/executeCommand', params, SECONDS * 1000, 0)
+    if reply and reply.result then
+      show_status(reply.result)
     else
-      if status.works and status.works > 0 then
-        vim.health.ok(('library: %d papers in %s'):format(status.works, status.library))
-      end
-      for _, problem in ipairs(status.problems or {}) do
-        vim.health.warn(problem.message, problem.cure ~= '' and { problem.cure } or nil)
-      end
+      local reason = failure or (reply and reply.err and reply.err.message) or 'no reason given'
+      health.warn('the server does not tell its state: ' .. reason, { ':Citewell restart' })
     end
   end
+end
+
+local function check_around()
+  local config = require('citewell.config')
+  for _, problem in ipairs(config.problems(config.get())) do
+    health.error('setup: ' .. problem, { 'See :help citewell.setup()' })
+  end
+  local engine = package.loaded['blink.cmp'] and 'blink.cmp' or package.loaded['cmp'] and 'nvim-cmp'
+  health.info('completion: ' .. (engine or "Neovim's own"))
+  health.info('picker: ' .. require('citewell.find').picker())
+end
+
+--- `:checkhealth citewell`
+function M.check()
+  local start = health.start or health.report_start
+  start('citewell')
+  if not check_editor() then
+    return
+  end
+  if check_program() then
+    check_clients()
+  end
+  check_around()
 end
 
 return M

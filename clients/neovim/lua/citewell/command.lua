@@ -1,0 +1,133 @@
+--- `:Citewell`: its subcommands, and their completion.
+local M = {}
+
+---@class citewell.Subcommand
+---@field help string
+---@field run fun(arguments: string[], call: table)
+---@field complete? fun(head: string): string[]
+
+---@param head string
+---@param words string[]
+---@return string[]
+local function beginning(head, words)
+  return vim.tbl_filter(function(word)
+    return vim.startswith(word, head)
+  end, words)
+end
+
+--- The words that were selected when `:'<,'>Citewell find` was called.
+---@param call table
+---@return string
+local function selected(call)
+  if call.range == 0 then
+    return ''
+  end
+  local from, to = vim.fn.getpos("'<"), vim.fn.getpos("'>")
+  if from[2] ~= call.line1 or to[2] ~= call.line2 then
+    return ''
+  end
+  local lines = vim.fn.getregion(from, to, { type = vim.fn.visualmode() })
+  return vim.trim((table.concat(lines, ' '):gsub('%s+', ' ')))
+end
+
+---@type table<string, citewell.Subcommand>
+M.subcommands = {
+  find = {
+    help = 'search for a paper and cite it where the cursor stands',
+    run = function(arguments, call)
+      local words = table.concat(arguments, ' ')
+      if words == '' then
+        words = selected(call)
+        if words ~= '' then
+          -- The citation goes behind the words, not before them.
+          pcall(vim.fn.setpos, '.', vim.fn.getpos("'>"))
+        end
+      end
+      require('citewell.find').find({ query = words })
+    end,
+  },
+  fill = {
+    help = 'fill the placeholders of this file that are certain enough',
+    run = function()
+      require('citewell.actions').fill()
+    end,
+  },
+  check = {
+    help = 'check the references and list what is wrong; `online`: ask the allowed sources, too',
+    run = function(arguments)
+      require('citewell.actions').check({ online = arguments[1] == 'online' })
+    end,
+    complete = function(head)
+      return beginning(head, { 'online' })
+    end,
+  },
+  library = {
+    help = 'make or look at the library that is searched',
+    run = function(arguments)
+      require('citewell.library').run(arguments)
+    end,
+    complete = function(head)
+      return require('citewell.library').complete(head)
+    end,
+  },
+  status = {
+    help = 'say which library is searched, and what is wrong with it',
+    run = function()
+      require('citewell.actions').status()
+    end,
+  },
+  log = {
+    help = 'open the log of the language servers',
+    run = function()
+      require('citewell.actions').log()
+    end,
+  },
+  restart = {
+    help = 'stop the server and start it again',
+    run = function()
+      require('citewell.server').restart()
+    end,
+  },
+}
+
+---@return string[]
+local function names()
+  local found = vim.tbl_keys(M.subcommands)
+  table.sort(found)
+  return found
+end
+
+--- Run `:Citewell NAME ...`; without a name, say which there are.
+---@param call table What |nvim_create_user_command()| gives.
+function M.run(call)
+  if not require('citewell').is_possible() then
+    return
+  end
+  local arguments = vim.deepcopy(call.fargs)
+  local name = table.remove(arguments, 1)
+  local subcommand = M.subcommands[name or '']
+  if subcommand then
+    subcommand.run(arguments, call)
+    return
+  end
+  local lines = { name and ('Citewell: there is no `%s`:'):format(name) or 'Citewell:' }
+  for _, known in ipairs(names()) do
+    lines[#lines + 1] = ('  :Citewell %-8s %s'):format(known, M.subcommands[known].help)
+  end
+  vim.notify(table.concat(lines, '\n'), name and vim.log.levels.ERROR or vim.log.levels.INFO)
+end
+
+--- Completion of subcommands and of their arguments.
+---@param head string
+---@param line string
+---@return string[]
+function M.complete(head, line)
+  local name = line:match('Citewell!?%s+(%S+)%s')
+  if not name then
+    return beginning(head, names())
+  end
+  local subcommand = M.subcommands[name]
+  return subcommand and subcommand.complete and subcommand.complete(head) or {}
+end
+
+return M

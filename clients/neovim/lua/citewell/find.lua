@@ -1,0 +1,212 @@
+--- Search for a paper and cite what is chosen.
+local M = {}
+
+local client_of = require('citewell.client')
+
+---@class citewell.FindOptions
+---@field query? string Words to begin with.
+---@field bufnr? integer
+---@field picker? string Instead of the one that is configured.
+
+---@class citewell.Row One line of the list, as the server gives it.
+---@field id string
+---@field key string
+---@field title string
+---@field authors string
+---@field year? integer
+---@field venue string
+---@field abstract string
+---@field known boolean
+---@field source string
+---@field doi string
+---@field url string
+---@field retracted boolean
+
+---@class citewell.Place Where the citation will stand.
+---@field client vim.lsp.Client
+---@field bufnr integer
+---@field win integer
+---@field position lsp.Position
+---@field tick integer
+---@field inserting boolean
+
+---@class citewell.Search What a picker is given.
+---@field query string
+---@field search fun(words: string, handler: fun(rows: citewell.Row[], problem?: string)): fun() Returns
+---a function that gives the search up.
+---@field choose fun(row: citewell.Row)
+
+---@param value any
+---@return string
+local function text(value)
+  return (value == nil or value == vim.NIL) and '' or tostring(value)
+end
+
+--- Authors, year and venue: what stands beside the title.
+---@param row citewell.Row
+---@return string
+function M.byline(row)
+  local who = vim.trim(text(row.authors) .. ' ' .. text(row.year))
+  local parts = { who, text(row.venue) }
+  if row.known then
+    parts[#parts + 1] = ('in %s as %s'):format(row.source, row.key)
+  end
+  if row.retracted then
+    parts[#parts + 1] = 'RETRACTED'
+  end
+  return table.concat(
+    vim.tbl_filter(function(part)
+      return part ~= ''
+    end, parts),
+    ' · '
+  )
+end
+
+--- One line for a list.
+---@param row citewell.Row
+---@return string
+function M.line(row)
+  return ('%s — %s'):format(row.title, M.byline(row))
+end
+
+--- What a preview shows of a paper, as Markdown.
+---@param row citewell.Row
+---@return string[]
+function M.preview(row)
+  local lines = { '# ' .. row.title, '', M.byline(row) }
+  local link = row.doi ~= '' and 'https://doi.org/' .. row.doi or row.url
+  if link ~= '' then
+    vim.list_extend(lines, { '', link })
+  end
+  if row.abstract ~= '' then
+    lines[#lines + 1] = ''
+    vim.list_extend(lines, vim.split(row.abstract, '\n', { plain = true }))
+  end
+  if not row.known then
+    vim.list_extend(lines, { '', ('key: %s · source: %s'):format(row.key, row.source) })
+  end
+  return lines
+end
+
+---@param place citewell.Place
+---@param words string
+---@param handler fun(rows: citewell.Row[], problem?: string)
+---@return fun() cancel
+local function search(place, words, handler)
+  local wanted = {
+    query = words,
+    uri = vim.uri_from_bufnr(place.bufnr),
+    position = place.position,
+    limit = require('citewell.config').get().limit,
+  }
+  return client_of.execute(place.client, 'citewell.search', { wanted }, function(answer, err)
+    if err or type(answer) ~= 'table' then
+      handler({}, err and err.message or nil)
+      return
+    end
+    local problem = answer.problems[1]
+    handler(answer.rows, problem and ('%s %s'):format(problem.message, problem.cure) or nil)
+  end, place.bufnr)
+end
+
+---@param place citewell.Place
+---@param row citewell.Row
+local function cite(place, row)
+  local wanted = {
+    uri = vim.uri_from_bufnr(place.bufnr),
+    work = row.id,
+    key = row.id == '' and row.key or '',
+    position = place.position,
+  }
+  if vim.api.nvim_buf_get_changedtick(place.bufnr) ~= place.tick then
+    vim.notify('Citewell: the text changed meanwhile; find the paper again', vim.log.levels.WARN)
+    return
+  end
+  client_of.execute(place.client, 'citewell.insertPaper', { wanted }, function(answer)
+    if type(answer) ~= 'table' or not answer.applied then
+      return
+    end
+    if answer['end'] and vim.api.nvim_win_is_valid(place.win) then
+      local at = answer['end']
+      local column = client_of.byte_column(place.bufnr, at, place.client.offset_encoding)
+      vim.api.nvim_set_current_win(place.win)
+      local last = place.inserting and column or math.max(0, column - 1)
+      pcall(vim.api.nvim_win_set_cursor, place.win, { at.line + 1, last })
+      if place.inserting then
+        vim.cmd(column >= #vim.api.nvim_get_current_line() and 'startinsert!' or 'startinsert')
+      end
+    end
+  end, place.bufnr)
+end
+
+--- Where the citation goes. In normal mode the cursor stands on a letter, not before it.
+---@param win integer
+---@param client vim.lsp.Client
+---@return lsp.Position
+local function position_of(win, client)
+  local row, column = unpack(vim.api.nvim_win_get_cursor(win))
+  local line = vim.api.nvim_buf_get_lines(vim.api.nvim_win_get_buf(win), row - 1, row, false)[1] or ''
+  local letter = vim.fn.matchstr(line:sub(column + 1), [[^\k]])
+  if vim.api.nvim_get_mode().mode:sub(1, 1) ~= 'i' then
+    column = column + #letter
+  end
+  local ok, character = pcall(vim.str_utfindex, line, client.offset_encoding, column, false)
+  return { line = row - 1, character = ok and character or column }
+end
+
+---@return string
+local function picker()
+  local wanted = require('citewell.config').get().picker
+  if wanted ~= 'auto' then
+    return wanted --[[@as string]]
+  end
+  for _, name in ipairs({ 'snacks', 'telescope', 'fzf-lua' }) do
+    if require('citewell.pickers.' .. name).is_there() then
+      return name
+    end
+  end
+  return 'select'
+end
+
+--- The picker that `:Citewell find` would use now.
+M.picker = picker
+
+--- Search for a paper and cite what is chosen where the cursor stands.
+---@param opts? citewell.FindOptions
+function M.find(opts)
+  opts = opts or {}
+  local bufnr = opts.bufnr or vim.api.nvim_get_current_buf()
+  local client = client_of.of(bufnr)
+  if not client or not client_of.knows(client, 'citewell.search') then
+    return
+  end
+  local win = vim.api.nvim_get_current_win()
+  local place = {
+    client = client,
+    bufnr = bufnr,
+    win = win,
+    position = position_of(win, client),
+    tick = vim.api.nvim_buf_get_changedtick(bufnr),
+    inserting = vim.api.nvim_get_mode().mode:sub(1, 1) == 'i',
+  }
+  if place.inserting then
+    vim.cmd('stopinsert')
+  end
+  local name = opts.picker or picker()
+  local module = require('citewell.pickers.' .. name)
+  if not module.is_there() then
+    vim.notify(('Citewell: the picker `%s` is not installed'):format(name), vim.log.levels.ERROR)
+    return
+  end
+  module.open({
+    query = opts.query or '',
+    search = function(words, handler)
+      return search(place, words, handler)
+    end,
+    choose = function(row)
+      cite(place, row)
+    end,
+  })
+end
+
+return M

@@ -1,0 +1,243 @@
+"""`:Citewell` in a real Neovim: find, fill, check, status, log, restart."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+PAPER = """\\documentclass{article}
+\\usepackage{natbib}
+\\begin{document}
+Attention over the neighbours of a node works well.
+\\bibliographystyle{plainnat}
+\\bibliography{refs}
+\\end{document}
+"""
+BIB = """@book{zuse1969,
+  title  = {Rechnender Raum},
+  author = {Zuse, Konrad},
+  year   = {1969},
+}
+"""
+GAT = "velickovic2018graph"
+
+
+def on_word(editor: Any, line: int, word: str) -> None:
+    text = editor.lua("return vim.fn.getline(...)", line)
+    editor.call("nvim_win_set_cursor", 0, [line, text.index(word)])
+
+
+def test_find_lists_papers_and_cites_the_chosen_one(start_neovim: Any, tmp_path: Path) -> None:
+    editor = start_neovim({"main.tex": PAPER, "refs.bib": BIB}, "main.tex")
+    editor.record_choices()
+    on_word(editor, 4, "node")
+    editor.keys(":Citewell find graph attention networks<CR>")
+    editor.wait_for_question("-")
+    offered = editor.lua("return _G.offered")
+    assert offered[0] == "Graph Attention Networks — Veličković et al. 2018 · ICLR"
+    assert len(offered) > 3
+    editor.keys("1<CR>")
+    editor.wait("vim.fn.bufexists('refs.bib') == 1 and vim.bo[vim.fn.bufnr('refs.bib')].modified")
+    after = PAPER.replace("a node works", f"a node~\\cite{{{GAT}}} works")
+    editor.wait("vim.bo.modified")
+    assert editor.text() == after
+    # The cursor stands on the end of the citation.
+    editor.wait("vim.startswith(vim.fn.getline('.'):sub(vim.fn.col('.')), '} works')")
+    editor.call("nvim_command", "wall")
+    assert (tmp_path / "paper" / "main.tex").read_text(encoding="utf-8") == after
+    bib = (tmp_path / "paper" / "refs.bib").read_text(encoding="utf-8")
+    assert bib.startswith(BIB)
+    assert bib.count(f"@inproceedings{{{GAT},\n") == 1
+    # The entry is there now: it is offered first, and as what it is.
+    editor.keys(":Citewell find graph attention networks<CR>")
+    editor.wait_for_question("-")
+    offered = editor.lua("return _G.offered")
+    assert offered[0].endswith(f" · in refs.bib as {GAT}")
+    editor.keys("<CR>")
+
+
+def test_find_without_words_asks_for_them_and_takes_the_sentence_when_there_are_none(
+    start_neovim: Any,
+) -> None:
+    editor = start_neovim({"main.tex": PAPER, "refs.bib": BIB}, "main.tex")
+    editor.record_choices()
+    on_word(editor, 4, "works")
+    editor.keys(":Citewell find<CR>")
+    assert editor.wait_for_question("@") == "Find a paper (empty: for this sentence): "
+    editor.keys("<CR>")
+    editor.wait_for_question("-")
+    assert editor.lua("return _G.offered")[0].startswith("Graph Attention Networks")
+    editor.keys("<CR>")
+    editor.wait("vim.fn.getcmdtype() == ''")
+    assert editor.text() == PAPER
+
+
+def test_find_takes_the_selected_words_and_cites_behind_them(start_neovim: Any) -> None:
+    paper = PAPER.replace("Attention over the neighbours", "Graph attention networks")
+    editor = start_neovim({"main.tex": paper, "refs.bib": BIB}, "main.tex")
+    on_word(editor, 4, "Graph")
+    editor.keys("v3e:Citewell find<CR>")
+    editor.wait_for_question("-")
+    editor.keys("1<CR>")
+    editor.wait(f"vim.fn.getline(4):find('Graph attention networks~\\\\cite{{{GAT}}} of', 1, true)")
+
+
+def test_find_in_insert_mode_goes_on_behind_the_citation(start_neovim: Any) -> None:
+    notes = "---\nbibliography: refs.bib\n---\n\nGraphs\n"
+    setup = "vim.keymap.set('i', '<C-g>f', '<Plug>(citewell-find)')"
+    editor = start_neovim({"notes.md": notes, "refs.bib": BIB}, "notes.md", before=setup)
+    editor.call("nvim_win_set_cursor", 0, [5, 0])
+    editor.keys("A<C-g>f")
+    editor.wait_for_question("@")
+    editor.keys("graph attention<CR>")
+    editor.wait_for_question("-")
+    editor.keys("1<CR>")
+    editor.wait("vim.api.nvim_get_mode().mode == 'i'")
+    editor.type(" are useful.")
+    editor.wait(f"vim.fn.getline(5) == 'Graphs [@{GAT}] are useful.'")
+
+
+def test_find_in_a_bib_adds_the_entry_there(start_neovim: Any) -> None:
+    editor = start_neovim({"main.tex": PAPER, "refs.bib": BIB}, "refs.bib")
+    editor.keys(":Citewell find graph attention networks<CR>")
+    editor.wait_for_question("-")
+    editor.keys("1<CR>")
+    editor.wait("vim.bo.modified")
+    assert editor.text().startswith(BIB)
+    assert f"@inproceedings{{{GAT}," in editor.text()
+
+
+def test_find_says_where_it_does_not_serve(start_neovim: Any) -> None:
+    editor = start_neovim({"main.tex": PAPER, "refs.bib": BIB}, "main.tex")
+    editor.call("nvim_command", "enew")
+    editor.keys(":Citewell find graphs<CR>")
+    editor.wait_for_message("this is no LaTeX, Markdown or BibTeX file")
+
+
+def test_a_picker_that_is_not_installed_is_named(start_neovim: Any) -> None:
+    editor = start_neovim({"main.tex": PAPER}, "main.tex", more="picker = 'telescope',")
+    editor.keys(":Citewell find graphs<CR>")
+    editor.wait_for_message("the picker `telescope` is not installed")
+
+
+def test_fill_writes_every_citation_that_is_sure_and_says_what_is_left(start_neovim: Any) -> None:
+    paper = PAPER.replace(
+        "works well.",
+        "works well \\cite<graph attention networks>. So does \\cite<qqqqq zzzzz xxxxx>.",
+    )
+    editor = start_neovim({"main.tex": paper, "refs.bib": BIB}, "main.tex")
+    editor.call("nvim_command", "Citewell fill")
+    editor.wait_for_message(":wall writes the document and its .bib")
+    assert editor.text() == paper.replace("<graph attention networks>", f"{{{GAT}}}")
+    assert f"{{{GAT}," in editor.buffer_text("refs.bib")
+    assert "1 of 2 placeholders were filled" in editor.messages()
+    editor.keys("u")
+    editor.wait("vim.fn.getline(4):find('<graph attention networks>', 1, true)")
+
+
+def test_fill_says_when_there_is_nothing_to_fill(start_neovim: Any) -> None:
+    editor = start_neovim({"main.tex": PAPER, "refs.bib": BIB}, "main.tex")
+    editor.call("nvim_command", "Citewell fill")
+    editor.wait_for_message("nothing was filled")
+
+
+WRONG = """@inproceedings{kipf,
+  title = {Semi-Supervised Classification with Graph Convolutional Networks},
+  author = {Kipf, Thomas N. and Welling, Max},
+  booktitle = {ICLR},
+  year = {2012},
+}
+"""
+
+
+def test_check_lists_what_is_wrong_also_in_a_bib_that_is_not_open(start_neovim: Any) -> None:
+    paper = PAPER.replace("works well", "works well \\cite{kipf,nobody}")
+    editor = start_neovim({"main.tex": paper, "refs.bib": WRONG}, "main.tex")
+    editor.call("nvim_command", "Citewell check")
+    editor.wait("vim.fn.getqflist({ title = 1 }).title == 'Citewell check'", 60)
+    entries = editor.lua(
+        "return vim.tbl_map(function(item) return ('%s %d %s'):format("
+        "vim.fn.bufname(item.bufnr), item.lnum, item.text) end, vim.fn.getqflist())"
+    )
+    assert any(e.startswith("main.tex 4 ") and "[undefined-key]" in e for e in entries), entries
+    assert any(e.startswith("refs.bib 5 ") and "[year-differs]" in e for e in entries), entries
+    # From the list to the place, and the quick fix there.
+    editor.wait("vim.bo.buftype == 'quickfix'")
+    number = next(i for i, e in enumerate(entries, 1) if "[year-differs]" in e)
+    editor.call("nvim_command", f"cc {number}")
+    editor.wait("vim.fn.expand('%:t') == 'refs.bib'")
+    editor.wait("#vim.lsp.get_clients({ bufnr = 0, name = 'citewell' }) > 0")
+    editor.lua(
+        "vim.lsp.buf.code_action({ apply = true, filter = function(action)"
+        " return vim.startswith(action.title, 'Take the year') end })"
+    )
+    editor.wait("vim.api.nvim_get_current_line() == '  year = {2017},'")
+
+
+def test_check_says_that_all_is_well(start_neovim: Any) -> None:
+    right = WRONG.replace("2012", "2017")
+    paper = PAPER.replace("works well", "works well \\cite{kipf}")
+    editor = start_neovim({"main.tex": paper, "refs.bib": right}, "main.tex")
+    editor.call("nvim_command", "Citewell check")
+    editor.wait_for_message("nothing is wrong with the references", 60)
+
+
+def test_status_log_and_restart(start_neovim: Any) -> None:
+    editor = start_neovim({"main.tex": PAPER, "refs.bib": BIB}, "main.tex")
+    editor.call("nvim_command", "Citewell status")
+    assert "24 papers in" in editor.wait_for_message("server 0.")
+    old = editor.lua("return vim.lsp.get_clients({ name = 'citewell' })[1].id")
+    editor.call("nvim_command", "Citewell restart")
+    editor.wait(
+        "(vim.lsp.get_clients({ name = 'citewell', bufnr = 0 })[1] or {}).initialized and "
+        f"vim.lsp.get_clients({{ name = 'citewell', bufnr = 0 }})[1].id ~= {old}"
+    )
+    assert "ended with" not in editor.messages()
+    editor.call("nvim_command", "Citewell log")
+    editor.wait("vim.fn.expand('%:t') == 'lsp.log'")
+
+
+def test_a_server_that_dies_is_told_with_a_cure(start_neovim: Any) -> None:
+    editor = start_neovim({"main.tex": PAPER, "refs.bib": BIB}, "main.tex")
+    editor.lua(
+        "local pid = vim.lsp.get_clients({ name = 'citewell' })[1].rpc and "
+        "vim.fn.systemlist({ 'pgrep', '-P', tostring(vim.fn.getpid()), '-f', 'citewell' })[1];"
+        "vim.uv.kill(tonumber(pid), 'sigkill')"
+    )
+    editor.wait_for_message("the server ended with signal 9. :Citewell log shows why")
+
+
+@pytest.mark.parametrize(
+    ("line", "offered"),
+    [
+        ("Citewell ", ["check", "fill", "find", "library", "log", "restart", "status"]),
+        ("Citewell fi", ["fill", "find"]),
+        ("Citewell check o", ["online"]),
+        ("Citewell library s", ["status"]),
+    ],
+)
+def test_the_command_line_completes_subcommands(
+    open_neovim: Any, line: str, offered: list[str]
+) -> None:
+    editor = open_neovim({})
+    assert editor.lua("return vim.fn.getcompletion(..., 'cmdline')", line) == offered
+
+
+def test_an_unknown_subcommand_lists_what_there_is(open_neovim: Any) -> None:
+    editor = open_neovim({})
+    editor.keys(":Citewell fnid<CR>")
+    told = editor.wait_for_message("there is no `fnid`")
+    for name in ("find", "fill", "check", "library", "status", "log", "restart"):
+        assert f":Citewell {name}" in told
+
+
+def test_wrong_options_are_told_and_the_others_count(open_neovim: Any) -> None:
+    editor = open_neovim(
+        {}, "require('citewell').setup({ limit = 'ten', pikcer = 'x', picker = 'select' })"
+    )
+    told = editor.wait_for_message("there is no option `pikcer`")
+    assert "`limit` must be a number" in told
+    found = editor.lua("local c = require('citewell.config').get(); return { c.limit, c.picker }")
+    assert found == [20, "select"]

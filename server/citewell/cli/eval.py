@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from citewell.model import Problem, Question
     from citewell.options import Options
 
-MODES = ("pipeline", "baselines", "single", "all")
+MODES = ("pipeline", "baselines", "single", "all", "llm")
 PATH = click.Path(path_type=Path)
 
 

@@ -12,6 +12,7 @@ import attrs
 import msgspec
 
 from citewell import __version__
+from citewell.engine.contract import Tier
 from citewell.engine.local import LocalEngine
 from citewell.evaluation import metrics, misses, runner
 from citewell.evaluation.matching import Gold, judge, targets_of
@@ -23,6 +24,7 @@ from citewell.evaluation.results import (
     EvaluationError,
     Item,
     Judged,
+    Latency,
     MethodRun,
     Setting,
     main_metrics,
@@ -32,6 +34,8 @@ from citewell.evaluation.scoring import THRESHOLDS, Scorer, compare_runs
 from citewell.model import Query, Question
 from citewell.options import Options
 
+MODEL_CALLS = 5
+"""Single calls that are timed where each asks a language model."""
 PROBE = 32
 """Questions whose answers show whether a method states a confidence at all."""
 
@@ -242,7 +246,7 @@ class _Run:
             setting=self.setting,
             description=self.method.description,
             figures=scorer.figures(judged),
-            latency=runner.latency(self.engine, of_held, tier, self.plan.latency_calls),
+            latency=self._latency(of_held, tier),
             threshold=own,
             abstention=scorer.abstention(judged, thresholds),
             coverage=scorer.coverage(judged),
@@ -256,13 +260,21 @@ class _Run:
             judged=tuple(judged.values()),
         )
 
+    def _latency(self, queries: Sequence[Query], tier: Tier) -> Latency | None:
+        if not self.method.asks_model(self.options):
+            return runner.latency(self.engine, queries, tier, self.plan.latency_calls)
+        calls = min(self.plan.latency_calls, MODEL_CALLS)
+        picks = self.method.picks
+        return runner.latency(self.engine, queries, tier, calls, picks=picks, warm_up=0)
+
     def _ask(self, queries: Sequence[Query]) -> runner.Answers:
         k, tier, jobs = self.plan.depth, self.method.tier, self.plan.jobs
         self.reporter.begin(f"{self.method.name}, {self.setting}", len(queries))
-        if jobs > 1 and len(queries) > 2 * runner.CHUNK:
+        if jobs > 1 and len(queries) > 2 * runner.CHUNK and not self.method.picks:
             advance = self.reporter.advance
             return runner.ask_in_processes(self.options, queries, k, tier, advance, jobs=jobs)
-        return runner.ask(self.engine, queries, k, tier, self.reporter.advance)
+        advance = self.reporter.advance
+        return runner.ask(self.engine, queries, k, tier, advance, picks=self.method.picks)
 
     def _offers_nothing(self, answers: runner.Answers) -> EvaluationError:
         """A method that never answers is broken, and must not pass for one that finds nothing."""
@@ -277,7 +289,7 @@ class _Run:
 
     def _states_confidence(self, questions: Sequence[Question]) -> bool:
         sample = [runner.query_for(question, self.setting) for question in questions[:PROBE]]
-        results = self.engine.find_batch(sample, 1, tier=self.method.tier, explained=0)
+        results = self.engine.find_batch(sample, 1, explained=0)
         return any(hit.confidence is not None for result in results for hit in result.hits[:1])
 
     def _citeme(self, held: Sequence[Question], judged: dict[str, Judged]) -> float | None:

@@ -28,6 +28,16 @@ class Method:
     description: str
     changes: tuple[tuple[str, Any], ...] = ()
     tier: Tier = "fast"
+    picks: bool = False
+    """The language model's choice stands first; where it finds none fitting, that counts as
+    abstaining."""
+
+    def asks_model(self, base: Options) -> bool:
+        """True when a language model is asked for every question."""
+        own = self.options(base).llm
+        if own.provider == "none" or self.tier != "full":
+            return False
+        return self.picks or own.rerank != "none" or own.reformulate
 
     def options(self, base: Options) -> Options:
         """The settings of this method."""
@@ -84,6 +94,12 @@ def known(options: Options) -> dict[str, Method]:
     ]
     if off:
         methods.insert(4, Method("ranker", "BM25, dense and the ranker", both))
+    methods.append(
+        Method(
+            "rules", "Citewell, other queries by rules too", (("retrieval.reformulate", "rules"),)
+        )
+    )
+    methods += _model_methods(options)
     for name in _switches(options):
         if name in NEEDS_DENSE:
             pair = _only(options, "dense", name)
@@ -91,6 +107,28 @@ def known(options: Options) -> dict[str, Method]:
         elif name not in RETRIEVERS:
             methods.append(Method(name, f"{name} alone", _only(options, name)))
     return {method.name: method for method in methods}
+
+
+BARE = (("llm.rerank", "none"), ("llm.reformulate", False))
+"""Nothing is asked of a language model."""
+
+
+def _model_methods(options: Options) -> list[Method]:
+    """What a language model adds, part by part; none where none is named."""
+    if options.llm.provider == "none":
+        return []
+    asked = (("llm.rerank", "none"), ("llm.reformulate", True))
+    listwise = (("llm.rerank", "listwise"), ("llm.reformulate", False))
+    pointwise = (("llm.rerank", "pointwise"), ("llm.reformulate", False))
+    all_of_it = (("llm.rerank", "listwise"), ("llm.reformulate", True))
+    return [
+        Method("without-llm", "Citewell without the language model", BARE, "full"),
+        Method("llm-queries", "The model's other queries too", asked, "full"),
+        Method("llm-listwise", "The model orders the head in one request", listwise, "full"),
+        Method("llm-pointwise", "The model judges the head paper by paper", pointwise, "full"),
+        Method("llm-pick", "The model picks the first paper", BARE, "full", picks=True),
+        Method("llm-all", "Other queries, an order and a pick", all_of_it, "full", picks=True),
+    ]
 
 
 def mode(name: str, options: Options) -> list[Method]:
@@ -101,9 +139,16 @@ def mode(name: str, options: Options) -> list[Method]:
         "single": [one for one in _switches(options) if one in methods],
         "baselines": ["bm25", "dense", "rrf"],
         "all": ["bm25", "dense", "rrf", "pipeline"],
+        "llm": [one.name for one in _model_methods(options)],
     }
     if name not in names:
         raise problem("mode-unknown", f"There is no mode {name!r}.", f"Known: {', '.join(names)}.")
+    if not names[name]:
+        raise problem(
+            "mode-empty",
+            f"The mode {name} has no method.",
+            "Name a model: `llm.provider`, `llm.model`.",
+        )
     chosen = [methods[one] for one in names[name]]
     if options.retrieval.cross_encoder and name in ("pipeline", "all"):
         chosen.insert(-1, methods["full"])
@@ -115,7 +160,7 @@ def named(names: Sequence[str], options: Options) -> list[Method]:
     methods = known(options)
     out = []
     for name in names:
-        if name.startswith("-") or name.startswith("without-"):
+        if name not in methods and name.startswith(("-", "without-")):
             out.append(without(name.removeprefix("without-").removeprefix("-"), options))
         elif name in methods:
             out.append(methods[name])
@@ -157,9 +202,9 @@ def distinct(methods: Sequence[Method], options: Options) -> list[Method]:
     "pipeline" gives way: where there is no ranker, it is one of the others under a vaguer name.
     """
     out: list[Method] = []
-    seen: list[tuple[Options, Tier]] = []
+    seen: list[tuple[Options, Tier, bool]] = []
     for method in methods:
-        what = (method.options(options), method.tier)
+        what = (method.options(options), method.tier, method.picks)
         if what not in seen:
             seen.append(what)
             out.append(method)

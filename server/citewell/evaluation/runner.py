@@ -15,6 +15,7 @@ from citewell.engine.local import LocalEngine
 from citewell.evaluation.matching import Offered
 from citewell.evaluation.results import Latency, Setting
 from citewell.features.confidence import confidence_of
+from citewell.features.pick import chosen_first
 from citewell.model import Problem, Query, Question, SearchResult
 from citewell.options import Options
 
@@ -23,6 +24,8 @@ CHUNK = 64
 COMPLETION = 20
 """Papers in a completion: the list length at which latency is measured."""
 WARM_UP = 5
+PICKED = 8
+"""Papers that a language model picks from, as `fill` has them."""
 
 Progress = Callable[[int], None]
 
@@ -62,14 +65,20 @@ def has_warm(questions: Iterable[Question]) -> bool:
 
 
 def ask(
-    engine: LocalEngine, queries: Sequence[Query], k: int, tier: Tier, progress: Progress
+    engine: LocalEngine,
+    queries: Sequence[Query],
+    k: int,
+    tier: Tier,
+    progress: Progress,
+    *,
+    picks: bool = False,
 ) -> Answers:
     """Every answer, in this process."""
     answers = Answers()
     started = time.perf_counter()
     for start in range(0, len(queries), CHUNK):
         part = queries[start : start + CHUNK]
-        _add(answers, _reduce(engine, part, _find(engine, part, k, tier)))
+        _add(answers, _reduce(engine, part, _find(engine, part, k, tier, picks)))
         progress(len(part))
     answers.seconds = time.perf_counter() - started
     return answers
@@ -120,9 +129,27 @@ def _add(answers: Answers, part: _Part) -> None:
     answers.problems = part.problems | answers.problems
 
 
-def _find(engine: LocalEngine, queries: Sequence[Query], k: int, tier: Tier) -> list[SearchResult]:
+def _find(
+    engine: LocalEngine, queries: Sequence[Query], k: int, tier: Tier, picks: bool = False
+) -> list[SearchResult]:
     # The confidence in the first paper reads its evidence.
-    return engine.find_batch(queries, k, tier=tier, explained=1)
+    results = engine.find_batch(queries, k, tier=tier, explained=PICKED if picks else 1)
+    if not picks:
+        return results
+    return [_picked(engine, query, result) for query, result in zip(queries, results, strict=True)]
+
+
+def _picked(engine: LocalEngine, query: Query, result: SearchResult) -> SearchResult:
+    """The result with the language model's choice first; without confidence where none fits."""
+    change = msgspec.structs.replace
+    if not result.hits:
+        return result
+    picked = engine.pick(query, [hit.work for hit in result.hits[:PICKED]])
+    hits = chosen_first(result.hits, picked)
+    if picked.by == "model" and not picked.work:
+        hits = (change(hits[0], confidence=0.0), *hits[1:])
+    failed = () if picked.problem is None else (picked.problem,)
+    return change(result, hits=hits, dropped=(*result.dropped, *failed))
 
 
 def _confidence(query: Query, result: SearchResult) -> float | None:
@@ -170,19 +197,27 @@ def _reduce(
 
 
 def latency(
-    engine: LocalEngine, queries: Sequence[Query], tier: Tier, sample: int
+    engine: LocalEngine,
+    queries: Sequence[Query],
+    tier: Tier,
+    sample: int,
+    *,
+    picks: bool = False,
+    warm_up: int = WARM_UP,
 ) -> Latency | None:
     """Time of single calls on an evenly spaced sample, after a few that warm up."""
     if not queries or sample < 1:
         return None
     step = max(1, len(queries) // sample)
     chosen = queries[::step][:sample]
-    for query in chosen[:WARM_UP]:
+    for query in chosen[:warm_up]:
         engine.find(query, COMPLETION, tier=tier)
     times = []
     for query in chosen:
         started = time.perf_counter()
-        engine.find(query, COMPLETION, tier=tier)
+        found = engine.find(query, COMPLETION, tier=tier)
+        if picks:
+            engine.pick(query, [hit.work for hit in found.hits[:PICKED]])
         times.append(1000.0 * (time.perf_counter() - started))
     p50, p95 = np.percentile(times, [50, 95])
     return Latency(float(p50), float(p95), len(times), COMPLETION)

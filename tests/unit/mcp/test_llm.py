@@ -1,0 +1,84 @@
+"""Where a language model is named, agents get its choice, and hear who chose."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import attrs
+import pytest
+
+from citewell.engine.local import LocalEngine
+from citewell.mcp.roots import Roots
+from citewell.mcp.server import create_server
+from citewell.options import Options
+from citewell.options.tree import LlmOptions
+
+pytest.importorskip("dspy")
+PASSAGE = "Graph attention networks weigh neighbours [CITATION]."
+
+
+@pytest.fixture
+def model(chat: Any) -> Iterator[Any]:
+    server = chat.ChatServer(lambda request: chat.Reply('{"choice": "2", "reason": "It fits."}'))
+    yield server
+    server.close()
+
+
+@pytest.fixture
+def options(mcp_options: Options, model: Any) -> Options:
+    llm = LlmOptions(provider="llamacpp", model="scripted", base_url=model.url, pick_threshold=0.0)
+    return attrs.evolve(mcp_options, llm=llm)
+
+
+@pytest.fixture
+def engine(
+    options: Options, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[LocalEngine]:
+    monkeypatch.setenv("CITEWELL_DATA", str(tmp_path / "data"))
+    engine = LocalEngine.open(options)
+    yield engine
+    engine.close()
+
+
+async def asked(engine: Any, options: Options, name: str, root: Path, **arguments: Any) -> Any:
+    from mcp.client import Client
+
+    server = create_server(options, engine, Roots.open([root]), allow_write=False)
+    async with Client(server) as client:
+        found = await client.call_tool(name, arguments)
+    assert not found.is_error, found.content
+    return found.structured_content
+
+
+async def test_the_models_choice_is_the_pick_and_says_who_chose(
+    engine: LocalEngine, options: Options, model: Any, chat: Any, tmp_path: Path
+) -> None:
+    found = await asked(engine, options, "find_citations", tmp_path, text=PASSAGE)
+    (place,) = found["places"]
+    assert place["pick"] == place["papers"][0]["id"] != "fx:5"
+    assert "Place 1: chosen by llamacpp scripted (pick@builtin): It fits." in found["notes"]
+    model.script = lambda request: chat.Reply('{"choice": "none", "reason": "No."}')
+    found = await asked(engine, options, "find_citations", tmp_path, text=PASSAGE)
+    assert "pick" not in found["places"][0]
+    assert "Place 1: none fits, chosen by llamacpp scripted" in found["notes"]
+    model.script = lambda request: chat.Reply("Cite Smith (2021).")
+    found = await asked(engine, options, "find_citations", tmp_path, text=PASSAGE)
+    assert found["places"][0]["papers"][0]["id"] == "fx:5"
+    assert "[llm-answer]" in found["notes"]
+
+
+async def test_a_document_is_filled_by_the_model_but_for_what_the_agent_chose(
+    engine: LocalEngine, options: Options, model: Any, tmp_path: Path
+) -> None:
+    (tmp_path / "main.tex").write_text(
+        "\\begin{document}\n" + PASSAGE + "\n\nWe translate with attention [CITATION].\n"
+        "\\bibliography{refs}\\end{document}\n"
+    )
+    (tmp_path / "refs.bib").write_text("")
+    found = await asked(
+        engine, options, "fill_document", tmp_path, path="main.tex", choices={"2": "fx:1"}
+    )
+    assert len(model.requests) == 1, "the model was asked where the agent had chosen"
+    first, second = found["placeholders"]
+    assert first["paper"]["id"] != "fx:5"
+    assert second["paper"]["id"] == "fx:1"

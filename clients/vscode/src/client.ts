@@ -18,11 +18,14 @@ export type ServerState =
 
 /** A server that ended may be started again by the client; only later is it said that it ended. */
 const ENDED_MS = 1500;
+const LAST_WORDS_MS = 300;
+const MOST_WORDS = 4000;
 
 /** One server for all folders of the window. */
 export class Connection implements vscode.Disposable {
   private client: LanguageClient | undefined;
   private current: ServerState = { kind: "stopped" };
+  private words = "";
   private turn: Promise<void> = Promise.resolve();
   private readonly changed = new vscode.EventEmitter<ServerState>();
   private readonly referencesChanged = new vscode.EventEmitter<void>();
@@ -102,13 +105,19 @@ export class Connection implements vscode.Disposable {
     const client = createClient(found.server, this.context, this.output, {
       references: () => this.referencesChanged.fire(),
       state: (state) => this.follow(client, found.server, state),
+      words: (text) => {
+        this.words = (this.words + text).slice(-MOST_WORDS);
+      },
     });
+    this.words = "";
     try {
       await client.start();
     } catch (error) {
-      const reason = error instanceof Error ? error.message : String(error);
-      this.output.error(`The server did not start: ${reason}`);
       await client.dispose().catch(() => undefined);
+      // What it said last may arrive after the news that it is gone.
+      await new Promise((done) => setTimeout(done, LAST_WORDS_MS));
+      const reason = this.lastWords() || (error instanceof Error ? error.message : String(error));
+      this.output.error(`The server did not start: ${reason}`);
       this.say({ kind: "failed", server: found.server, reason });
       return;
     }
@@ -130,9 +139,17 @@ export class Connection implements vscode.Disposable {
     if (state === "stopped") {
       setTimeout(() => {
         if (client !== this.client || client.isRunning()) return;
-        this.say({ kind: "failed", server, reason: "It ended, and did not start again." });
+        this.say({
+          kind: "failed",
+          server,
+          reason: this.lastWords() || "It ended, and did not start again.",
+        });
       }, ENDED_MS);
     }
+  }
+
+  private lastWords(): string {
+    return this.words.trim().split(/\r?\n/).at(-1)?.trim() ?? "";
   }
 
   private say(state: ServerState): void {

@@ -24,6 +24,40 @@ class QuietClient extends LanguageClient {
   }
 }
 
+/** The output, with an ear for what the server writes to its error stream. */
+class Heard implements vscode.OutputChannel {
+  readonly name: string;
+
+  constructor(
+    private readonly output: vscode.LogOutputChannel,
+    private readonly hear: (text: string) => void,
+  ) {
+    this.name = output.name;
+  }
+
+  append(text: string): void {
+    this.hear(text);
+    this.output.append(text);
+  }
+  appendLine(line: string): void {
+    this.output.appendLine(line);
+  }
+  replace(text: string): void {
+    this.output.replace(text);
+  }
+  clear(): void {
+    this.output.clear();
+  }
+  show(): void {
+    this.output.show();
+  }
+  hide(): void {
+    this.output.hide();
+  }
+  /** The output outlives the client. */
+  dispose(): void {}
+}
+
 /** What this client can do beyond the protocol. */
 class Abilities implements StaticFeature {
   fillClientCapabilities(capabilities: ClientCapabilities): void {
@@ -42,6 +76,8 @@ export interface ClientEvents {
   /** A list of references may be outdated. */
   readonly references: () => void;
   readonly state: (state: ClientState) => void;
+  /** The server wrote this to its error stream. */
+  readonly words: (text: string) => void;
 }
 
 const NAMES: Record<State, ClientState> = {
@@ -67,9 +103,10 @@ export function createClient(
       { scheme: "file", language },
       { scheme: "untitled", language },
     ]),
-    outputChannel: output,
+    outputChannel: new Heard(output, events.words),
     revealOutputChannelOn: RevealOutputChannelOn.Never,
     initializationOptions: settings(),
+    initializationFailedHandler: () => false,
     markdown: { isTrusted: false, supportHtml: false },
     middleware: {
       workspace: {

@@ -1,6 +1,7 @@
 """The VS Code extension's manifest says what the server's settings tree says."""
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -49,3 +50,23 @@ def test_the_lock_file_names_no_registry() -> None:
 def test_the_licence_of_the_extension_is_that_of_the_project() -> None:
     ours = (REPOSITORY / "clients/vscode/LICENSE").read_bytes()
     assert ours == (REPOSITORY / "LICENSE").read_bytes()
+
+
+def test_the_versions_of_server_and_extension_are_one() -> None:
+    from citewell import __version__
+
+    assert _manifest()["version"] == __version__
+    source = (REPOSITORY / "clients/vscode/src/version.ts").read_text(encoding="utf-8")
+    oldest = re.search(r'MINIMUM = "([\d.]+)"', source)
+    assert oldest is not None
+    assert [int(n) for n in oldest[1].split(".")] <= [int(n) for n in __version__.split(".")]
+
+
+def test_every_key_and_command_that_the_readme_names_is_in_the_manifest() -> None:
+    readme = (REPOSITORY / "clients/vscode/README.md").read_text(encoding="utf-8")
+    contributes = _manifest()["contributes"]
+    titles = {command["title"] for command in contributes["commands"]}
+    named = set(re.findall(r"\*\*Citewell: ([^*]+)\*\*", readme))
+    assert named and named <= titles
+    keys = {binding["key"] for binding in contributes["keybindings"]}
+    assert {key.lower() for key in re.findall(r"`(Ctrl\+[^`]+)`", readme)} == keys

@@ -41,6 +41,7 @@ class BodyPlaces:
     def __init__(self, body: BibBody, encoding: str) -> None:
         self._text = body.text
         self._encoding = encoding
+        self._is_plain = encoding == "utf-32" or body.text.isascii()
         self._places = Places(body.text, encoding) if "\r" in body.text else None
 
     def inside(self, begin: int, end: int) -> Inside:
@@ -50,9 +51,14 @@ class BodyPlaces:
         return Inside(*self._place(begin), *self._place(end))
 
     def _place(self, offset: int) -> tuple[int, int]:
+        if not offset:
+            return 0, 0
         text = self._text
         start = text.rfind("\n", 0, offset) + 1
-        return text.count("\n", 0, start), units(text[start:offset], self._encoding)
+        row = text.count("\n", 0, start) if start else 0
+        if self._is_plain:
+            return row, offset - start
+        return row, units(text[start:offset], self._encoding)
 
 
 def placed(bib: BibFile, encoding: str) -> Iterator[tuple[BibEntry, int, int]]:

@@ -149,6 +149,7 @@ class Session:
         self._configured.set()
         self.engine.start()
         self._reader.submit(self._warm)
+        self.background.submit(self._warm_checks)
         self.zotero.configure(self.engine_options().zotero)
 
     def close(self) -> None:
@@ -190,8 +191,19 @@ class Session:
     def _warm(self) -> None:
         try:
             self.papers()
+            import citewell.features.card
             import citewell.features.complete
+            import citewell.features.complete_path
             import citewell.features.insert  # noqa: F401
+        except Exception:
+            logger.exception("Loading failed")
+
+    @staticmethod
+    def _warm_checks() -> None:
+        """What the first diagnostics need: loaded by the event loop it would hold up an answer."""
+        try:
+            import citewell.engine.check_store
+            import citewell.lsp.reports  # noqa: F401
         except Exception:
             logger.exception("Loading failed")
 

@@ -27,6 +27,7 @@ _KINDS = {
     "macro": types.SymbolKind.Constant,
 }
 MAX_FOUND = 128
+_ENCODER = msgspec.json.Encoder()
 
 
 def register(server: Server) -> None:
@@ -95,12 +96,12 @@ def _outlined(entry: BibEntry, encoding: str, uri: str | None) -> _Outlined:
 
 def _head(symbol: Symbol, uri: str | None) -> bytes:
     """A symbol as JSON up to its first range."""
+    kind = _KINDS[symbol.kind].value
     if uri is None:
-        head = {"name": symbol.name, "detail": symbol.detail, "kind": _KINDS[symbol.kind]}
-    else:
-        name = " · ".join(part for part in (symbol.name, symbol.detail) if part)
-        head = {"name": name, "kind": _KINDS[symbol.kind]}
-    return msgspec.json.encode(head)[:-1]
+        name, detail = _ENCODER.encode(symbol.name), _ENCODER.encode(symbol.detail)
+        return b'{"name":%b,"detail":%b,"kind":%d' % (name, detail, kind)
+    shown = " · ".join(part for part in (symbol.name, symbol.detail) if part)
+    return b'{"name":%b,"kind":%d' % (_ENCODER.encode(shown), kind)
 
 
 def _symbol(head: bytes, place: bytes, name: bytes, uri: str | None) -> bytes:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 import re
+from array import array
 from bisect import bisect_right
 from collections.abc import Sequence
 from itertools import accumulate
@@ -78,7 +79,8 @@ class LineIndex:
     def __init__(self, lines: Sequence[str], encoding: str) -> None:
         self._lines = lines
         self._encoding = encoding
-        self._starts = [0, *accumulate(map(len, lines))]
+        # Numbers in an array: as objects those of a large file would take as much as its text.
+        self._starts = array("Q", accumulate(map(len, lines), initial=0))
 
     @classmethod
     def of(cls, text: str, encoding: str) -> LineIndex:

@@ -7,6 +7,7 @@ capitalised particles ("Benjamin Van Durme"), suffixes without comma, numbers of
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from itertools import islice
 
 from citewell.model.tex import tex_to_unicode
@@ -87,11 +88,13 @@ def _split_outside_braces(field: str) -> list[str]:
     return names
 
 
+@lru_cache(maxsize=4096)
 def parse_author(name: str) -> Author:
     """One name, written as BibTeX writes it or as a reader sees it.
 
     `Last, First`, `von Last, Jr, First`, `First von Last`, `{An Organisation}`; the particle is
     part of `family`. LaTeX accents become Unicode. An empty name gives an empty `family`.
+    The latest names are remembered: in a bibliography they come again and again.
     """
     name = name.strip(" \t\r\n;")
     marked = "{" in name or "\\" in name

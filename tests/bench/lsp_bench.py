@@ -1,10 +1,9 @@
-"""Latency and memory of the language server over stdio, beside its peers and the bare transport.
+"""Latency and memory of the language server over stdio, beside the bare transport.
 
     python tests/bench/lsp_bench.py --library FOLDER/NAME [--json out.json] [--only placeholder,...]
 
-Every figure is taken at the client's end of the pipe, by a bare JSON-RPC client. Peers run in the
-same process of measurement when they are found: digestif (`texlua`, TeX Live) and
-citation-langserver (`--citation-langserver PATH`, in its own environment).
+Every figure is taken at the client's end of the pipe, by a bare JSON-RPC client. Keys, and other
+servers beside this one: `peers_bench.py`.
 """
 
 from __future__ import annotations
@@ -13,7 +12,6 @@ import argparse
 import json
 import os
 import random
-import shutil
 import statistics
 import sys
 import tempfile
@@ -398,79 +396,12 @@ def bench_shown(arguments: argparse.Namespace) -> dict[str, Any]:
     return result
 
 
-def bench_keys(arguments: argparse.Namespace) -> dict[str, Any]:
-    """`\\cite{key000|}` over a large .bib, and over title words where the server can."""
-    found: dict[str, Any] = {}
-    for size in arguments.bib_sizes:
-        bib = make_bib(size)
-        row: dict[str, Any] = {}
-        for name, command, configuration in peers(arguments):
-            if arguments.servers and name not in arguments.servers:
-                continue
-            with project(bib) as (folder, main):
-                settings = configuration(folder)
-                client = RpcClient(command, configuration=settings, cwd=folder)
-                client.initialize(folder, initializationOptions=settings)
-                client.notify("workspace/didChangeConfiguration", {"settings": settings})
-                editor = Editor(client, main)
-                start = time.perf_counter()
-                while not editor.complete_at("as \\cite{key000", "}"):
-                    if time.perf_counter() - start > 60:
-                        break
-                    time.sleep(0.05)
-                first = round(time.perf_counter() - start, 2)
-                sizes: list[int] = []
-
-                def by_key(
-                    number: int, editor: Editor = editor, sizes: list[int] = sizes, size: int = size
-                ) -> None:
-                    sizes.append(
-                        len(editor.complete_at(f"as \\cite{{key{number % (size // 100):04d}", "}"))
-                    )
-
-                row[name] = measure(by_key, arguments.count)
-                row[name] |= {"items": statistics.median(sizes), "first list after s": first}
-                if name == "citewell":
-                    titles: list[int] = []
-
-                    def by_title(
-                        number: int, editor: Editor = editor, titles: list[int] = titles
-                    ) -> None:
-                        word = WORDS[number % len(WORDS)]
-                        titles.append(len(editor.complete_at(f"as \\cite{{{word}", "}")))
-
-                    row["citewell, title word"] = measure(by_title, arguments.count)
-                    row["citewell, title word"]["items"] = statistics.median(titles)
-                row[name]["rss_mb"] = rss_mb(client.process.pid)
-                client.close()
-                print(name, size, json.dumps(row[name]), flush=True)
-        found[f"{size} entries"] = row
-    return found
-
-
-def peers(
-    arguments: argparse.Namespace,
-) -> Iterator[tuple[str, list[str], Callable[[Path], dict[str, Any]]]]:
-    """Name, command and settings of each server that is there."""
-    yield "citewell", citewell_command(arguments), lambda folder: {}
-    digestif = Path("/usr/share/texlive/texmf-dist/scripts/digestif/digestif.texlua")
-    if arguments.digestif or digestif.exists():
-        yield "digestif", ["texlua", str(arguments.digestif or digestif)], lambda folder: {}
-    if arguments.citation_langserver:
-        yield (
-            "citation-langserver",
-            [str(arguments.citation_langserver)],
-            lambda folder: {"citation": {"bibliographies": [str(folder / "refs.bib")]}},
-        )
-
-
 BENCHES: dict[str, Callable[[argparse.Namespace], dict[str, Any]]] = {
     "start": bench_start,
     "cold": bench_cold,
     "placeholder": bench_placeholder,
     "hover": bench_hover,
     "shown": bench_shown,
-    "keys": bench_keys,
     "navigation": bench_navigation,
     "workspace": bench_workspace,
 }
@@ -483,11 +414,6 @@ def main() -> None:
     parser.add_argument("--starts", type=int, default=10)
     parser.add_argument("--bib-sizes", type=int, nargs="*", default=[1000, 20000])
     parser.add_argument("--only", default="", help=f"some of {', '.join(BENCHES)}")
-    parser.add_argument("--digestif", type=Path)
-    parser.add_argument(
-        "--citation-langserver", default=shutil.which("citation-langserver"), type=Path
-    )
-    parser.add_argument("--servers", default="", help="only these servers in `keys`")
     parser.add_argument("--json", type=Path)
     arguments = parser.parse_args()
     names = [name for name in arguments.only.split(",") if name] or list(BENCHES)

@@ -28,7 +28,10 @@ class RpcClient:
         configuration: dict[str, Any] | None = None,
         cwd: Path | None = None,
         env: dict[str, str] | None = None,
+        unread: Sequence[str] = (),
     ) -> None:
+        """`unread` are notifications that are only counted: a client that decodes megabytes would
+        measure itself."""
         self.spawned = time.perf_counter()
         self.process = subprocess.Popen(
             list(command),
@@ -41,6 +44,7 @@ class RpcClient:
         self.configuration = configuration or {}
         self.edits: list[dict[str, Any]] = []
         self.notifications: list[dict[str, Any]] = []
+        self.unread = dict.fromkeys(unread, 0)
         self._numbers = itertools.count(1)
         self._waiting: dict[int, queue.SimpleQueue[dict[str, Any]]] = {}
         self._write_lock = threading.Lock()
@@ -126,7 +130,14 @@ class RpcClient:
                     length = int(value)
             if not line:
                 break
-            self._receive(json.loads(stream.read(length)))
+            body = stream.read(length)
+            head = body[:200]
+            for method in self.unread:
+                if b'"method":' in head and method.encode() in head and b'"id"' not in head:
+                    self.unread[method] += 1
+                    break
+            else:
+                self._receive(json.loads(body))
         for inbox in self._waiting.values():
             inbox.put({"error": "the server ended"})
 

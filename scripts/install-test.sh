@@ -34,3 +34,5 @@ if command -v npm >/dev/null 2>&1 && node -e 'process.exit(process.versions.node
 else
   echo "install-test: no Node.js 20; the tests of the VS Code extension skip" >&2
 fi
+
+sh "$(dirname "$0")/install-mcp-clients.sh" "$python"

@@ -3,59 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-import os
-import re
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
-
-mcp = pytest.importorskip("mcp")
-
-FIXTURES = Path(__file__).resolve().parents[1] / "fixtures"
-PAPERS = (FIXTURES / "papers.jsonl", FIXTURES / "more_papers.jsonl")
-
-
-@pytest.fixture(scope="module")
-def env(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """An environment whose library holds the papers of the fixtures, and nothing of the user's."""
-    folder = tmp_path_factory.mktemp("home")
-    (folder / "config.toml").touch()
-    clean = {name: value for name, value in os.environ.items() if "CITEWELL" not in name}
-    clean |= {
-        "CITEWELL_LIBRARY_PATH": str(folder / "libraries"),
-        "CITEWELL_CONFIG": str(folder / "config.toml"),
-        "CITEWELL_HISTORY": str(folder / "history"),
-        "CITEWELL_CACHE": str(folder / "cache"),
-        "CITEWELL_RETRIEVAL_TIMEOUT_MS": "60000",
-        "OMP_NUM_THREADS": "1",
-    }
-    add = [sys.executable, "-m", "citewell", "library", "add", *map(str, PAPERS)]
-    subprocess.run(add, env=clean, cwd=folder, check=True, capture_output=True)
-    return clean
-
-
-def client(env: dict[str, str], *arguments: str) -> Any:
-    from mcp.client import Client
-    from mcp.client.stdio import StdioServerParameters, stdio_client
-
-    return Client(
-        stdio_client(
-            StdioServerParameters(
-                command=sys.executable, args=["-m", "citewell", "mcp", *arguments], env=env
-            )
-        )
-    )
-
-
-async def structured(session: Any, name: str, **arguments: Any) -> Any:
-    found = await session.call_tool(name, arguments)
-    assert not found.is_error, found.content
-    return found.structured_content
-
 
 PAPER = """\\documentclass{article}
 \\begin{document}
@@ -76,7 +32,9 @@ BIB = """@article{hochreiter1997long,
 """
 
 
-async def test_a_document_is_filled_over_the_pipes(env: dict[str, str], tmp_path: Path) -> None:
+async def test_a_document_is_filled_over_the_pipes(
+    env: dict[str, str], tmp_path: Path, client: Any, structured: Any
+) -> None:
     (tmp_path / "main.tex").write_text(PAPER)
     (tmp_path / "refs.bib").write_text(BIB)
     async with client(env, "--root", str(tmp_path), "--allow-write") as session:
@@ -89,7 +47,9 @@ async def test_a_document_is_filled_over_the_pipes(env: dict[str, str], tmp_path
     assert "@inproceedings{vaswani2017attention," in bib
 
 
-async def test_two_agents_at_once_add_every_paper_once(env: dict[str, str], tmp_path: Path) -> None:
+async def test_two_agents_at_once_add_every_paper_once(
+    env: dict[str, str], tmp_path: Path, client: Any, structured: Any
+) -> None:
     """Each has a server process of its own; a lost race is an error that says to try again."""
     (tmp_path / "a.bib").write_text("")
     (tmp_path / "b.bib").write_text("")
@@ -129,22 +89,10 @@ def test_a_client_that_disappears_leaves_no_process_behind(
 
 
 @pytest.fixture(scope="module")
-def url(env: dict[str, str]) -> Iterator[str]:
+def url(env: dict[str, str], serving: Any) -> Iterator[str]:
     """A server on HTTP that wants a token."""
-    server = subprocess.Popen(
-        [sys.executable, "-m", "citewell", "mcp", "--http", "127.0.0.1:0"],
-        env=env | {"CITEWELL_MCP_TOKEN": "a-token"}, stderr=subprocess.PIPE, text=True,
-    )  # fmt: skip
-    assert server.stderr is not None
-    found = None
-    said = []
-    while found is None:
-        said.append(server.stderr.readline())
-        assert said[-1], f"the server ended: {said}"
-        found = re.search(r"http://127\.0\.0\.1:\d+/mcp", said[-1])
-    yield found[0]
-    server.terminate()
-    server.wait(timeout=30)
+    with serving(env) as (address, _):
+        yield address
 
 
 CALL = {
@@ -184,22 +132,6 @@ def test_a_body_that_is_too_large_is_refused(url: str) -> None:
     assert found.text
 
 
-async def test_sixteen_agents_ask_at_once_over_http(url: str) -> None:
-    import httpx2
-    from mcp.client import Client
-    from mcp.client.streamable_http import streamable_http_client
-
-    async def ask(query: str) -> str:
-        http = httpx2.AsyncClient(headers={"Authorization": "Bearer a-token"}, timeout=60)
-        async with http, Client(streamable_http_client(url, http_client=http)) as session:
-            for _ in range(4):
-                page = await structured(session, "search_papers", query=query, k=1)
-            return str(page["papers"][0]["id"])
-
-    asked = ["graph attention networks", "deep residual learning"] * 8
-    assert await asyncio.gather(*map(ask, asked)) == ["fx:5", "fx:7"] * 8
-
-
 def test_an_open_address_wants_a_token(env: dict[str, str]) -> None:
     run = subprocess.run(
         [sys.executable, "-m", "citewell", "mcp", "--http", "0.0.0.0:0"],
@@ -207,3 +139,28 @@ def test_an_open_address_wants_a_token(env: dict[str, str]) -> None:
     )  # fmt: skip
     assert run.returncode == 2
     assert "CITEWELL_MCP_TOKEN" in run.stderr
+
+
+def listening(process: psutil.Process) -> set[str]:
+    """Addresses on which a server and its engine can be reached."""
+    return {
+        connection.laddr.ip
+        for one in (process, *process.children(recursive=True))
+        for connection in one.net_connections(kind="inet")
+        if connection.status == psutil.CONN_LISTEN or connection.type == socket.SOCK_DGRAM
+    }
+
+
+async def test_nothing_can_be_reached_from_other_machines(
+    env: dict[str, str], client: Any, serving: Any, over_http: Any, structured: Any
+) -> None:
+    """On pipes nothing listens at all; on HTTP only this machine's own address."""
+    before = {one.pid for one in psutil.Process().children()}
+    async with client(env) as session:
+        await structured(session, "search_papers", query="attention")
+        (process,) = [one for one in psutil.Process().children() if one.pid not in before]
+        assert listening(process) == set()
+    with serving(env) as (url, server):
+        async with over_http(url) as session:
+            await structured(session, "search_papers", query="attention")
+            assert listening(psutil.Process(server.pid)) == {"127.0.0.1"}

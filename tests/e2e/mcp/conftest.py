@@ -1,0 +1,163 @@
+"""The server as an agent starts it: processes, clients, and the libraries that they ask."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+TESTS = Path(__file__).resolve().parents[2]
+REPOSITORY = TESTS.parent
+PAPERS = sorted((TESTS / "fixtures").glob("*papers.jsonl"))
+CORPORA = tuple(
+    REPOSITORY.parent / "shared" / "data" / "corpus" / f"{name}.jsonl.zst" for name in ("acl", "ml")
+)
+COMMAND = [sys.executable, "-m", "citewell", "mcp"]
+TOKEN = "a-token"
+ADDRESS = re.compile(r"http://127\.0\.0\.1:\d+/mcp")
+
+
+def pytest_ignore_collect(collection_path: Path) -> bool | None:
+    """Without the protocol's library there is nothing to test here."""
+    import importlib.util
+
+    return True if importlib.util.find_spec("mcp") is None else None
+
+
+def clean_env(folder: Path) -> dict[str, str]:
+    """An environment with nothing of the user's."""
+    (folder / "config.toml").touch()
+    clean = {name: value for name, value in os.environ.items() if "CITEWELL" not in name}
+    return clean | {
+        "CITEWELL_CONFIG": str(folder / "config.toml"),
+        "CITEWELL_HISTORY": str(folder / "history"),
+        "CITEWELL_CACHE": str(folder / "cache"),
+        "CITEWELL_RETRIEVAL_TIMEOUT_MS": "60000",
+        "OMP_NUM_THREADS": "1",
+    }
+
+
+@pytest.fixture(scope="session")
+def env(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """An environment whose library holds the papers of the fixtures."""
+    folder = tmp_path_factory.mktemp("home")
+    clean = clean_env(folder) | {"CITEWELL_LIBRARY_PATH": str(folder / "libraries")}
+    add = [sys.executable, "-m", "citewell", "library", "add", *map(str, PAPERS)]
+    subprocess.run(add, env=clean, cwd=folder, check=True, capture_output=True)
+    return clean
+
+
+@pytest.fixture(scope="session")
+def real_env(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """An environment with a library of a quarter of a million papers."""
+    if not all(path.exists() for path in CORPORA):
+        pytest.skip("needs ../shared/data/corpus beside the checkout")
+    from citewell.options import Options
+    from citewell_corpus.cached import cached_library
+
+    folder, _ = cached_library(CORPORA, REPOSITORY / ".cache", Options())
+    return clean_env(tmp_path_factory.mktemp("home")) | {
+        "CITEWELL_LIBRARY_PATH": str(folder.parent),
+        "CITEWELL_LIBRARY_NAME": folder.name,
+    }
+
+
+@pytest.fixture(scope="session")
+def mcp_command() -> list[str]:
+    """The command line of a server on pipes."""
+    return list(COMMAND)
+
+
+@pytest.fixture(scope="session")
+def client() -> Callable[..., Any]:
+    """`async with client(env, "--root", folder) as session`: a server of one's own, on pipes."""
+    from mcp.client import Client
+    from mcp.client.stdio import StdioServerParameters, stdio_client
+
+    def started(env: dict[str, str], *arguments: str | Path, **how: Any) -> Any:
+        command = [*COMMAND, *map(str, arguments)]
+        return Client(
+            stdio_client(StdioServerParameters(command=command[0], args=command[1:], env=env)),
+            **how,
+        )
+
+    return started
+
+
+@pytest.fixture(scope="session")
+def over_http() -> Callable[..., Any]:
+    """`async with over_http(url) as session`: a client of a server that others use, too."""
+    import httpx2
+    from mcp.client import Client
+    from mcp.client.streamable_http import streamable_http_client
+
+    @contextlib.asynccontextmanager
+    async def connected(url: str, token: str = TOKEN, **how: Any) -> Any:
+        http = httpx2.AsyncClient(headers={"Authorization": f"Bearer {token}"}, timeout=120)
+        async with http, Client(streamable_http_client(url, http_client=http), **how) as session:
+            yield session
+
+    return connected
+
+
+@contextlib.contextmanager
+def http_server(
+    env: dict[str, str], *arguments: str | Path, token: str = TOKEN, command: Any = COMMAND
+) -> Iterator[tuple[str, subprocess.Popen[str]]]:
+    """A server on a free port of this machine: its address and its process."""
+    server = subprocess.Popen(
+        [*command, *map(str, arguments)],
+        env=env | {"CITEWELL_MCP_TOKEN": token}, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    try:
+        assert server.stderr is not None
+        said: list[str] = []
+        while not (said and (found := ADDRESS.search(said[-1]))):
+            said.append(server.stderr.readline())
+            assert said[-1], f"the server ended: {said}"
+        # Nobody may wait because a pipe that nobody reads is full.
+        threading.Thread(target=server.stderr.read, daemon=True).start()
+        yield found[0], server
+    finally:
+        server.terminate()
+        server.wait(timeout=30)
+
+
+@pytest.fixture(scope="session")
+def serving() -> Callable[..., Any]:
+    """`with serving(env, "--root", folder, token="") as (url, process)`: on HTTP."""
+
+    def started(env: dict[str, str], *arguments: str | Path, **how: Any) -> Any:
+        return http_server(env, "--http", "127.0.0.1:0", *arguments, **how)
+
+    return started
+
+
+@pytest.fixture(scope="session")
+def serving_command() -> Callable[..., Any]:
+    """The same for another command line that serves."""
+
+    def started(env: dict[str, str], command: list[str]) -> Any:
+        return http_server(env, command=command, token="")
+
+    return started
+
+
+@pytest.fixture(scope="session")
+def structured() -> Callable[..., Any]:
+    """`await structured(session, tool, **arguments)`: the typed answer; a failure fails."""
+
+    async def call(session: Any, name: str, **arguments: Any) -> Any:
+        found = await session.call_tool(name, arguments)
+        assert not found.is_error, found.content
+        return found.structured_content
+
+    return call

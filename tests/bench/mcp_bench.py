@@ -1,26 +1,39 @@
 """What the tools for agents cost beyond the engine, and whether many agents at once go well.
 
-    python tests/bench/mcp_bench.py [--library FOLDER/NAME]
+    python tests/bench/mcp_bench.py [--library FOLDER/NAME] [--calls N]
 
-Clients and server share this process (the SDK's own client in memory): pipes and sockets are not
-measured. Prints milliseconds at the median of a bare engine call and of the tool that makes it, and
-the errors and the growth of memory over 1,000 calls from 16 clients.
+Prints milliseconds at the median of a bare engine call in this process, and of the tool that makes
+it: in memory over that engine, in memory over the worker process, over pipes, and over HTTP; the
+difference is the overhead. Calls of all paths take turns, so that a busy machine slows all alike.
+Then 1,000 calls from 16 clients over HTTP: errors, and the growth of the server's memory.
 """
 
 from __future__ import annotations
 
 import argparse
 import asyncio
+import contextlib
+import os
+import re
 import statistics
+import subprocess
+import sys
+import tempfile
+import threading
 import time
+from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import attrs
 import psutil
 from corpus_library import corpus_library
 from mcp.client import Client
+from mcp.client.stdio import StdioServerParameters, stdio_client
+from mcp.client.streamable_http import streamable_http_client
 
 from citewell.engine.local import LocalEngine
+from citewell.engine.worker_client import WorkerEngine
 from citewell.mcp.server import create_server
 from citewell.model import Query
 from citewell.options import Options
@@ -28,70 +41,159 @@ from citewell.options.tree import LibraryOptions
 
 CLIENTS = 16
 CALLS = 1000
+ALLOWED_MS = 3.0
+SERVER = [sys.executable, "-m", "citewell", "mcp"]
 
 
-def rss() -> float:
-    return psutil.Process().memory_info().rss / 1e6
+@contextlib.contextmanager
+def environment(library: Path) -> Iterator[dict[str, str]]:
+    """With this library and nothing of the user's."""
+    with tempfile.TemporaryDirectory() as folder:
+        clean = {name: value for name, value in os.environ.items() if "CITEWELL" not in name}
+        (Path(folder) / "config.toml").touch()
+        yield clean | {
+            "CITEWELL_CONFIG": str(Path(folder) / "config.toml"),
+            "CITEWELL_CACHE": str(Path(folder) / "cache"),
+            "CITEWELL_LIBRARY_PATH": str(library.parent),
+            "CITEWELL_LIBRARY_NAME": library.name,
+        }
 
 
-async def overhead(options: Options, engine: LocalEngine) -> None:
-    bare, tool = [], []
-    async with Client(create_server(options, engine)) as client:
-        for number in range(100):
-            # Other words for the tool, of the same cost: nothing that was asked before is kept.
-            text, other = f"neural parsing {number}", f"neural parsing {number + 100}"
+@contextlib.contextmanager
+def http_server(env: dict[str, str]) -> Iterator[tuple[str, psutil.Process]]:
+    server = subprocess.Popen(
+        [*SERVER, "--http", "127.0.0.1:0"], env=env, stderr=subprocess.PIPE, text=True
+    )
+    try:
+        assert server.stderr is not None
+        found = None
+        while found is None:
+            line = server.stderr.readline()
+            if not line:
+                raise SystemExit("the server ended")
+            found = re.search(r"http://\S+/mcp", line)
+        threading.Thread(target=server.stderr.read, daemon=True).start()
+        yield found[0], psutil.Process(server.pid)
+    finally:
+        server.terminate()
+        server.wait()
+
+
+@contextlib.asynccontextmanager
+async def paths(
+    options: Options, engine: LocalEngine, env: dict[str, str], url: str
+) -> AsyncIterator[dict[str, Any]]:
+    """A client for each way to the engine."""
+    worker = WorkerEngine(options)
+    pipes = StdioServerParameters(command=SERVER[0], args=SERVER[1:], env=env)
+    try:
+        async with (
+            Client(create_server(options, engine)) as memory,
+            Client(create_server(options, worker)) as child,
+            Client(stdio_client(pipes)) as stdio,
+            Client(streamable_http_client(url)) as http,
+        ):
+            yield {"in memory": memory, "worker": child, "stdio": stdio, "http": http}
+    finally:
+        worker.close()
+
+
+async def overhead(
+    name: str,
+    calls: int,
+    clients: dict[str, Any],
+    bare: Callable[[int], object],
+    tool: str,
+    arguments: Callable[[int], dict[str, Any]],
+) -> None:
+    spent: dict[str, list[float]] = {path: [] for path in ("engine", *clients)}
+    for client in clients.values():
+        await client.call_tool(tool, arguments(0))
+    for number in range(calls):
+        # Each asks for words of its own, of the same cost: nothing that was asked before is kept.
+        begin = time.perf_counter()
+        bare(number * 10)
+        spent["engine"].append(time.perf_counter() - begin)
+        for place, (path, client) in enumerate(clients.items(), 1):
             begin = time.perf_counter()
-            engine.find(Query(text=text), 11, tier="full")
-            middle = time.perf_counter()
-            await client.call_tool("search_papers", {"query": other})
-            bare.append(middle - begin)
-            tool.append(time.perf_counter() - middle)
-    print(f"search: engine {1e3 * statistics.median(bare):.1f} ms, "
-          f"tool {1e3 * statistics.median(tool):.1f} ms (p50)")  # fmt: skip
-    bare, tool = [], []
-    found = engine.find(Query(text="parsing"), 1).hits[0].work.id
-    async with Client(create_server(options, engine)) as client:
-        for _ in range(500):
-            begin = time.perf_counter()
-            engine.works([found])
-            middle = time.perf_counter()
-            await client.call_tool("get_papers", {"ids": [found]})
-            bare.append(middle - begin)
-            tool.append(time.perf_counter() - middle)
-    print(f"get_papers: engine {1e3 * statistics.median(bare):.2f} ms, "
-          f"tool {1e3 * statistics.median(tool):.2f} ms (p50)")  # fmt: skip
+            found = await client.call_tool(tool, arguments(number * 10 + place))
+            spent[path].append(time.perf_counter() - begin)
+            assert not found.is_error, found.content
+    base = 1e3 * statistics.median(spent.pop("engine"))
+    print(f"{name}: engine {base:.2f} ms (p50 of {calls})")
+    for path, times in spent.items():
+        more = 1e3 * statistics.median(times) - base
+        print(f"  {path:<10} {more:+.2f} ms{'' if more <= ALLOWED_MS else '  MORE THAN ALLOWED'}")
 
 
-async def crowd(options: Options, engine: LocalEngine) -> None:
-    server = create_server(options, engine)
+async def processor(url: str, server: psutil.Process, held: str, calls: int) -> None:
+    """What a call costs the processor, which other programs of a busy machine do not change."""
+    worker = server.children()[0]
+    parts = {"server": server, "worker": worker, "client": psutil.Process()}
+
+    def used() -> dict[str, float]:
+        return {name: sum(one.cpu_times()[:2]) for name, one in parts.items()}
+
+    async with Client(streamable_http_client(url)) as client:
+        before = used()
+        for _ in range(calls):
+            await client.call_tool("get_papers", {"ids": [held]})
+        after = used()
+    told = (f"{name} {1e3 * (after[name] - before[name]) / calls:.2f} ms" for name in parts)
+    print(f"get_papers over HTTP, processor time per call: {', '.join(told)}")
+
+
+async def crowd(url: str, server: psutil.Process) -> None:
     errors = 0
 
     async def ask(agent: int, calls: int) -> None:
         nonlocal errors
-        async with Client(server) as client:
+        async with Client(streamable_http_client(url)) as client:
             for number in range(calls):
                 text = f"graph networks {(agent * calls + number) % 50}"
                 errors += (await client.call_tool("search_papers", {"query": text})).is_error
+
+    def rss() -> float:
+        family = (server, *server.children(recursive=True))
+        return sum(one.memory_info().rss for one in family) / 1e6
 
     await asyncio.gather(*(ask(n, 20) for n in range(CLIENTS)))  # what is kept is kept by now
     before, begin = rss(), time.perf_counter()
     await asyncio.gather(*(ask(n, CALLS // CLIENTS + 1) for n in range(CLIENTS)))
     calls = CLIENTS * (CALLS // CLIENTS + 1)
-    print(f"{calls} calls from {CLIENTS} clients: {errors} errors, "
+    print(f"{calls} calls from {CLIENTS} clients over HTTP: {errors} errors, "
           f"{time.perf_counter() - begin:.1f} s, memory {before:.0f} -> {rss():.0f} MB")  # fmt: skip
+
+
+async def measure(options: Options, engine: LocalEngine, library: Path, calls: int) -> None:
+    held = engine.find(Query(text="parsing"), 1).hits[0].work.id
+    with environment(library) as env, http_server(env) as (url, server):
+        async with paths(options, engine, env, url) as clients:
+            await overhead(
+                "get_papers", 5 * calls, clients,
+                lambda n: engine.works([held]), "get_papers", lambda n: {"ids": [held]},
+            )  # fmt: skip
+            await overhead(
+                "search_papers", calls, clients,
+                lambda n: engine.find(Query(text=f"neural parsing {n}"), 11, tier="full"),
+                "search_papers", lambda n: {"query": f"neural parsing {n}"},
+            )  # fmt: skip
+        await processor(url, server, held, 5 * calls)
+        await crowd(url, server)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--library", type=Path, help="FOLDER/NAME of a library")
-    path = parser.parse_args().library or corpus_library()
+    parser.add_argument("--calls", type=int, default=100)
+    given = parser.parse_args()
+    path = given.library or corpus_library()
     if path is None:
         return
     options = attrs.evolve(Options(), library=LibraryOptions(path=path.parent, name=path.name))
     engine = LocalEngine.open(options)
     engine.load(60)
-    asyncio.run(overhead(options, engine))
-    asyncio.run(crowd(options, engine))
+    asyncio.run(measure(options, engine, path, given.calls))
     engine.close()
 
 

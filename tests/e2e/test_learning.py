@@ -145,3 +145,48 @@ async def test_a_paper_chosen_in_the_picker_is_kept_with_those_above_it(start_ed
         ("dismissed", found["rows"][0]["title"], "picker"),
         ("accepted", found["rows"][1]["title"], "picker"),
     ]
+
+
+async def offered(editor, name):
+    editor.open(name, PAPER)
+    return await editor.complete(name)
+
+
+def titles(items):
+    return [item.detail for item in items]
+
+
+async def test_what_was_accepted_for_one_paper_stands_higher_for_the_next(start_editor, history):
+    editor = await start_editor(alone=True)
+    for folder in ("first", "second", "third"):
+        editor.write(f"{folder}/refs.bib", "% none yet\n")
+    editor.open("first/main.tex", PAPER)
+    items = await editor.complete("first/main.tex")
+    before = titles(items)
+    taken = before[3]
+    await editor.accept("first/main.tex", items[3])
+    again = await offered(editor, "second/main.tex")
+    after = titles(again)
+    assert after.index(taken) < 3
+    assert sorted(after) == sorted(before), "no paper comes or goes"
+    card = await editor.client.completion_item_resolve_async(again[after.index(taken)])
+    assert "what you accepted before" in card.documentation.value
+    assert taken in await editor.hover("second/main.tex", "attention>"), "one of the first three"
+    citewell("history", "erase", "--yes")
+    assert titles(await offered(editor, "third/main.tex")) == before, "erased is forgotten at once"
+
+
+async def test_a_new_server_knows_what_an_earlier_one_learned_unless_learning_is_off(
+    start_editor, history
+):
+    first = await start_editor(alone=True)
+    first.open("main.tex", PAPER)
+    items = await first.complete("main.tex")
+    before = titles(items)
+    await first.accept("main.tex", items[3])
+    for folder in ("second", "third"):
+        first.write(f"{folder}/refs.bib", "% none yet\n")
+    second = await start_editor(alone=True)
+    assert titles(await offered(second, "second/main.tex")).index(before[3]) < 3
+    off = await start_editor(settings={"learning": {"enabled": False}})
+    assert titles(await offered(off, "third/main.tex")) == before

@@ -18,6 +18,7 @@ from citewell.cli.eval_data import (
     select,
 )
 from citewell.cli.eval_references import evaluate_references, holds_references
+from citewell.cli.eval_replay import SCOPES, evaluate_replay, show_replay
 from citewell.cli.report import FINDINGS, OK, show_problems
 from citewell.cli.session import Session, console
 
@@ -76,6 +77,11 @@ PATH = click.Path(path_type=Path)
     "--corpus", "corpora", multiple=True, metavar="NAME|FILE",
     help="Search a library of these records, built once (repeatable): acl, ml, titles or a file.",
 )  # fmt: skip
+@click.option(
+    "--replay", type=click.Choice(SCOPES),
+    help="Measure what learning from use gives: papers are asked in order, and what was learned "
+    "is forgotten after each paper, each repository, or never.",
+)  # fmt: skip
 @click.option("--list", "listing", is_flag=True, help="List data sets, schemas and methods.")
 @click.pass_context
 def eval_command(ctx: click.Context, /, **flags: Any) -> None:
@@ -106,12 +112,15 @@ def eval_command(ctx: click.Context, /, **flags: Any) -> None:
 
 
 def _evaluate(session: Session, papers: tuple[Path, ...], flags: dict[str, Any]) -> int:
+    import attrs
     import msgspec
 
     from citewell.evaluation import page, results, table
     from citewell.evaluation.evaluate import evaluate
 
     options = session.load(papers[0] if papers else None).options
+    # What whoever measures has accepted must not change the figures.
+    options = attrs.evolve(options, learning=attrs.evolve(options.learning, enabled=False))
     for path in (flags["json_path"], flags["html_path"]):
         if path is not None and path.is_dir():
             raise click.UsageError(f"{path} is a folder; name a file.")
@@ -124,6 +133,11 @@ def _evaluate(session: Session, papers: tuple[Path, ...], flags: dict[str, Any])
         show_problems(problems)
     if not questions:
         raise click.UsageError("No question is left to ask.")
+    if flags["replay"]:
+        with _Bars() as bars:
+            asked = evaluate_replay(questions, options, flags, bars)
+        show_replay(asked, info, flags)
+        return OK
     plan = _plan(options, flags, bool(papers))
     with _Bars() as bars:
         evaluation = evaluate(questions, options, plan, info, bars)

@@ -30,7 +30,7 @@ def why(hit: Hit) -> str:
     """Which retrievers found the paper at which rank, and by which words."""
     parts = []
     for evidence in hit.evidence:
-        if evidence.retriever == "learned" and evidence.before == evidence.rank:
+        if evidence.retriever in ("learned", "history") and evidence.before == evidence.rank:
             continue  # a ranker that moved nothing has nothing to say
         text = f"{_NAMES.get(evidence.retriever, evidence.retriever)} #{evidence.rank}"
         if evidence.before not in (None, evidence.rank):

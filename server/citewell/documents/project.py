@@ -244,6 +244,7 @@ class Project:
             title=next((d.title for d in documents if d.title), ""),
             abstract=next((d.abstract for d in documents if d.abstract), ""),
             references=self.references(),
+            project=str(self.root.parent),
         )
 
     # Where a new entry goes

@@ -64,7 +64,7 @@ class HistoryStore:
     def __init__(self, path: Path | None = None, *, most: int = MAX_EVENTS) -> None:
         self.path = path or history_path()
         self.problems: tuple[Problem, ...] = ()
-        self._most = most
+        self.most = most
         self._lock = threading.Lock()
         self._database: sqlite3.Connection | None = None
         self._identity: tuple[int, int] | None = None
@@ -88,7 +88,7 @@ class HistoryStore:
                 database.execute(
                     "DELETE FROM events WHERE number <= (SELECT number FROM events "
                     "ORDER BY number DESC LIMIT 1 OFFSET ?)",
-                    (self._most,),
+                    (self.most,),
                 )
             return True
 

@@ -15,7 +15,8 @@ from citewell.corpus import Library
 from citewell.corpus.graph import Direction
 from citewell.engine.checking import LibraryCheck, Traffic
 from citewell.engine.contract import Checks, EngineStatus, Related, Tier
-from citewell.engine.history import History
+from citewell.engine.history import NAME as HISTORY
+from citewell.engine.history import History, considered
 from citewell.engine.history_store import HistoryStore
 from citewell.engine.late import LateRetriever
 from citewell.engine.memory import rss_mb
@@ -96,6 +97,7 @@ class LocalEngine:
         *,
         retrievers: OpenRetrievers = open_retrievers,
         ranker: Ranker | None = None,
+        history: HistoryStore | None = None,
     ) -> LocalEngine:
         """Open the library that the options name; without one, every answer says so."""
         sources, troubles = _open_sources(options)
@@ -106,7 +108,13 @@ class LocalEngine:
         except CitewellError as error:
             problems = [error.problem, *troubles]
             return cls(
-                options, None, Opened(), problems=problems, sources=sources, linguist=linguist
+                options,
+                None,
+                Opened(),
+                problems=problems,
+                sources=sources,
+                linguist=linguist,
+                history=history,
             )
         if ranker is None and options.retrieval.ranker == "learned" and RANKER.exists():
             ranker = LearnedRanker(RANKER)
@@ -120,6 +128,7 @@ class LocalEngine:
             reader=reader,
             sources=sources,
             linguist=linguist,
+            history=history,
         )
 
     def load(self, seconds: float) -> None:
@@ -405,6 +414,10 @@ class LocalEngine:
         ordering, problems = self._order(query, fused, cancel)
         timings["ranking"] = (time.perf_counter() - begin) * 1e3
         ranked = None if self._ranker is None or problems else ordering
+        remembered = considered(self._history, query, fused.rows, ordering)
+        if remembered is not None:
+            ordering = remembered.ordering
+        timings["history"] = (time.perf_counter() - begin) * 1e3 - timings["ranking"]
         read = None
         if tier == "full" and self._reader is not None:
             head = fused.rows[ordering.order[: options.cross_encoder_depth]]
@@ -430,6 +443,7 @@ class LocalEngine:
                 evidence=(
                     *(asked.evidence(place) if asked is not None else ()),
                     *(read.evidence(place) if read is not None else ()),
+                    *(remembered.evidence(int(at)) if remembered is not None else ()),
                     *self._moved(ranked, int(at)),
                     *self._evidence(query, fused, int(at)),
                 )
@@ -446,6 +460,8 @@ class LocalEngine:
             stage.problem for stage in (read, asked) if stage is not None and stage.problem
         )
         made = "fusion" if ranked is None or self._ranker is None else self._ranker.name
+        if remembered is not None:
+            made = f"{made}+{HISTORY}"
         if read is not None and read.moved:
             made = f"{made}+{options.cross_encoder}"
         if asked is not None and asked.moved:

@@ -24,6 +24,7 @@ class LibrarySignals:
         self._library = library
         self._retrievers = opened.retrievers
         self._columns = opened.columns
+        self._keys: NDArray[np.uint64] | None = None
 
     @property
     def _cited(self) -> CitedRetriever | None:
@@ -80,9 +81,22 @@ class LibrarySignals:
         """Fingerprint of the encoder of the vectors; empty without one."""
         return "" if self._dense is None else self._dense.encoder.fingerprint
 
+    @property
+    def dim(self) -> int:
+        """Length of the vectors; 0 without an encoder."""
+        return 0 if self._dense is None else self._dense.encoder.dim
+
     def facts(self, rows: NDArray[np.int64]) -> Columns | None:
         """The rows' columns, if the library holds them."""
         return None if self._columns is None else self._columns.take(rows)
+
+    def keys(self, rows: NDArray[np.int64]) -> NDArray[np.uint64] | None:
+        """Title keys of the rows, if the library holds columns."""
+        if self._columns is None:
+            return None
+        if self._keys is None:
+            self._keys = self._columns.keys()
+        return self._keys[rows]
 
     def title_words(self) -> tuple[NDArray[np.uint32], NDArray[np.int64], int]:
         """Title words, sorted hashes, in how many titles each stands, of how many."""

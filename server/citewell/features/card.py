@@ -24,6 +24,7 @@ _SOURCES = {
     "zotero": "your Zotero",
     "cited": "how others cite",
     "learned": "the trained ranker",
+    "history": "what you accepted before",
     "cross-encoder": "reading it beside your passage",
 }
 _PLAIN_URL = re.compile(r"https?://[^\s<>()\[\]\"'`\\]{4,300}")
@@ -178,7 +179,7 @@ def found_by(evidence: Sequence[Evidence]) -> str:
     """Which retrievers put the paper at which rank, and by which words."""
     parts = []
     for proof in evidence:
-        if proof.retriever == "learned" and proof.before == proof.rank:
+        if proof.retriever in ("learned", "history") and proof.before == proof.rank:
             continue  # a ranker that moved nothing has nothing to say
         text = f"{_SOURCES.get(proof.retriever, proof.retriever)} (rank {proof.rank}"
         if proof.before not in (None, proof.rank):

@@ -30,6 +30,8 @@ class CitingPaper(msgspec.Struct, frozen=True, omit_defaults=True):
     year: int | None = None
     references: tuple[Reference, ...] = ()
     """Empty in the cold setting."""
+    project: str = ""
+    """Folder of the paper: by it what was accepted here is known from what was elsewhere."""
 
 
 class Query(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 import msgspec
@@ -35,6 +35,8 @@ class Ordering(msgspec.Struct, frozen=True):
     """Shape (n,), in that order, falling."""
     confidence: NDArray[np.float32] | None = None
     """Shape (n,), in that order: calibrated probability of being what the author would cite."""
+    calibrate: Callable[[NDArray[np.float32]], NDArray[np.float32]] | None = None
+    """Confidence from scores, for whoever changes them: then they are logarithms of odds."""
 
 
 class Signals(Protocol):

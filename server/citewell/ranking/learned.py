@@ -88,7 +88,8 @@ class LearnedRanker:
         cancel.check()
         scores = head_scores(self._model.trees, table)
         order = np.lexsort((np.arange(len(rows)), -scores))
-        return Ordering(order, scores[order], self._model.confidence(scores)[order])
+        confidence = self._model.confidence
+        return Ordering(order, scores[order], confidence(scores)[order], confidence)
 
     def _company(self, query: Query, signals: Signals) -> Company | None:
         titles = [r.title for r in query.paper.references if r.title][:_MOST_REFERENCES]

@@ -190,3 +190,36 @@ def test_a_named_data_set_is_asked_for_its_test_part_and_a_file_for_all():
 def test_every_part_may_be_asked_for(citewell, data):
     out = citewell("eval", "--data", data, "--method", "bm25", "--split", "all", "--depth", 10)
     assert out.exit_code == 0 and "split by" not in out.output
+
+
+def test_a_replay_gives_a_table_of_both_settings_and_every_rank(citewell, paper, tmp_path):
+    out = citewell("eval", paper, "--replay", "paper", "--json", "r.json")
+    assert out.exit_code == 0, out.output
+    assert "cold, what was learned forgotten after each paper" in out.output
+    assert "papers that this paper cites for the" in out.output
+    found = json.loads((tmp_path / "r.json").read_text(encoding="utf-8"))
+    assert found["scope"] == "paper"
+    assert [len(found["asked"][setting]) for setting in ("cold", "warm")] == [4, 4]
+
+
+def test_what_the_user_accepted_does_not_change_an_evaluation(citewell, paper, tmp_path):
+    from citewell.engine.history_store import HistoryStore, history_path
+    from citewell.model.feedback import Event
+
+    def offered():
+        citewell("eval", paper, "--json", "r.json", "--depth", 10)
+        run = results.load(tmp_path / "r.json").runs[0]
+        return [one.offered for one in run.judged]
+
+    before = offered()
+    store = HistoryStore(history_path())
+    from citewell.corpus.columns import title_key
+
+    title = "Beam Search Revisited"
+    event = Event(time=1.0, kind="accepted", work="t:5", title=title, key=title_key(title))
+    assert store.add([event])
+    try:
+        assert offered() == before
+    finally:
+        store.erase()
+        store.close()

@@ -1,0 +1,108 @@
+"""Papers replayed in order, on a real small library."""
+
+import attrs
+import pytest
+
+from citewell.evaluation.evaluate import Silent
+from citewell.evaluation.replay import Asked, histories, lines_of, replay
+from citewell.evaluation.results import EvaluationError
+from citewell.model import Query, Question, Target
+
+DROPOUT, BEAM, TOPICS = (
+    ("t:2", "Dropout Regularises Deep Networks"),
+    ("t:5", "Beam Search Revisited"),
+    ("t:9", "Topic Models with Anchors"),
+)
+VAGUE = "As was seen before, the networks of others learn from words [CITATION]."
+
+
+def cited(number, paper, what, sentence=VAGUE, repository="one/repository", year=2020):
+    identifier, title = what
+    return Question(
+        id=f"{paper}-{number}",
+        query=Query(sentence=sentence),
+        gold=(identifier,),
+        gold_titles=(title,),
+        paper=paper,
+        tags=(f"repository:{repository}",),
+        targets=(Target(ids=(identifier,), titles=(title,)),),
+        year=year,
+    )
+
+
+NAMED = "Topic models with anchors [CITATION] are fast."
+PAPERS = [
+    cited(1, "late", TOPICS, year=2021),
+    cited(1, "early", TOPICS, NAMED),
+    cited(2, "early", DROPOUT, "Dropout regularises networks [CITATION]."),
+    cited(3, "early", TOPICS),
+    cited(1, "other", TOPICS, repository="other/repository"),
+]
+
+
+def run(options, scope, settings=("cold",)):
+    return replay(PAPERS, options, scope, settings, Silent())
+
+
+@pytest.fixture(scope="module")
+def by_repository(library_options):
+    found = run(library_options, "repository", ("cold", "warm"))
+    return {setting: {one.id: one for one in asked} for setting, asked in found.items()}
+
+
+@pytest.mark.parametrize("setting", ["cold", "warm"])
+def test_each_citation_is_told_apart_by_what_came_before_it(by_repository, setting):
+    kinds = {name: one.kinds for name, one in by_repository[setting].items()}
+    assert kinds == {
+        "early-1": ("all", "first"),
+        "early-2": ("all", "first"),
+        "early-3": ("all", "again"),
+        "late-1": ("all", "first", "elsewhere"),
+    }
+
+
+@pytest.mark.parametrize("setting", ["cold", "warm"])
+def test_what_was_accepted_before_stands_higher_and_nothing_else_changes(by_repository, setting):
+    asked = by_repository[setting]
+    for name in ("early-3", "late-1"):
+        assert asked[name].without > asked[name].learned > 0, name
+    assert asked["early-1"].without == asked["early-1"].learned, "nothing was learned before it"
+
+
+def test_a_paper_by_itself_knows_nothing_of_the_others(library_options):
+    asked = {one.id: one for one in run(library_options, "paper")["cold"]}
+    assert asked["late-1"].kinds == ("all", "first")
+    assert asked["late-1"].without == asked["late-1"].learned
+    assert asked["early-3"].learned < asked["early-3"].without
+
+
+def test_papers_come_by_year_and_share_what_their_scope_says():
+    def names(scope):
+        return [[paper[0].paper for paper in group] for group in histories(PAPERS, scope)]
+
+    assert names("paper") == [["late"], ["early"], ["other"]]
+    assert names("repository") == [["early", "late"]], "the other has nothing to pass on"
+    assert names("everyone") == [["early", "other", "late"]]
+
+
+def test_the_figures_are_means_with_their_difference():
+    asked = [
+        Asked("a", "p", "p", ("all", "first"), 2, 1),
+        Asked("b", "q", "q", ("all", "again"), 0, 4),
+    ]
+    lines = {(line.kind, line.metric): line for line in lines_of(asked)}
+    mrr = lines["all", "mrr@100"]
+    assert (mrr.questions, mrr.without.mean, mrr.learned.mean) == (2, 0.25, 0.625)
+    assert mrr.difference.difference == pytest.approx(0.375)
+    assert lines["first", "recall@1"].difference.difference == 1
+    assert lines["again", "recall@5"].learned.mean == 1
+    assert ("elsewhere", "mrr@100") not in lines
+
+
+def test_without_a_library_it_says_so(library_options):
+    nowhere = attrs.evolve(
+        library_options, library=attrs.evolve(library_options.library, name="missing")
+    )
+    with pytest.raises(EvaluationError) as raised:
+        run(nowhere, "paper")
+    assert raised.value.problem.code == "library-missing"

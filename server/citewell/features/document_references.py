@@ -7,6 +7,7 @@ from pathlib import Path
 
 import msgspec
 
+from citewell.documents.bib_style import BibStyle, detect_style
 from citewell.documents.key_table import BibKeys, DocumentKeys, KeyPlace, KeyTable, PlaceKind
 from citewell.features.action import Action
 from citewell.features.completion import entry_candidate
@@ -23,7 +24,7 @@ MAX_REFERENCES = 2_000
 MAX_PLACES = 50
 """Of one reference: further citations are counted."""
 MAX_FIXED = 300
-"""References whose fixes are worked out: each takes about a thousandth of a second."""
+"""References whose fixes are worked out: each takes up to a thousandth of a second."""
 
 UNDEFINED = "undefined"
 """The state of a key that nothing defines; the other states are verdicts."""
@@ -78,13 +79,28 @@ def document_references(table: KeyTable, path: Path, check_of: CheckOf) -> Docum
     near = table.near(path)
     source = table.files.get(path)
     keys = _entries(source) if isinstance(source, BibKeys) else _cited(table, path, near)
-    fixed = 0
-    found: list[DocumentReference] = []
-    for key in keys[:MAX_REFERENCES]:
-        one = _reference(table, path, key, near, check_of, fixes=fixed < MAX_FIXED)
-        fixed += bool(one.fixes)
-        found.append(one)
+    fixes = _Fixes()
+    found = (
+        _reference(table, path, key, near, check_of=check_of, fixes=fixes)
+        for key in keys[:MAX_REFERENCES]
+    )
     return DocumentReferences(tuple(found), len(keys))
+
+
+class _Fixes:
+    """Works fixes out, for so many references as one answer may wait for."""
+
+    def __init__(self) -> None:
+        self._styles: dict[str, BibStyle] = {}
+        self._left = MAX_FIXED
+
+    def of(self, bib: BibFile, entry: BibEntry, check: Check) -> tuple[Action, ...]:
+        if check.work is None or not self._left:
+            return ()
+        self._left -= 1
+        if bib.path not in self._styles:
+            self._styles[bib.path] = detect_style(bib)
+        return tuple(actions_on(bib, entry, check, self._styles[bib.path]))
 
 
 def _entries(source: BibKeys) -> list[str]:
@@ -106,9 +122,9 @@ def _reference(
     path: Path,
     key: str,
     near: Collection[Path],
-    check_of: CheckOf,
     *,
-    fixes: bool,
+    check_of: CheckOf,
+    fixes: _Fixes,
 ) -> DocumentReference:
     uses = [
         place
@@ -142,11 +158,11 @@ def _reference(
     file = table.files[place.path].source
     if place.entry is None or not isinstance(file, BibFile):
         return msgspec.structs.replace(base, words="in the document itself")
-    return _described(base, file, place.entry, check_of(file, place.entry), fixes=fixes)
+    return _described(base, file, place.entry, check_of(file, place.entry), fixes)
 
 
 def _described(
-    base: DocumentReference, bib: BibFile, entry: BibEntry, check: Check | None, *, fixes: bool
+    base: DocumentReference, bib: BibFile, entry: BibEntry, check: Check | None, fixes: _Fixes
 ) -> DocumentReference:
     shown = entry_candidate(entry, bib.path, "")
     described = msgspec.structs.replace(
@@ -168,5 +184,5 @@ def _described(
         state=str(check.verdict),
         words=SIGNS[check.verdict][1],
         problems=problems,
-        fixes=tuple(actions_on(bib, entry, check)) if fixes else (),
+        fixes=fixes.of(bib, entry, check),
     )

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 import msgspec
 
-from citewell.documents.bib_style import detect_style
+from citewell.documents.bib_style import BibStyle, detect_style
 from citewell.documents.entry import entry_content
 from citewell.documents.entry_edit import EntryEdit
 from citewell.documents.tex_escape import escape
@@ -37,12 +37,17 @@ _PREPRINT = re.compile(r"arxiv|corr\b", re.IGNORECASE)
 _YEAR = re.compile(r"\d{4}")
 
 
-def actions_on(bib: BibFile, entry: BibEntry, check: Check) -> list[Action]:
-    """What can be done about an entry, the likeliest first."""
-    style = detect_style(bib)
+def actions_on(
+    bib: BibFile, entry: BibEntry, check: Check, style: BibStyle | None = None
+) -> list[Action]:
+    """What can be done about an entry, the likeliest first.
+
+    Who asks about many entries gives the file's `style`, which takes long to detect.
+    """
+    style = style or detect_style(bib)
     named: dict[str, str | int] = {"key": entry.key, "start": entry.start}
     found: list[Action] = []
-    cures = list(_cures(entry, check, style_content(bib, check)))
+    cures = list(_cures(entry, check, _content(check, style)))
     for finding, field, value in cures:
         what = _NAMES.get(field, field)
         found.append(
@@ -72,7 +77,7 @@ def actions_on(bib: BibFile, entry: BibEntry, check: Check) -> list[Action]:
     if (
         check.findings
         and check.verdict is not Verdict.NOT_FOUND
-        and edits_for(bib, entry, check, REPLACE)
+        and edits_for(bib, entry, check, REPLACE, style=style)
     ):
         title = f"Replace by the record of “{shortened(work.title, 60)}”"
         found.append(_action(title, REPLACE, named, counted, entry))
@@ -103,18 +108,24 @@ def _action(
     )
 
 
-def style_content(bib: BibFile, check: Check) -> dict[str, str]:
-    """The fields of the record as this file would write them; none without a record."""
-    return {} if check.work is None else entry_content(check.work, detect_style(bib))[1]
+def _content(check: Check, style: BibStyle) -> dict[str, str]:
+    """The fields of the record as the file would write them; none without a record."""
+    return {} if check.work is None else entry_content(check.work, style)[1]
 
 
 def edits_for(
-    bib: BibFile, entry: BibEntry, check: Check, name: str, code: str = ""
+    bib: BibFile,
+    entry: BibEntry,
+    check: Check,
+    name: str,
+    code: str = "",
+    *,
+    style: BibStyle | None = None,
 ) -> tuple[TextEdit, ...]:
     """The edits of one of the actions; none when there is nothing to be done."""
-    style = detect_style(bib)
+    style = style or detect_style(bib)
     edit = EntryEdit(bib, entry, style)
-    content = style_content(bib, check)
+    content = _content(check, style)
     if name in (FIELD, FIELDS):
         for finding, field, value in _cures(entry, check, content):
             if name == FIELDS or finding.code == code:

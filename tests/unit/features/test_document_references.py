@@ -134,3 +134,23 @@ def test_a_huge_file_is_cut_and_says_how_much_there_is(write_files, count):
     found = listed(written, "refs.bib")
     assert len(found.references) == MAX_REFERENCES
     assert found.total == count
+
+
+def test_the_style_of_a_bib_is_looked_at_once_however_many_entries_are_wrong(
+    write_files, monkeypatch
+):
+    import citewell.features.document_references as feature
+
+    looked = []
+    detect = feature.detect_style
+    monkeypatch.setattr(feature, "detect_style", lambda bib: looked.append(bib) or detect(bib))
+    entries = "".join(
+        f"@article{{k{n}, author = {{Kipf, T and Welling, M}}, title = {{Graphs}}, year = 2012}}\n"
+        for n in range(40)
+    )
+    written = write_files("%! main.tex\n\\cite{k1}\\bibliography{refs}\n|\n%! refs.bib\n" + entries)
+    found = document_references(
+        written.table, written.folder / "refs.bib", lambda _bib, _entry: CHECKS["kipf"]
+    )
+    assert sum(bool(one.fixes) for one in found.references) == 40
+    assert len(looked) == 1

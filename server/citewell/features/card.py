@@ -198,11 +198,6 @@ def moved_by(evidence: Sequence[Evidence]) -> str:
     return ""
 
 
-def names_and_year(authors: str, year: int | None) -> str:
-    """Short enough for the right edge of a completion list."""
-    return " ".join(part for part in (shorten(authors, 32), str(year or "")) if part)
-
-
 def _names(names: Sequence[str]) -> str:
     shown = [escape(name) for name in names[:MAX_AUTHORS]]
     return ", ".join(shown) + (" et al." if len(names) > MAX_AUTHORS else "")

@@ -94,17 +94,12 @@ async def _complete(
 def _item(
     server: Server, shown: Shown, rank: int, number: int, place: msgspec.Raw
 ) -> wire.CompletionItem:
-    from citewell.features.card import names_and_year
-
     found = shown.completion
     candidate = found.candidates[rank]
     details = None
     if server.flags.label_details:
-        # The title tells papers apart; a narrow list cuts it off before the names.
-        details = wire.LabelDetails(
-            f" {candidate.title}" if candidate.title else None,
-            names_and_year(candidate.authors, candidate.year) or None,
-        )
+        # The title tells papers apart; names and year beside it would be cut to a letter or two.
+        details = wire.LabelDetails(f" {candidate.title}" if candidate.title else None)
     kinds = types.CompletionItemKind
     return wire.CompletionItem(
         label=candidate.key,

@@ -118,6 +118,7 @@ def window(
 
     yield open_window
     for each in opened:
+        each.screenshot("last")
         each.close()
 
 

@@ -14,12 +14,11 @@ import shutil
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from playwright.sync_api import Browser, Locator, Page
+from playwright.sync_api import Browser, FrameLocator, Locator, Page
 from playwright.sync_api import TimeoutError as Late
 
 REPOSITORY = Path(__file__).parents[3]
@@ -206,6 +205,10 @@ class Window:
         box.fill(typed)
         self.find(".quick-input-widget .monaco-list-row", has_text=row).first.click()
 
+    def choose(self, row: str) -> None:
+        """Choose the row of the open list that holds these words."""
+        self.find(".quick-input-widget:visible .monaco-list-row", has_text=row).first.click()
+
     def open(self, name: str) -> None:
         """Open a file of the folder by its name, and wait for its text."""
         self.press("Control+p")
@@ -327,14 +330,20 @@ class Window:
 
     def fix(self, words: str) -> None:
         """Choose the quick fix at the cursor that holds these words."""
-        self.fixes()
-        self.find(".action-widget .monaco-list-row.action", has_text=words).first.click()
+        titles = self.fixes()
+        at = next((n for n, title in enumerate(titles) if words in title), None)
+        assert at is not None, titles
+        chosen = self.find(".action-widget .monaco-list-row.focused", has_text=words)
+        for _ in range(at):
+            self.press("ArrowDown")
+        chosen.wait_for()
+        self.press("Enter")
+        self.find(".action-widget").wait_for(state="hidden")
 
-    @contextmanager
-    def webview(self) -> Iterator[Any]:
-        """The inner frame of the only webview."""
+    def webview(self) -> FrameLocator:
+        """The page in the only webview."""
         outer = self.page.frame_locator("iframe.webview.ready")
-        yield outer.frame_locator("#active-frame")
+        return outer.frame_locator("#active-frame")
 
     # -- pictures ------------------------------------------------------------------------------
 

@@ -1,0 +1,88 @@
+"""Markdown, and the list of papers that searches as one types, in a real VS Code."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+REPOSITORY = Path(__file__).parents[3]
+REAL = REPOSITORY.parent / "shared/data/projects/markdown" / "x-tabdeveloping__turftopic"
+OWN = r"""
+%! paper.md
+---
+title: A note
+bibliography: paper.bib
+---
+
+Sentences are embedded by networks that share their weights [CITATION].
+%! paper.bib
+@article{zuse1969,
+  author  = {Zuse, Konrad},
+  title   = {Rechnender Raum},
+  journal = {Schriften zur Datenverarbeitung},
+  year    = {1969}
+}
+"""
+
+
+def test_markdown_placeholders_become_citations(window, fixture_files, tmp_path):
+    before = fixture_files(OWN).files
+    code = window(fixture_files(OWN).write(tmp_path / "paper"))
+    code.open("paper.md")
+    code.wait_ready()
+
+    # Words of one's own in the prose.
+    code.goto(6, 1)
+    code.type("Words are embedded, too [@?global vectors for word repres")
+    code.wait_suggestion("pennington2014glove")
+    code.screenshots("list")
+    code.type("entation")
+    assert code.accept("pennington2014glove") == "pennington2014glove"
+    code.wait(lambda: code.dirty() == {"paper.md", "paper.bib"})
+    code.type("]. ")  # over the bracket that the editor had closed
+
+    # A marker that stood there: the best paper for its sentence.
+    code.save_all()
+    code.goto_text("paper.md", "[CITATION", after=True)
+    code.press("Control+Space")
+    code.wait_suggestion("reimers2019sentence")
+    code.screenshots("marker")
+    code.accept("reimers2019sentence")
+    code.wait(lambda: code.dirty() == {"paper.md", "paper.bib"})
+    code.save_all()
+
+    text = before["paper.md"].replace(
+        "Sentences", "Words are embedded, too [@pennington2014glove]. Sentences"
+    )
+    assert code.read("paper.md").decode() == text.replace("[CITATION]", "[@reimers2019sentence]")
+    bib = code.read("paper.bib").decode()
+    assert bib.startswith(before["paper.bib"])
+    assert bib.count("\n@inproceedings{") == 2
+    assert "title     = {" in bib.removeprefix(before["paper.bib"])
+
+
+@pytest.mark.skipif(not REAL.exists(), reason="needs ../shared/data/projects beside the checkout")
+def test_a_paper_is_found_in_the_list_and_cited_in_a_real_document(window, copied):
+    folder = copied(REAL)
+    before = {name: (folder / name).read_bytes() for name in ("paper.md", "paper.bib")}
+    code = window(folder)
+    code.open("paper.md")
+    code.wait_ready()
+    place = "topic modelling in recent years"
+    code.goto_text("paper.md", place, after=True)
+    code.press("Control+Alt+p")
+    code.find(".quick-input-widget:visible input").wait_for()
+    code.type("topic modeling in embedding spaces")
+    row = code.find(".quick-input-widget .monaco-list-row").first
+    code.wait(lambda: "Topic Modeling in Embedding Spaces" in row.inner_text())
+    assert "Dieng et al. · 2020 · TACL" in " ".join(row.inner_text().split())
+    code.screenshots("papers")
+    code.press("Enter")
+    code.wait(lambda: code.dirty() == {"paper.md", "paper.bib"})
+    code.save_all()
+    wanted = f"{place} [@dieng2020topic]".encode()
+    assert code.read("paper.md") == before["paper.md"].replace(place.encode(), wanted, 1)
+    assert code.read("paper.bib").startswith(before["paper.bib"])
+    assert b"Topic Modeling in Embedding Spaces" in code.read("paper.bib")
+    code.screenshots("cited")

@@ -125,11 +125,14 @@ def test_five_steps_lead_from_the_bare_editor_to_a_citation(
     # 2. Click on that in the status bar, and on the library. 3. Choose one's own files.
     code.find('.statusbar-item[id="citewell.citewell.citewell"]').click()
     code.choose("Library")
+    code.find(".quick-input-widget:visible .monaco-list-row", has_text="My own files").wait_for()
     code.screenshots("libraries")
     code.choose("My own files")
     code.find(".quick-input-widget:visible", has_text="Add to the Library").wait_for()
-    code.find(".quick-input-widget:visible input").fill(str(own))
-    code.choose("own.bib")
+    code.press("Control+a")
+    code.type(str(own), pause=5)
+    code.find(".quick-input-widget:visible .monaco-list-row", has_text="own.bib").wait_for()
+    code.press("Enter")
     code.wait(lambda: any("Citewell searches 1 papers now" in m for m in code.messages()))
     code.command("Notifications: Clear All Notifications")
 

@@ -40,22 +40,25 @@ def test_markdown_placeholders_become_citations(window, fixture_files, tmp_path)
     code.type("entation")
     assert code.accept("pennington2014glove") == "pennington2014glove"
     code.wait(lambda: code.dirty() == {"paper.md", "paper.bib"})
-    code.type("]. ")  # over the bracket that the editor had closed
+    code.press("ArrowRight")  # over the bracket that the editor had closed
+    code.type(". ")
 
     # A marker that stood there: the best paper for its sentence.
     code.save_all()
     code.goto_text("paper.md", "[CITATION", after=True)
     code.press("Control+Space")
-    code.wait_suggestion("reimers2019sentence")
+    code.wait_suggestion("reimers2019sentencebert")
     code.screenshots("marker")
-    code.accept("reimers2019sentence")
+    code.accept("reimers2019sentencebert")
     code.wait(lambda: code.dirty() == {"paper.md", "paper.bib"})
     code.save_all()
 
     text = before["paper.md"].replace(
         "Sentences", "Words are embedded, too [@pennington2014glove]. Sentences"
     )
-    assert code.read("paper.md").decode() == text.replace("[CITATION]", "[@reimers2019sentence]")
+    assert code.read("paper.md").decode() == text.replace(
+        "[CITATION]", "[@reimers2019sentencebert]"
+    )
     bib = code.read("paper.bib").decode()
     assert bib.startswith(before["paper.bib"])
     assert bib.count("\n@inproceedings{") == 2

@@ -13,20 +13,21 @@ from sys import intern
 from citewell.documents.bib_grammar import Heads
 from citewell.documents.bib_scan import EntryScan
 from citewell.model.bib import BibBlock, BibEntry, BibFile
+from citewell.model.watched import stepper
 
 _CHUNK = 1 << 16
 _BLOCKS = frozenset({"string", "preamble", "comment"})
 
 
 def parse_bib(text: str, path: str = "") -> BibFile:
-    """Read a .bib file; never raises.
+    """Read a .bib file; never raises, but `GivenUp` on a thread that is watched.
 
     `problems` of the result names each fault with its line; the good entries are all there, and so
     are the bad ones as far as they can be read.
     """
-    reader = _Reader(text, 0, {})
+    reader, step = _Reader(text, 0, {}), stepper()
     while reader.step() is not None:
-        pass
+        step()
     return BibFile(path, text, tuple(reader.entries), reader.strings, tuple(reader.blocks))
 
 
@@ -45,11 +46,13 @@ def reparse(old: BibFile, new_text: str) -> BibFile:
     reader = _Reader(new_text, restart, old.strings)
     tail: tuple[BibEntry, ...] = ()
     rejoin = len(old.text)
+    step = stepper()
     while (start := reader.step(len(new_text) - same_tail, shift, starts)) is not None:
         if start < 0:
             rejoin = -start - 1
             tail = old.entries[starts[rejoin] :]
             break
+        step()
     lost = (block for block in old.blocks if restart <= block.start < rejoin)
     if any(block.type == "string" for block in (*lost, *reader.blocks)):
         return parse_bib(new_text, old.path)

@@ -16,6 +16,7 @@ from citewell.documents.textfile import FileError, read_text
 from citewell.model.bib import BibFile
 from citewell.model.document import Document, IncludeMacro
 from citewell.model.problem import Problem
+from citewell.model.watched import GivenUp, reading
 from citewell.options.tree import DocumentOptions
 
 MAX_SOURCE = 16 * 1024 * 1024
@@ -47,9 +48,29 @@ class FileCache:
         self._documents: dict[Path, tuple[str, dict[tuple[object, ...], Document]]] = {}
         self._bibs: dict[Path, BibFile] = {}
         self._keys: dict[Path, list[FileKeys]] = {}
+        self._given_up: dict[Path, tuple[str, Problem]] = {}
+        """Texts of bibliographies that the author did not want to wait for."""
 
     def text(self, path: Path, overlay: Overlay | None = None) -> str | Problem | None:
-        """The text of a file; None when there is no such file, a Problem when it cannot be read."""
+        """The text of a file; None when there is no such file, a Problem when it cannot be read, or
+        when the author gave up reading just this text."""
+        found = self._text(path, overlay)
+        if path in self._given_up:
+            text, problem = self._given_up[path]
+            return problem if found is text or found == text else found
+        return found
+
+    def given_up(self) -> list[Problem]:
+        """The bibliographies that the author did not want to wait for."""
+        return [problem for _, problem in self._given_up.values()]
+
+    def try_again(self, path: Path | None = None) -> None:
+        """Read a bibliography after all, or every one."""
+        if path is None:
+            self._given_up.clear()
+        self._given_up.pop(path or Path(), None)
+
+    def _text(self, path: Path, overlay: Overlay | None) -> str | Problem | None:
         if overlay is not None and (text := overlay(path)) is not None:
             known = self._sources.get(path)
             if known is None or known.stamp is not None or known.text != text:
@@ -112,11 +133,21 @@ class FileCache:
         return scans[depends]
 
     def bib(self, path: Path, text: str) -> BibFile:
-        """The bibliography of a file; a changed text is read from where it changed."""
+        """The bibliography of a file; a changed text is read from where it changed. One that the
+        author gave up has no entries. Raises `GivenUp` when the author does so now."""
         known = self._bibs.get(path)
         if known is not None and (known.text is text or known.text == text):
             return known
-        parsed = reparse(known, text) if known is not None else parse_bib(text, str(path))
+        passed = self._given_up.get(path)
+        if passed is not None and passed[0] == text:
+            return BibFile(str(path), text)
+        try:
+            with reading(path.name, text.count("\n@")):
+                parsed = reparse(known, text) if known is not None else parse_bib(text, str(path))
+        except GivenUp:
+            self._given_up[path] = text, _given_up(path)
+            raise
+        self._given_up.pop(path, None)
         self._bibs[path] = parsed
         return parsed
 
@@ -132,6 +163,15 @@ class FileCache:
             # A document is scanned once by itself and once for each set of macros.
             known[:] = [found] if isinstance(source, BibFile) else [*known[-2:], found]
         return found
+
+
+def _given_up(path: Path) -> Problem:
+    return Problem(
+        "bib-given-up",
+        f"{path.name} was not read to its end, so that nothing is known of its entries.",
+        "It is read when it is opened, or when it changes.",
+        str(path),
+    )
 
 
 _BINARY = re.compile("[\x00\x01\x02\x03]")

@@ -162,6 +162,11 @@ class Project:
         return tuple(Path(p.path) for p in self.problems if p.code == "bib-missing")
 
     @property
+    def unread_bibs(self) -> tuple[Path, ...]:
+        """Bibliographies of which nothing is known: missing, unreadable, or given up."""
+        return self._unread
+
+    @property
     def declares_bibs(self) -> bool:
         """True when the paper names its bibliographies; else a lone .bib beside it is taken."""
         return bool(self._declared)
@@ -393,8 +398,11 @@ class Project:
         elif not paths:
             lone = self._lone_bib()
             paths = [lone] if lone is not None else []
+        unread: list[Path] = []
         for path in paths:
             text = self._cache.text(path, self._read)
+            if not isinstance(text, str):
+                unread.append(path)
             if isinstance(text, Problem):
                 self.problems.append(text)
             elif text is not None:
@@ -406,6 +414,8 @@ class Project:
                         "bib-missing", f"{path.name} is declared but not there.", cure, str(path)
                     )
                 )
+
+        self._unread = tuple(unread)
 
     def _lone_bib(self) -> Path | None:
         try:

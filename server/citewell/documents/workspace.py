@@ -22,6 +22,7 @@ from citewell.documents.source_files import SourceFiles
 from citewell.model.bib import BibFile
 from citewell.model.document import Document, Format
 from citewell.model.problem import Problem
+from citewell.model.watched import GivenUp, reading, stepper
 from citewell.options.tree import BibOptions
 
 _MARKDOWN_HINTS = ("@", "bibliography")
@@ -59,6 +60,8 @@ class Workspace:
         self._read: Overlay = lambda path: None
         self._files: dict[Path, _File] = {}
         self._is_read = False
+        self._passed_over: set[Path] = set()
+        """Files that the author did not want to wait for."""
         self._seen: set[Path] = set()
         """The files that were looked at since the last refresh."""
         self._projects: dict[Path, Project] = {}
@@ -91,22 +94,42 @@ class Workspace:
 
     def read_ahead(self, read: Overlay, seconds: float) -> bool:
         """Scan for about so long what was never scanned; True when nothing is left. So a large
-        workspace can be read piece by piece, with other work in between."""
+        workspace can be read piece by piece, with other work in between. Raises `GivenUp` on a
+        thread that is watched; then the rest is passed over."""
         if self._is_read:
             return True
         limit = time.monotonic() + seconds
         self._read = read
         self._seen.clear()
-        for path in self._sources.list():
-            if path in self._files:
-                continue
-            file = self._file(path)
-            if file.text is not None and (file.is_main or file.cites):
-                self._cache.document(path, file.text)
-            if time.monotonic() > limit:
-                return False
+        listed = self._sources.list()
+        with reading("workspace", len(listed), len(self._files)):
+            step = stepper()
+            for path in listed:
+                if path in self._files:
+                    continue
+                file = self._file(path)
+                if file.text is not None and (file.is_main or file.cites):
+                    self._cache.document(path, file.text)
+                try:
+                    step()
+                except GivenUp:
+                    self._passed_over.update(set(listed) - set(self._files))
+                    self._is_read = True
+                    raise
+                if time.monotonic() > limit:
+                    return False
         self._is_read = True
         return True
+
+    @property
+    def passed_over(self) -> int:
+        """How many files the author did not want to wait for."""
+        return len(self._passed_over)
+
+    def take_up(self) -> None:
+        """Read them after all, at the next `read_ahead`."""
+        self._passed_over.clear()
+        self._is_read = False
 
     def of(self, path: Path) -> tuple[Project, ...]:
         """The projects that hold a file; at least one for a document, maybe none for a .bib."""
@@ -194,6 +217,10 @@ class Workspace:
         if known is not None and path in self._seen:
             return known
         self._seen.add(path)
+        if path in self._passed_over:
+            if self._read(path) is None:
+                return _File(None, None)
+            self._passed_over.discard(path)  # it is open now
         found = self._cache.text(path, self._read)
         if known is None or known.found is not found:
             self._files[path] = known = _look(path, found)
@@ -205,7 +232,7 @@ class Workspace:
 
     def _now(self, path: Path, before: Project | None, root: Path | None) -> Project:
         """The project that begins at `path`, read again as far as its files changed."""
-        if before is not None and not any(self._text(p) is not None for p in before.missing_bibs):
+        if before is not None and not any(self._text(p) is not None for p in before.unread_bibs):
             if self._is_same(before):
                 return before
             if (after := before.with_changes(self._text)) is not None:

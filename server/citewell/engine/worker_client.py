@@ -111,7 +111,9 @@ class WorkerEngine:
                 child = await asyncio.to_thread(self._ensure)
             future = child.request(request)
             try:
-                reply = await asyncio.wait_for(asyncio.shield(asyncio.wrap_future(future)), limit)
+                # `wait_for` of Python 3.11 loses a cancel that comes together with the reply.
+                async with asyncio.timeout(limit if limit < float("inf") else None):
+                    reply = await asyncio.shield(asyncio.wrap_future(future))
             except asyncio.CancelledError:
                 child.cancel(request.id)
                 raise
@@ -248,6 +250,24 @@ class WorkerEngine:
         except CitewellError as error:
             return EngineStatus(problems=(error.problem,))
 
+    async def status_async(self) -> EngineStatus:
+        """`status` without blocking the loop."""
+        try:
+            reply = await self._reply_async(protocol.StatusRequest(next(self._numbers)))
+        except CitewellError as error:
+            return EngineStatus(problems=(error.problem,))
+        assert isinstance(reply, protocol.StatusReply)
+        return reply.status
+
+    def stop(self) -> None:
+        """End the child at once, whatever it does; what is in flight fails with `engine-restarted`,
+        and the next request starts another child."""
+        with self._lock:
+            child, self._child = self._child, None
+        if child is not None:
+            child.kill()
+            threading.Thread(target=child.close, daemon=True).start()
+
     def close(self) -> None:
         """End the child. Later requests fail with `engine-closed`."""
         with self._lock:
@@ -269,17 +289,18 @@ class WorkerEngine:
 
         threading.Thread(target=quietly, name="citewell-spawn", daemon=True).start()
 
-    def configure(self, options: Options) -> None:
-        """Answer with these options from now on: the next request starts a child with them."""
+    def configure(self, options: Options) -> bool:
+        """Answer with these options from now on; True when that starts another child."""
         with self._lock:
             if options == self._options:
-                return
+                return False
             self._options = options
             self._deaths, self._not_before = 0, 0.0
             child, self._child = self._child, None
         if child is not None:
             threading.Thread(target=child.retire, daemon=True).start()
             self.start()
+        return child is not None
 
     @property
     def pid(self) -> int:

@@ -190,6 +190,7 @@ class Diagnostics:
         reading, document = found
         wanted = self._wanted(reading.options)
         index, version = document.index, document.version
+        await session.read_ahead(reading)
         subject = await session.read(lambda: _subject_of(session.papers(), reading, index))
         return await self._find(subject, wanted), version
 
@@ -271,6 +272,7 @@ class Diagnostics:
                 items.append(_item(report, uri, version, before.get(path, ("", ""))[1]))
         reading = session.workspace_reading()
         wanted = self._wanted(reading.options)
+        await session.read_ahead(reading)
         files = await session.read(lambda: _files_of(session.papers(), reading))
         files = [path for path in files if path not in told]
         for start in range(0, len(files), FILES):

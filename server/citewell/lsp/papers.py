@@ -20,7 +20,7 @@ from citewell.documents.workspace import Workspace
 from citewell.features.insert import taken_keys
 from citewell.features.known_works import KnownWorks
 from citewell.features.symbols import Symbol, workspace_symbols
-from citewell.model import CitingPaper, Work
+from citewell.model import CitingPaper, Problem, Work
 from citewell.model.bib import BibEntry, BibFile
 from citewell.model.document import Document
 from citewell.options import Options
@@ -254,6 +254,24 @@ class Papers:
         """Read some of the workspace; True when nothing is left to be read for the first time."""
         return self._workspace(wanted).read_ahead(wanted.overlay, seconds)
 
+    def given_up(self) -> list[Problem]:
+        """What the author did not want to wait for."""
+        found = [problem for cache in self._caches.values() for problem in cache.given_up()]
+        left = sum(workspace.passed_over for workspace in self._workspaces.values())
+        return [*found, _left(left)] if left else found
+
+    def take_up(self) -> None:
+        """Read it after all."""
+        for cache in self._caches.values():
+            cache.try_again()
+        for workspace in self._workspaces.values():
+            workspace.take_up()
+
+    def try_again(self, path: Path) -> None:
+        """Read one bibliography after all."""
+        for cache in self._caches.values():
+            cache.try_again(path)
+
     def _workspace(self, wanted: Reading) -> Workspace:
         options = wanted.options
         setting = (options.documents, options.bib, wanted.roots)
@@ -291,11 +309,21 @@ class Papers:
     def _unchanged(cache: FileCache, project: Project, texts: Mapping[Path, str]) -> bool:
         others: dict[Path, BibFile | Document] = {**project.documents, **project.bibs}
         others.pop(project.path, None)
-        if any(path in texts or path.exists() for path in project.missing_bibs):
+        if any(isinstance(cache.text(path, texts.get), str) for path in project.unread_bibs):
             return False
         return all(cache.text(path, texts.get) == file.text for path, file in others.items())
 
 
+def _left(count: int) -> Problem:
+    return Problem(
+        "workspace-given-up",
+        f"{count} files of the workspace were not read, so that nothing is known of them.",
+        "Each is read when it is opened, all when a key is renamed.",
+    )
+
+
 def _stamps(cache: FileCache, project: Project) -> tuple[tuple[Path, object], ...]:
-    bibs = (*project.bibs, *project.missing_bibs)
-    return tuple((path, cache.stamp(path)) for path in bibs)
+    stamps = ((path, cache.stamp(path)) for path in (*project.bibs, *project.unread_bibs))
+    missing = project.missing_bibs
+    # A file that cannot be read has no stamp: it is looked at again by itself.
+    return tuple((path, stamp) for path, stamp in stamps if stamp is not None or path in missing)

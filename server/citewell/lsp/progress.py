@@ -49,12 +49,11 @@ async def with_progress(
     try:
         await asyncio.wait({task, cancel}, return_when=asyncio.FIRST_COMPLETED)
         if not task.done():
-            task.cancel()
-            await asyncio.wait({task})
+            await _stop(task)
             return None
         return task.result()
     except asyncio.CancelledError:
-        task.cancel()
+        await asyncio.shield(_stop(task))
         raise
     finally:
         cancelled = task.cancelled()
@@ -63,6 +62,60 @@ async def with_progress(
             token, types.WorkDoneProgressEnd(message="Cancelled." if cancelled else "Done.")
         )
         progress.tokens.pop(token, None)
+
+
+async def _stop(task: asyncio.Task[R]) -> None:
+    """End a task, also one that a library kept from noticing the first time."""
+    while not task.done():
+        task.cancel()
+        await asyncio.wait({task}, timeout=0.05)
+
+
+class DelayedProgress:
+    """Progress of work that is under way already and that looks itself whether to stop."""
+
+    def __init__(self, server: Server, token: str) -> None:
+        self._progress = server.work_done_progress
+        self._token = token
+        self._cancel = asyncio.wrap_future(self._progress.tokens[token])
+
+    @classmethod
+    async def begin(cls, server: Server, title: str, message: str = "") -> DelayedProgress | None:
+        """Show it; None where the editor shows none."""
+        if not server.flags.progress:
+            return None
+        token = f"citewell-{next(_numbers)}"
+        try:
+            await asyncio.wait_for(asyncio.shield(_create(server, token)), CREATE_SECONDS)
+        except Exception as error:
+            logger.info("The editor shows no progress: %s", error)
+            return None
+        begin = types.WorkDoneProgressBegin(
+            title=f"Citewell: {title}", cancellable=True, message=message or None
+        )
+        server.work_done_progress.begin(token, begin)
+        return cls(server, token)
+
+    async def is_cancelled(self, seconds: float) -> bool:
+        """Wait for so long; True as soon as the author has pressed the button."""
+        if not self._cancel.done():
+            await asyncio.wait({self._cancel}, timeout=seconds)
+        else:
+            await asyncio.sleep(seconds)
+        return self._cancel.done()
+
+    def report(self, message: str, percentage: int | None = None) -> None:
+        """Say how far it is."""
+        told = types.WorkDoneProgressReport(
+            message=message, percentage=percentage, cancellable=not self._cancel.done()
+        )
+        self._progress.report(self._token, told)
+
+    def end(self, message: str) -> None:
+        """Take it away."""
+        self._progress.end(self._token, types.WorkDoneProgressEnd(message=message))
+        self._progress.tokens.pop(self._token, None)
+        self._cancel.cancel()
 
 
 async def _create(server: Server, token: str) -> None:

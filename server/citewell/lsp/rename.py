@@ -10,6 +10,7 @@ from lsprotocol import types
 from citewell.lsp.edits import TextOf, workspace_edit
 from citewell.lsp.places import Locator, Ranges
 from citewell.lsp.wire import Refused
+from citewell.model import Problem
 
 if TYPE_CHECKING:
     from citewell.features.rename import Renaming
@@ -41,7 +42,10 @@ def register(server: Server) -> None:
 
     @server.feature(types.TEXT_DOCUMENT_RENAME)
     async def rename(params: types.RenameParams) -> types.WorkspaceEdit | Refused | None:
-        scope = await session.scope(params.text_document.uri)
+        # A file that was not read may hold the key.
+        scope = await session.whole_scope(params.text_document.uri)
+        if isinstance(scope, Problem):
+            return Refused(f"{scope.message} Nothing was renamed.")
         if scope is None:
             return None
         offset = scope.index.offset(params.position)

@@ -15,7 +15,6 @@ import os
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -28,6 +27,8 @@ from citewell.engine.worker_client import WorkerEngine
 from citewell.lsp.better import BetterList
 from citewell.lsp.cards import Cards
 from citewell.lsp.learning import Offers
+from citewell.lsp.loading import Loading
+from citewell.lsp.opening import Opening
 from citewell.lsp.places import OpenFile
 from citewell.lsp.refresh import Refresher
 from citewell.lsp.stamp import is_empty, stamp_of
@@ -115,7 +116,7 @@ class Session:
         self._engine: WorkerEngine | None = None
         self._papers: Papers | None = None
         self._papers_lock = threading.Lock()
-        self._reader = ThreadPoolExecutor(1, thread_name_prefix="citewell-documents")
+        self._reader = Loading(server, self._tell_given_up)
         self.background = foreground_of(server).background("citewell-background")
         """For what nobody waits for."""
         self._snapshots: dict[str, tuple[object, asyncio.Task[Snapshot]]] = {}
@@ -133,6 +134,7 @@ class Session:
         """References as they are shown, and records of the library."""
         self.zotero = Zotero(self.tell)
         """The entries of the Zotero that runs on this machine, where the author wants them."""
+        self.opening = Opening(server)
         self.refresher = Refresher(server)
         self.watchers.append(self.refresher.changed)
         self.better = BetterList()
@@ -148,6 +150,7 @@ class Session:
         """The settings are known: start the worker and load the scanners, in the background."""
         self._configured.set()
         self.engine.start()
+        self.opening.watch(self.engine, self.engine_options().library.name)
         self._reader.submit(self._warm)
         self.background.submit(self._warm_checks)
         self.zotero.configure(self.engine_options().zotero)
@@ -155,11 +158,12 @@ class Session:
     def close(self) -> None:
         """End the worker and the threads."""
         self.better.stop()
+        self.opening.stop()
         self.zotero.close()
         self.refresher.close()
         if self._engine is not None:
             self._engine.close()
-        self._reader.shutdown(wait=False, cancel_futures=True)
+        self._reader.close()
         self.background.shutdown(wait=False, cancel_futures=True)
 
     def reconfigure(self) -> None:
@@ -172,7 +176,9 @@ class Session:
             self._papers = None
         self.cards.forget_records()
         if self._engine is not None:
-            self._engine.configure(self.engine_options())
+            options = self.engine_options()
+            if self._engine.configure(options):
+                self.opening.watch(self._engine, options.library.name)
         if self._configured.is_set():
             self.zotero.configure(self.engine_options().zotero)
 
@@ -207,6 +213,11 @@ class Session:
         except Exception:
             logger.exception("Loading failed")
 
+    def _try_again(self, path: Path) -> None:
+        """An author who opens a .bib wants it read, whatever was said before."""
+        if self._papers is not None:
+            self._papers.try_again(path)
+
     def papers(self) -> Papers:
         """The papers being written. For the reader thread."""
         from citewell.lsp.papers import Papers
@@ -230,6 +241,7 @@ class Session:
         path = self.path_of(uri)
         if path is not None:
             self._assumed.pop(path, None)
+            self._reader.submit(self._try_again, path)
         document = self._server.documents.open_document(uri)
         if path is not None and document is not None:
             preparing = asyncio.ensure_future(self._prepare(uri))
@@ -331,8 +343,7 @@ class Session:
             for open_uri, open_document in self._server.documents.text_documents.items()
             if (found := self.path_of(open_uri)) is not None
         }
-        while not await self.read(lambda: self.papers().read_ahead(wanted)):
-            pass
+        await self.read_ahead(wanted)
         circle = await self.read(lambda: self.papers().circle(wanted))
         return Scope(uri, path, version, circle, index, wanted.options, opened)
 
@@ -356,6 +367,7 @@ class Session:
         path = roots[-1] if roots else Path()
         texts = self.open_texts()
         wanted = Reading(path, "", texts, roots, options, self._epoch, is_bib=True)
+        await self.read_ahead(wanted)
         return await self.read(lambda: self.papers().find_entries(wanted, query, limit))
 
     def reading(self, uri: str) -> tuple[Reading, OpenDocument] | None:
@@ -489,8 +501,28 @@ class Session:
         return tuple(dict.fromkeys((*own, *self._server.roots)))
 
     async def read(self, job: Callable[[], R]) -> R:
-        """Run a job on the reader thread."""
-        return await asyncio.get_running_loop().run_in_executor(self._reader, job)
+        """Run a job on the reader thread; twice when the author gave up what it read."""
+        return await self._reader.run(job)
+
+    async def read_ahead(self, wanted: Reading) -> None:
+        """Read the workspace, piece by piece, so that others get their turn."""
+        while not await self.read(lambda: self.papers().read_ahead(wanted)):
+            pass
+
+    async def whole_scope(self, uri: str) -> Scope | Problem | None:
+        """The same as `scope`, for an edit that must know every file: what the author gave up
+        before is read after all; a Problem when it is given up again."""
+        await self.configured()
+        if await self.read(lambda: self.papers().given_up()):
+            await self.read(lambda: self.papers().take_up())
+        scope = await self.scope(uri)
+        given_up = await self.read(lambda: self.papers().given_up())
+        return given_up[0] if given_up else scope
+
+    async def _tell_given_up(self) -> None:
+        self.tell(await self.read(lambda: self.papers().given_up()), again=True)
+        self._epoch += 1
+        self._tell_watchers("")
 
     def open_document(self, path: Path) -> OpenDocument | None:
         """The open document of a file."""

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from citewell.lsp.actions.contract import Asked, Chosen
+from citewell.model import CitewellError, Problem
 
 if TYPE_CHECKING:
     from citewell.features.action import Action, ActionPlan
@@ -59,7 +60,10 @@ class BibliographyActions:
 
     async def plan(self, chosen: Chosen) -> ActionPlan | None:
         """The edits of the chosen action."""
-        scope = await chosen.session.scope(chosen.uri)
+        # A file that was not read may cite what is to go.
+        scope = await chosen.session.whole_scope(chosen.uri)
+        if isinstance(scope, Problem):
+            raise CitewellError(scope)
         bib = scope.circle.bib if scope is not None else None
         if scope is None or bib is None:
             return None

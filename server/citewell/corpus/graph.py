@@ -7,7 +7,7 @@ list is a sample of the literature: what it says is so, and what it leaves out i
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 import numpy as np
@@ -15,9 +15,7 @@ from numpy.typing import NDArray
 
 from citewell.corpus.columns import LibraryColumns
 from citewell.corpus.priors import Priors, joined
-
-Direction = Literal["cites", "cited_by", "cocited"]
-"""What a paper cites; what cites it; what others cite together with it."""
+from citewell.model.direction import Direction
 
 
 class Neighbours(NamedTuple):

@@ -7,10 +7,10 @@ from typing import Literal, Protocol
 
 import msgspec
 
-from citewell.corpus.graph import Direction
 from citewell.model import Problem, Query, SearchResult, Work
 from citewell.model.cancel import Cancel
 from citewell.model.check import Check, Claim
+from citewell.model.direction import Direction
 from citewell.model.feedback import Feedback
 from citewell.model.llm import Budget, Picked, Supported
 

@@ -12,7 +12,6 @@ import msgspec
 import numpy as np
 
 from citewell.corpus import Library
-from citewell.corpus.graph import Direction
 from citewell.engine.checking import LibraryCheck, Traffic
 from citewell.engine.contract import Checks, EngineStatus, Related, Tier
 from citewell.engine.history import NAME as HISTORY
@@ -30,6 +29,7 @@ from citewell.engine.which_library import which_library
 from citewell.model import CitewellError, Evidence, Hit, Problem, Query, SearchResult, Work
 from citewell.model.cancel import Cancel, Cancelled
 from citewell.model.check import Claim
+from citewell.model.direction import Direction
 from citewell.model.feedback import Feedback
 from citewell.model.llm import Budget, Picked, Supported
 from citewell.options import Options

@@ -13,10 +13,10 @@ from typing import Any, BinaryIO, Literal
 
 import msgspec
 
-from citewell.corpus.graph import Direction
 from citewell.engine.contract import Checks, EngineStatus, Related, Tier
 from citewell.model import Problem, Query, SearchResult, Work
 from citewell.model.check import Claim
+from citewell.model.direction import Direction
 from citewell.model.feedback import Feedback
 from citewell.model.llm import Picked, Supported
 from citewell.options import Options

@@ -6,10 +6,11 @@ import threading
 
 from citewell.corpus import Library
 from citewell.corpus.columns import LibraryColumns, title_key
-from citewell.corpus.graph import CitationGraph, Direction
+from citewell.corpus.graph import CitationGraph
 from citewell.engine.contract import Related
 from citewell.engine.retrievers import open_graph
 from citewell.model import CitewellError
+from citewell.model.direction import Direction
 from citewell.model.titles import title_key as plain_title
 
 TELLING_TITLE = 13

@@ -17,13 +17,13 @@ from concurrent.futures import CancelledError as FutureCancelled
 from concurrent.futures import Future
 from typing import TypeVar
 
-from citewell.corpus.graph import Direction
 from citewell.engine import protocol
 from citewell.engine.child import Child, ChildEndedError
 from citewell.engine.contract import Checks, EngineStatus, Related, Tier
 from citewell.model import CitewellError, Problem, Query, SearchResult, Work
 from citewell.model.cancel import Cancel, Cancelled
 from citewell.model.check import Claim
+from citewell.model.direction import Direction
 from citewell.model.feedback import Feedback
 from citewell.model.llm import Picked, Supported
 from citewell.options import Options

@@ -9,11 +9,11 @@ from mcp_types import CallToolResult
 from pydantic import Field
 from typing_extensions import TypedDict
 
-from citewell.corpus.graph import Direction
 from citewell.engine.contract import Related
 from citewell.mcp.desk import Desk, answer
 from citewell.mcp.papers import Neighbour, digest, from_cursor, paper_of, to_cursor, within
 from citewell.model import CitewellError
+from citewell.model.direction import Direction
 
 Count = Annotated[int, Field(ge=1, le=50)]
 

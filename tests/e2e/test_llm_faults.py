@@ -103,7 +103,7 @@ def plain(library_folder: Path) -> SearchResult:
     base = Options()
     options = attrs.evolve(base, library=attrs.evolve(base.library, path=library_folder))
     engine = LocalEngine.open(options)
-    found = engine.find(Query(sentence=SENTENCE), 8, tier="full")
+    found = engine.find(Query(sentence=SENTENCE), 8, tier="deep")
     engine.close()
     assert len(found.hits) == 8
     return found
@@ -116,7 +116,7 @@ QUESTIONS = 4
 def is_closed(engine: LocalEngine, server: Any, query: Query) -> SearchResult:
     """All that a model is asked, with the closed world checked at each step; what was found."""
     before = len(server.requests)
-    result = engine.find(query, 8, tier="full")
+    result = engine.find(query, 8, tier="deep")
     assert result.hits
     records = engine.works([hit.work.id for hit in result.hits])
     assert records == [hit.work for hit in result.hits], "something is no record of the library"
@@ -240,7 +240,7 @@ def test_a_broken_server_leaves_the_list_as_it_is(
     engine = LocalEngine.open(settings(library_folder, server.url))
     try:
         engine.load(60)
-        found = engine.find(Query(sentence=SENTENCE), 8, tier="full")
+        found = engine.find(Query(sentence=SENTENCE), 8, tier="deep")
         assert [hit.work.id for hit in found.hits] == [hit.work.id for hit in plain.hits]
         assert any(problem.code.startswith("llm-") for problem in found.dropped)
         picked = engine.pick(Query(sentence=SENTENCE), [hit.work for hit in found.hits])
@@ -274,7 +274,7 @@ def test_a_slow_model_costs_no_more_than_its_time(
         engine.load(60)
         engine.find(Query(sentence="warm up the index"), 1)
         begin = time.monotonic()
-        found = engine.find(Query(sentence=SENTENCE), 8, tier="full")
+        found = engine.find(Query(sentence=SENTENCE), 8, tier="deep")
         assert time.monotonic() - begin < 0.7 + 2.0
         assert [hit.work.id for hit in found.hits] == [hit.work.id for hit in plain.hits]
         codes = {problem.code for problem in found.dropped}

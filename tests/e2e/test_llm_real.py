@@ -96,7 +96,7 @@ def engine(
 
 def test_a_real_model_reorders_what_is_found_and_adds_nothing(engine: LocalEngine) -> None:
     before = engine.status().budget.used
-    found = engine.find(QUERY, 8, tier="full")
+    found = engine.find(QUERY, 8, tier="deep")
     assert engine.works([hit.work.id for hit in found.hits]) == [hit.work for hit in found.hits]
     assert not [problem for problem in found.dropped if problem.code.startswith("llm-")]
     assert "rank@builtin" in found.variant

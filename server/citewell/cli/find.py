@@ -61,7 +61,7 @@ def find(
     with open_engine(options, online=online) as engine:
         if online:
             engine.wait_online(query, ONLINE_SECONDS)
-        result = engine.find(query, count, tier="full")
+        result = engine.find(query, count, tier="deep")
         problems: tuple[Problem, ...] = ()
         if pick and result.hits:
             result, problems = _picked(engine, query, result)

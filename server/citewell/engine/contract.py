@@ -14,8 +14,9 @@ from citewell.model.direction import Direction
 from citewell.model.feedback import Feedback
 from citewell.model.llm import Budget, Picked, Supported
 
-Tier = Literal["fast", "full"]
-"""`fast`: within a completion's budget (100 ms). `full`: a second or two, for an explicit act."""
+Tier = Literal["fast", "full", "deep"]
+"""`fast`: within a completion's budget (100 ms). `full`: a second or two, where an author looks.
+`deep`: an explicit act, for which a language model may be asked too."""
 
 
 class EngineStatus(msgspec.Struct, frozen=True, omit_defaults=True):

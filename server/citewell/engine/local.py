@@ -419,13 +419,13 @@ class LocalEngine:
             ordering = remembered.ordering
         timings["history"] = (time.perf_counter() - begin) * 1e3 - timings["ranking"]
         read = None
-        if tier == "full" and self._reader is not None:
+        if tier != "fast" and self._reader is not None:
             head = fused.rows[ordering.order[: options.cross_encoder_depth]]
             read = self._reader.reorder(query, ordering, self._library.works(head), cancel)
             ordering = read.ordering
             timings[CROSS_ENCODER] = read.milliseconds
         asked = None
-        if tier == "full" and self._linguist is not None and self._options.llm.rerank != "none":
+        if tier == "deep" and self._linguist is not None and self._options.llm.rerank != "none":
             head = fused.rows[ordering.order[: self._options.llm.rerank_depth]]
             asked = self._linguist.reorder(query, ordering, self._library.works(head), cancel)
             ordering = asked.ordering

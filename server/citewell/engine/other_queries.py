@@ -54,7 +54,7 @@ class OtherQueries:
         found: list[Query] = []
         if self._by_rules and self._signals is not None:
             found += variants(query, self._shares)
-        if self._linguist is None or tier != "full":
+        if self._linguist is None or tier != "deep":
             return found, ()
         rewritten = self._linguist.rewrite(query, cancel)
         bare = msgspec.structs.replace(query, sentence="", before=(), after=(), section="")

@@ -253,6 +253,8 @@ Lane = Literal["quick", "fast", "full", "check", "llm"]
 def lane_of(request: NumberedRequest) -> Lane:
     """Which of the worker's queues a request waits in, so that none waits behind a slower kind."""
     if isinstance(request, FindRequest):
+        if request.tier == "deep":
+            return "llm"
         return "full" if request.batch or request.tier == "full" else "fast"
     if isinstance(request, CheckRequest):
         return "check"

@@ -35,7 +35,7 @@ SECONDS: dict[protocol.Lane, float] = {
     "fast": 30.0,
     "full": 180.0,
     "check": 180.0,
-    "llm": 30.0,
+    "llm": 180.0,
 }
 """How long a request may take before it is given up. A cold start is inside of it."""
 SECONDS_PER_QUERY = 5.0
@@ -413,7 +413,7 @@ class WorkerEngine:
         asks = 0 if own.provider == "none" else (own.rerank != "none") + own.reformulate
         seconds = SECONDS[protocol.lane_of(request)]
         if isinstance(request, protocol.FindRequest):
-            slow = asks * own.timeout_ms / 1e3 if request.tier == "full" else 0.0
+            slow = asks * own.timeout_ms / 1e3 if request.tier == "deep" else 0.0
             each = slow + (SECONDS_PER_QUERY if request.batch else 0.0)
             return seconds + len(request.queries) * each
         if isinstance(request, protocol.PickRequest | protocol.VerifyRequest):

@@ -16,6 +16,14 @@ RETRIEVERS = ("bm25", "dense")
 NEEDS_DENSE = ("cited",)
 """Retrievers that search with the dense one's vectors and so never stand alone."""
 RANKERS = ("ranker",)
+LATER: dict[str, tuple[str, Any]] = {
+    "rules": ("retrieval.reformulate", "none"),
+    "cross-encoder": ("retrieval.cross_encoder", ""),
+    "llm-queries": ("llm.reformulate", False),
+    "llm-order": ("llm.rerank", "none"),
+    "llm": ("llm.provider", "none"),
+}
+"""Parts of an explicit act, and the change that leaves each out."""
 RANKER = "retrieval.ranker"
 """The setting that names the ranker; "none" keeps the order of the fusion."""
 
@@ -35,7 +43,7 @@ class Method:
     def asks_model(self, base: Options) -> bool:
         """True when a language model is asked for every question."""
         own = self.options(base).llm
-        if own.provider == "none" or self.tier != "full":
+        if own.provider == "none" or self.tier != "deep":
             return False
         return self.picks or own.rerank != "none" or own.reformulate
 
@@ -122,12 +130,12 @@ def _model_methods(options: Options) -> list[Method]:
     pointwise = (("llm.rerank", "pointwise"), ("llm.reformulate", False))
     all_of_it = (("llm.rerank", "listwise"), ("llm.reformulate", True))
     return [
-        Method("without-llm", "Citewell without the language model", BARE, "full"),
-        Method("llm-queries", "The model's other queries too", asked, "full"),
-        Method("llm-listwise", "The model orders the head in one request", listwise, "full"),
-        Method("llm-pointwise", "The model judges the head paper by paper", pointwise, "full"),
-        Method("llm-pick", "The model picks the first paper", BARE, "full", picks=True),
-        Method("llm-all", "Other queries, an order and a pick", all_of_it, "full", picks=True),
+        Method("without-llm", "Citewell without the language model", BARE, "deep"),
+        Method("llm-queries", "The model's other queries too", asked, "deep"),
+        Method("llm-listwise", "The model orders the head in one request", listwise, "deep"),
+        Method("llm-pointwise", "The model judges the head paper by paper", pointwise, "deep"),
+        Method("llm-pick", "The model picks the first paper", BARE, "deep", picks=True),
+        Method("llm-all", "Other queries, an order and a pick", all_of_it, "deep", picks=True),
     ]
 
 
@@ -179,8 +187,10 @@ def without(part: str, options: Options) -> Method:
         changes = ranker_off(options)
     elif part in _switches(options):
         changes = ((f"retrieval.{part}", False),)
+    elif part in LATER:
+        return Method(f"without-{part}", f"Citewell without {part}", (LATER[part],), "deep")
     else:
-        parts = [*_switches(options), *(RANKERS if ranker_off(options) else ())]
+        parts = [*_switches(options), *(RANKERS if ranker_off(options) else ()), *LATER]
         raise problem(
             "part-unknown",
             f"There is no part {part!r} to leave out.",

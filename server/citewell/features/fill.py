@@ -176,8 +176,7 @@ def picked_from(found: PlaceholderFill, picked: Picked) -> PlaceholderFill:
     made = f"{found.variant}+{picked.program}"
     if not picked.work:
         words = f": {picked.reason}" if picked.reason else ""
-        count = len(found.candidates)
-        reason = f"the language model found none of {count} papers fitting{words}"
+        reason = f"the language model found none of {picked.of} papers fitting{words}"
         return change(found, picked=picked, reason=reason, variant=made)
     hits = chosen_first(found.candidates, picked)
     sure = confidence_of(found.query, hits)
@@ -227,7 +226,7 @@ def _search(
 ) -> tuple[list[PlaceholderFill], list[Problem]]:
     """Every placeholder with its candidates, and what went wrong on the way."""
     places = places_of(project)
-    results = engine.find_batch([place.query for place in places], count, tier="full")
+    results = engine.find_batch([place.query for place in places], count, tier="deep")
     return found_for(places, results)
 
 

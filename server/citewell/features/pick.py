@@ -22,12 +22,12 @@ def chosen_first(hits: Sequence[Hit], picked: Picked) -> tuple[Hit, ...]:
     return (chosen, *(hit for hit in hits if hit is not chosen))
 
 
-def none_fits(picked: Picked, count: int) -> Problem:
+def none_fits(picked: Picked) -> Problem:
     """What an author is told whose place no paper fits, by the model."""
     words = f": {picked.reason}" if picked.reason else "."
     return Problem(
         "llm-none",
-        f"The language model {picked.model} found none of {count} papers fitting{words}",
+        f"The language model {picked.model} found none of {picked.of} papers fitting{words}",
         "Choose from the list yourself, or use other words.",
     )
 

@@ -174,6 +174,7 @@ class LanguageModel:
             work=works[number - 1].id if number else "",
             by="model",
             reason=answers.reason(found.field("reason")),
+            of=len(lines),
             program=program,
             model=self.name,
             usage=found.usage,

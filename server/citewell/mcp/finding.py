@@ -15,6 +15,7 @@ from typing_extensions import TypedDict
 
 from citewell.documents import query_for
 from citewell.documents.scan import scan_document
+from citewell.engine.contract import Tier
 from citewell.features.confidence import confidence_of
 from citewell.features.known_works import KnownWorks
 from citewell.features.paper_text import Form, paper_texts
@@ -113,7 +114,7 @@ class Finding:
         results: list[SearchResult] = []
         for number, query in enumerate(queries):
             await ctx.report_progress(number, len(queries), "searching")
-            results.append(await self._desk.run(partial(self._find, query, k)))
+            results.append(await self._desk.run(partial(self._find, query, k, "deep")))
         await tell_dropped(ctx, results)
         picked = await self._picked(ctx, queries, results)
         return answer(
@@ -145,7 +146,7 @@ class Finding:
         with failures_told():
             offset = from_cursor(cursor, name)[1] if cursor else 0
         wanted = min(offset + k + 1, MAX_DEPTH)
-        result = await self._desk.run(partial(self._find, asked, wanted))
+        result = await self._desk.run(partial(self._find, asked, wanted, "full"))
         await tell_dropped(ctx, [result])
         with failures_told():
             return answer(_page(result, name, offset, k, detail, max_tokens))
@@ -178,8 +179,8 @@ class Finding:
         places = document.placeholders[:MAX_PLACES]
         return [query_for(document, place, paper=paper) for place in places], known
 
-    def _find(self, query: Query, k: int, cancel: Cancel) -> SearchResult:
-        result = self._desk.engine.find(query, k, tier="full", cancel=cancel)
+    def _find(self, query: Query, k: int, tier: Tier, cancel: Cancel) -> SearchResult:
+        result = self._desk.engine.find(query, k, tier=tier, cancel=cancel)
         self._desk.offered(query, result)
         return result
 

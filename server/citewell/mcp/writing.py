@@ -162,7 +162,7 @@ class Writing:
         return [place.query for place in places_of(self._desk.project(file))]
 
     def _find(self, queries: Sequence[Query], cancel: Cancel) -> list[SearchResult]:
-        return self._desk.engine.find_batch(queries, CANDIDATES, tier="full", cancel=cancel)
+        return self._desk.engine.find_batch(queries, CANDIDATES, tier="deep", cancel=cancel)
 
     def _fill(
         self,

@@ -44,6 +44,8 @@ class Picked(msgspec.Struct, frozen=True, omit_defaults=True):
     """Who chose: where the model could not, the first candidate stands for the ranker."""
     reason: str = ""
     """The model's own words."""
+    of: int = 0
+    """How many candidates the model was shown: the first ones."""
     program: str = ""
     """Name and version of the program that asked: "pick@builtin"."""
     model: str = ""

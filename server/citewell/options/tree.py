@@ -349,8 +349,8 @@ class LlmOptions:
     )
     rerank: Literal["none", "listwise", "pointwise"] = _leaf(
         "none",
-        "How the model reorders the best papers of an explicit search: in one request, in one "
-        "request per paper, or not at all.",
+        "How the model reorders the best papers of an explicit act (`find`, `fill`, “cite the "
+        "best”): in one request, in one request per paper, or not at all.",
         trusted_only=True,
     )
     rerank_depth: int = _leaf(
@@ -358,7 +358,7 @@ class LlmOptions:
     )
     reformulate: bool = _leaf(
         False,
-        "The model writes other queries for an explicit search; what they find joins the list.",
+        "The model writes other queries for an explicit act; what they find joins the list.",
         trusted_only=True,
     )
     abstract_characters: int = _leaf(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -15,6 +17,7 @@ from citewell.engine.local import LocalEngine
 from citewell.engine.other_queries import variant_name, variant_of
 from citewell.engine.worker_client import WorkerEngine
 from citewell.model import Query, Work
+from citewell.model.cancel import Cancel, Cancelled
 from citewell.options import Options
 from citewell.options.tree import LlmOptions
 from citewell.ranking.contract import Ordering
@@ -74,6 +77,21 @@ def test_an_engine_asks_the_model_in_its_own_process_and_without_a_library(
         assert status.budget.used.input_tokens == 200
     finally:
         engine.close()
+
+
+def test_a_cancelled_question_ends_at_once(options: Options, chat: Any) -> None:
+    server = chat.ChatServer(lambda request: chat.Reply("{}", seconds=20))
+    slow = attrs.evolve(options, llm=attrs.evolve(options.llm, base_url=server.url))
+    engine = LocalEngine.open(slow)
+    cancel = Cancel()
+    engine.pick(Query(), [])  # DSPy is imported
+    threading.Timer(0.3, cancel.set).start()
+    begin = time.monotonic()
+    with pytest.raises(Cancelled):
+        engine.pick(Query(sentence="x [CITATION]"), WORKS, cancel=cancel)
+    assert time.monotonic() - begin < 5
+    engine.close()
+    server.close()
 
 
 def test_what_may_be_spent_a_day_stops_the_next_request(options: Options) -> None:

@@ -109,14 +109,14 @@ async def _best(
     from citewell.features.pick import chosen_first, none_fits
 
     chosen.report("searching")
-    result = await chosen.session.engine.find_async(query, DEEP, tier="full")
+    result = await chosen.session.engine.find_async(query, DEEP, tier="deep")
     if not result.hits:
         return _told((*result.problems, feature.nothing_found(placeholder)))
     picked = await _pick(chosen, snapshot.options, query, result.hits)
     if picked is None or picked.by != "model":
         return result.hits[0].work, result.variant
     if not picked.work:
-        return _told([none_fits(picked, len(result.hits))])
+        return _told([none_fits(picked)])
     return chosen_first(result.hits, picked)[0].work, f"{result.variant}+{picked.program}"
 
 
@@ -152,7 +152,7 @@ async def _fill(chosen: Chosen, snapshot: Snapshot) -> ActionPlan:
     for number, placeholder in enumerate(places, 1):
         chosen.report(f"placeholder {number} of {len(places)}")
         query = await citing.make_query(session, snapshot, placeholder)
-        result = await session.engine.find_async(query, DEEP, tier="full")
+        result = await session.engine.find_async(query, DEEP, tier="deep")
         problems.update(dict.fromkeys(result.problems))
         one = candidates_for(snapshot.document, placeholder, query, result)
         picked = await _pick(chosen, snapshot.options, query, result.hits) if result.hits else None

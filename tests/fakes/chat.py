@@ -43,6 +43,7 @@ class ChatServer:
         self.script = script
         self.requests: list[dict[str, Any]] = []
         self.keys: list[str] = []
+        self.paths: list[str] = []
         outer = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -75,14 +76,16 @@ class ChatServer:
         size = int(handler.headers.get("Content-Length") or 0)
         request = json.loads(handler.rfile.read(size) or b"{}")
         self.requests.append(request)
-        self.keys.append(handler.headers.get("Authorization") or "")
+        key = handler.headers.get("Authorization") or handler.headers.get("x-api-key")
+        self.keys.append(key or "")
+        self.paths.append(handler.path)
         reply = self.script(request)
         time.sleep(reply.seconds)
         if reply.hang_up:
             handler.close_connection = True
             handler.connection.close()
             return
-        body = reply.body if reply.body is not None else _body(reply.text)
+        body = reply.body if reply.body is not None else _body(reply.text, handler.path)
         try:
             handler.send_response(reply.status)
             handler.send_header("Content-Type", "application/json")
@@ -101,7 +104,14 @@ class ChatServer:
             handler.close_connection = True  # the client has given up
 
 
-def _body(text: str) -> bytes:
+def _body(text: str, path: str) -> bytes:
+    if path.endswith("/messages"):
+        message = {
+            "id": "msg_1", "type": "message", "role": "assistant", "model": "scripted",
+            "content": [{"type": "text", "text": text}], "stop_reason": "end_turn",
+            "usage": {"input_tokens": 100, "output_tokens": 10},
+        }  # fmt: skip
+        return json.dumps(message).encode("utf-8")
     return json.dumps(
         {
             "id": "chatcmpl-1",

@@ -56,6 +56,8 @@ class Diagnosis(msgspec.Struct, frozen=True):
     problems: tuple[Problem, ...]
     sources: dict[str, str] = {}
     """Allowed source -> its key and host, and with --online whether it answers."""
+    llm: dict[str, str] = {}
+    """Who is asked, where, and with which key; empty when no language model is named."""
 
 
 @click.command(
@@ -85,6 +87,7 @@ def examine(loaded: Loaded, *, online: bool = False) -> Diagnosis:
 
     timing, library, problems = _library(loaded)
     sources, troubles = _sources(loaded.options, online)
+    llm, more = _llm(loaded.options)
     return Diagnosis(
         versions={
             "citewell": __version__,
@@ -98,8 +101,9 @@ def examine(loaded: Loaded, *, online: bool = False) -> Diagnosis:
         settings=_settings(loaded),
         files=tuple(str(path) for path in loaded.files),
         timing=timing,
-        problems=(*loaded.problems, *problems, *troubles),
+        problems=tuple(dict.fromkeys((*loaded.problems, *problems, *troubles, *more))),
         sources=sources,
+        llm=llm,
     )
 
 
@@ -151,7 +155,8 @@ def _library(loaded: Loaded) -> tuple[Timing | None, dict[str, Any], tuple[Probl
             stages={name: round(ms, 1) for name, ms in result.timings.items()},
         )
     facts = msgspec.to_builtins(status)
-    facts.pop("problems", None)
+    for name in ("problems", "llm", "budget"):
+        facts.pop(name, None)
     problems = dict.fromkeys((*status.problems, *result.problems, *result.dropped))
     return timing, facts, tuple(problems)
 
@@ -187,6 +192,21 @@ def _sources(options: Options, online: bool) -> tuple[dict[str, str], tuple[Prob
     return found, (*problems, *(one.problem for one in failed))
 
 
+def _llm(options: Options) -> tuple[dict[str, str], tuple[Problem, ...]]:
+    """The language model; nobody is asked."""
+    if options.llm.provider == "none":
+        return {}, ()
+    from citewell.cli.llm import facts
+
+    found, problems = facts(options)
+    shown = {
+        name: str(found[name])
+        for name in ("provider", "model", "host", "key", "url")
+        if found.get(name)
+    }
+    return shown, tuple(problems)
+
+
 def _show(diagnosis: Diagnosis) -> None:
     from rich.table import Table
     from rich.text import Text
@@ -216,6 +236,8 @@ def _show(diagnosis: Diagnosis) -> None:
     section("Library", library or {"library": "none"})
     off = {"sources": "off: nothing leaves this machine (`citewell sources`)"}
     section("Sources", diagnosis.sources or off)
+    nobody = {"llm": "none is named: nothing is sent to any (`citewell llm`)"}
+    section("Language model", diagnosis.llm or nobody)
     files = {"files": ", ".join(diagnosis.files) or "none"}
     section("Settings", files | diagnosis.settings)
     if diagnosis.timing:

@@ -1,0 +1,137 @@
+"""Each provider is asked in its own protocol, with its own key, and its tokens are counted."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from citewell.llm.account import Account
+from citewell.llm.assistant import LanguageModel
+from citewell.llm.engines import Meter, Prices, prices_of
+from citewell.llm.providers import endpoint_of
+from citewell.model import Query, Work
+from citewell.model.llm import Usage
+from citewell.options.tree import LlmOptions
+
+pytest.importorskip("dspy")
+
+
+@pytest.fixture
+def server(chat: Any) -> Iterator[Any]:
+    server = chat.ChatServer(lambda request: chat.Reply('{"choice": "2", "reason": "r"}'))
+    yield server
+    server.close()
+
+
+@pytest.mark.parametrize(
+    ("provider", "model", "path", "key"),
+    [
+        ("ollama", "qwen3:8b", "/v1/chat/completions", "Bearer k"),
+        ("llamacpp", "m", "/v1/chat/completions", "Bearer k"),
+        ("vllm", "org/m", "/v1/chat/completions", "Bearer k"),
+        ("openai", "gpt-4o-mini", "/v1/chat/completions", "Bearer k"),
+        ("anthropic", "claude-sonnet-4-5", "/v1/messages", "k"),
+        ("litellm", "openai/some-model", "/v1/chat/completions", "Bearer k"),
+    ],
+)
+def test_a_provider_is_asked_in_its_own_protocol(
+    server: Any, works: list[Work], query: Query, monkeypatch: pytest.MonkeyPatch,
+    provider: str, model: str, path: str, key: str,
+) -> None:  # fmt: skip
+    monkeypatch.setenv("CITEWELL_LLM_KEY", "k")
+    options = LlmOptions(provider=provider, model=model, base_url=server.url)  # type: ignore[arg-type]
+    asked = LanguageModel.open(options)
+    assert asked is not None
+    picked = asked.pick(query, works)
+    assert picked.problem is None
+    assert (picked.work, picked.by) == ("t:2", "model")
+    assert server.paths == [path]
+    assert server.keys == [key]
+    (request,) = server.requests
+    assert request["model"] == model.removeprefix("openai/")
+    assert (picked.usage.input_tokens, picked.usage.output_tokens) == (100, 10)
+    assert asked.budget().used.requests == 1
+
+
+def test_the_answer_is_bound_to_the_numbers_by_a_schema(
+    server: Any, works: list[Work], query: Query
+) -> None:
+    options = LlmOptions(provider="vllm", model="m", base_url=server.url)
+    model = LanguageModel.open(options)
+    assert model is not None
+    model.pick(query, works)
+    schema = server.requests[0]["response_format"]["json_schema"]["schema"]
+    assert schema["properties"]["choice"]["enum"] == ["1", "2", "3", "4", "none"]
+    assert server.requests[0]["temperature"] == 0
+
+
+def test_a_server_that_knows_no_schema_is_asked_without(
+    server: Any, chat: Any, works: list[Work], query: Query
+) -> None:
+    def script(request: dict[str, Any]) -> Any:
+        if "response_format" in request:
+            return chat.Reply(status=400, body=b'{"error": {"message": "no response_format"}}')
+        return chat.Reply('{"choice": "3", "reason": "r"}')
+
+    server.script = script
+    model = LanguageModel.open(LlmOptions(provider="vllm", model="m", base_url=server.url))
+    assert model is not None
+    assert model.pick(query, works).work == "t:3"
+    assert model.pick(query, works).work == "t:3"
+    assert len(server.requests) == 3, "it is not asked with a schema again"
+
+
+@pytest.mark.parametrize(
+    ("provider", "model"), [("openai", "gpt"), ("anthropic", "claude"), ("litellm", "groq/llama")]
+)
+def test_without_a_key_nothing_is_sent(
+    works: list[Work], query: Query, monkeypatch: pytest.MonkeyPatch, provider: str, model: str
+) -> None:
+    for name in ("CITEWELL_LLM_KEY", "OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GROQ_API_KEY"):
+        monkeypatch.delenv(name, raising=False)
+    asked = LanguageModel.open(LlmOptions(provider=provider, model=model))  # type: ignore[arg-type]
+    assert asked is not None
+    picked = asked.pick(query, works)
+    assert picked.problem is not None and picked.problem.code == "llm-no-key"
+    assert picked.work == works[0].id
+
+
+def test_prices_are_those_of_the_settings_else_of_the_list_else_unknown() -> None:
+    def cost(**given: Any) -> float | None:
+        options = LlmOptions(**given)
+        endpoint = endpoint_of(options)
+        assert endpoint is not None
+        return prices_of(endpoint, options).cost(1_000_000, 1_000_000)
+
+    assert cost(provider="ollama", model="m") == 0
+    assert cost(provider="openai", model="m", input_price=1, output_price=2) == pytest.approx(3)
+    assert cost(provider="openai", model="no-such-model-at-all") is None
+    assert (cost(provider="openai", model="gpt-4o-mini") or 0) > 0.1
+    assert (cost(provider="anthropic", model="claude-sonnet-4-5") or 0) > 1
+
+
+def test_a_model_on_this_machine_costs_nothing_whoever_serves_it(
+    server: Any, works: list[Work], query: Query, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CITEWELL_LLM_KEY", "k")
+    options = LlmOptions(provider="litellm", model="openai/no-such-model", base_url=server.url)
+    model = LanguageModel.open(options)
+    assert model is not None
+    assert model.pick(query, works).usage == Usage(1, 100, 10, 0.0, 0)
+
+
+def test_a_request_at_an_unknown_price_is_counted_as_unpriced(tmp_path: Path) -> None:
+    from dspy.lm15 import Message, Request, Response, TextPart
+    from dspy.lm15 import Usage as Tokens
+
+    class Inner:
+        def complete(self, request: Any) -> Any:
+            answer = Message.assistant([TextPart("yes")])
+            tokens = Tokens(input_tokens=7, output_tokens=3, total_tokens=10)
+            return Response(id=None, model="m", message=answer, finish_reason="stop", usage=tokens)
+
+    account = Account(path=tmp_path / "usage.sqlite")
+    meter = Meter(Inner, account, Prices(None, None), model="m", most_tokens=500, answer_tokens=20)
+    meter.complete(Request(model="m", messages=(Message.user("Well?"),)))
+    assert account.used() == Usage(1, 7, 3, 0.0, 1)

@@ -262,9 +262,11 @@ class Finding:
         unknown = [name for name, work in zip(ids, works, strict=True) if work is None]
         if unknown:
             found["unknown_ids"] = unknown
+            found["notes"] = "An id comes from search_papers, or is a DOI or an arXiv id."
         if len(found["papers"]) < len(papers):
             left = [paper["id"] for paper in papers[len(found["papers"]) :]]
-            found["notes"] = f"Left out by max_tokens, ask again for: {', '.join(left)}"
+            rest = f"Left out by max_tokens, ask again for: {', '.join(left)}"
+            found["notes"] = f"{found.get('notes', '')} {rest}".strip()
         return found
 
 

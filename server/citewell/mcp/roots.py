@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
+from itertools import chain, islice
 from pathlib import Path
 
 from attrs import frozen
@@ -13,6 +14,10 @@ from citewell.model import CitewellError, Problem
 MAX_FILE = 8_000_000
 """Bytes of a file that an agent may have read."""
 MAX_BIBS = 200
+MAX_FOLDERS = 5_000
+NAMED = 12
+"""Files that an error names."""
+_NAMED = frozenset({".bib", ".tex", ".md", ".qmd", ".rmd"})
 _PASSED_OVER = frozenset({"node_modules", "__pycache__", "venv", "build", "dist"})
 
 
@@ -57,7 +62,14 @@ class Roots:
             )
         if not name or "\0" in name:
             raise CitewellError(outside(name))
-        places = [Path(os.path.realpath(folder / name)) for folder in self.folders]
+        # An agent that sees the folder from above names the folder, too.
+        below = [
+            folder.joinpath(*Path(name).parts[1:])
+            for folder in self.folders
+            if len(Path(name).parts) > 1 and Path(name).parts[0] == folder.name
+        ]
+        given = [*(folder / name for folder in self.folders), *below]
+        places = [Path(os.path.realpath(place)) for place in given]
         inside = [place for place in places if self.holds(place)]
         if not inside:
             raise CitewellError(outside(name))
@@ -72,13 +84,14 @@ class Roots:
                         )
                     )
                 return place
-        if new and inside[0].parent.is_dir() and not inside[0].exists():
-            return inside[0]
+        for place in inside:
+            if new and place.parent.is_dir() and not place.exists():
+                return place
         raise CitewellError(
             Problem(
                 "file-missing",
-                f"There is no file {name!r} in the roots.",
-                "Name a file relative to a root.",
+                f"There is no file {name[:200]!r} in the roots.",
+                f"Name one relative to a root: {self._some()}.",
             )
         )
 
@@ -94,25 +107,31 @@ class Roots:
                 return real.relative_to(folder).as_posix()
         return real.name
 
+    def _some(self) -> str:
+        """Names of files that are there, for an agent that cannot look."""
+        found = [self.shown(path) for path in islice(self._files(_NAMED), NAMED + 1)]
+        more = ", ..." if len(found) > NAMED else ""
+        return ", ".join(found[:NAMED]) + more or "there is no paper and no .bib in them"
+
     def bibs(self) -> Iterator[Path]:
         """The .bib files in the roots, hidden and installed folders passed over, a few hundred at
         most."""
-        count = 0
-        for folder in self.folders:
-            for top, folders, files in os.walk(folder):
-                folders[:] = sorted(
-                    name for name in folders if name[:1] != "." and name not in _PASSED_OVER
-                )
-                for name in sorted(files):
-                    path = Path(top) / name
-                    if path.suffix.lower() != ".bib" or not self.holds(path):
-                        continue
-                    if path.stat().st_size > MAX_FILE:
-                        continue
+        return islice(self._files(frozenset({".bib"})), MAX_BIBS)
+
+    def _files(self, suffixes: frozenset[str]) -> Iterator[Path]:
+        walks = chain.from_iterable(os.walk(folder) for folder in self.folders)
+        for top, folders, files in islice(walks, MAX_FOLDERS):
+            folders[:] = sorted(
+                name for name in folders if name[:1] != "." and name not in _PASSED_OVER
+            )
+            for name in sorted(files):
+                path = Path(top) / name
+                if (
+                    path.suffix.lower() in suffixes
+                    and self.holds(path)
+                    and path.stat().st_size <= MAX_FILE
+                ):
                     yield path
-                    count += 1
-                    if count >= MAX_BIBS:
-                        return
 
 
 def outside(name: str) -> Problem:

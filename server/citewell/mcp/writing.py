@@ -130,18 +130,20 @@ class Writing:
         agent leaves to it; nobody waits for it to write."""
         queries = await self._desk.run(lambda cancel: self._queries(path))
         found: dict[Query, SearchResult] = {}
+        asks = picks(self._desk.options)
+        total = len(queries) * (2 if asks else 1)
         for start in range(0, len(queries), SLICE):
-            await ctx.report_progress(start, len(queries), "searching")
+            await ctx.report_progress(start, total, "searching")
             part = queries[start : start + SLICE]
             results = await self._desk.run(partial(self._find, part))
             found.update(zip(part, results, strict=True))
-        await ctx.report_progress(len(queries), len(queries), "searched")
+        await ctx.report_progress(len(queries), total, "searched")
         await tell_dropped(ctx, found.values())
         picked: dict[Query, Picked] = {}
-        if picks(self._desk.options):
+        if asks:
             for number, query in enumerate(queries, 1):
                 if found[query].hits and str(number) not in choices:
-                    await ctx.report_progress(number - 1, len(queries), "asking the model")
+                    await ctx.report_progress(len(queries) + number, total, "asking the model")
                     hits = found[query].hits
                     picked[query] = await self._desk.run(partial(self._pick, query, hits))
         return found, picked
@@ -202,7 +204,12 @@ class Writing:
             for said in fill_feedback(plan, "mcp"):
                 self._desk.told(self._desk.engine.learn(said))
         placeholders = [
-            self._filled(n, one, least_confidence(one, options, threshold))
+            self._filled(
+                n,
+                one,
+                least_confidence(one, options, threshold),
+                left=str(n) in chosen and chosen[str(n)] is None,
+            )
             for n, one in enumerate(plan.fills, 1)
         ]
         done: Fill = {
@@ -215,7 +222,8 @@ class Writing:
             done["notes"] = "\n".join(notes)
         return done
 
-    def _filled(self, n: int, found: PlaceholderFill, least: float) -> Filled:
+    def _filled(self, n: int, found: PlaceholderFill, least: float, *, left: bool) -> Filled:
+        """`left`: the agent chose to leave it open."""
         one: Filled = {
             "n": n,
             "place": f"{self._desk.roots.shown(found.path)}:{found.line}",
@@ -228,7 +236,9 @@ class Writing:
             return one
         best: list[Ref] = [paper_of(hit.work, "ids") for hit in found.candidates[:CANDIDATES]]
         one["candidates"] = best
-        if not best or (found.picked is not None and found.picked.by == "model"):
+        if left:
+            one["reason"] = "left open, as you chose"
+        elif not best or (found.picked is not None and found.picked.by == "model"):
             one["reason"] = found.reason or "no paper was found"
         elif found.confidence < least:
             one["reason"] = f"too uncertain ({found.confidence:.2f} < {least:.2f}); choose yourself"

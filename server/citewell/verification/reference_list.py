@@ -30,7 +30,8 @@ _PARTICLE = r"(?:(?:van|von|de|den|der|di|da|del|la|le|du|ten|ter|al|el|bin)\s+)
 _STARTS = re.compile(
     rf"^\s*(?:{_PARTICLE}{_UP}[\w'’-]+(?:[ -]{_UP}[\w'’-]+)?,\s+{_UP}"  # Ash, A.   Ash, Ann
     rf"|(?:{_UP}\.[ -]?){{1,4}}\s*{_PARTICLE}{_UP}[\w'’-]+"  # A. Ash
-    rf"|{_UP}[\w'’-]+(?:\s+{_UP}\.?[\w'’-]*){{1,3}}(?:,|\s+and\s|\.\s|\s+\())"  # Ann Ash,
+    rf"|{_UP}[\w'’-]+(?:\s+{_UP}\.?[\w'’-]*){{1,3}}(?:,|\s+and\s|\.\s|\s+\()"  # Ann Ash,
+    rf"|{_UP}[\w'’-]+(?:\s+{_UP}\.?[\w'’-]*){{0,3}},?\s+et\s+al\b)"  # Ann Ash et al.
 )
 
 _FULL = rf"{_UP}[\w'’-]*(?:\s+{_UP}\.?[\w'’-]*){{1,3}}"

@@ -254,6 +254,35 @@ async def test_a_document_is_filled_as_the_agent_chose(agent: Agent, tmp_path: P
     assert (tmp_path / "refs.bib").read_text().count("@inproceedings{") == 2
 
 
+async def test_an_agent_that_cannot_look_is_told_what_files_there_are(
+    agent: Agent, tmp_path: Path
+) -> None:
+    """And one that sees the folder from above may name it, too."""
+    root = tmp_path / "paper"
+    (root / "parts").mkdir(parents=True)
+    for name in ("main.tex", "refs.bib", "parts/intro.tex", "notes.txt"):
+        (root / name).write_text("")
+    async with agent(root, allow_write=True) as client:
+        found = await client.call_tool("fill_document", {"path": "paper.tex"})
+        assert "relative to a root: main.tex, refs.bib, parts/intro.tex." in found.content[0].text
+        above = await client.call_tool("check_references", {"path": "paper/refs.bib"})
+        assert above.structured_content["status"] == "no_references"
+        for name in ("paper/new.bib", "other.bib"):
+            arguments = {"id": "fx:1", "bib": name, "write": True}
+            assert not (await client.call_tool("add_entry", arguments)).is_error
+    assert (root / "new.bib").exists() and (root / "other.bib").exists()
+
+
+async def test_a_place_that_the_agent_leaves_open_says_so(agent: Agent, tmp_path: Path) -> None:
+    (tmp_path / "p.md").write_text("See [@attention is all you need] and [@?].\n")
+    (tmp_path / "refs.bib").touch()
+    async with agent(tmp_path) as client:
+        asked = {"path": "p.md", "choices": {"1": ""}}
+        plan = (await client.call_tool("fill_document", asked)).structured_content
+    assert plan["placeholders"][0]["reason"] == "left open, as you chose"
+    assert "left open" not in plan["placeholders"][1].get("reason", "")
+
+
 async def test_a_broken_cursor_is_told_by_every_tool(agent: Agent) -> None:
     async with agent() as client:
         for name, arguments in (

@@ -52,6 +52,17 @@ def test_a_list_is_parted_as_its_writer_marked_it(text):
         assert text[: claim.span.start].count("\n") + 1 == claim.line
 
 
+def test_references_that_name_their_first_author_alone_are_told_apart():
+    """As people and language models write them: the title of one never meets the year of another."""
+    text = (
+        "Ann Ash et al. Measuring slow rivers by their meanders. ICML 2014.\n"
+        "Cedar et al. Three ways of building a dam. Journal of Beavers, 2015.\n"
+        "Dan Dell et al., A dam too far. NeurIPS 2016."
+    )
+    assert [text[a:b] for a, b, _ in pieces(text)] == text.splitlines()
+    assert [claim.year for claim in claims_of_text(text)] == [2014, 2015, 2016]
+
+
 def test_a_year_at_the_head_of_a_line_is_no_number():
     text = (
         f"[1] {ONE}\n[2] D. Dogwood. Sand and its grains. In Notes of\n(2003) Sands, pages 1-2.\n"

@@ -104,7 +104,7 @@ def parse_fixture(text: str, first: str = "main.tex") -> Fixture:
 @pytest.fixture(scope="session", autouse=True)
 def no_user_history(tmp_path_factory: pytest.TempPathFactory) -> None:
     """What whoever runs the tests has accepted does not count, and no test adds to it."""
-    os.environ["CITEWELL_HISTORY"] = str(tmp_path_factory.mktemp("history"))
+    os.environ["CITEWELL_DATA"] = str(tmp_path_factory.mktemp("history"))
 
 
 @pytest.fixture

@@ -54,6 +54,7 @@ def environment(library: Path) -> Iterator[dict[str, str]]:
         yield clean | {
             "CITEWELL_CONFIG": str(Path(folder) / "config.toml"),
             "CITEWELL_CACHE": str(Path(folder) / "cache"),
+            "CITEWELL_DATA": str(Path(folder) / "data"),
             "CITEWELL_LIBRARY_PATH": str(library.parent),
             "CITEWELL_LIBRARY_NAME": library.name,
         }

@@ -195,7 +195,7 @@ def citewell(folder: Path, url: str, *arguments: str) -> subprocess.CompletedPro
     (folder / "config.toml").touch()
     environment = os.environ | {
         "CITEWELL_CONFIG": str(folder / "config.toml"),
-        "CITEWELL_HISTORY": str(folder / "history"),
+        "CITEWELL_DATA": str(folder / "history"),
         "CITEWELL_CACHE": str(folder / "cache"),
         "CITEWELL_LIBRARY_PATH": str(folder / "libraries"),
         "CITEWELL_SOURCES_BASE_URL": url,

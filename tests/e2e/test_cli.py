@@ -27,7 +27,9 @@ def environment(folder: Path) -> dict[str, str]:
     return clean | {
         "CITEWELL_LIBRARY_PATH": str(folder / "libraries"),
         "CITEWELL_CONFIG": str(config),
-        "CITEWELL_HISTORY": str(folder / "history"),
+        "CITEWELL_DATA": str(folder / "history"),
+        # Tests share a library and a history: none may change the order that another expects.
+        "CITEWELL_LEARNING_ENABLED": "false",
         "PYTHONIOENCODING": "utf-8",
         "OMP_NUM_THREADS": "1",
     }

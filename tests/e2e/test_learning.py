@@ -20,7 +20,7 @@ PAPER = (
 def history(tmp_path, monkeypatch):
     """The folder of the history, with learning as it is by default."""
     monkeypatch.delenv("CITEWELL_LEARNING_ENABLED", raising=False)
-    monkeypatch.setenv("CITEWELL_HISTORY", str(tmp_path / "history"))
+    monkeypatch.setenv("CITEWELL_DATA", str(tmp_path / "history"))
     return tmp_path / "history"
 
 

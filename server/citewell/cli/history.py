@@ -84,9 +84,9 @@ def erase(ctx: click.Context, paper: str, project: Path | None, yes: bool) -> No
 
 
 def _store() -> HistoryStore:
-    from citewell.engine.history_store import HistoryStore
+    from citewell.engine.history_store import WRITE_SECONDS, HistoryStore
 
-    return HistoryStore()
+    return HistoryStore(patience=WRITE_SECONDS)
 
 
 def _speaks_of(event: Event, paper: str) -> bool:

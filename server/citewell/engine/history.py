@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from citewell.corpus.columns import title_key
 from citewell.corpus.priors import coded
-from citewell.engine.history_store import HistoryStore
+from citewell.engine.history_store import BUSY, HistoryStore
 from citewell.engine.signals import LibrarySignals
 from citewell.model import Evidence, Problem
 from citewell.model.feedback import Event, Feedback, Kind, PaperName
@@ -132,7 +132,9 @@ class History:
         stamp = self._store.stamp()
         with self._lock:
             encoder = "" if self._signals is None else self._signals.encoder
-            if stamp is None:
+            if stamp == BUSY:
+                pass  # what is known is known; the next search looks again
+            elif stamp is None:
                 self._stamp, self._events, self._past = None, [], None
             elif stamp != self._stamp or self._past is None or self._past[0] != encoder:
                 self._read(stamp)
@@ -146,7 +148,9 @@ class History:
             self._events = []
         last = self._events[-1].number if self._events else 0
         self._events = [*self._events, *self._store.read(last)][-self._store.most :]
-        self._stamp = stamp
+        last = self._events[-1].number if self._events else 0
+        # Where the reading had to give way to a writer, the next search reads on.
+        self._stamp = stamp if last == stamp[1] else (stamp[0], last)
 
     def _vector(self, query: Query) -> NDArray[np.float32] | None:
         """The query's vector, shape (d,); None where there is no encoder or no known word."""

@@ -9,12 +9,11 @@ manuscript it holds no words: see `Event.asked`.
 from __future__ import annotations
 
 import logging
-import os
 import sqlite3
 import threading
 import time
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TypeVar
 
@@ -22,6 +21,7 @@ import msgspec
 
 from citewell.model import CitewellError, Problem
 from citewell.model.feedback import Event
+from citewell.options.data import data_folder
 
 logger = logging.getLogger(__name__)
 
@@ -32,26 +32,31 @@ MAX_TEXT = 500
 """Characters of a title, id, variant; a project's folder may have twice as many."""
 MAX_ASKED = 4_096
 """Bytes of a query's vector."""
-BUSY_SECONDS = 2.0
-FOLDER_VARIABLE = "CITEWELL_HISTORY"
+WRITE_SECONDS = 10.0
+"""How long an event waits for the events of other processes. Nobody waits for it."""
+READ_SECONDS = 0.05
+"""How long a search waits for them: the moment in which an event reaches the disk."""
+BUSY = (-1, -1)
 NAME = "history.sqlite"
 FORMAT = 1
-_SQL = """
+_SQL = f"""
+BEGIN IMMEDIATE;
 CREATE TABLE IF NOT EXISTS events (number INTEGER PRIMARY KEY AUTOINCREMENT, time REAL, kind TEXT,
   work TEXT, title TEXT, key INTEGER, project TEXT, through TEXT, variant TEXT, encoder TEXT,
   asked BLOB);
 CREATE TABLE IF NOT EXISTS erasures (number INTEGER PRIMARY KEY AUTOINCREMENT, time REAL);
+PRAGMA user_version={FORMAT};
+COMMIT;
 """
 _FIELDS = "time, kind, work, title, key, project, through, variant, encoder, asked"
+_BUSY_CODES = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
+_DAMAGE_CODES = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 R = TypeVar("R")
 
 
 def history_path() -> Path:
-    """The file: in the folder that `CITEWELL_HISTORY` names, else in the user's data folder."""
-    from platformdirs import user_data_path
-
-    named = os.environ.get(FOLDER_VARIABLE)
-    return (Path(named) if named else user_data_path("citewell", appauthor=False)) / NAME
+    """The file, in the user's data folder."""
+    return data_folder() / NAME
 
 
 class HistoryStore:
@@ -61,10 +66,18 @@ class HistoryStore:
     name and said in `problems`; a file that is busy or cannot be written costs the event.
     """
 
-    def __init__(self, path: Path | None = None, *, most: int = MAX_EVENTS) -> None:
+    def __init__(
+        self,
+        path: Path | None = None,
+        *,
+        most: int = MAX_EVENTS,
+        patience: float = READ_SECONDS,
+    ) -> None:
+        """`patience` is how many seconds a reader waits for one who writes."""
         self.path = path or history_path()
         self.problems: tuple[Problem, ...] = ()
         self.most = most
+        self._patience = patience
         self._lock = threading.Lock()
         self._database: sqlite3.Connection | None = None
         self._identity: tuple[int, int] | None = None
@@ -82,7 +95,7 @@ class HistoryStore:
         ]  # fmt: skip
 
         def write(database: sqlite3.Connection) -> bool:
-            with database:
+            with _transaction(database):
                 marks = ",".join("?" * len(_FIELDS.split(",")))
                 database.executemany(f"INSERT INTO events ({_FIELDS}) VALUES ({marks})", rows)
                 database.execute(
@@ -92,7 +105,7 @@ class HistoryStore:
                 )
             return True
 
-        return bool(self._do(write, create=True))
+        return bool(self._do(write, writes=True, create=True))
 
     def read(self, after: int = 0) -> list[Event]:
         """The events that were kept after the one with this number."""
@@ -107,7 +120,7 @@ class HistoryStore:
 
     def stamp(self) -> tuple[int, int] | None:
         """Changes with every erasure (the first number) and every event (the second); None without
-        a file. Costs some ten microseconds."""
+        a file, `BUSY` while another process writes. Costs some ten microseconds."""
 
         def look(database: sqlite3.Connection) -> tuple[int, int]:
             # Both come from the ends of the tables' own trees.
@@ -116,7 +129,7 @@ class HistoryStore:
             ).fetchone()
             return (int(found[0] or 0), int(found[1] or 0))
 
-        return self._do(look)
+        return self._do(look, busy=BUSY)
 
     def erase(self, *, works: Sequence[str] = (), project: str = "") -> int:
         """Erase the events of these works (by id) and of a project's folder; without either, all
@@ -124,7 +137,7 @@ class HistoryStore:
 
         def forget(database: sqlite3.Connection) -> int:
             database.execute("PRAGMA secure_delete=ON")
-            with database:
+            with _transaction(database):
                 if works or project:
                     marks = ",".join("?" * len(works))
                     where, values = f"work IN ({marks})", list(works)
@@ -138,37 +151,49 @@ class HistoryStore:
             database.execute("VACUUM")
             return gone
 
-        return self._do(forget) or 0
+        return self._do(forget, writes=True) or 0
 
     def close(self) -> None:
         """Close the file."""
         with self._lock:
             self._close()
 
-    def _do(self, work: Callable[[sqlite3.Connection], R], *, create: bool = False) -> R | None:
-        """The result of work on the file; None without a file, or with a problem."""
+    def _do(
+        self,
+        work: Callable[[sqlite3.Connection], R],
+        *,
+        writes: bool = False,
+        create: bool = False,
+        busy: R | None = None,
+    ) -> R | None:
+        """The result of work on the file; None without a file, or with a problem; `busy` where who
+        only reads would have to wait, which is no problem."""
+        seconds = WRITE_SECONDS if writes else self._patience
         with self._lock:
             for first in (True, False):
                 try:
-                    database = self._open(create=create)
-                    return None if database is None else work(database)
-                except sqlite3.OperationalError as error:
-                    self._fail(error)  # in use, not to be written, or a full disk
-                    return None
+                    database = self._open(create=create, seconds=seconds)
+                    if database is not None:
+                        database.execute(f"PRAGMA busy_timeout={int(1000 * seconds)}")
+                        return work(database)
+                    break
                 except sqlite3.DatabaseError as error:
-                    if not (first and self._set_aside(error)):
+                    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+                    if not writes and code in _BUSY_CODES:
+                        return busy
+                    if not (code in _DAMAGE_CODES and first and self._set_aside(error)):
                         self._fail(error)
-                        return None
+                        break
                 except CitewellError as error:
                     self._close()
                     self.problems = (error.problem,)
-                    return None
+                    break
                 except OSError as error:
                     self._fail(error)
-                    return None
-            return None
+                    break
+        return None
 
-    def _open(self, *, create: bool) -> sqlite3.Connection | None:
+    def _open(self, *, create: bool, seconds: float) -> sqlite3.Connection | None:
         identity = _identity(self.path)
         if self._database is not None and identity == self._identity:
             return self._database
@@ -179,13 +204,18 @@ class HistoryStore:
                 return None
             self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             self.path.touch(mode=0o600)
-        database = sqlite3.connect(self.path, timeout=BUSY_SECONDS, check_same_thread=False)
+        database = sqlite3.connect(
+            self.path, timeout=seconds, isolation_level=None, check_same_thread=False
+        )
         try:
             version = database.execute("PRAGMA user_version").fetchone()[0]
             if version > FORMAT:
                 raise CitewellError(_newer(self.path))
+            if version != FORMAT and not create:
+                database.close()  # made this moment by another process
+                return None
             if version != FORMAT:
-                database.executescript(_SQL + f"PRAGMA user_version={FORMAT};")
+                database.executescript(_SQL)
         except BaseException:
             database.close()
             raise
@@ -230,6 +260,18 @@ class HistoryStore:
             with suppress(sqlite3.Error):
                 self._database.close()
         self._database = self._identity = None
+
+
+@contextmanager
+def _transaction(database: sqlite3.Connection) -> Iterator[None]:
+    """Takes the right to write at once: to ask for it later may be refused without waiting."""
+    database.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+    except BaseException:
+        database.execute("ROLLBACK")
+        raise
+    database.execute("COMMIT")
 
 
 def _event(row: tuple[object, ...]) -> Event | None:

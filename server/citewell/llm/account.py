@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import datetime
 import logging
-import os
 import sqlite3
 import threading
 from collections.abc import Iterator
@@ -16,10 +15,10 @@ from pathlib import Path
 
 from citewell.model import CitewellError, Problem
 from citewell.model.llm import Budget, Usage
+from citewell.options.data import data_folder
 
 logger = logging.getLogger(__name__)
 
-DATA_VARIABLE = "CITEWELL_DATA"
 KEPT_DAYS = 400
 BUSY_SECONDS = 5.0
 _SQL = """
@@ -32,14 +31,6 @@ INSERT INTO usage VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (day, model) DO UPDAT
   output_tokens = output_tokens + excluded.output_tokens, cost = cost + excluded.cost,
   unpriced = unpriced + excluded.unpriced
 """
-
-
-def data_folder() -> Path:
-    """Where counts and programs are kept: what `CITEWELL_DATA` names, else the user's data."""
-    from platformdirs import user_data_path
-
-    named = os.environ.get(DATA_VARIABLE)
-    return Path(named) if named else user_data_path("citewell", appauthor=False)
 
 
 def today() -> str:

@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from citewell.llm.account import data_folder
 from citewell.model import CitewellError, Problem
+from citewell.options.data import data_folder
 
 if TYPE_CHECKING:
     from citewell.llm.programs import Program

@@ -38,7 +38,8 @@ def clean_env(folder: Path) -> dict[str, str]:
     clean = {name: value for name, value in os.environ.items() if "CITEWELL" not in name}
     return clean | {
         "CITEWELL_CONFIG": str(folder / "config.toml"),
-        "CITEWELL_HISTORY": str(folder / "history"),
+        "CITEWELL_DATA": str(folder / "history"),
+        "CITEWELL_LEARNING_ENABLED": "false",
         "CITEWELL_CACHE": str(folder / "cache"),
         "CITEWELL_RETRIEVAL_TIMEOUT_MS": "60000",
         "OMP_NUM_THREADS": "1",

@@ -83,7 +83,7 @@ def environment(tmp_path: Path) -> dict[str, str]:
     (tmp_path / "home").mkdir(exist_ok=True)
     found["HOME"] = str(tmp_path / "home")
     found["CITEWELL_CACHE"] = str(tmp_path / "checks")
-    found["CITEWELL_HISTORY"] = str(tmp_path / "history")
+    found["CITEWELL_DATA"] = str(tmp_path / "history")
     found["CITEWELL_CONFIG"] = str(tmp_path / "user.toml")
     (tmp_path / "user.toml").touch()
     for name in ("VIRTUAL_ENV", "UV_TOOL_BIN_DIR", "PIPX_BIN_DIR"):

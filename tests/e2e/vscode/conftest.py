@@ -96,6 +96,7 @@ def code(
         PATH=f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
         CITEWELL_CONFIG=str(folder / "config.toml"),
         CITEWELL_CACHE=str(folder / "cache"),
+        CITEWELL_DATA=str(folder / "data"),
         CITEWELL_LIBRARY_PATH=str(library.parent),
         CITEWELL_LIBRARY_NAME=library.name,
     )

@@ -8,7 +8,7 @@ import textwrap
 
 import pytest
 
-from citewell.engine.history_store import FORMAT, MAX_TEXT, HistoryStore
+from citewell.engine.history_store import BUSY, FORMAT, MAX_TEXT, HistoryStore
 from citewell.model.feedback import Event
 
 
@@ -196,3 +196,15 @@ def test_a_file_that_vanishes_under_an_open_store_is_begun_anew(path):
     assert store.read() == []
     store.add([event(2)])
     assert works(store) == ["w2"]
+
+
+def test_who_reads_while_another_writes_is_told_so_at_once_and_it_is_no_problem(path):
+    HistoryStore(path).add([event(1)])
+    writer = sqlite3.connect(path, isolation_level=None)
+    writer.execute("BEGIN EXCLUSIVE")
+    reader = HistoryStore(path)
+    assert reader.stamp() == BUSY
+    assert reader.problems == ()
+    writer.execute("COMMIT")
+    writer.close()
+    assert reader.stamp() == (0, 1)

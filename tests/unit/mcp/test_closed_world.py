@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from citewell.engine.local import LocalEngine
 from citewell.mcp.papers import source_of
 from citewell.options import Options
-from citewell.options.tree import LibraryOptions
+from citewell.options.tree import LearningOptions, LibraryOptions
 
 Agent = Callable[..., Any]
 ORDER = (
@@ -127,7 +127,11 @@ def poisoned(tmp_path_factory: pytest.TempPathFactory) -> Callable[[bool], Local
         add = [sys.executable, "-m", "citewell", "library", "add", str(folder / "papers.jsonl")]
         subprocess.run(add, env=env, check=True, capture_output=True)
         return LocalEngine.open(
-            attrs.evolve(Options(), library=LibraryOptions(path=folder / "libraries"))
+            attrs.evolve(
+                Options(),
+                library=LibraryOptions(path=folder / "libraries"),
+                learning=LearningOptions(enabled=False),
+            )
         )
 
     return built

@@ -1,0 +1,16 @@
+"""Where what Citewell keeps for its user lies: libraries aside, a few small files."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+DATA_VARIABLE = "CITEWELL_DATA"
+
+
+def data_folder() -> Path:
+    """The folder that `CITEWELL_DATA` names, else the user's data folder."""
+    from platformdirs import user_data_path
+
+    named = os.environ.get(DATA_VARIABLE)
+    return Path(named) if named else user_data_path("citewell", appauthor=False)

@@ -83,16 +83,11 @@ def clean_environment(**more: str) -> dict[str, str]:
 
 
 @pytest.fixture(scope="package")
-def code(
-    driver: ModuleType,
-    extensions: Path,
-    library: Path,
-    tmp_path_factory: pytest.TempPathFactory,
-) -> Iterator[Any]:
-    """The editor, with the server of this environment on its path."""
-    folder = tmp_path_factory.mktemp("code")
+def code_environment(library: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """What an editor is started with: the server of this environment on its path, the library."""
+    folder = tmp_path_factory.mktemp("code-settings")
     (folder / "config.toml").touch()
-    environment = clean_environment(
+    return clean_environment(
         PATH=f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
         CITEWELL_CONFIG=str(folder / "config.toml"),
         CITEWELL_CACHE=str(folder / "cache"),
@@ -100,7 +95,19 @@ def code(
         CITEWELL_LIBRARY_PATH=str(library.parent),
         CITEWELL_LIBRARY_NAME=library.name,
     )
-    editor = driver.VisualStudioCode(folder, extensions, environment, {})
+
+
+@pytest.fixture(scope="package")
+def code(
+    driver: ModuleType,
+    extensions: Path,
+    code_environment: dict[str, str],
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[Any]:
+    """The editor."""
+    editor = driver.VisualStudioCode(
+        tmp_path_factory.mktemp("code"), extensions, code_environment, {}
+    )
     yield editor
     editor.close()
 

@@ -27,11 +27,13 @@ ENTRY = PLACE / "node_modules" / "code-server" / "out" / "node" / "entry.js"
 VSIX = PLACE / "citewell.vsix"
 PATIENCE = float(os.environ.get("CITEWELL_TEST_PATIENCE", "90"))
 """Seconds to wait for anything that will happen; long, since other tests may hold the cores."""
+TRUST = "security.workspace.trust.enabled"
+"""The setting under which the editor asks whether the authors of a folder are trusted."""
 QUIET: dict[str, Any] = {
     "workbench.startupEditor": "none",
     "workbench.tips.enabled": False,
     "window.autoDetectColorScheme": True,
-    "security.workspace.trust.enabled": False,
+    TRUST: False,
     "telemetry.telemetryLevel": "off",
     "chat.commandCenter.enabled": False,
     "chat.disableAIFeatures": True,
@@ -81,7 +83,8 @@ class VisualStudioCode:
             [
                 *node_command(environment),
                 *("--config", config, "--user-data-dir", self.user, "--extensions-dir", extensions),
-                *("--disable-telemetry", "--disable-update-check", "--disable-workspace-trust"),
+                *("--disable-telemetry", "--disable-update-check"),
+                *(() if settings.get(TRUST) else ("--disable-workspace-trust",)),
                 "--disable-getting-started-override",
             ],
             # As one started from a terminal: no login shell is asked for another PATH.

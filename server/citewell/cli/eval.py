@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from citewell.cli.bars import Bars
 from citewell.cli.eval_data import (
     CORPORA,
     NAMED,
@@ -134,12 +135,12 @@ def _evaluate(session: Session, papers: tuple[Path, ...], flags: dict[str, Any])
     if not questions:
         raise click.UsageError("No question is left to ask.")
     if flags["replay"]:
-        with _Bars() as bars:
+        with Bars() as bars:
             asked = evaluate_replay(questions, options, flags, bars)
         show_replay(asked, info, flags)
         return OK
     plan = _plan(options, flags, bool(papers))
-    with _Bars() as bars:
+    with Bars() as bars:
         evaluation = evaluate(questions, options, plan, info, bars)
     command = "citewell " + " ".join(_quote(word) for word in sys.argv[1:])
     evaluation = msgspec.structs.replace(evaluation, command=command)
@@ -164,7 +165,7 @@ def _made_library(options: Options, flags: dict[str, Any]) -> Options:
     from citewell_corpus.cached import cached_library
     from citewell_corpus.datasets.own_library import library_of
 
-    with _Bars() as bars:
+    with Bars() as bars:
         if flags["own_corpus"]:
             data = read(flags["data"], flags["schema"])
             folder = library_of(data, cache_folder(), options, bars)
@@ -275,45 +276,3 @@ def _list(session: Session) -> None:
     click.echo("Methods:")
     for method in methods.known(session.load().options).values():
         click.echo(f"  {method.name:<16}{method.description}")
-
-
-class _Bars:
-    """Progress bars on standard error; nothing where that is no terminal."""
-
-    def __init__(self) -> None:
-        from rich.progress import (
-            BarColumn,
-            MofNCompleteColumn,
-            Progress,
-            TextColumn,
-            TimeRemainingColumn,
-        )
-
-        self._progress = Progress(
-            TextColumn("{task.description}"),
-            BarColumn(),
-            MofNCompleteColumn(),
-            TimeRemainingColumn(),
-            console=console(err=True),
-            transient=True,
-        )
-        self._task: Any = None
-
-    def __enter__(self) -> _Bars:
-        self._progress.start()
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self._progress.stop()
-
-    def stage(self, name: str, total: int | None) -> None:
-        self.begin(name, total or 0)
-
-    def begin(self, what: str, total: int) -> None:
-        if self._task is not None:
-            self._progress.remove_task(self._task)
-        self._task = self._progress.add_task(what, total=total or None)
-
-    def advance(self, n: int) -> None:
-        if self._task is not None:
-            self._progress.advance(self._task, n)

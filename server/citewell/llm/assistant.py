@@ -27,7 +27,7 @@ from citewell.llm.texts import (
     passage_of,
     tokens_of,
 )
-from citewell.llm.versions import current_version, load_program
+from citewell.llm.versions import current, load_program
 from citewell.model import CitewellError, Problem, Query, Work
 from citewell.model.cancel import Cancel
 from citewell.model.llm import Budget, Picked, Supported, Usage
@@ -80,7 +80,7 @@ class LanguageModel:
         self._open_lm = open_lm
         self._lm: Any = None
         self._lock = threading.Lock()
-        self._programs: dict[str, tuple[str, Program]] = {}
+        self._programs: dict[tuple[str, str], Program] = {}
 
     @classmethod
     def open(cls, options: LlmOptions) -> LanguageModel | None:
@@ -151,7 +151,7 @@ class LanguageModel:
         the first work stands, marked by its `problem`.
         """
         first = works[0].id if works else ""
-        program, module, problem = self._program("pick")
+        program, module, problem = self._program("pick", query.sentence or query.text)
         if not works:
             return Picked(program=program, model=self.name, problem=problem)
         if module is None:
@@ -182,7 +182,7 @@ class LanguageModel:
 
     def rank(self, query: Query, works: Sequence[Work]) -> Ranked:
         """All works in one order, by one request. What the answer lacks keeps its old order."""
-        program, module, problem = self._program("rank")
+        program, module, problem = self._program("rank", query.sentence or query.text)
         if module is None:
             return Ranked(program=program, problem=problem)
         passage = passage_of(query)
@@ -202,7 +202,7 @@ class LanguageModel:
     def judge(self, query: Query, works: Sequence[Work], cancel: Cancel) -> Ranked:
         """All works in one order, by one request each: those that fit first, then those that fit
         in part; equals keep their old order. Raises `Cancelled`."""
-        program, module, problem = self._program("judge")
+        program, module, problem = self._program("judge", query.sentence or query.text)
         if module is None:
             return Ranked(program=program, problem=problem)
         passage = passage_of(query)
@@ -230,7 +230,7 @@ class LanguageModel:
 
         "yes" and "no" stand only with words that the record has; else the answer is "unclear".
         """
-        program, module, problem = self._program("verify")
+        program, module, problem = self._program("verify", sentence)
         if module is None or not work.abstract:
             problem = problem or Problem(
                 "llm-no-abstract",
@@ -255,7 +255,7 @@ class LanguageModel:
 
     def rewrite(self, query: Query) -> Rewritten:
         """Other queries for the place of a query; none when the model fails."""
-        program, module, problem = self._program("reformulate")
+        program, module, problem = self._program("reformulate", query.sentence or query.text)
         if module is None:
             return Rewritten(program=program, problem=problem)
         found = self._ask(module, passage=passage_of(query))
@@ -267,22 +267,22 @@ class LanguageModel:
 
     # -- inside ---------------------------------------------------------------------------------
 
-    def _program(self, name: str) -> tuple[str, Program | None, Problem | None]:
-        """ "pick@builtin", and the module; or why there is none."""
+    def _program(self, name: str, place: str) -> tuple[str, Program | None, Problem | None]:
+        """ "pick@builtin" for a passage, and the module; or why there is none."""
         folder = None if self.options.programs is None else Path(self.options.programs)
         try:
             # What cannot be asked is found out here: without a key there is no question.
             self.lm  # noqa: B018
-            version = self.options.version or current_version(name, folder)
+            version = self.options.version or current(name, folder).version_for(place)
             with self._lock:
-                known = self._programs.get(name)
-                if known is None or known[0] != version:
-                    known = self._programs[name] = (version, load_program(name, version, folder))
+                known = self._programs.get((name, version))
+                if known is None:
+                    known = self._programs[name, version] = load_program(name, version, folder)
         except CitewellError as error:
             return name, None, error.problem
         except Exception as error:
             return name, None, failed(self.name, error)
-        return f"{name}@{version}", known[1], None
+        return f"{name}@{version}", known, None
 
     def _lines(self, module: Program, passage: str, works: Sequence[Work]) -> list[str]:
         """As many candidates as a request has room for."""

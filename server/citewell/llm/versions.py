@@ -1,6 +1,6 @@
 """The programs' versions: instructions and examples as JSON files, one folder per program.
 
-    programs/pick/current.json       {"version": "2026-11-22-1"}
+    programs/pick/current.json       {"version": "2026-11-22-1", "previous": ["builtin"]}
     programs/pick/2026-11-22-1.json  a `Version`
 
 The version "builtin" is in the code and is always there. Nothing but JSON is read or written: a
@@ -10,6 +10,7 @@ pickle would run what it brings.
 from __future__ import annotations
 
 import datetime
+import hashlib
 import os
 import re
 import tempfile
@@ -49,12 +50,28 @@ class Version(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     notes: str = ""
 
 
-class _Current(msgspec.Struct, frozen=True):
-    version: str
+class Current(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What is in use of one program."""
+
+    version: str = BUILTIN
+    previous: tuple[str, ...] = ()
+    """What was in use before, the latest last."""
+    trial: str = ""
+    """A version that answers for a share of the passages instead, to compare the outcomes."""
+    share: float = 0.0
+
+    def version_for(self, place: str) -> str:
+        """The version for a passage: always the same one for the same passage."""
+        if not (self.trial and place):
+            return self.version
+        digest = hashlib.sha256(f"{self.trial} {place}".encode()).digest()
+        drawn = int.from_bytes(digest[:8], "big") / 2**64
+        return self.trial if drawn < self.share else self.version
 
 
 _VERSION = msgspec.json.Decoder(Version)
-_CURRENT = msgspec.json.Decoder(_Current)
+_CURRENT = msgspec.json.Decoder(Current)
+MAX_PREVIOUS = 50
 
 
 def programs_folder(folder: Path | None = None) -> Path:
@@ -71,23 +88,70 @@ def versions_of(program: str, folder: Path | None = None) -> tuple[str, ...]:
     return (BUILTIN, *found)
 
 
-def current_version(program: str, folder: Path | None = None) -> str:
-    """The version in use; the built-in one until another was accepted."""
+def current(program: str, folder: Path | None = None) -> Current:
+    """What is in use; the built-in version until another was accepted."""
     path = programs_folder(folder) / _checked(program, "program") / "current.json"
     if not path.exists():
-        return BUILTIN
+        return Current()
     try:
-        return _checked(_CURRENT.decode(_read(path)).version, "version")
+        found = _CURRENT.decode(_read(path))
     except (msgspec.MsgspecError, OSError) as error:
         raise _broken(path, error) from error
+    for name in (found.version, *found.previous, *((found.trial,) if found.trial else ())):
+        _checked(name, "version")
+    return found
+
+
+def current_version(program: str, folder: Path | None = None) -> str:
+    """The version in use."""
+    return current(program, folder).version
 
 
 def use_version(program: str, version: str, folder: Path | None = None) -> None:
-    """Make a version the current one. Raises `CitewellError` when there is none of that name."""
+    """Make a version the current one, and end a trial. Raises `CitewellError` when there is none
+    of that name."""
     if version != BUILTIN:
         read_version(program, version, folder)
+    before = current(program, folder)
+    previous = (*before.previous, before.version)[-MAX_PREVIOUS:]
+    if version != before.version or before.trial:
+        _set(program, Current(version=version, previous=previous), folder)
+
+
+def roll_back(program: str, folder: Path | None = None) -> str:
+    """Use what was in use before the current version, and end a trial; its name.
+
+    Raises `CitewellError` when nothing was.
+    """
+    now = current(program, folder)
+    if not now.previous:
+        raise CitewellError(
+            Problem(
+                "program-unknown",
+                f"The program {program!r} has had no version in use before {now.version!r}.",
+                "`citewell prompts list` shows all of them, `citewell prompts use` takes any.",
+            )
+        )
+    *rest, version = now.previous
+    if version != BUILTIN:
+        read_version(program, version, folder)
+    _set(program, Current(version=version, previous=tuple(rest)), folder)
+    return version
+
+
+def start_trial(program: str, version: str, share: float, folder: Path | None = None) -> None:
+    """Let a version answer for a share (0 to 1) of the passages; 0 ends the trial."""
+    if version != BUILTIN:
+        read_version(program, version, folder)
+    now = current(program, folder)
+    trial = version if share > 0 and version != now.version else ""
+    kept = Current(now.version, now.previous, trial, min(1.0, share) if trial else 0.0)
+    _set(program, kept, folder)
+
+
+def _set(program: str, now: Current, folder: Path | None) -> None:
     path = programs_folder(folder) / _checked(program, "program") / "current.json"
-    _write(path, msgspec.json.encode(_Current(version)))
+    _write(path, msgspec.json.encode(now))
 
 
 def read_version(program: str, version: str, folder: Path | None = None) -> Version:

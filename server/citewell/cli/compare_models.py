@@ -1,0 +1,89 @@
+"""`citewell compare-models`: the same passages through several language models."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from citewell.cli.bars import Bars
+from citewell.cli.questions import PATH, examples_of, questions_of, with_questions
+from citewell.cli.report import FINDINGS, show_problems
+from citewell.cli.session import Session, console
+
+if TYPE_CHECKING:
+    from citewell.tuning.compare_models import Comparison
+
+
+@click.command("compare-models", short_help="Compare language models on the same passages.")
+@with_questions
+@click.option(
+    "-m", "--model", "models", multiple=True, required=True, metavar="PROVIDER:MODEL[@URL]",
+    help="A model (repeatable), such as ollama:qwen3:8b or anthropic:claude-sonnet-4-5.",
+)  # fmt: skip
+@click.option(
+    "--program", type=click.Choice(["pick", "rank", "judge"]), default="pick", show_default=True,
+    help="What they are asked: to choose one paper, to order them all at once, or one by one.",
+)  # fmt: skip
+@click.option("--json", "json_path", type=PATH, help="Write the figures.")
+@click.option("--html", "html_path", type=PATH, help="Write a page with a plot.")
+@click.pass_context
+def compare_models(ctx: click.Context, /, **flags: Any) -> None:
+    """Compare language models on the same passages.
+
+    Recall, reciprocal rank, latency and estimated cost of each, with 95% intervals over papers,
+    beside the ranker's own order. The passages go to the models that you name, and nowhere else.
+    """
+    from citewell.evaluation import results
+    from citewell.model import CitewellError
+    from citewell.tuning.compare_models import compare_models as run
+    from citewell.tuning.compare_models import named
+
+    session: Session = ctx.obj
+    options = session.load(flags["papers"][0] if flags["papers"] else None).options
+    questions, problems = questions_of(flags["papers"], flags["data"], flags["split"], options)
+    show_problems(problems)
+    try:
+        models = [(text, named(text, options.llm)) for text in dict.fromkeys(flags["models"])]
+        with Bars() as bars:
+            found = examples_of(questions, options, flags["limit"], flags["seed"], bars)
+            comparison = run(models, flags["program"], found.examples, bars, seed=flags["seed"])
+    except CitewellError as error:
+        show_problems([error.problem])
+        ctx.exit(FINDINGS)
+    _show(comparison)
+    if flags["json_path"]:
+        import msgspec
+
+        data = msgspec.json.format(msgspec.json.encode(comparison), indent=1)
+        results.write_atomically(flags["json_path"], data)
+    if flags["html_path"]:
+        from citewell.tuning.page import comparison_page
+
+        results.write_atomically(flags["html_path"], comparison_page(comparison).encode("utf-8"))
+        click.echo(f"page: {flags['html_path']}", err=True)
+
+
+def _show(found: Comparison) -> None:
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    names = list(found.models[0].figures)
+    table.add_column("model", overflow="fold")
+    for name in (*names, "mrr - ranker", "p50 s", "p95 s", "failed", "$ / 1,000"):
+        table.add_column(name, justify="right")
+    for one in found.models:
+        gain = ""
+        if one.gain is not None:
+            gain = f"{one.gain.difference:+.3f}"
+            if one.gain.low is not None:
+                gain += f" [{one.gain.low:+.3f}, {one.gain.high:+.3f}]"
+        cost = "" if one.cost_per_thousand is None else f"{one.cost_per_thousand:.2f}"
+        figures = [f"{one.figures[name].mean:.3f}" for name in names]
+        table.add_row(
+            Text(one.model), *figures, Text(gain), f"{one.p50:.2f}", f"{one.p95:.2f}",
+            f"{one.failed:.0%}", cost,
+        )  # fmt: skip
+    console().print(table)
+    click.echo(f"{found.examples} passages of {found.papers} papers.", err=True)

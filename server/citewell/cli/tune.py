@@ -1,0 +1,153 @@
+"""`citewell tune`: better prompts for the language model, accepted only when they win."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from citewell.cli.bars import Bars
+from citewell.cli.questions import PATH, examples_of, questions_of, with_questions
+from citewell.cli.report import FINDINGS, OK, show_problems
+from citewell.cli.session import Session, console
+
+if TYPE_CHECKING:
+    from citewell.tuning.loop import Tuning
+
+
+@click.command("tune", short_help="Improve the prompts of the language model.")
+@with_questions
+@click.option(
+    "--program", type=click.Choice(["pick", "rank", "judge"]), default="pick", show_default=True,
+    help="What is tuned: choosing one paper, ordering them all at once, or one by one.",
+)  # fmt: skip
+@click.option(
+    "--optimizer", "optimizers", multiple=True, type=click.Choice(["bootstrap", "mipro", "gepa"]),
+    help="Taken in turn, one a step (repeatable). Default: bootstrap.",
+)  # fmt: skip
+@click.option("--steps", default=3, show_default=True, type=click.IntRange(1, 20),
+              help="Attempts at most.")  # fmt: skip
+@click.option("--threshold", default=0.75, show_default=True, type=click.FloatRange(0, 1),
+              help="The metric that is good enough.")  # fmt: skip
+@click.option(
+    "--weights", default="", metavar="mrr=0.4,...",
+    help="Of mrr, recall@5, recall@10 and recall@20 in the metric. Default: 0.4, 0.3, 0.2, 0.1.",
+)  # fmt: skip
+@click.option("--demos", default=3, show_default=True, type=click.IntRange(0, 16),
+              help="Examples in the prompt at most that the program answered itself.")  # fmt: skip
+@click.option("--trials", default=6, show_default=True, type=click.IntRange(2, 100),
+              help="Versions that mipro and gepa try.")  # fmt: skip
+@click.option("--dry-run", is_flag=True, help="Store nothing, and change nothing.")
+@click.option("--json", "json_path", type=PATH, help="Write the result.")
+@click.option("--html", "html_path", type=PATH, help="Write a page: prompts, figures, cost.")
+@click.pass_context
+def tune(ctx: click.Context, /, **flags: Any) -> None:
+    """Improve the prompts of the language model.
+
+    Each citation in PAPERS (or of a data set) is taken out, and the model is asked for it among
+    the papers found. While it falls short of the threshold, an optimizer of DSPy makes another
+    version from a half of the papers; it is kept only if it wins on others by more than chance.
+    The passages go to the model that `llm.provider` names, and nowhere else.
+    """
+    from citewell.evaluation import results
+    from citewell.model import CitewellError
+    from citewell.tuning.metric import Weights
+
+    session: Session = ctx.obj
+    options = session.load(flags["papers"][0] if flags["papers"] else None).options
+    try:
+        weights = Weights.parse(flags["weights"]) if flags["weights"] else Weights()
+    except ValueError as error:
+        raise click.BadParameter(str(error), param_hint="--weights") from error
+    questions, problems = questions_of(flags["papers"], flags["data"], flags["split"], options)
+    show_problems(problems)
+    try:
+        tuning = _tune(options, questions, weights, flags)
+    except CitewellError as error:
+        show_problems([error.problem])
+        ctx.exit(FINDINGS)
+    _show(tuning, flags["dry_run"])
+    if flags["json_path"]:
+        import msgspec
+
+        data = msgspec.json.format(msgspec.json.encode(tuning), indent=1)
+        results.write_atomically(flags["json_path"], data)
+    if flags["html_path"]:
+        from citewell.tuning.page import tuning_page
+
+        _write_page(flags["html_path"], tuning_page(tuning))
+    ctx.exit(OK)
+
+
+def _tune(options: Any, questions: Any, weights: Any, flags: dict[str, Any]) -> Tuning:
+    from citewell.llm.assistant import LanguageModel
+    from citewell.model import CitewellError, Problem
+    from citewell.tuning.loop import TunePlan, tune
+    from citewell.tuning.optimizers import Effort
+
+    model = LanguageModel.open(options.llm)
+    if model is None:
+        raise CitewellError(
+            Problem(
+                "llm-off",
+                "No language model is named: there is nothing to tune.",
+                "Set `llm.provider` and `llm.model`.",
+            )
+        )
+    model.close()
+    plan = TunePlan(
+        program=flags["program"],
+        optimizers=flags["optimizers"] or ("bootstrap",),
+        threshold=flags["threshold"],
+        steps=flags["steps"],
+        weights=weights,
+        effort=Effort(demos=flags["demos"], trials=flags["trials"]),
+        seed=flags["seed"],
+        dry=flags["dry_run"],
+    )
+    with Bars() as bars:
+        examples = examples_of(questions, options, flags["limit"], flags["seed"], bars)
+        return tune(options.llm, plan, examples, bars)
+
+
+def _show(tuning: Tuning, dry: bool) -> None:
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for name in ("attempt", "before", "after", "difference", ""):
+        table.add_column(name)
+    for step in tuning.steps:
+        label = f"{step.number}. {step.optimizer}"
+        if step.problem is not None:
+            table.add_row(label, f"{step.before:.3f}", "", step.problem.message, "failed")
+            continue
+        found = step.difference
+        interval = ""
+        if found is not None and found.low is not None:
+            interval = f"{found.difference:+.3f} [{found.low:+.3f}, {found.high:+.3f}]"
+        verdict = "accepted" if step.accepted else "not accepted"
+        table.add_row(label, f"{step.before:.3f}", f"{step.after or 0:.3f}", interval, verdict)
+    for note in tuning.notes:
+        click.echo(note)
+    if tuning.steps:
+        console().print(table)
+    sizes = tuning.sizes
+    click.echo(
+        f"Test papers ({sizes['test']} passages): {tuning.before.get('metric', 0):.3f} before, "
+        f"{tuning.after.get('metric', 0):.3f} after, {tuning.ranker.get('metric', 0):.3f} by the "
+        "ranker without a model."
+    )
+    state = "would be in use" if dry and tuning.ended != tuning.started else "is in use"
+    click.echo(f"{tuning.program}@{tuning.ended.version} {state}.")
+    used = tuning.usage
+    cost = f", ${used.cost:.4f}" if used.cost else ""
+    tokens = used.input_tokens + used.output_tokens
+    click.echo(f"{used.requests:,} requests, {tokens:,} tokens{cost}.", err=True)
+
+
+def _write_page(path: Path, text: str) -> None:
+    from citewell.evaluation import results
+
+    results.write_atomically(path, text.encode("utf-8"))
+    click.echo(f"page: {path}", err=True)

@@ -1,0 +1,354 @@
+"""The loop: measure, optimize on one part of the papers, accept on another only what wins.
+
+A new version is stored and used only if on the validation papers it beats the one in use by more
+than chance explains: the 95% interval of the paired difference lies above zero, and a randomisation
+test agrees. What no step saw,
+the test papers, says at the end how far it holds.
+"""
+
+from __future__ import annotations
+
+import datetime
+import tempfile
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import attrs
+import msgspec
+
+from citewell.evaluation.evaluate import Reporter
+from citewell.evaluation.statistics import Difference, compare
+from citewell.llm.assistant import LanguageModel
+from citewell.llm.versions import (
+    Version,
+    current_version,
+    load_program,
+    read_version,
+    save_program,
+    use_version,
+    versions_of,
+    write_version,
+)
+from citewell.model import CitewellError, Problem
+from citewell.model.llm import Usage
+from citewell.options.tree import LlmOptions
+from citewell.tuning.examples import Example, Examples, hard_first
+from citewell.tuning.metric import Measured, Tunable, Weights, measure, reach_of, untouched
+from citewell.tuning.optimizers import Effort, Optimizer, optimize
+
+THRESHOLD = 0.75
+STEPS = 3
+LEAST = 5
+"""Examples in each part below which nothing can be told apart."""
+
+MOST_P = 0.05
+FEW_PAPERS = 6
+"""Below so many papers no sign test over papers can reach `MOST_P`: examples are compared instead,
+which takes those of one paper for independent."""
+
+Opener = Callable[[LlmOptions], LanguageModel]
+
+
+@attrs.frozen(kw_only=True)
+class TunePlan:
+    """What is tuned, how, and when it is enough."""
+
+    program: Tunable = "pick"
+    optimizers: tuple[Optimizer, ...] = ("bootstrap",)
+    """Taken in turn, one a step."""
+    threshold: float = THRESHOLD
+    """The metric on the validation papers at which the program is good enough."""
+    steps: int = STEPS
+    weights: Weights = attrs.field(factory=Weights)
+    effort: Effort = attrs.field(factory=Effort)
+    seed: int = 0
+    dry: bool = False
+    """Measure and optimize, and store nothing."""
+
+
+class Step(msgspec.Struct, frozen=True, kw_only=True):
+    """One attempt."""
+
+    number: int
+    optimizer: str
+    fooled: int
+    """Training examples at which the program in use chose wrongly: hard negatives."""
+    before: float
+    after: float | None = None
+    """The metric on the validation papers; None when the optimizer made nothing."""
+    difference: Difference | None = None
+    accepted: bool = False
+    version: Version | None = None
+    """What was made, accepted or not."""
+    figures: dict[str, float] = {}
+    usage: Usage = Usage()
+    problem: Problem | None = None
+
+
+class Tuning(msgspec.Struct, frozen=True, kw_only=True):
+    """What came of it all."""
+
+    program: str
+    model: str
+    created: str
+    weights: Weights
+    threshold: float
+    sizes: dict[str, int]
+    """Examples in each part, `asked` and `absent` (see `Examples`)."""
+    started: Version
+    """What was in use before."""
+    ended: Version
+    """What is in use now."""
+    ranker: dict[str, float]
+    """Figures on the test papers of the ranker's own order, without a model."""
+    before: dict[str, float]
+    """The same of the version that was in use; `metric` is the weighted one."""
+    after: dict[str, float]
+    difference: Difference | None = None
+    """Test papers, after against before; None when nothing was accepted."""
+    valid: float = 0.0
+    """The metric of the first version on the validation papers."""
+    steps: tuple[Step, ...] = ()
+    usage: Usage = Usage()
+    notes: tuple[str, ...] = ()
+
+
+def tune(
+    options: LlmOptions,
+    plan: TunePlan,
+    examples: Examples,
+    reporter: Reporter,
+    open_model: Opener | None = None,
+) -> Tuning:
+    """Improve one program with the model that the settings name.
+
+    Raises `CitewellError`: no model is named, too few examples, or the first measurement fails at
+    every example (a server that is down teaches nothing).
+    """
+    parts = {p: examples.part(p, plan.seed) for p in ("train", "valid", "test")}
+    sizes = {name: len(part) for name, part in parts.items()}
+    if min(sizes["train"], sizes["valid"]) < LEAST:
+        raise CitewellError(_too_few(sizes))
+    with tempfile.TemporaryDirectory(prefix="citewell-tune-") as scratch:
+        run = _Run(options, plan, reporter, Path(scratch), open_model or _named_model)
+        return run.tune(parts, sizes | {"asked": examples.asked, "absent": examples.absent})
+
+
+class _Run:
+    """One run over its parts."""
+
+    def __init__(
+        self,
+        options: LlmOptions,
+        plan: TunePlan,
+        reporter: Reporter,
+        scratch: Path,
+        open_model: Opener,
+    ) -> None:
+        self._options = options
+        self._plan = plan
+        self._reporter = reporter
+        self._scratch = scratch
+        self._open = open_model
+        self._folder = options.programs
+        self._reach = reach_of(plan.program, options)
+        self._models: list[LanguageModel] = []
+
+    def tune(self, parts: dict[Any, tuple[Example, ...]], sizes: dict[str, int]) -> Tuning:
+        plan = self._plan
+        program = plan.program
+        name = self._options.version or current_version(program, self._folder)
+        started = best = read_version(program, name, self._folder)
+        valid = self._measured(best, parts["valid"], "measuring the version in use")
+        _must_answer(valid)
+        first = valid.mean(plan.weights)
+        steps: list[Step] = []
+        train_seen: Measured | None = None
+        while valid.mean(plan.weights) < plan.threshold and len(steps) < plan.steps:
+            if train_seen is None:
+                train_seen = self._measured(best, parts["train"], "looking for hard negatives")
+            step, measured = self._step(len(steps), best, parts, valid, train_seen)
+            steps.append(step)
+            if step.accepted and step.version is not None and measured is not None:
+                best, valid, train_seen = step.version, measured, None
+        notes = []
+        if first >= plan.threshold:
+            notes.append(
+                f"The version in use reaches {first:.3f} on the validation papers, the threshold "
+                f"is {plan.threshold:g}: nothing was changed."
+            )
+        tests = parts["test"]
+        before = self._measured(started, tests, "measuring on the test papers")
+        after = before
+        if best.version != started.version:
+            after = self._measured(best, tests, "measuring on the test papers again")
+            if not plan.dry:
+                self._keep([step.version for step in steps if step.accepted and step.version])
+        difference = None
+        if after is not before and tests:
+            difference = self._compared(after, before)
+        spent = Usage()
+        for model in self._models:
+            spent = spent.plus(model.account.session)
+            model.close()
+        return Tuning(
+            program=program,
+            model=self._models[0].name if self._models else "",
+            created=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+            weights=plan.weights,
+            threshold=plan.threshold,
+            sizes=sizes,
+            started=started,
+            ended=best,
+            ranker=self._figures(untouched(tests)),
+            before=self._figures(before),
+            after=self._figures(after),
+            difference=difference,
+            valid=first,
+            steps=tuple(steps),
+            usage=spent,
+            notes=tuple(notes),
+        )
+
+    def _step(
+        self,
+        number: int,
+        best: Version,
+        parts: dict[Any, tuple[Example, ...]],
+        valid: Measured,
+        seen: Measured,
+    ) -> tuple[Step, Measured | None]:
+        plan = self._plan
+        optimizer = plan.optimizers[number % len(plan.optimizers)]
+        wrong = {one.id for one in seen.tried if not one.first}
+        train = [one for e in parts["train"] if (one := e.to_learn_from(self._reach)) is not None]
+        train = hard_first(train, lambda example: example.id in wrong)
+        # The next attempt begins with other examples, or it would be the same attempt.
+        train = train[number:] + train[:number]
+        self._reporter.begin(f"step {number + 1}: {optimizer}", 0)
+        step = Step(
+            number=number + 1,
+            optimizer=optimizer,
+            fooled=sum(one.fooled for one in train),
+            before=valid.mean(plan.weights),
+        )
+        model = self._model(best)
+        spent = model.account.session
+        try:
+            module = load_program(plan.program, best.version, self._place(best))
+            made = optimize(
+                optimizer, model, module, train, effort=plan.effort, seed=plan.seed + number
+            )
+        except CitewellError as error:
+            cost = _since(model, spent)
+            return msgspec.structs.replace(step, problem=error.problem, usage=cost), None
+        cost = _since(model, spent)
+        version = save_program(
+            made,
+            self._new_name(number),
+            self._scratch,
+            parent=best.version,
+            model=model.name,
+            optimizer=optimizer,
+        )
+        measured = self._measured(version, parts["valid"], f"step {number + 1}: measuring")
+        against = self._compared(measured, valid)
+        accepted = against.low is not None and against.low > 0 and against.p <= MOST_P
+        metrics = self._figures(measured)
+        version = msgspec.structs.replace(version, metrics=metrics)
+        step = msgspec.structs.replace(
+            step,
+            after=measured.mean(plan.weights),
+            difference=against,
+            accepted=accepted,
+            version=version,
+            figures=metrics,
+            usage=cost.plus(measured.usage),
+        )
+        return step, measured
+
+    def _compared(self, a: Measured, b: Measured) -> Difference:
+        units = [one.paper for one in a.tried]
+        if len(set(units)) < FEW_PAPERS:
+            units = [one.id for one in a.tried]
+        weights = self._plan.weights
+        return compare(a.values(weights), b.values(weights), units, seed=self._plan.seed)
+
+    def _measured(self, version: Version, examples: Sequence[Example], words: str) -> Measured:
+        self._reporter.begin(words, len(examples))
+        return measure(
+            self._model(version), self._plan.program, examples, advance=self._reporter.advance
+        )
+
+    def _model(self, version: Version) -> LanguageModel:
+        """A model that reads the version from its file, as it will in use."""
+        options = attrs.evolve(
+            self._options, programs=self._place(version), version=version.version
+        )
+        model = self._open(options)
+        self._models.append(model)
+        return model
+
+    def _place(self, version: Version) -> Path | None:
+        made = self._scratch / self._plan.program / f"{version.version}.json"
+        return self._scratch if made.exists() else self._folder
+
+    def _new_name(self, number: int) -> str:
+        today = datetime.date.today().isoformat()
+        taken = {
+            *versions_of(self._plan.program, self._folder),
+            *versions_of(self._plan.program, self._scratch),
+        }
+        return next(name for n in range(1, 10_000) if (name := f"{today}-{n}") not in taken)
+
+    def _keep(self, versions: Sequence[Version]) -> None:
+        """Store what was accepted, each the parent of the next, and use the last."""
+        for version in versions:
+            write_version(version, self._folder)
+        use_version(self._plan.program, versions[-1].version, self._folder)
+
+    def _figures(self, measured: Measured) -> dict[str, float]:
+        if not measured.tried:
+            return {}
+        return {"metric": measured.mean(self._plan.weights), **measured.figures()}
+
+
+def _since(model: LanguageModel, before: Usage) -> Usage:
+    now = model.account.session
+    return Usage(
+        now.requests - before.requests,
+        now.input_tokens - before.input_tokens,
+        now.output_tokens - before.output_tokens,
+        now.cost - before.cost,
+        now.unpriced - before.unpriced,
+    )
+
+
+def _named_model(options: LlmOptions) -> LanguageModel:
+    model = LanguageModel.open(options)
+    if model is None:
+        raise CitewellError(
+            Problem(
+                "llm-off",
+                "No language model is named: there is nothing to tune.",
+                "Set `llm.provider` and `llm.model`.",
+            )
+        )
+    return model
+
+
+def _must_answer(measured: Measured) -> None:
+    """A model that failed at every example is not there, or cannot do it at all."""
+    problems = [one.problem for one in measured.tried]
+    if problems and all(problem is not None for problem in problems):
+        raise CitewellError(problems[0])  # type: ignore[arg-type]
+
+
+def _too_few(sizes: dict[str, int]) -> Problem:
+    return Problem(
+        "tune-too-few",
+        f"There are {sizes['train']} examples to learn from and {sizes['valid']} to tell versions "
+        f"apart: at least {LEAST} of each are needed, from several papers.",
+        "Give more papers, or a data set with --data.",
+    )

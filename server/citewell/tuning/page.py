@@ -1,0 +1,267 @@
+"""A tuning, or a comparison of models, as one HTML page: no script, no network, no files."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Iterator, Sequence
+from html import escape
+from importlib.resources import files
+
+from citewell.llm.versions import Version
+from citewell.model.llm import Usage
+from citewell.tuning.compare_models import RANKER, Comparison
+from citewell.tuning.loop import Step, Tuning
+
+_PARTS = ("metric", "first", "mrr", "recall@5", "recall@10", "recall@20", "failed")
+_WIDTH, _ROW, _LEFT = 720, 34, 230
+
+
+def tuning_page(tuning: Tuning) -> str:
+    """Before and after: the prompts, the figures, the examples in them, and what it cost."""
+    return _page(f"Tuning of “{tuning.program}”", _tuning(tuning))
+
+
+def comparison_page(comparison: Comparison) -> str:
+    """Each model's gain over the ranker with its interval, and the whole table."""
+    return _page("Language models compared", _comparison(comparison))
+
+
+def _page(title: str, body: Iterable[str]) -> str:
+    css = files("citewell.evaluation").joinpath("page.css").read_text(encoding="utf-8")
+    more = files("citewell.tuning").joinpath("page.css").read_text(encoding="utf-8")
+    return (
+        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        '<meta name="viewport" content="width=device-width,initial-scale=1">\n'
+        '<meta http-equiv="Content-Security-Policy" '
+        "content=\"default-src 'none'; style-src 'unsafe-inline'\">\n"
+        f"<title>{escape(title)}</title>\n<style>\n{css}{more}</style>\n</head>\n<body>\n<main>\n"
+        f"<header><h1>{escape(title)}</h1>" + "\n".join(body) + "\n</main>\n</body>\n</html>\n"
+    )
+
+
+# -- tuning ------------------------------------------------------------------------------------
+
+
+def _tuning(tuning: Tuning) -> Iterator[str]:
+    yield f'<p class="lede">{escape(_lede(tuning))}</p></header>'
+    tiles = [
+        (f"{tuning.before.get('metric', 0):.3f}", f"before: version {tuning.started.version}"),
+        (f"{tuning.after.get('metric', 0):.3f}", f"after: version {tuning.ended.version}"),
+        (f"{tuning.ranker.get('metric', 0):.3f}", "the ranker alone, without a model"),
+        (f"{tuning.usage.input_tokens + tuning.usage.output_tokens:,}", _spent(tuning.usage)),
+    ]
+    yield (
+        '<ul class="tiles">'
+        + "".join(f"<li><b>{escape(a)}</b><span>{escape(b)}</span></li>" for a, b in tiles)
+        + "</ul>"
+    )
+    yield f'<p class="soft">{escape(_sizes(tuning))}</p>'
+    for note in tuning.notes:
+        yield f'<p class="note">{escape(note)}</p>'
+    yield "<section><h2>Figures on the test papers</h2>"
+    yield _figures(
+        [("ranker alone", tuning.ranker), ("before", tuning.before), ("after", tuning.after)]
+    )
+    if tuning.difference is not None:
+        yield f"<p>After against before: {escape(_difference(tuning.difference))}.</p>"
+    yield "</section><section><h2>Attempts</h2>"
+    yield _steps(tuning.steps) if tuning.steps else "<p>None was needed.</p>"
+    yield "</section>"
+    if tuning.started.version != tuning.ended.version:
+        yield "<section><h2>The prompt, before and after</h2>"
+        yield _changed(tuning.started, tuning.ended)
+        yield "</section>"
+    else:
+        yield "<section><h2>The prompt</h2>" + _prompt(tuning.ended) + "</section>"
+    for step in tuning.steps:
+        if step.version is not None and not step.accepted:
+            yield f"<section><h2>Not accepted: attempt {step.number}</h2>"
+            yield _changed(tuning.started, step.version) + "</section>"
+
+
+def _lede(tuning: Tuning) -> str:
+    accepted = sum(step.accepted for step in tuning.steps)
+    if not tuning.steps:
+        return (
+            f"The program reaches {tuning.valid:.3f} with {tuning.model}, at or above the "
+            f"threshold of {tuning.threshold:g}: nothing was changed."
+        )
+    said = f"{len(tuning.steps)} attempts with {tuning.model}; {accepted} won by more than chance"
+    if not accepted:
+        return f"{said}: the version in use stays."
+    return f"{said}, and the last of them is in use."
+
+
+def _sizes(tuning: Tuning) -> str:
+    sizes = tuning.sizes
+    return (
+        f"{sizes['train']} passages to learn from, {sizes['valid']} to tell versions apart, "
+        f"{sizes['test']} that no attempt saw, all of a paper in one part; the right paper of "
+        f"{sizes['absent']} of {sizes['asked']} was not among the first hundred found. Tuned on "
+        f"{tuning.created[:10]}."
+    )
+
+
+def _figures(rows: Sequence[tuple[str, dict[str, float]]]) -> str:
+    names = [name for name in _PARTS if any(name in row for _, row in rows)]
+    head = "".join(f"<th>{escape(name)}</th>" for name in names)
+    body = "".join(
+        f"<tr><th>{escape(label)}</th>"
+        + "".join(f"<td>{row[n]:.3f}</td>" if n in row else "<td></td>" for n in names)
+        + "</tr>"
+        for label, row in rows
+    )
+    return (
+        f'<div class="scroll"><table><thead><tr><th></th>{head}</tr></thead>'
+        f"<tbody>{body}</tbody></table></div>"
+    )
+
+
+def _steps(steps: Sequence[Step]) -> str:
+    rows = []
+    for step in steps:
+        if step.problem is not None:
+            result = f'<td class="text bad" colspan="3">{escape(step.problem.message)}</td>'
+        else:
+            verdict = "accepted" if step.accepted else "not accepted"
+            mark = "good" if step.accepted else "bad"
+            difference = "" if step.difference is None else _difference(step.difference)
+            result = (
+                f"<td>{step.after or 0:.3f}</td><td>{escape(difference)}</td>"
+                f'<td class="{mark}">{verdict}</td>'
+            )
+        rows.append(
+            f"<tr><th>{step.number}. {escape(step.optimizer)}</th><td>{step.fooled}</td>"
+            f"<td>{step.before:.3f}</td>{result}<td>{escape(_spent(step.usage))}</td></tr>"
+        )
+    return (
+        '<div class="scroll"><table><thead><tr><th>attempt</th><th>hard negatives</th>'
+        "<th>before</th><th>after</th><th>difference</th><th></th><th>cost</th></tr></thead>"
+        f"<tbody>{''.join(rows)}</tbody></table></div>"
+        "<p class=soft>On the validation papers; accepted when the 95% interval of the difference "
+        "lies above zero and p is at most .05.</p>"
+    )
+
+
+def _changed(before: Version, after: Version) -> str:
+    out = ['<pre class="prompt">']
+    for line in difflib.ndiff(before.instructions.splitlines(), after.instructions.splitlines()):
+        kind = {"+": "ins", "-": "del"}.get(line[0])
+        text = escape(line[2:])
+        if kind:
+            out.append(f"<{kind}>{text}</{kind}>\n")
+        elif line[0] == " ":
+            out.append(f"{text}\n")
+    out.append("</pre>")
+    return "".join(out) + _demos(after)
+
+
+def _prompt(version: Version) -> str:
+    return f'<pre class="prompt">{escape(version.instructions)}</pre>' + _demos(version)
+
+
+def _demos(version: Version) -> str:
+    if not version.demos:
+        return "<p>No examples in the prompt.</p>"
+    parts = [f"<p>{len(version.demos)} examples in the prompt:</p>"]
+    for demo in version.demos:
+        rows = "".join(
+            f"<dt>{escape(name)}</dt><dd>{escape(_text(value))}</dd>"
+            for name, value in demo.items()
+        )
+        answer = _text(demo.get("choice") or demo.get("fits") or demo.get("order") or "")
+        parts.append(
+            f"<details><summary>answer: {escape(answer[:60])}</summary><dl>{rows}</dl></details>"
+        )
+    return "".join(parts)
+
+
+def _text(value: str | list[str]) -> str:
+    return value if isinstance(value, str) else ", ".join(value)
+
+
+def _difference(found: object) -> str:
+    low, high = getattr(found, "low", None), getattr(found, "high", None)
+    interval = f" [{low:+.3f}, {high:+.3f}]" if low is not None and high is not None else ""
+    return (
+        f"{found.difference:+.3f}{interval}, p {found.p:.3f}, "  # type: ignore[attr-defined]
+        f"{found.units} {found.unit}s"  # type: ignore[attr-defined]
+    )
+
+
+def _spent(usage: Usage) -> str:
+    cost = f", ${usage.cost:.4f}" if usage.cost else ""
+    unknown = f", {usage.unpriced} at a price that is not known" if usage.unpriced else ""
+    tokens = usage.input_tokens + usage.output_tokens
+    return f"{usage.requests:,} requests, {tokens:,} tokens{cost}{unknown}"
+
+
+# -- models ------------------------------------------------------------------------------------
+
+
+def _comparison(found: Comparison) -> Iterator[str]:
+    yield (
+        f'<p class="lede">{found.examples} passages of {found.papers} papers through '
+        f"{len(found.models) - 1} models by the program “{escape(found.program)}”, and the "
+        "ranker's own order of the same papers.</p></header>"
+    )
+    yield "<section><h2>Reciprocal rank</h2><figure>" + _dots(found)
+    yield (
+        "<figcaption>Mean reciprocal rank of the right paper, with 95% intervals over papers. "
+        "The line is the ranker without a model.</figcaption></figure></section>"
+    )
+    names = list(found.models[0].figures)
+    head = "".join(f"<th>{escape(name)}</th>" for name in names)
+    rows = []
+    for one in found.models:
+        cells = "".join(f"<td>{one.figures[name].mean:.3f}</td>" for name in names)
+        gain = "" if one.gain is None else _difference(one.gain)
+        cost = "" if one.model == RANKER else "not known"
+        if one.cost_per_thousand is not None:
+            cost = f"${one.cost_per_thousand:.2f}"
+        rows.append(
+            f"<tr><th>{escape(one.model)}</th>{cells}<td>{escape(gain)}</td>"
+            f"<td>{one.p50:.2f} / {one.p95:.2f}</td><td>{one.failed:.0%}</td><td>{cost}</td></tr>"
+        )
+    yield (
+        f'<section><h2>Figures</h2><div class="scroll"><table><thead><tr><th></th>{head}'
+        "<th>mrr against the ranker</th><th>seconds p50 / p95</th><th>failed</th>"
+        f"<th>1,000 passages</th></tr></thead><tbody>{''.join(rows)}</tbody></table></div>"
+        f'<p class="soft">Made on {escape(found.created[:10])}.</p></section>'
+    )
+
+
+def _dots(found: Comparison) -> str:
+    """One row per model: a dot at its mean, a bar over its interval."""
+    height = _ROW * len(found.models) + 30
+    span = _WIDTH - _LEFT - 30
+
+    def x(value: float) -> float:
+        return _LEFT + span * min(1.0, max(0.0, value))
+
+    parts = [
+        f'<svg viewBox="0 0 {_WIDTH} {height}" role="img" aria-label="Reciprocal rank by model">'
+    ]
+    for tick in (0.0, 0.25, 0.5, 0.75, 1.0):
+        parts.append(
+            f'<line class="grid" x1="{x(tick):.0f}" x2="{x(tick):.0f}" y1="4" y2="{height - 26}"/>'
+            f'<text class="tick" text-anchor="middle" x="{x(tick):.0f}" y="{height - 8}">'
+            f"{tick:g}</text>"
+        )
+    base = found.models[0].figures["mrr"].mean
+    parts.append(
+        f'<line class="axis" x1="{x(base):.1f}" x2="{x(base):.1f}" y1="4" y2="{height - 26}"/>'
+    )
+    for row, one in enumerate(found.models):
+        y = _ROW * row + 22
+        figure = one.figures["mrr"]
+        low = figure.mean if figure.low is None else figure.low
+        high = figure.mean if figure.high is None else figure.high
+        colour = 1 if one.model == RANKER else 5
+        parts.append(
+            f'<g class="l{colour} dot"><text x="4" y="{y + 4}">{escape(one.model[:34])}</text>'
+            f'<line x1="{x(low):.1f}" x2="{x(high):.1f}" y1="{y}" y2="{y}"/>'
+            f'<circle cx="{x(figure.mean):.1f}" cy="{y}" r="5"><title>{escape(one.model)}: '
+            f"{figure.mean:.3f} [{low:.3f}, {high:.3f}]</title></circle></g>"
+        )
+    return "".join(parts) + "</svg>"

@@ -9,6 +9,8 @@ const QUIET_MS = 120;
 /** Rows that are asked for: what fits on a screen, and some. */
 const LIMIT = 30;
 const SCHEME = "citewell-paper";
+/** The list hangs over the top of the page beside it: so many lines of that are left free. */
+const LINES_BEHIND_LIST = 18;
 
 interface Item extends vscode.QuickPickItem {
   readonly row?: PaperRow;
@@ -45,7 +47,7 @@ export class Preview implements vscode.TextDocumentContentProvider {
   }
 
   show(row: PaperRow): void {
-    this.text = preview(row);
+    this.text = "\n".repeat(LINES_BEHIND_LIST) + preview(row);
     this.changed.fire(this.uri);
   }
 

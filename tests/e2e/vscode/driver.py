@@ -327,8 +327,18 @@ class Window:
 
     def fixes(self) -> list[str]:
         """Open the menu of quick fixes at the cursor; its titles."""
-        self.press("Control+.")
-        self.find(".action-widget .monaco-list-row.action").first.wait_for()
+        rows = self.find(".action-widget .monaco-list-row.action")
+
+        def shown() -> bool:
+            # What is asked before the server has looked again at a changed text finds nothing.
+            self.press("Control+.")
+            try:
+                rows.first.wait_for(timeout=3000)
+            except Late:
+                return False
+            return True
+
+        self.wait(shown)
         return self.texts(".action-widget .monaco-list-row.action")
 
     def fix(self, words: str) -> None:

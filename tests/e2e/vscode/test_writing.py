@@ -59,7 +59,7 @@ def test_markdown_placeholders_become_citations(window, fixture_files, tmp_path)
     bib = code.read("paper.bib").decode()
     assert bib.startswith(before["paper.bib"])
     assert bib.count("\n@inproceedings{") == 2
-    assert "title   = {GloVe" in bib.removeprefix(before["paper.bib"])
+    assert "Global Vectors for Word Representation}" in bib.removeprefix(before["paper.bib"])
 
 
 @pytest.mark.skipif(not REAL.exists(), reason="needs ../shared/data/projects beside the checkout")

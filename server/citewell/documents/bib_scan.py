@@ -209,9 +209,13 @@ class EntryScan:
             at = self.limit if newline < 0 else newline + 1
 
     def _skip_junk(self, at: int) -> int:
+        end = min(at + 20, self.limit)
+        # The words shown may reach behind the end of the entry.
+        self.sight = max(self.sight, end)
+        words = self.text[at:end].split() or [self.text[at]]
         self._fault(
             "bib-unexpected-text",
-            f'"{self.text[at : at + 20].split()[0]}" is not expected here.',
+            f'"{words[0]}" is not expected here.',
             "Write fields as name = {value}, with commas between.",
             at,
         )

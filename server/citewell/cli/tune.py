@@ -81,21 +81,11 @@ def tune(ctx: click.Context, /, **flags: Any) -> None:
 
 
 def _tune(options: Any, questions: Any, weights: Any, flags: dict[str, Any]) -> Tuning:
-    from citewell.llm.assistant import LanguageModel
-    from citewell.model import CitewellError, Problem
-    from citewell.tuning.loop import TunePlan, tune
+    from citewell.tuning.loop import TunePlan, named_model, tune
     from citewell.tuning.optimizers import Effort
 
-    model = LanguageModel.open(options.llm)
-    if model is None:
-        raise CitewellError(
-            Problem(
-                "llm-off",
-                "No language model is named: there is nothing to tune.",
-                "Set `llm.provider` and `llm.model`.",
-            )
-        )
-    model.close()
+    # Without a model nothing is searched for.
+    named_model(options.llm).close()
     plan = TunePlan(
         program=flags["program"],
         optimizers=flags["optimizers"] or ("bootstrap",),

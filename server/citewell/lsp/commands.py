@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -85,28 +85,36 @@ def register(server: Server) -> None:
 
 
 async def _insert(server: Server, wanted: InsertArguments) -> dict[str, Any]:
-    learned: list[Feedback] = []
-    done = await _insert_locked(server, wanted, learned)
-    if done["applied"]:
-        await server.session.learn(learned)
-    return done
+    def failed(error: Exception) -> Problem:
+        message = f"The entry for `{wanted.key}` could not be added: {error}."
+        cure = "Run the completion again at the key, or add the entry by hand."
+        return Problem("insert-failed", message, cure)
+
+    return await one_edit(server, lambda learned: _insert_now(server, wanted, learned), failed)
 
 
-async def _insert_locked(
-    server: Server, wanted: InsertArguments, learned: list[Feedback]
+async def one_edit(
+    server: Server,
+    edit: Callable[[list[Feedback]], Awaitable[dict[str, Any]]],
+    failed: Callable[[Exception], Problem],
 ) -> dict[str, Any]:
-    """What is to be learned once the edit was made is added to `learned`."""
+    """Make an edit while no other is made; what went wrong is told, and nothing was changed then.
+
+    What `edit` adds to its list is learned once the editor has applied it.
+    """
+    learned: list[Feedback] = []
+    done: dict[str, Any] = {"applied": False}
     async with server.session.edits:
         try:
-            return await _insert_now(server, wanted, learned)
+            done = await edit(learned)
         except CitewellError as error:
             server.session.tell([error.problem], again=True)
         except Exception as error:
-            logger.exception("Inserting failed")
-            message = f"The entry for `{wanted.key}` could not be added: {error}."
-            cure = "Run the completion again at the key, or add the entry by hand."
-            server.session.tell([Problem("insert-failed", message, cure)], again=True)
-    return {"applied": False}
+            logger.exception("An edit failed")
+            server.session.tell([failed(error)], again=True)
+    if done["applied"]:
+        await server.session.learn(learned)
+    return done
 
 
 async def _insert_now(

@@ -192,29 +192,14 @@ async def _own(
 
 async def _insert(server: Server, wanted: InsertPaperArguments) -> dict[str, Any]:
     await server.session.configured()
-    learned: list[Feedback] = []
-    done = await _insert_locked(server, wanted, learned)
-    if done["applied"]:
-        await server.session.learn(learned)
-    return done
 
+    def failed(error: Exception) -> Problem:
+        message = f"The paper could not be cited: {error}."
+        return Problem("insert-failed", message, "Nothing was changed. Choose it again.")
 
-async def _insert_locked(
-    server: Server, wanted: InsertPaperArguments, learned: list[Feedback]
-) -> dict[str, Any]:
-    """What is to be learned once the edit was made is added to `learned`."""
-    session = server.session
-    async with session.edits:
-        try:
-            return await _insert_now(server, wanted, learned)
-        except CitewellError as error:
-            session.tell([error.problem], again=True)
-        except Exception as error:
-            logger.exception("Citing failed")
-            message = f"The paper could not be cited: {error}."
-            problem = Problem("insert-failed", message, "Nothing was changed. Choose it again.")
-            session.tell([problem], again=True)
-    return {"applied": False}
+    return await commands.one_edit(
+        server, lambda learned: _insert_now(server, wanted, learned), failed
+    )
 
 
 async def _insert_now(

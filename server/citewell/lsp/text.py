@@ -12,7 +12,8 @@ import inspect
 import re
 from array import array
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
+from concurrent.futures import Future
 from itertools import accumulate
 from typing import Any
 
@@ -304,6 +305,29 @@ class Protocol(LanguageServerProtocol):
         if number is not None and method is not None:
             self.foreground.begin(number, method)
         super().handle_message(message)
+
+    def _run_generator(
+        self,
+        future: Future[Any] | None,
+        *,
+        gen: Generator[Any, Any, Any],
+        result_future: Future[Any],
+    ) -> None:
+        """Run a part of a built-in handler; what it hands on to ends with it.
+
+        pygls cancels the built-in handler of a command alone, and the command itself runs on.
+        """
+        before = set(self._request_futures)
+        super()._run_generator(future, gen=gen, result_future=result_future)
+        handed = [f for number, f in self._request_futures.items() if number not in before]
+
+        def end(done: Future[Any]) -> None:
+            if done.cancelled():
+                for inner in handed:
+                    inner.cancel()
+
+        if handed:
+            result_future.add_done_callback(end)
 
     def _send_response(
         self, msg_id: str | int, result: Any = None, error: types.ResponseError | None = None

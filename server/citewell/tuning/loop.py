@@ -131,7 +131,7 @@ def tune(
     if min(sizes["train"], sizes["valid"]) < LEAST:
         raise CitewellError(_too_few(sizes))
     with tempfile.TemporaryDirectory(prefix="citewell-tune-") as scratch:
-        run = _Run(options, plan, reporter, Path(scratch), open_model or _named_model)
+        run = _Run(options, plan, reporter, Path(scratch), open_model or named_model)
         return run.tune(parts, sizes | {"asked": examples.asked, "absent": examples.absent})
 
 
@@ -325,7 +325,8 @@ def _since(model: LanguageModel, before: Usage) -> Usage:
     )
 
 
-def _named_model(options: LlmOptions) -> LanguageModel:
+def named_model(options: LlmOptions) -> LanguageModel:
+    """The model that the settings name. Contacts nobody; raises `CitewellError` without one."""
     model = LanguageModel.open(options)
     if model is None:
         raise CitewellError(

@@ -89,6 +89,13 @@ class Neovim:
     def keys(self, keys: str) -> None:
         self.call("nvim_input", keys)
 
+    def accept(self) -> None:
+        """Choose the first of the list and take it, once it is marked: a list that is shown anew
+        in between would take the second key for its own."""
+        self.keys("<C-n>")
+        self.wait("vim.fn.complete_info({ 'selected' }).selected == 0")
+        self.keys("<C-y>")
+
     def wait(self, code: str, seconds: float = 20.0) -> Any:
         """Until the Lua expression is true; its value."""
         limit = time.monotonic() + seconds

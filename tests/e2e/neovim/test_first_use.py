@@ -76,7 +76,7 @@ def test_from_only_the_editor_to_a_first_citation_in_five_steps(
     editor.wait(
         "(vim.fn.complete_info({ 'items' }).items[1] or {}).menu == 'Graph Attention Networks'"
     )
-    editor.keys("<C-n><C-y>")
+    editor.accept()
     editor.wait("vim.fn.getline(3) == 'See \\\\cite{velickovic2018graph}'")
     editor.wait("vim.fn.bufexists('refs.bib') == 1 and vim.bo[vim.fn.bufnr('refs.bib')].modified")
     assert "@inproceedings{velickovic2018graph," in editor.buffer_text("refs.bib")

@@ -54,11 +54,11 @@ def test_words_become_a_citation_and_the_paper_compiles(
     items = menu(editor)
     assert items[0]["abbr"] == "velickovic2018graph"
     assert len(items) > 3
-    editor.keys("<C-n><C-y>")
+    editor.accept()
     editor.wait("vim.fn.bufexists('refs.bib') == 1 and vim.bo[vim.fn.bufnr('refs.bib')].modified")
     editor.type(" and \\cite<long short-term memory>")
     editor.wait("(vim.fn.complete_info({ 'items' }).items[1] or {}).abbr == 'hochreiter97'")
-    editor.keys("<C-n><C-y>")
+    editor.accept()
     editor.wait("vim.fn.pumvisible() == 0")
     editor.type(".")
     editor.keys("<Esc>")
@@ -85,7 +85,7 @@ def test_a_closing_bracket_that_stands_already_is_replaced_too(start_neovim: Any
     editor.wait(
         "(vim.fn.complete_info({ 'items' }).items[1] or {}).menu == 'Graph Attention Networks'"
     )
-    editor.keys("<C-n><C-y>")
+    editor.accept()
     editor.wait(
         "vim.api.nvim_get_current_line():find('graphs \\\\cite{velickovic2018graph}.', 1, true)"
     )
@@ -123,7 +123,7 @@ def test_keys_of_the_own_bib_come_up_while_they_are_typed(start_neovim: Any) -> 
     editor.type(" \\cite{schmid")
     editor.wait("vim.fn.pumvisible() == 1")
     editor.wait("(vim.fn.complete_info({ 'items' }).items[1] or {}).abbr == 'hochreiter97'")
-    editor.keys("<C-n><C-y>")
+    editor.accept()
     editor.wait("vim.api.nvim_get_current_line():find('\\\\cite{hochreiter97', 1, true)")
 
 

@@ -120,4 +120,5 @@ def test_nasty_text_takes_linear_time(start: str, piece: str) -> None:
 
     # Quadratic time would make ten times the text a hundred times slower.
     small = max(seconds(8_000), 0.01)
-    assert seconds(80_000) < 40 * small
+    # Of three, for the garbage of the tests before may be collected in one.
+    assert any(seconds(80_000) < 40 * small for _ in range(3))

@@ -10,6 +10,7 @@ from citewell.cli.bars import Bars
 from citewell.cli.questions import PATH, examples_of, questions_of, with_questions
 from citewell.cli.report import FINDINGS, show_problems
 from citewell.cli.session import Session, console
+from citewell.tuning import TUNABLE
 
 if TYPE_CHECKING:
     from citewell.tuning.compare_models import Comparison
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     help="A model (repeatable), such as ollama:qwen3:8b or anthropic:claude-sonnet-4-5.",
 )  # fmt: skip
 @click.option(
-    "--program", type=click.Choice(["pick", "rank", "judge"]), default="pick", show_default=True,
+    "--program", type=click.Choice(TUNABLE), default="pick", show_default=True,
     help="What they are asked: to choose one paper, to order them all at once, or one by one.",
 )  # fmt: skip
 @click.option("--json", "json_path", type=PATH, help="Write the figures.")

@@ -9,12 +9,12 @@ import click
 
 from citewell.cli.report import FINDINGS, show_problems, write_json
 from citewell.cli.session import Session, console
+from citewell.llm.versions import NAMES
 
 if TYPE_CHECKING:
     from citewell.llm.versions import Version
 
-PROGRAMS = ("pick", "rank", "judge", "verify", "reformulate")
-PROGRAM = click.Choice(PROGRAMS)
+PROGRAM = click.Choice(NAMES)
 
 
 class _Group(click.Group):
@@ -52,7 +52,7 @@ def list_versions(session: Session, as_json: bool) -> None:
     table = Table(box=None, pad_edge=False, header_style="bold")
     for name in ("", "program", "version", "made with", "by", "metric", "examples", "from"):
         table.add_column(name)
-    for program in PROGRAMS:
+    for program in NAMES:
         now = current(program, folder)
         for version in versions_of(program, folder):
             found = None if version == "builtin" else _read(program, version, folder)

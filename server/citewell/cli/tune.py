@@ -11,6 +11,7 @@ from citewell.cli.bars import Bars
 from citewell.cli.questions import PATH, examples_of, questions_of, with_questions
 from citewell.cli.report import FINDINGS, OK, show_problems
 from citewell.cli.session import Session, console
+from citewell.tuning import OPTIMIZERS, TUNABLE
 
 if TYPE_CHECKING:
     from citewell.tuning.loop import Tuning
@@ -19,11 +20,11 @@ if TYPE_CHECKING:
 @click.command("tune", short_help="Improve the prompts of the language model.")
 @with_questions
 @click.option(
-    "--program", type=click.Choice(["pick", "rank", "judge"]), default="pick", show_default=True,
+    "--program", type=click.Choice(TUNABLE), default="pick", show_default=True,
     help="What is tuned: choosing one paper, ordering them all at once, or one by one.",
 )  # fmt: skip
 @click.option(
-    "--optimizer", "optimizers", multiple=True, type=click.Choice(["bootstrap", "mipro", "gepa"]),
+    "--optimizer", "optimizers", multiple=True, type=click.Choice(OPTIMIZERS),
     help="Taken in turn, one a step (repeatable). Default: bootstrap.",
 )  # fmt: skip
 @click.option("--steps", default=3, show_default=True, type=click.IntRange(1, 20),

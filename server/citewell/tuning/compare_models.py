@@ -17,8 +17,9 @@ from citewell.llm.providers import LOOPBACK, PROVIDERS
 from citewell.model import CitewellError, Problem
 from citewell.model.llm import Usage
 from citewell.options.tree import LlmOptions
+from citewell.tuning import Tunable
 from citewell.tuning.examples import Example
-from citewell.tuning.metric import CUTS, Measured, Tunable, measure, parts_of, untouched
+from citewell.tuning.metric import CUTS, Measured, measure, parts_of, untouched
 
 RANKER = "ranker"
 """The order without any model: what each is compared with."""

@@ -97,7 +97,8 @@ def collect(
     At most `limit`, drawn by a hash of their ids, so that a larger limit adds to a smaller one.
     """
     gold = Gold(engine, questions)
-    held = [question for question in questions if gold.of(question)]
+    right = {q.id: frozenset(one for ids in gold.of(q) for one in ids) for q in questions}
+    held = [question for question in questions if right[question.id]]
     held.sort(key=lambda q: hashlib.sha256(f"{seed} {q.id}".encode()).digest())
     reporter.begin("searching for candidates", min(limit, len(held)))
     found: list[Example] = []
@@ -111,8 +112,8 @@ def collect(
             part, engine.find_batch(queries, DEPTH, explained=0), strict=True
         ):
             asked += 1
-            right = frozenset(one for ids in gold.of(question) for one in ids)
-            example = _example(question, [hit.work for hit in result.hits], right)
+            works = [hit.work for hit in result.hits]
+            example = _example(question, works, right[question.id])
             found.append(example)
             absent += not example.right and example.deeper is None
         reporter.advance(len(part))

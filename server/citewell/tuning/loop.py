@@ -33,9 +33,10 @@ from citewell.llm.versions import (
 from citewell.model import CitewellError, Problem
 from citewell.model.llm import Usage
 from citewell.options.tree import LlmOptions
+from citewell.tuning import Optimizer, Tunable
 from citewell.tuning.examples import Example, Examples, hard_first
-from citewell.tuning.metric import Measured, Tunable, Weights, measure, reach_of, untouched
-from citewell.tuning.optimizers import Effort, Optimizer, optimize
+from citewell.tuning.metric import Measured, Weights, measure, reach_of, untouched
+from citewell.tuning.optimizers import Effort, optimize
 
 THRESHOLD = 0.75
 STEPS = 3
@@ -132,7 +133,10 @@ def tune(
         raise CitewellError(_too_few(sizes))
     with tempfile.TemporaryDirectory(prefix="citewell-tune-") as scratch:
         run = _Run(options, plan, reporter, Path(scratch), open_model or named_model)
-        return run.tune(parts, sizes | {"asked": examples.asked, "absent": examples.absent})
+        try:
+            return run.tune(parts, sizes | {"asked": examples.asked, "absent": examples.absent})
+        finally:
+            run.close()
 
 
 class _Run:
@@ -191,7 +195,6 @@ class _Run:
         spent = Usage()
         for model in self._models:
             spent = spent.plus(model.account.session)
-            model.close()
         return Tuning(
             program=program,
             model=self._models[0].name if self._models else "",
@@ -210,6 +213,11 @@ class _Run:
             usage=spent,
             notes=tuple(notes),
         )
+
+    def close(self) -> None:
+        """Close the models' connections."""
+        for model in self._models:
+            model.close()
 
     def _step(
         self,

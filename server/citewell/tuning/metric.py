@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable, Sequence
-from typing import Literal
 
 import msgspec
 import numpy as np
@@ -20,11 +19,9 @@ from citewell.model import Problem
 from citewell.model.cancel import Cancel
 from citewell.model.llm import Usage
 from citewell.options.tree import LlmOptions
+from citewell.tuning import Tunable
 from citewell.tuning.examples import Example
 
-Tunable = Literal["pick", "rank", "judge"]
-TUNABLE: tuple[Tunable, ...] = ("pick", "rank", "judge")
-"""Programs whose right answer the citations of papers say. Of `verify` nothing says it."""
 CUTS = (5, 10, 20)
 _WEIGHT = re.compile(r"\s*(mrr|recall@(?:5|10|20))\s*=\s*(\d*\.?\d+)\s*", re.IGNORECASE)
 

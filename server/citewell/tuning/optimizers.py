@@ -16,7 +16,7 @@ import logging
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -24,14 +24,13 @@ from citewell.llm import answers
 from citewell.llm.assistant import LanguageModel
 from citewell.llm.texts import candidate_of, numbered, passage_of
 from citewell.model import CitewellError, Problem
+from citewell.tuning import Optimizer, Tunable
 from citewell.tuning.examples import Example
-from citewell.tuning.metric import Tunable, rank_of
+from citewell.tuning.metric import rank_of
 
 if TYPE_CHECKING:
     from citewell.llm.programs import Program
 
-Optimizer = Literal["bootstrap", "mipro", "gepa"]
-OPTIMIZERS: tuple[Optimizer, ...] = ("bootstrap", "mipro", "gepa")
 JUDGED = 3
 """Papers of one passage that `judge` is asked about: the right one, and those above it."""
 _LOUD = ("dspy", "gepa", "optuna")

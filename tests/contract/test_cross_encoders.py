@@ -314,10 +314,7 @@ class Slow:
 
 def with_reader(options: Options, load: Any, **changes: Any) -> LocalEngine:
     changed = asking(options, cross_encoder="test", **changes)
-    engine = LocalEngine.open(asking(options, cross_encoder=""))
-    engine._reader = Reader(changed.retrieval, load)
-    engine._options = changed
-    return engine
+    return LocalEngine.open(changed, reader=Reader(changed.retrieval, load))
 
 
 def test_a_model_that_is_late_leaves_the_list_and_stops_reading(options: Options) -> None:

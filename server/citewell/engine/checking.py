@@ -5,12 +5,16 @@ from __future__ import annotations
 import threading
 from collections.abc import Sequence
 from types import TracebackType
+from typing import TYPE_CHECKING
 
 from citewell.corpus import Library
 from citewell.engine.records import LibraryRecords
 from citewell.model.cancel import Cancel
 from citewell.model.check import Check, Claim
 from citewell.verification.checker import Checker
+
+if TYPE_CHECKING:
+    from citewell.engine.online import Online
 
 SLICE = 16
 """References that are checked in one go: about 15 ms, in which a search may have to wait."""
@@ -65,3 +69,17 @@ class LibraryCheck:
                     self._checker = Checker([LibraryRecords(self._library)])
                 checks += self._checker.check(claims[start : start + SLICE], cancel=cancel)
         return checks
+
+
+def check_online(
+    library: Library | None, sources: Online, claims: Sequence[Claim], cancel: Cancel
+) -> list[Check]:
+    """The verdicts with the records of the sources and, where there is one, of the library too.
+
+    Raises only `Cancelled`.
+    """
+    from citewell.verification.online import OnlineChecker
+    from citewell.verification.records import MemoryRecords
+
+    held = MemoryRecords((), name="") if library is None else LibraryRecords(library)
+    return OnlineChecker(Checker([held]), sources).check(claims, cancel=cancel)

@@ -1,0 +1,224 @@
+"""From the retrievers' lists to the papers that are shown: a cascade, in which each stage is slower
+than the one before and is asked about fewer papers.
+
+Fusion, the trained ranker, what the author accepted before, a cross-encoder, a language model. A
+stage that fails or is late costs its own effect alone, and every hit says what moved it.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import msgspec
+import numpy as np
+
+from citewell.corpus import Library
+from citewell.engine.contract import Tier
+from citewell.engine.history import NAME as HISTORY
+from citewell.engine.history import History, considered
+from citewell.engine.other_queries import variant_of
+from citewell.engine.relations import TELLING_TITLE
+from citewell.engine.rereading import Reader, Reread
+from citewell.engine.retrievers import Opened
+from citewell.engine.signals import LibrarySignals
+from citewell.model import CitewellError, Evidence, Hit, Problem, Query, SearchResult
+from citewell.model.cancel import Cancel, Cancelled
+from citewell.options import Options
+from citewell.ranking.contract import Candidates, Ordering, Ranker
+from citewell.ranking.cross_encoder import NAME as CROSS_ENCODER
+from citewell.retrieval.contract import Ranking
+from citewell.retrieval.fuse import Fused, fuse
+
+if TYPE_CHECKING:
+    from citewell.engine.language import Linguist
+
+logger = logging.getLogger(__name__)
+
+
+class Cascade:
+    """The stages over one library. Safe to call from any thread."""
+
+    def __init__(
+        self,
+        options: Options,
+        library: Library,
+        opened: Opened,
+        signals: LibrarySignals,
+        *,
+        ranker: Ranker | None = None,
+        history: History | None = None,
+        reader: Reader | None = None,
+        linguist: Linguist | None = None,
+    ) -> None:
+        """A stage that is None is left out."""
+        self._options = options
+        self._library = library
+        self._opened = opened
+        self._signals = signals
+        self._ranker = ranker
+        self._history = history
+        self._reader = reader
+        self._linguist = linguist
+
+    def run(
+        self,
+        query: Query,
+        k: int,
+        lists: Mapping[str, Ranking],
+        timings: dict[str, float],
+        cancel: Cancel,
+        *,
+        tier: Tier,
+        explained: int | None = None,
+    ) -> SearchResult:
+        """Fuse the lists, order the head, and fetch the `k` papers that are shown.
+
+        The first `explained` carry their evidence (None: all). Each stage's milliseconds go into
+        `timings`. Raises `Cancelled`, and `CitewellError` when the library cannot be read.
+        """
+        begin = time.perf_counter()
+        options = self._options.retrieval
+        fused = fuse(lists, options.fusion, options.rrf_k)
+        unwanted = self._unwanted(query)
+        if len(unwanted):
+            fused = _without(fused, unwanted)
+        timings["fusion"] = (time.perf_counter() - begin) * 1e3
+        begin = time.perf_counter()
+        ordering, problems = self._order(query, fused, cancel)
+        timings["ranking"] = (time.perf_counter() - begin) * 1e3
+        ranked = None if self._ranker is None or problems else ordering
+        remembered = considered(self._history, query, fused.rows, ordering)
+        if remembered is not None:
+            ordering = remembered.ordering
+        timings["history"] = (time.perf_counter() - begin) * 1e3 - timings["ranking"]
+        read = None
+        if tier != "fast" and self._reader is not None:
+            head = fused.rows[ordering.order[: options.cross_encoder_depth]]
+            read = self._reader.reorder(query, ordering, self._library.works(head), cancel)
+            ordering = read.ordering
+            timings[CROSS_ENCODER] = read.milliseconds
+        asked = None
+        if tier == "deep" and self._linguist is not None and self._options.llm.rerank != "none":
+            head = fused.rows[ordering.order[: self._options.llm.rerank_depth]]
+            asked = self._linguist.reorder(query, ordering, self._library.works(head), cancel)
+            ordering = asked.ordering
+            timings[asked.name] = asked.milliseconds
+            read = None if read is None else _follow(read, asked)
+        begin = time.perf_counter()
+        shown = ordering.order[:k]
+        works = self._library.works(fused.rows[shown])
+        timings["records"] = (time.perf_counter() - begin) * 1e3
+        begin = time.perf_counter()
+        hits = tuple(
+            Hit(
+                work=work,
+                score=float(ordering.scores[place]),
+                evidence=(
+                    *(asked.evidence(place) if asked is not None else ()),
+                    *(read.evidence(place) if read is not None else ()),
+                    *(remembered.evidence(int(at)) if remembered is not None else ()),
+                    *self._moved(ranked, int(at)),
+                    *self._evidence(query, fused, int(at)),
+                )
+                if explained is None or place < explained
+                else (),
+                confidence=None
+                if ordering.confidence is None
+                else float(ordering.confidence[place]),
+            )
+            for place, (at, work) in enumerate(zip(shown, works, strict=True))
+        )
+        timings["evidence"] = (time.perf_counter() - begin) * 1e3
+        dropped = tuple(
+            stage.problem for stage in (read, asked) if stage is not None and stage.problem
+        )
+        made = "fusion" if ranked is None or self._ranker is None else self._ranker.name
+        if remembered is not None:
+            made = f"{made}+{HISTORY}"
+        if read is not None and read.moved:
+            made = f"{made}+{options.cross_encoder}"
+        if asked is not None and asked.moved:
+            made = f"{made}+{asked.made_by}"
+        return SearchResult(hits=hits, dropped=dropped, problems=problems, variant=made)
+
+    def _unwanted(self, query: Query) -> np.ndarray:
+        """Rows that must not be offered: what is excluded, and the paper that is being written.
+
+        A published paper finds itself first by its own title, and never cites itself.
+        """
+        rows = self._library.rows_of(query.exclude) if query.exclude else np.zeros(0, np.int64)
+        if len(query.paper.title) < TELLING_TITLE:
+            return rows
+        return np.append(rows, self._library.by_title_rows(query.paper.title)).astype(np.int64)
+
+    def _order(
+        self, query: Query, fused: Fused, cancel: Cancel
+    ) -> tuple[Ordering, tuple[Problem, ...]]:
+        as_fused = Ordering(np.arange(len(fused.rows)), fused.scores)
+        if self._ranker is None or not len(fused.rows):
+            return as_fused, ()
+        candidates = Candidates(fused.rows, fused.scores, fused.ranks, fused.by)
+        try:
+            return self._ranker.rank(query, candidates, self._signals, cancel), ()
+        except Cancelled:
+            raise
+        except CitewellError as error:
+            return as_fused, (error.problem,)
+        except Exception as error:
+            logger.exception("The ranker failed")
+            problem = Problem(
+                "ranker-failed",
+                f"The ranker {self._ranker.name!r} failed ({type(error).__name__}: {error}).",
+                "The papers stand in the order of the fusion.",
+            )
+            return as_fused, (problem,)
+
+    def _moved(self, ranked: Ordering | None, at: int) -> tuple[Evidence, ...]:
+        """Where the ranker put the paper that stood at place `at` of the fused list."""
+        if ranked is None or self._ranker is None:
+            return ()
+        place = int(np.flatnonzero(ranked.order == at)[0])
+        if ranked.confidence is None and place == at:
+            return ()  # a ranker that cannot judge leaves the order alone
+        score = float(ranked.scores[place])
+        return (Evidence(self._ranker.name, place + 1, score, before=at + 1),)
+
+    def _evidence(self, query: Query, fused: Fused, at: int) -> tuple[Evidence, ...]:
+        row = int(fused.rows[at])
+        found: list[Evidence] = []
+        for name, ranks in fused.ranks.items():
+            if not ranks[at] or (variant_of(name) and found):
+                continue  # other queries matter only for what the author's own does not find
+            rank, score = int(ranks[at]), float(fused.by[name][at])
+            if variant_of(name):
+                found.append(Evidence(name, rank, score))
+                continue
+            try:
+                found.append(self._opened.retrievers[name].explain(query, row, rank, score))
+            except Exception:
+                logger.exception("The retriever %s cannot explain a hit", name)
+                found.append(Evidence(name, rank, score))
+        return tuple(found)
+
+
+def _follow(read: Reread, asked: Reread) -> Reread:
+    """What an earlier stage says of each place, after a later one has moved the papers."""
+    if not asked.moved or not read.moved:
+        return read
+    old = {place + 1: moved for place, moved in enumerate(read.moved)}
+    head = [old.get(moved.before) for moved in asked.moved]
+    moved = (*(one for one in head if one is not None), *read.moved[len(asked.moved) :])
+    return msgspec.structs.replace(read, moved=moved if None not in head else ())
+
+
+def _without(fused: Fused, rows: np.ndarray) -> Fused:
+    keep = ~np.isin(fused.rows, rows)
+    return Fused(
+        fused.rows[keep],
+        fused.scores[keep],
+        {name: rank[keep] for name, rank in fused.ranks.items()},
+        {name: score[keep] for name, score in fused.by.items()},
+    )

@@ -1,0 +1,113 @@
+"""A search in one library: the author's query and others like it go to every retriever, and what
+comes back through the cascade.
+
+Queries alone share their time; a batch shares the retrievers' work.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import msgspec
+
+from citewell.engine.cascade import Cascade
+from citewell.engine.contract import Tier
+from citewell.engine.other_queries import OtherQueries, variant_name, variant_of
+from citewell.engine.retrievers import Opened
+from citewell.engine.runs import Runner
+from citewell.model import CitewellError, Problem, Query, SearchResult
+from citewell.model.cancel import Cancel
+from citewell.options.tree import RetrievalOptions
+from citewell.retrieval.contract import Ranking, Retriever
+
+_BATCH_SECONDS = 3600.0
+
+
+class Search:
+    """Over the retrievers of one library. Safe to call from any thread."""
+
+    def __init__(
+        self, options: RetrievalOptions, opened: Opened, others: OtherQueries, cascade: Cascade
+    ) -> None:
+        self._options = options
+        self._opened = opened
+        self._others = others
+        self._cascade = cascade
+        self._runner = Runner()
+
+    def find(self, query: Query, k: int, tier: Tier, cancel: Cancel) -> SearchResult:
+        """The best `k` works, and the milliseconds of each stage. Raises only `Cancelled`."""
+        depth = max(k, self._options.depth)
+        seconds = min(self._options.timeout_ms / 1e3, cancel.remaining)
+        others, troubles = self._others.of(query, tier, cancel)
+        tasks = {
+            variant_name(name, number): _search_task(retriever, one, depth)
+            for number, one in enumerate((query, *others))
+            for name, retriever in self._opened.retrievers.items()
+        }
+        lists, late, timings = self._runner.run(tasks, seconds, cancel)
+        try:
+            result = self._cascade.run(query, k, lists, timings, cancel, tier=tier)
+        except CitewellError as error:
+            result = SearchResult(problems=(error.problem,))
+        return self._said(result, (*late, *troubles), timings)
+
+    def find_batch(
+        self,
+        queries: Sequence[Query],
+        k: int,
+        tier: Tier,
+        cancel: Cancel,
+        explained: int | None = None,
+    ) -> list[SearchResult]:
+        """The same for many queries, without timings.
+
+        Only the first `explained` hits carry their evidence; None: all of them.
+        """
+        depth = max(k, self._options.depth)
+        asked = [self._others.of(query, tier, cancel) for query in queries]
+        most = max((len(others) for others, _ in asked), default=0)
+        rounds = [queries] + [
+            [
+                others[n] if n < len(others) else query
+                for query, (others, _) in zip(queries, asked, strict=True)
+            ]
+            for n in range(most)
+        ]
+        tasks = {
+            variant_name(name, number): _batch_task(retriever, one, depth)
+            for number, one in enumerate(rounds)
+            for name, retriever in self._opened.retrievers.items()
+        }
+        lists, late, _ = self._runner.run(tasks, _BATCH_SECONDS, cancel)
+        results: list[SearchResult] = []
+        for number, query in enumerate(queries):
+            cancel.check()
+            others, troubles = asked[number]
+            own = {
+                name: rankings[number]
+                for name, rankings in lists.items()
+                if variant_of(name) <= len(others)
+            }
+            found = self._cascade.run(query, k, own, {}, cancel, tier=tier, explained=explained)
+            results.append(self._said(found, (*late, *troubles), {}))
+        return results
+
+    def _said(
+        self, result: SearchResult, dropped: Sequence[Problem], timings: dict[str, float]
+    ) -> SearchResult:
+        return msgspec.structs.replace(
+            result,
+            dropped=(*self._opened.problems, *dropped, *result.dropped),
+            timings=timings,
+        )
+
+
+def _search_task(retriever: Retriever, query: Query, depth: int) -> Callable[[Cancel], Ranking]:
+    return lambda cancel: retriever.search(query, depth, cancel)
+
+
+def _batch_task(
+    retriever: Retriever, queries: Sequence[Query], depth: int
+) -> Callable[[Cancel], list[Ranking]]:
+    return lambda cancel: retriever.search_batch(queries, depth)

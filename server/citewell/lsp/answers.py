@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from sys import intern
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from citewell.model.check import Check, Verdict
 
+if TYPE_CHECKING:
+    from citewell.features.state import CheckOf
+    from citewell.model.bib import BibEntry, BibFile
+
 MAX_READ = 512
 """Answers that are kept as objects too: a hover and the lenses of a screen ask again and again."""
+FEW_ENTRIES = 500
+"""To read so many entries as references takes a few hundredths of a second."""
 _DECODER = msgspec.msgpack.Decoder(Check)
 _ENCODER = msgspec.msgpack.Encoder()
 
@@ -64,6 +71,37 @@ class Answers:
             line = self._lines[digest] = intern(source_line(_DECODER.decode(encoded)))
             if self._encoded.get(digest) is not encoded:
                 self._lines.pop(digest, None)
+        return line
+
+    def check_of(self, bib: BibFile) -> CheckOf:
+        """The verdicts that are known already for the entries of a .bib. For any thread.
+
+        What was not even considered yet is not known: of a large file that is most, for a while.
+        """
+        few = len(bib.entries) <= FEW_ENTRIES
+
+        def known(entry: BibEntry) -> Check | None:
+            from citewell.features.verify import question_digest
+
+            if not few and "question" not in entry.body.notes:
+                return None
+            digest = question_digest(bib, entry)
+            return self.get(digest) if digest is not None else None
+
+        return known
+
+    def source_of(self, bib: BibFile) -> Callable[[BibEntry], str]:
+        """The same as one line that says which record was found for an entry."""
+        from citewell.features.verify import question_digest
+
+        few = len(bib.entries) <= FEW_ENTRIES
+
+        def line(entry: BibEntry) -> str:
+            if not few and "question" not in entry.body.notes:
+                return ""
+            digest = question_digest(bib, entry)
+            return self.line(digest) if digest is not None else ""
+
         return line
 
     def update(self, known: Mapping[bytes, Check]) -> None:

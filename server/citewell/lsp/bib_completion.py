@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter, OrderedDict
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -16,7 +17,7 @@ from citewell.model import Query
 if TYPE_CHECKING:
     from citewell.features.complete_bib import BibItem
     from citewell.lsp.server import Server
-    from citewell.lsp.session import Scope
+    from citewell.lsp.snapshot import Scope
     from citewell.lsp.text import OpenDocument
     from citewell.model.bib import BibFile
     from citewell.model.document import Span
@@ -97,9 +98,26 @@ async def complete_path(
         return None
     place, with_suffix = found
     root = scope.circle.projects[0].root if scope.circle.projects else scope.path
-    bibs = await server.session.bib_paths(scope)
+    bibs = await _bib_paths(server, scope)
     items = complete_paths(manuscript, place, with_suffix, root, bibs)
     return _list(server, scope, place, manuscript.text[place.start : cursor], items)
+
+
+async def _bib_paths(server: Server, scope: Scope) -> list[Path]:
+    """Every .bib of the workspace, and those beside a document that is in none."""
+    session = server.session
+    found = session.buffers.reading(scope.uri)
+    if found is None:
+        return []
+    wanted, _ = found
+    roots = [project.root.parent for project in scope.circle.projects]
+
+    def look() -> list[Path]:
+        known = [Path(bib.path) for bib in session.papers().workspace(wanted).bibs(wanted.texts)]
+        beside = [path for folder in roots for path in sorted(folder.glob("*.bib"))]
+        return list(dict.fromkeys((*beside, *known)))
+
+    return await session.read(look)
 
 
 async def _venues(server: Server, typed: str, field: str) -> list[str]:

@@ -112,7 +112,7 @@ class Checking:
     async def consider(self, parts: Iterable[Entries]) -> None:
         """Look up what is not known yet of these entries."""
         session = self._server.session
-        options = session.engine_options()
+        options = session.buffers.workspace_options()
         if time.monotonic() < self._not_before:
             return
         world = await asyncio.to_thread(_world_of, options)

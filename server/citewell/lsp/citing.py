@@ -19,7 +19,9 @@ if TYPE_CHECKING:
     from citewell.features.completion import Candidate, Completion
     from citewell.features.insert import InsertPlan
     from citewell.features.shelf import Found
-    from citewell.lsp.session import Session, Shown, Snapshot
+    from citewell.lsp.session import Session
+    from citewell.lsp.shown import Shown
+    from citewell.lsp.snapshot import Snapshot
 
 Entries = tuple["list[Own]", "list[Own]", "list[Found]"]
 """The author's entries before the papers of the library, those behind them, and what the reference
@@ -138,7 +140,7 @@ async def find_work(session: Session, work_id: str) -> Work | None:
     """A paper by its id: from a list that was shown, else from the library."""
     from citewell.features.shelf import key_of
 
-    work = session.shown_work(work_id)
+    work = session.lists.work(work_id)
     if work is not None:
         return work
     if key := key_of(work_id):

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from lsprotocol import types
 
-from citewell.lsp import commands
+from citewell.lsp import commands, learning
 from citewell.lsp.actions.bibliography import BibliographyActions
 from citewell.lsp.actions.contract import Asked, Chosen, Provider
 from citewell.lsp.actions.placeholder import PlaceholderActions
@@ -114,11 +114,11 @@ class CodeActions:
         session = self._server.session
         await session.configured()
         uri = params.text_document.uri
-        path = session.path_of(uri)
+        path = session.buffers.path_of(uri)
         document = self._server.documents.open_document(uri)
         if path is None or document is None:
             return None
-        from citewell.lsp.session import is_bibliography
+        from citewell.lsp.buffers import is_bibliography
 
         context = params.context
         asked = Asked(
@@ -213,13 +213,13 @@ class CodeActions:
         if found is not None:
             plan, before = found
             commands.assume(self._server, plan.edits, plan.texts, before)
-            await self._server.session.learn(plan.feedback)
+            await learning.learn(self._server.session, plan.feedback)
 
     async def act(self, wanted: ActArguments) -> bool:
         """Plan an action and have the editor make its edits; True when it did."""
         feedback = await self._act(wanted)
         if feedback is not None:
-            await asyncio.shield(self._server.session.learn(feedback))
+            await asyncio.shield(learning.learn(self._server.session, feedback))
         return feedback is not None
 
     async def _act(self, wanted: ActArguments) -> tuple[Feedback, ...] | None:

@@ -16,9 +16,8 @@ import msgspec
 from lsprotocol import types
 from pygls.uris import from_fs_path
 
-from citewell.lsp import citing
+from citewell.lsp import citing, learning
 from citewell.lsp.edits import TextOf, workspace_edit
-from citewell.lsp.learning import feedback_on
 from citewell.lsp.stamp import stamp_of
 from citewell.lsp.text import LineIndex
 from citewell.model import CitewellError, Problem
@@ -26,7 +25,7 @@ from citewell.model.bib import FileEdit
 
 if TYPE_CHECKING:
     from citewell.lsp.server import Server
-    from citewell.lsp.session import Snapshot
+    from citewell.lsp.snapshot import Snapshot
     from citewell.model.feedback import Feedback
 
 logger = logging.getLogger(__name__)
@@ -113,7 +112,7 @@ async def one_edit(
             logger.exception("An edit failed")
             server.session.tell([failed(error)], again=True)
     if done["applied"]:
-        await server.session.learn(learned)
+        await learning.learn(server.session, learned)
     return done
 
 
@@ -131,7 +130,7 @@ async def _insert_now(
         session.tell(plan.problems, again=True)
         snapshot, texts, key, edits = plan.snapshot, plan.texts, plan.key, list(plan.edits)
         if edits:
-            learned.append(feedback_on(session.recall(wanted.list), snapshot, work))
+            learned.append(learning.feedback_on(session.lists.recall(wanted.list), snapshot, work))
     else:
         found = await session.snapshot(wanted.uri)
         if found is None:
@@ -210,7 +209,7 @@ def edit_of(
     """Edits of `texts` for the editor, with the versions of the documents that it shows."""
 
     def text_of(path: Path) -> TextOf:
-        document = server.session.open_document(path)
+        document = server.session.buffers.open_document(path)
         if document is not None:
             return TextOf(document.uri, document.index, document.version)
         encoding = server.session.encoding
@@ -266,7 +265,7 @@ def assume(
 
     for edit in edits:
         path = Path(edit.path)
-        if server.session.open_document(path) is None:
+        if server.session.buffers.open_document(path) is None:
             server.session.assume(path, applied_to(texts[path], edit.edits), before.get(path))
 
 
@@ -276,7 +275,7 @@ def _write(server: Server, edits: Sequence[FileEdit]) -> bool:
 
     done = True
     for edit in edits:
-        if server.session.open_document(Path(edit.path)) is not None:
+        if server.session.buffers.open_document(Path(edit.path)) is not None:
             name = Path(edit.path).name
             problem = Problem(
                 "edit-unsupported",

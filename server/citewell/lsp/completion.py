@@ -16,12 +16,13 @@ from lsprotocol import types
 
 from citewell.lsp import citing, wire
 from citewell.lsp.bib_completion import Values, complete_in_bib, complete_path
-from citewell.lsp.session import Shown, is_bibliography
+from citewell.lsp.buffers import is_bibliography
+from citewell.lsp.shown import Shown
 
 if TYPE_CHECKING:
     from citewell.features.completion import Candidate, Completion
     from citewell.lsp.server import Server
-    from citewell.lsp.session import Snapshot
+    from citewell.lsp.snapshot import Snapshot
     from citewell.lsp.text import OpenDocument
 
 TRIGGERS = ("<", ">", "{", "}", ",", "@", "[", "]", "?", " ")
@@ -43,13 +44,13 @@ def register(server: Server) -> None:
         document = server.documents.open_document(params.text_document.uri)
         if document is None:
             return None
-        path = server.session.path_of(document.uri)
+        path = server.session.buffers.path_of(document.uri)
         if path is not None and is_bibliography(document, path):
             return await complete_in_bib(server, values, document.uri, params.position)
         named = await complete_path(server, document, params.position)
         if named is not None:
             return named
-        marks = server.session.marks(document.uri)
+        marks = server.session.buffers.marks(document.uri)
         if not may_complete(document, params.position, marks):
             return None
         return await _complete(server, document, params.position)
@@ -84,7 +85,7 @@ async def _complete(
     if found is None:
         return None
     session.tell(found.problems)
-    number = session.remember(snapshot, found)
+    number = session.lists.remember(snapshot, found)
     place = msgspec.Raw(msgspec.json.encode(snapshot.index.wire_range(found.span)))
     shown = Shown(snapshot, found)
     items = [_item(server, shown, rank, number, place) for rank in range(len(found.candidates))]
@@ -141,7 +142,7 @@ async def _resolve(server: Server, item: types.CompletionItem) -> types.Completi
     from citewell.features.card import entry_card, work_card
 
     data = item.data if isinstance(item.data, dict) else {}
-    found = server.session.recall(data.get("list"))
+    found = server.session.lists.recall(data.get("list"))
     rank = data.get("rank")
     if (
         found is None

@@ -174,17 +174,14 @@ class Diagnostics:
             await asyncio.sleep(wait)
 
     def _delay(self, uri: str) -> float:
-        session = self._server.session
-        path = session.path_of(uri) if uri else None
-        options = session.options_for(path) if path is not None else session.engine_options()
-        return options.diagnostics.delay_ms / 1000
+        return self._server.session.buffers.options_of(uri).diagnostics.delay_ms / 1000
 
     # -- reports ------------------------------------------------------------------------------
 
     async def _report(self, uri: str) -> tuple[Report, int | None] | None:
         """The report of the present version of an open document, and that version."""
         session = self._server.session
-        found = session.reading(uri)
+        found = session.buffers.reading(uri)
         if found is None:
             return None
         reading, document = found
@@ -262,7 +259,7 @@ class Diagnostics:
         items = []
         told: set[Path] = set()
         for uri in list(self._server.documents.text_documents):
-            path = session.path_of(uri)
+            path = session.buffers.path_of(uri)
             found = await self._report(uri)
             if found is not None and path is not None:
                 told.add(path)
@@ -270,7 +267,7 @@ class Diagnostics:
                 self._given[uri] = (report.result_id, version)
                 given[uri] = report.result_id
                 items.append(_item(report, uri, version, before.get(path, ("", ""))[1]))
-        reading = session.workspace_reading()
+        reading = session.buffers.workspace_reading()
         wanted = self._wanted(reading.options)
         await session.read_ahead(reading)
         files = await session.read(lambda: _files_of(session.papers(), reading))
@@ -317,7 +314,7 @@ class Diagnostics:
             await self._ask_to_ask(reports)
         else:
             await self._push(reports)
-        options = session.engine_options().diagnostics
+        options = session.buffers.workspace_options().diagnostics
         if options.severity != self._levels:
             self._levels = options.severity
             session.tell(await session.read(lambda: _wrong_codes(options)))
@@ -350,7 +347,7 @@ class Diagnostics:
             if document is not None and document.version == version:
                 self._publish(uri, report, version)
             sent.add(uri)
-        opened = {session.path_of(uri) for uri in reports}
+        opened = {session.buffers.path_of(uri) for uri in reports}
         closed = {
             path: None
             for report, _ in reports.values()
@@ -359,7 +356,7 @@ class Diagnostics:
             if path not in opened
         }
         if closed:
-            reading = session.workspace_reading()
+            reading = session.buffers.workspace_reading()
             wanted = self._wanted(reading.options)
             found = await self._closed(reading, wanted, list(closed))
             for path, one in zip(closed, found, strict=True):

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from citewell.documents.key_table import KeyPlace
     from citewell.features.hover import HoverCard
     from citewell.lsp.server import Server
-    from citewell.lsp.session import Scope, Snapshot
+    from citewell.lsp.snapshot import Scope, Snapshot
     from citewell.model.bib import BibEntry
     from citewell.model.document import KeyUse, Span
 
@@ -122,9 +122,9 @@ async def _entry_card(
     record = asyncio.ensure_future(session.cards.record(session.engine, entry))
     reference, check = "", None
     if bib is not None:
-        folders = session.folders_of(scope)
+        folders = _folders(server, scope)
         reference = await session.cards.reference(bib, entry, options.style, folders)
-        check = session.check_of(bib)(entry)
+        check = server.diagnostics.checking.answers.check_of(bib)(entry)
     uses = [place for place in table.uses(entry.key) if place.kind is not PlaceKind.LINK]
     known = Known(
         reference=reference,
@@ -135,6 +135,12 @@ async def _entry_card(
         abstract=options.abstract,
     )
     return hover_entry(span, entry, str(path), str(scope.path), known)
+
+
+def _folders(server: Server, scope: Scope) -> tuple[Path, ...]:
+    """Where a file that the settings name for a document may lie."""
+    own = (scope.path.parent, *(project.root.parent for project in scope.circle.projects))
+    return tuple(dict.fromkeys((*own, *server.roots)))
 
 
 def _shown(scope: Scope, place: KeyPlace) -> str:

@@ -9,7 +9,7 @@ from lsprotocol import types
 if TYPE_CHECKING:
     from citewell.features.inlay import Hint
     from citewell.lsp.server import Server
-    from citewell.lsp.session import Scope
+    from citewell.lsp.snapshot import Scope
     from citewell.model.bib import BibEntry
 
 
@@ -23,7 +23,7 @@ def register(server: Server) -> None:
         if scope is None:
             return None
         found = await session.read(lambda: _hints(server, scope, params.range))
-        session.refuse_outdated(scope)
+        session.buffers.refuse_outdated(scope)
         return found
 
 
@@ -34,7 +34,8 @@ def _hints(server: Server, scope: Scope, shown: types.Range) -> list[types.Inlay
     found: list[Hint] = []
     if scope.circle.bib is not None:
         if options.verification:
-            found = entry_hints(scope.circle.bib, server.session.check_of(scope.circle.bib), span)
+            check_of = server.diagnostics.checking.answers.check_of(scope.circle.bib)
+            found = entry_hints(scope.circle.bib, check_of, span)
     elif scope.circle.document is not None and options.citations:
         found = citation_hints(scope.circle.document, lambda key: _entry(scope, key), span)
     return [

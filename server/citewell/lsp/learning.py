@@ -16,7 +16,9 @@ if TYPE_CHECKING:
     from citewell.features.action import ActionPlan
     from citewell.features.find_paper import PaperRow
     from citewell.lsp.actions.contract import Chosen
-    from citewell.lsp.session import Shown, Snapshot
+    from citewell.lsp.session import Session
+    from citewell.lsp.shown import Shown
+    from citewell.lsp.snapshot import Snapshot
     from citewell.model import Query, Work
 
 MAX_LISTS = 16
@@ -111,3 +113,11 @@ async def with_choice(
     dismissed = passed_over([*above, work], work.id)
     said = taken(snapshot, work, query, dismissed=dismissed, variant=variant, through="action")
     return msgspec.structs.replace(plan, feedback=(said,))
+
+
+async def learn(session: Session, feedback: Sequence[Feedback]) -> None:
+    """Have the engine keep what the author accepted and dismissed, unless that is off."""
+    if not session.buffers.workspace_options().learning.enabled:
+        return
+    for one in feedback:
+        session.tell(await session.engine.learn_async(one))

@@ -12,7 +12,7 @@ from citewell.lsp.wire import Encoded
 if TYPE_CHECKING:
     from citewell.features.lens import Lens
     from citewell.lsp.server import Server
-    from citewell.lsp.session import Scope
+    from citewell.lsp.snapshot import Scope
 
 SHOW_USES = "citewell.showUses"
 
@@ -28,7 +28,7 @@ def register(server: Server) -> None:
         if scope is None or scope.circle.bib is None:
             return None
         found = await session.read(lambda: _lenses(server, scope))
-        session.refuse_outdated(scope)
+        session.buffers.refuse_outdated(scope)
         return found
 
     @server.command(SHOW_USES)
@@ -68,7 +68,7 @@ def _lenses(server: Server, scope: Scope) -> Encoded:
     found = entry_lenses(
         bib,
         table.count,
-        server.session.source_of(bib) if options.source else None,
+        server.diagnostics.checking.answers.source_of(bib) if options.source else None,
         citations=options.citations,
     )
     return Encoded([_lens(scope, lens) for lens in found])

@@ -11,7 +11,7 @@ from citewell.lsp.wire import DocumentHighlight, Encoded, LocationLink
 
 if TYPE_CHECKING:
     from citewell.lsp.server import Server
-    from citewell.lsp.session import Scope
+    from citewell.lsp.snapshot import Scope
 
 
 def register(server: Server) -> None:

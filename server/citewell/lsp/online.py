@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Any
 
 from lsprotocol import types
 
+from citewell.lsp.buffers import is_bibliography
+from citewell.lsp.messages import inform
 from citewell.lsp.progress import Report, with_progress
-from citewell.lsp.session import is_bibliography
 from citewell.model import CitewellError, Problem
 
 if TYPE_CHECKING:
@@ -68,7 +69,7 @@ class Consent:
         async with self._asking:
             if self._names():
                 return True
-            options = self._server.session.engine_options().sources
+            options = self._server.session.buffers.workspace_options().sources
             if not options.ask or self._asked:
                 from citewell.engine.online import OFF
 
@@ -120,18 +121,18 @@ class Consent:
         server.settings.forget_files()
         server.session.reconfigure()
         say = "may be asked now" if values["allow"] else "will not be asked"
-        _say(server, f"Scholarly sources {say}. This stands in {path}.")
+        inform(server, f"Scholarly sources {say}. This stands in {path}.")
 
     def _names(self) -> tuple[str, ...]:
         from citewell.sources.registry import allowed
 
-        return allowed(self._server.session.engine_options().sources.allow)[0]
+        return allowed(self._server.session.buffers.workspace_options().sources.allow)[0]
 
 
 async def _check(server: Server, uri: str) -> dict[str, Any]:
     asked = await _questions(server, uri)
     if not asked:
-        _say(server, "There is no reference to be checked.")
+        inform(server, "There is no reference to be checked.")
         return {"checked": 0}
     answers: dict[bytes, Check] = {}
 
@@ -155,7 +156,7 @@ async def _check(server: Server, uri: str) -> dict[str, Any]:
 
     done = await with_progress(server, "asking scholarly sources", job)
     if answers:
-        _say(server, _summary(list(answers.values()), complete=bool(done)))
+        inform(server, _summary(list(answers.values()), complete=bool(done)))
     counts = Counter(check.verdict.value for check in answers.values())
     return {"checked": len(answers), "verdicts": dict(counts)}
 
@@ -166,7 +167,7 @@ async def _questions(server: Server, uri: str) -> list[Question]:
     from citewell.features.verify import question
 
     session = server.session
-    path = session.path_of(uri)
+    path = session.buffers.path_of(uri)
     document = server.documents.open_document(uri)
     if path is None or document is None:
         return []
@@ -208,9 +209,3 @@ def _summary(checks: Sequence[Check], *, complete: bool) -> str:
     begin = "" if complete else "Stopped early. "
     asked = f" Answers came from {', '.join(sources)}." if sources else " No source answered."
     return f"{begin}{len(checks)} references: {', '.join(words)}.{asked}"
-
-
-def _say(server: Server, text: str) -> None:
-    server.window_show_message(
-        types.ShowMessageParams(type=types.MessageType.Info, message=f"Citewell: {text}")
-    )

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from citewell.features.complete import FindWork, NewKey
     from citewell.features.find_paper import PaperRow
     from citewell.lsp.server import Server
-    from citewell.lsp.session import Snapshot
+    from citewell.lsp.snapshot import Snapshot
     from citewell.model.feedback import Feedback
 
 logger = logging.getLogger(__name__)
@@ -166,8 +166,7 @@ async def _own(
     from citewell.documents.keys import make_key
 
     session = server.session
-    path = session.path_of(uri) if uri else None
-    options = session.options_for(path) if path is not None else session.engine_options()
+    options = session.buffers.options_of(uri)
     opened = await session.bib(uri) if uri else None
     if opened is None:
         return (
@@ -279,13 +278,13 @@ async def _insert_into_bib(
     session = server.session
     for _ in range(citing.RETRIES):
         opened = await session.bib(uri)
-        path = session.path_of(uri)
+        path = session.buffers.path_of(uri)
         if opened is None or path is None:
             break
         bib = opened[0]
-        options = session.options_for(path)
+        options = session.buffers.options_for(path)
         plan = await session.read(partial(plan_entry, path, bib, work, options))
-        document = session.open_document(path)
+        document = session.buffers.open_document(path)
         if document is None or document.source != bib.text:
             continue
         if plan.edits:

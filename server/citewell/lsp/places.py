@@ -14,7 +14,7 @@ from citewell.lsp.wire import Location, Position, Range
 from citewell.model.document import Span
 
 if TYPE_CHECKING:
-    from citewell.lsp.session import Scope
+    from citewell.lsp.snapshot import Scope
 
 
 class Places:

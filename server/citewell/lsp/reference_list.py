@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from citewell.features.action import Action
     from citewell.features.document_references import DocumentReference, DocumentReferences
     from citewell.lsp.server import Server
-    from citewell.lsp.session import Scope
+    from citewell.lsp.snapshot import Scope
     from citewell.model.bib import BibEntry, BibFile
     from citewell.model.check import Check
 
@@ -45,7 +45,7 @@ def _answer(server: Server, scope: Scope) -> Encoded:
 
     def check_of(bib: BibFile, entry: BibEntry) -> Check | None:
         if bib.path not in known:
-            known[bib.path] = server.session.check_of(bib)
+            known[bib.path] = server.diagnostics.checking.answers.check_of(bib)
         check: Check | None = known[bib.path](entry)
         return check
 

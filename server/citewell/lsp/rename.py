@@ -15,7 +15,7 @@ from citewell.model import Problem
 if TYPE_CHECKING:
     from citewell.features.rename import Renaming
     from citewell.lsp.server import Server
-    from citewell.lsp.session import Scope
+    from citewell.lsp.snapshot import Scope
     from citewell.model.bib import FileEdit
 
 

@@ -11,6 +11,7 @@ from typing import Any
 from lsprotocol import types
 from pygls.lsp.server import LanguageServer
 
+from citewell.lsp.messages import warn
 from citewell.model import Problem
 from citewell.options import Options
 from citewell.options.load import Loaded, load
@@ -105,8 +106,4 @@ def show(server: LanguageServer, problems: Sequence[Problem]) -> None:
     for number, problem in enumerate(problems):
         logger.warning("%s", problem)
         if number < MAX_SHOWN:
-            server.window_show_message(
-                types.ShowMessageParams(
-                    type=types.MessageType.Warning, message=f"Citewell: {problem}"
-                )
-            )
+            warn(server, problem)

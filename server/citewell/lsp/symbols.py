@@ -47,7 +47,11 @@ def register(server: Server) -> None:
     @server.feature(types.WORKSPACE_SYMBOL)
     async def workspace_symbol(params: types.WorkspaceSymbolParams) -> wire.Encoded:
         query = params.query.strip()[:256]
-        found = await session.find_entries(query, MAX_FOUND)
+        await session.configured()
+        wanted = session.buffers.workspace_reading()
+        await session.read_ahead(wanted)
+        papers = session.papers
+        found = await session.read(lambda: papers().find_entries(wanted, query, MAX_FOUND))
         return await session.read(lambda: _found(server, found))
 
 
@@ -118,7 +122,7 @@ def _found(server: Server, found: list[tuple[Symbol, str]]) -> wire.Encoded:
     for symbol, text in found:
         path = Path(symbol.path)
         at = places.setdefault(symbol.path, Places(text, encoding))
-        opened = server.session.open_document(path)
+        opened = server.session.buffers.open_document(path)
         uri = opened.uri if opened is not None else from_fs_path(symbol.path) or ""
         root = next((r for r in roots if path.is_relative_to(r)), None)
         shown = path.relative_to(root).as_posix() if root else path.name

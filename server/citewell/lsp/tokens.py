@@ -13,7 +13,7 @@ from citewell.lsp.wire import Encoded
 
 if TYPE_CHECKING:
     from citewell.lsp.server import Server
-    from citewell.lsp.session import Scope
+    from citewell.lsp.snapshot import Scope
     from citewell.model.document import Span
 
 LEGEND = types.SemanticTokensLegend(token_types=list(NAMES), token_modifiers=[])
@@ -40,7 +40,7 @@ def register(server: Server) -> None:
         if scope is None:
             return None
         data = await session.read(lambda: _data(scope, shown))
-        session.refuse_outdated(scope)
+        session.buffers.refuse_outdated(scope)
         return data
 
     @server.feature(types.TEXT_DOCUMENT_SEMANTIC_TOKENS_FULL, LEGEND)

@@ -12,7 +12,8 @@ from citewell.model import CitewellError, Problem
 if TYPE_CHECKING:
     from citewell.features.action import Action, ActionPlan
     from citewell.features.bib_sort import By
-    from citewell.lsp.session import Scope, Session
+    from citewell.lsp.session import Session
+    from citewell.lsp.snapshot import Scope
     from citewell.model import Work
     from citewell.model.bib import BibEntry, BibFile
 

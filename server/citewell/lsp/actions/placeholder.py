@@ -14,7 +14,7 @@ from citewell.lsp.learning import with_choice
 if TYPE_CHECKING:
     from citewell.features.action import Action, ActionPlan
     from citewell.features.fill import FillPlan, PlaceholderFill
-    from citewell.lsp.session import Snapshot
+    from citewell.lsp.snapshot import Snapshot
     from citewell.model import Hit, Problem, Query, Work
     from citewell.model.document import Placeholder
     from citewell.model.llm import Picked

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from citewell.features.action import Action, ActionPlan
     from citewell.features.key_meaning import KeyMeaning
     from citewell.features.undefined_key import Meaning
-    from citewell.lsp.session import Session, Snapshot
+    from citewell.lsp.session import Session
+    from citewell.lsp.snapshot import Snapshot
     from citewell.model import Query, Work
     from citewell.model.document import KeyUse
 

@@ -26,7 +26,7 @@ class VerificationActions:
     async def offer(self, asked: Asked) -> Sequence[Action]:
         """What can be done about the entry at the place; nothing while it is not looked up."""
         found = await asked.session.bib(asked.uri) if asked.is_bib else None
-        reading = asked.session.reading(asked.uri)
+        reading = asked.session.buffers.reading(asked.uri)
         if found is None or reading is None:
             return ()
         bib, offset = found[0], reading[1].index.offset(asked.range.start)

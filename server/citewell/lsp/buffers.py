@@ -1,0 +1,157 @@
+"""The author's files as the editor holds them: which are open, what they say, whose settings count.
+
+An editor that took an edit of a file it does not show says nothing of that file again; the text is
+assumed then, until the file changes on disk.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pygls.exceptions import JsonRpcContentModified
+from pygls.uris import to_fs_path, uri_scheme
+
+from citewell.lsp.places import OpenFile
+from citewell.lsp.stamp import is_empty, stamp_of
+from citewell.lsp.text import OpenDocument
+from citewell.options import Options
+
+if TYPE_CHECKING:
+    from citewell.lsp.papers import Reading
+    from citewell.lsp.server import Server
+    from citewell.lsp.snapshot import Scope
+
+SUFFIXES = {"latex": ".tex", "tex": ".tex", "plaintex": ".tex", "markdown": ".md", "quarto": ".qmd"}
+
+
+class Buffers:
+    """The editor's documents by path. For the event loop."""
+
+    def __init__(self, server: Server) -> None:
+        self._server = server
+        self._assumed: dict[Path, tuple[object, str]] = {}
+        self.epoch = 0
+        """Rises with every change of a file other than the one that is asked about."""
+
+    def path_of(self, uri: str) -> Path | None:
+        """The file of a document; for one that has no file yet, where it would stand."""
+        if uri_scheme(uri) == "file":
+            found = to_fs_path(uri)
+            return Path(os.path.abspath(found)) if found else None  # noqa: PTH100
+        roots = self._server.roots
+        document = self._server.documents.open_document(uri)
+        if not roots or document is None:
+            return None
+        suffix = SUFFIXES.get(document.language_id or "", "")
+        return roots[-1] / f"untitled-{abs(hash(uri)) % 10**6}{suffix}" if suffix else None
+
+    def root_of(self, path: Path) -> Path | None:
+        """The workspace folder of a file."""
+        return next((root for root in self._server.roots if path.is_relative_to(root)), None)
+
+    def options_for(self, path: Path) -> Options:
+        """The settings for a file."""
+        return self._server.settings.of(self.root_of(path), path)
+
+    def open_document(self, path: Path) -> OpenDocument | None:
+        """The open document of a file."""
+        for uri in self._server.documents.text_documents:
+            if self.path_of(uri) == path:
+                return self._server.documents.open_document(uri)
+        return None
+
+    def workspace_options(self) -> Options:
+        """The settings of the engine: those of the outermost workspace folder."""
+        roots = self._server.roots
+        return self._server.settings.of(roots[-1] if roots else None)
+
+    def options_of(self, uri: str) -> Options:
+        """The settings for a document; those of the workspace where it has no file."""
+        path = self.path_of(uri) if uri else None
+        return self.workspace_options() if path is None else self.options_for(path)
+
+    def opened(self) -> dict[Path, OpenFile]:
+        """The files that the editor has open now."""
+        return {
+            found: OpenFile(uri, document.version)
+            for uri, document in self._server.documents.text_documents.items()
+            if (found := self.path_of(uri)) is not None
+        }
+
+    def marks(self, uri: str) -> tuple[str, ...]:
+        """The author's own stand-ins for a citation."""
+        path = self.path_of(uri)
+        return () if path is None else self.options_for(path).documents.placeholders
+
+    def texts(self) -> dict[Path, str]:
+        """The texts of all open documents, and of files just edited through the editor, by path."""
+        for path, (stamp, _) in list(self._assumed.items()):
+            if stamp_of(path) != stamp:
+                del self._assumed[path]
+        texts = {path: text for path, (_, text) in self._assumed.items()}
+        for uri, document in self._server.documents.text_documents.items():
+            found = self.path_of(uri)
+            if found is not None:
+                texts[found] = document.source
+        return texts
+
+    def assume(self, path: Path, text: str, before: object) -> None:
+        """The editor took an edit of a file that it may not show to us: this is what it holds now,
+        until the file changes on disk. `before` is the file's stamp from before the edit: one that
+        changed since was written by the editor, or by another program, and counts as it is."""
+        now = stamp_of(path)
+        if now == before or (before is None and is_empty(path)):
+            self._assumed[path] = (now, text)
+
+    def reading(self, uri: str) -> tuple[Reading, OpenDocument] | None:
+        """What the reader thread needs to read an open document or .bib; None when it is not."""
+        document = self._server.documents.open_document(uri)
+        path = self.path_of(uri)
+        if document is None or path is None:
+            return None
+        return self.reading_of(document, path), document
+
+    def workspace_reading(self) -> Reading:
+        """The same for what the editor does not show: the settings, and what other buffers hold."""
+        from citewell.lsp.papers import Reading
+
+        roots = self._server.roots
+        return Reading(
+            path=(roots[-1] if roots else Path.cwd()) / ".citewell-no-file",
+            text="",
+            texts=self.texts(),
+            roots=tuple(roots),
+            options=self.workspace_options(),
+            epoch=self.epoch,
+        )
+
+    def reading_of(self, document: OpenDocument, path: Path) -> Reading:
+        """The same for a document of which the path is known."""
+        from citewell.lsp.papers import Reading
+
+        return Reading(
+            path=path,
+            text=document.source,
+            texts=self.texts(),
+            roots=tuple(self._server.roots),
+            options=self.options_for(path),
+            epoch=self.epoch,
+            is_bib=is_bibliography(document, path),
+        )
+
+    def refuse_outdated(self, scope: Scope) -> None:
+        """Give up an answer about a text that was edited meanwhile: the editor asks again."""
+        document = self._server.documents.open_document(scope.uri)
+        if document is None or document.version != scope.version:
+            raise JsonRpcContentModified("The document has changed")
+
+    def forget(self, path: Path) -> None:
+        """Assume nothing more of a file."""
+        self._assumed.pop(path, None)
+
+
+def is_bibliography(document: OpenDocument, path: Path) -> bool:
+    """True for a .bib, which is no manuscript."""
+    return path.suffix.lower() == ".bib" or document.language_id in ("bib", "bibtex", "biblatex")

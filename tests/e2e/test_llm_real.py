@@ -21,6 +21,7 @@ import pytest
 
 from citewell.engine.local import LocalEngine
 from citewell.model import Query
+from citewell.model.cancel import Cancel, Cancelled
 from citewell.options import Options
 from citewell.options.tree import LlmOptions
 
@@ -203,6 +204,19 @@ def test_a_model_in_the_process_is_loaded_from_a_folder_and_asked(
     assert picked.problem is not None and picked.problem.code == "llm-answer"
     assert picked.usage.requests == 1
     assert picked.usage.input_tokens > 500 and 0 < picked.usage.output_tokens <= 20
+
+    class GivenUp(Cancel):
+        looks = 0
+
+        @property
+        def is_set(self) -> bool:
+            self.looks += 1
+            return self.looks > 5
+
+    before = model.account.session.output_tokens
+    with pytest.raises(Cancelled):
+        model.pick(QUERY, works, GivenUp())
+    assert 0 < model.account.session.output_tokens - before < 20, "it went on"
 
 
 def test_a_model_that_is_not_there_is_named(

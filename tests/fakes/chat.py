@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import select
+import socket
 import threading
 import time
 from collections.abc import Callable
@@ -44,6 +46,8 @@ class ChatServer:
         self.requests: list[dict[str, Any]] = []
         self.keys: list[str] = []
         self.paths: list[str] = []
+        self.left = threading.Semaphore(0)
+        """One for each client that went away before its answer came."""
         outer = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -72,6 +76,16 @@ class ChatServer:
         self._server.shutdown()
         self._server.server_close()
 
+    def _wait(self, handler: BaseHTTPRequestHandler, seconds: float) -> bool:
+        """False as soon as the client has gone away, as a real server notices it."""
+        end = time.monotonic() + seconds
+        while (left := end - time.monotonic()) > 0:
+            readable, _, _ = select.select([handler.connection], [], [], min(left, 0.02))
+            if readable and not _peek(handler.connection):
+                self.left.release()
+                return False
+        return True
+
     def answer(self, handler: BaseHTTPRequestHandler) -> None:
         size = int(handler.headers.get("Content-Length") or 0)
         request = json.loads(handler.rfile.read(size) or b"{}")
@@ -80,7 +94,9 @@ class ChatServer:
         self.keys.append(key or "")
         self.paths.append(handler.path)
         reply = self.script(request)
-        time.sleep(reply.seconds)
+        if not self._wait(handler, reply.seconds):
+            handler.close_connection = True
+            return
         if reply.hang_up:
             handler.close_connection = True
             handler.connection.close()
@@ -128,3 +144,10 @@ def _body(text: str, path: str) -> bytes:
             "usage": {"prompt_tokens": 100, "completion_tokens": 10, "total_tokens": 110},
         }
     ).encode("utf-8")
+
+
+def _peek(connection: socket.socket) -> bytes:
+    try:
+        return connection.recv(1, socket.MSG_PEEK)
+    except OSError:
+        return b""

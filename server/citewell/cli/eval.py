@@ -203,9 +203,14 @@ def _questions(
 
 def _plan(options: Options, flags: dict[str, Any], own: bool) -> Plan:
     from citewell.evaluation.evaluate import Plan
+    from citewell.evaluation.methods import gains
 
     methods = _methods(options, flags, own)
-    compare = flags["compare"]
+    pairs: tuple[tuple[str, str], ...] = ()
+    if flags["compare"]:
+        pairs = (flags["compare"],)
+    elif flags["mode"] == "llm":
+        pairs = gains(methods)
     return Plan(
         methods=tuple(methods),
         settings=("cold", "warm") if flags["setting"] == "both" else (flags["setting"],),
@@ -215,7 +220,7 @@ def _plan(options: Options, flags: dict[str, Any], own: bool) -> Plan:
         jobs=flags["jobs"],
         latency_calls=flags["latency_calls"],
         threshold=flags["threshold"],
-        compare=(tuple(compare),) if compare else (),
+        compare=pairs,
     )
 
 
@@ -231,11 +236,15 @@ def _methods(options: Options, flags: dict[str, Any], own: bool) -> list[Method]
         # The ranker orders every candidate whatever their fusion: without it the fusion shows.
         plain = methods.known(options)
         ablations += [methods.with_fusion(flags["fusion"]), plain["rrf"], plain["max"]]
+    deep = [one for one in ablations if one.tier == "deep"]
     if flags["mode"]:
         chosen += methods.mode(flags["mode"], options)
-    elif ablations or (own and not chosen):
+    elif len(ablations) > len(deep) or (own and not chosen and not deep):
         chosen += methods.mode("pipeline", options)
-    elif not chosen:
+    if deep:
+        # A part of an explicit act is missed by an explicit act.
+        chosen.append(methods.known(options)["deep"])
+    elif not chosen and not deep:
         chosen += methods.mode("all", options)
     # The pipeline stands last: it is what the headline and the comparisons speak of.
     return methods.distinct([*ablations, *chosen], options)

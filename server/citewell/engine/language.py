@@ -20,7 +20,7 @@ from citewell.engine.runs import Runner
 from citewell.llm.assistant import LanguageModel, Ranked, Rewritten
 from citewell.model import Problem, Query, Work
 from citewell.model.cancel import Cancel
-from citewell.model.llm import Budget, Picked, Supported
+from citewell.model.llm import Budget, Picked, Supported, Usage
 from citewell.options.tree import LlmOptions
 from citewell.ranking.contract import Ordering
 from citewell.ranking.cross_encoder import Moved
@@ -72,6 +72,11 @@ class Linguist:
         """What was spent today, and what may be."""
         return self._model.budget()
 
+    @property
+    def spent(self) -> Usage:
+        """What was spent by this engine, without a look at the day's count."""
+        return self._model.account.session
+
     def wait(self, seconds: float) -> None:
         """Until DSPy is imported, or so long."""
         self._loaded.wait(seconds)
@@ -83,7 +88,7 @@ class Linguist:
     def pick(self, query: Query, works: Sequence[Work], cancel: Cancel) -> Picked:
         """One of the works, or none. Raises `Cancelled` alone."""
         self._be_loaded(cancel)
-        picked, problem = self._run(lambda own: self._model.pick(query, works), cancel)
+        picked, problem = self._run(lambda own: self._model.pick(query, works, own), cancel)
         if picked is None:
             first = works[0].id if works else ""
             picked = Picked(work=first, model=self.name, problem=problem)
@@ -93,14 +98,14 @@ class Linguist:
     def verify(self, sentence: str, work: Work, cancel: Cancel) -> Supported:
         """Whether the work's abstract supports the sentence. Raises `Cancelled` alone."""
         self._be_loaded(cancel)
-        found, problem = self._run(lambda own: self._model.verify(sentence, work), cancel)
+        found, problem = self._run(lambda own: self._model.verify(sentence, work, own), cancel)
         found = found or Supported(model=self.name, problem=problem)
         self._note(found.problem)
         return found
 
     def rewrite(self, query: Query, cancel: Cancel) -> Rewritten:
         """Other queries for a passage. Raises `Cancelled` alone."""
-        found, problem = self._run(lambda own: self._model.rewrite(query), cancel)
+        found, problem = self._run(lambda own: self._model.rewrite(query, own), cancel)
         found = found or Rewritten(problem=problem)
         self._note(found.problem)
         return found
@@ -119,7 +124,7 @@ class Linguist:
         def ask(own: Cancel) -> Ranked:
             if self._options.rerank == "pointwise":
                 return self._model.judge(query, head, own)
-            return self._model.rank(query, head)
+            return self._model.rank(query, head, own)
 
         ranked, problem = self._run(ask, cancel)
         if ranked is not None:

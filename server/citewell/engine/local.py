@@ -30,7 +30,7 @@ from citewell.model.cancel import Cancel
 from citewell.model.check import Claim
 from citewell.model.direction import Direction
 from citewell.model.feedback import Feedback
-from citewell.model.llm import Budget, Picked, Supported
+from citewell.model.llm import Budget, Picked, Supported, Usage
 from citewell.options import Options
 from citewell.ranking.contract import Ranker
 from citewell.ranking.learned import LearnedRanker
@@ -261,6 +261,10 @@ class LocalEngine:
         if self._linguist is None:
             return Supported(problem=self._no_linguist())
         return self._linguist.verify(sentence, work, cancel or Cancel())
+
+    def spent(self) -> Usage:
+        """What this engine's language model has cost."""
+        return Usage() if self._linguist is None else self._linguist.spent
 
     def _no_linguist(self) -> Problem:
         from citewell.engine.language import OFF

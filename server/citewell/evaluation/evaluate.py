@@ -30,7 +30,7 @@ from citewell.evaluation.results import (
     main_metrics,
     problem,
 )
-from citewell.evaluation.scoring import THRESHOLDS, Scorer, compare_runs
+from citewell.evaluation.scoring import PICK_THRESHOLDS, THRESHOLDS, Scorer, compare_runs
 from citewell.model import Query, Question
 from citewell.options import Options
 
@@ -239,8 +239,9 @@ class _Run:
         }
         of_held = queries[: len(held)]
         tier = self.method.tier
-        own = self.options.fill.threshold if self.plan.threshold is None else self.plan.threshold
-        thresholds = sorted({*THRESHOLDS, own})
+        own = self._threshold()
+        more = PICK_THRESHOLDS if self.method.picks else ()
+        thresholds = sorted({*THRESHOLDS, *more, own})
         return MethodRun(
             name=self.method.name,
             setting=self.setting,
@@ -257,8 +258,17 @@ class _Run:
             dropped=answers.dropped,
             problems=tuple(answers.problems.values()),
             seconds=round(answers.seconds, 2),
+            usage=answers.usage,
+            picks=scorer.picks(judged, runner.PICKED),
             judged=tuple(judged.values()),
         )
+
+    def _threshold(self) -> float:
+        """From which confidence on `fill` takes the first paper."""
+        if self.plan.threshold is not None:
+            return self.plan.threshold
+        least = self.options.fill.threshold
+        return min(least, self.options.llm.pick_threshold) if self.method.picks else least
 
     def _latency(self, queries: Sequence[Query], tier: Tier) -> Latency | None:
         if not self.method.asks_model(self.options):

@@ -7,7 +7,7 @@ from typing import Protocol
 
 import msgspec
 
-from citewell.evaluation.results import Judged
+from citewell.evaluation.results import Chose, Judged
 from citewell.model import Question, Target, Work
 
 YEAR_SLACK = 1
@@ -33,6 +33,7 @@ class Offered(msgspec.Struct, frozen=True, array_like=True):
     years: tuple[int | None, ...]
     confidence: float | None = None
     """Of the first work."""
+    chose: Chose = ""
 
 
 def letters_only(title: str) -> str:
@@ -126,6 +127,7 @@ def judge(question: Question, right: Sequence[frozenset[str]], offered: Offered)
         length=len(offered.ids),
         confidence=offered.confidence,
         offered=offered.ids[:_TOP],
+        chose=offered.chose,
     )
 
 

@@ -9,6 +9,7 @@ import attrs
 
 from citewell.engine.contract import Tier
 from citewell.evaluation.results import problem
+from citewell.features.pick import picks
 from citewell.options import Options
 
 RETRIEVERS = ("bm25", "dense")
@@ -21,9 +22,10 @@ LATER: dict[str, tuple[str, Any]] = {
     "cross-encoder": ("retrieval.cross_encoder", ""),
     "llm-queries": ("llm.reformulate", False),
     "llm-order": ("llm.rerank", "none"),
+    "llm-pick": ("llm.pick", False),
     "llm": ("llm.provider", "none"),
 }
-"""Parts of an explicit act, and the change that leaves each out."""
+"""Parts of an explicit act, and the change that leaves each out of the method `deep`."""
 RANKER = "retrieval.ranker"
 """The setting that names the ranker; "none" keeps the order of the fusion."""
 
@@ -99,6 +101,7 @@ def known(options: Options) -> dict[str, Method]:
         Method("max", "BM25 and dense, highest score", (*both, ("retrieval.fusion", "max"), *off)),
         Method("pipeline", "Citewell as it is set"),
         Method("full", "Citewell with the time of an explicit act", tier="full"),
+        _deep("deep", "Citewell with all that an explicit act asks", (), options),
     ]
     if off:
         methods.insert(4, Method("ranker", "BM25, dense and the ranker", both))
@@ -129,14 +132,32 @@ def _model_methods(options: Options) -> list[Method]:
     listwise = (("llm.rerank", "listwise"), ("llm.reformulate", False))
     pointwise = (("llm.rerank", "pointwise"), ("llm.reformulate", False))
     all_of_it = (("llm.rerank", "listwise"), ("llm.reformulate", True))
+    rules = (*BARE, ("retrieval.reformulate", "rules"))
     return [
-        Method("without-llm", "Citewell without the language model", BARE, "deep"),
+        Method("deep-rules", "Without the model, other queries by rules too", rules, "deep"),
         Method("llm-queries", "The model's other queries too", asked, "deep"),
         Method("llm-listwise", "The model orders the head in one request", listwise, "deep"),
         Method("llm-pointwise", "The model judges the head paper by paper", pointwise, "deep"),
         Method("llm-pick", "The model picks the first paper", BARE, "deep", picks=True),
         Method("llm-all", "Other queries, an order and a pick", all_of_it, "deep", picks=True),
+        Method("without-llm", "Citewell without the language model", BARE, "deep"),
     ]
+
+
+def _deep(
+    name: str, description: str, changes: tuple[tuple[str, Any], ...], options: Options
+) -> Method:
+    """An explicit act under changed settings: a model picks in it where one is named and may."""
+    changed = Method(name, description, changes).options(options)
+    return Method(name, description, changes, "deep", picks(changed))
+
+
+def gains(chosen: Sequence[Method]) -> tuple[tuple[str, str], ...]:
+    """What is compared where parts of a language model are measured: each with none of them."""
+    names = [method.name for method in chosen]
+    if "without-llm" not in names:
+        return ()
+    return tuple((name, "without-llm") for name in names if name != "without-llm")
 
 
 def mode(name: str, options: Options) -> list[Method]:
@@ -188,7 +209,8 @@ def without(part: str, options: Options) -> Method:
     elif part in _switches(options):
         changes = ((f"retrieval.{part}", False),)
     elif part in LATER:
-        return Method(f"without-{part}", f"Citewell without {part}", (LATER[part],), "deep")
+        description = f"An explicit act without {part}"
+        return _deep(f"without-{part}", description, (LATER[part],), options)
     else:
         parts = [*_switches(options), *(RANKERS if ranker_off(options) else ()), *LATER]
         raise problem(

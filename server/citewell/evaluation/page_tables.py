@@ -9,7 +9,15 @@ from citewell.evaluation import svg
 from citewell.evaluation.metrics import metric_names
 from citewell.evaluation.results import Comparison, Evaluation, MethodRun, Scope
 from citewell.evaluation.statistics import Estimate
-from citewell.evaluation.table import number, short
+from citewell.evaluation.table import (
+    MODEL_HEADS,
+    PICK_HEADS,
+    PICK_TITLE,
+    model_rows,
+    number,
+    pick_rows,
+    short,
+)
 
 
 def heat(evaluation: Evaluation, scope: Scope, own: bool) -> str:
@@ -76,6 +84,11 @@ def details(evaluation: Evaluation) -> str:
         )
     if any(run.coverage for run in evaluation.runs):
         parts.append(_confidence(evaluation))
+    if rows := model_rows(evaluation):
+        title = "Asked of the language model (tokens and seconds: of one request)"
+        parts.append(table(title, MODEL_HEADS, _cells(rows)))
+    if rows := pick_rows(evaluation):
+        parts.append(table(PICK_TITLE, PICK_HEADS, _cells(rows)))
     if evaluation.comparisons:
         parts.append(_comparisons(evaluation.comparisons))
     parts.append("</section>")
@@ -145,6 +158,15 @@ def _comparisons(comparisons: Sequence[Comparison]) -> str:
         f"Is the difference more than chance? (10,000 sign flips over {unit}s, Holm's correction)"
     )
     return table(title, ["A", "B", "metric", "A - B", "95% interval", "p"], rows)
+
+
+def _cells(rows: Sequence[tuple[str, ...]]) -> list[str]:
+    return [
+        f'<tr><th scope="row">{escape(svg.shown(name))}<small>{escape(setting)}</small></th>'
+        + "".join(f"<td>{escape(cell)}</td>" for cell in cells)
+        + "</tr>"
+        for name, setting, *cells in rows
+    ]
 
 
 def _label(name: str) -> str:

@@ -13,6 +13,7 @@ import msgspec
 from citewell.engine.contract import EngineStatus
 from citewell.evaluation.statistics import Difference, Estimate
 from citewell.model import CitewellError, Problem
+from citewell.model.llm import Usage
 
 FORMAT = "citewell-evaluation-1"
 MAX_BYTES = 1024**3
@@ -22,6 +23,11 @@ Setting = Literal["cold", "warm"]
 Scope = Literal["library", "all", "past"]
 """Over the answers that the library holds (the main figures), over all answers, or with the
 papers newer than the citing one taken out of the lists."""
+
+
+Chose = Literal["", "paper", "none", "failed"]
+"""What a language model did that was to pick: it chose a paper, found none fitting, or gave no
+choice, so that the first paper stands. Empty where none was to."""
 
 
 class Item(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -52,6 +58,7 @@ class Judged(msgspec.Struct, frozen=True, omit_defaults=True):
     """Of the first paper."""
     offered: tuple[str, ...] = ()
     """Ids of the first five."""
+    chose: Chose = ""
 
 
 class Figure(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -98,6 +105,25 @@ class Coverage(msgspec.Struct, frozen=True):
     threshold: float
 
 
+class Picks(msgspec.Struct, frozen=True):
+    """What a language model's choice is worth, and its "none": how often it made which."""
+
+    shown: int
+    """Candidates that it chose from."""
+    right: int
+    """The right paper was among them, and it chose it."""
+    wrong: int
+    """The right paper was among them, and it chose another."""
+    missed: int
+    """The right paper was among them, and it found none fitting."""
+    misled: int
+    """The right paper was not among them, and it chose one."""
+    declined: int
+    """The right paper was not among them, and it found none fitting."""
+    failed: int
+    """It gave no choice."""
+
+
 class MethodRun(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One method in one setting."""
 
@@ -122,6 +148,9 @@ class MethodRun(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     problems: tuple[Problem, ...] = ()
     """The first problem of each code."""
     seconds: float = 0.0
+    usage: Usage = Usage()
+    """What a language model was asked and cost, for the answers that are scored."""
+    picks: Picks | None = None
     judged: tuple[Judged, ...] = ()
 
     @property
@@ -204,7 +233,8 @@ class Evaluation(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     metrics: dict[str, dict[str, dict[str, float]]] = msgspec.field(default_factory=dict)
     """The main figures once more, for scripts: method -> setting -> metric -> mean per question,
     with `hallucination_rate`, `latency_p50`, `latency_p95`, `precision@25%` ... (of the first paper
-    at that coverage) and, at the threshold of `fill`, `abstention_precision` and `_recall`."""
+    at that coverage), at the threshold of `fill` `abstention_precision` and `_recall`, and what a
+    language model cost (`llm_requests`, ...)."""
     items: tuple[Item, ...] = ()
     runs: tuple[MethodRun, ...] = ()
     comparisons: tuple[Comparison, ...] = ()
@@ -242,6 +272,15 @@ def main_metrics(runs: Sequence[MethodRun]) -> dict[str, dict[str, dict[str, flo
         found["hallucination_rate"] = run.hallucination_rate
         if run.latency:
             found |= {"latency_p50": run.latency.p50, "latency_p95": run.latency.p95}
+        if run.usage.requests:
+            used = run.usage
+            found |= {
+                "llm_requests": used.requests,
+                "llm_input_tokens": used.input_tokens,
+                "llm_output_tokens": used.output_tokens,
+                "llm_seconds": round(used.seconds, 3),
+                "llm_cost": used.cost,
+            }
         found |= {f"precision@{one.coverage:.0%}": one.precision for one in run.coverage}
         for one in run.abstention:
             if one.threshold == run.threshold:

@@ -13,10 +13,11 @@ import numpy as np
 from citewell.engine.contract import Tier
 from citewell.engine.local import LocalEngine
 from citewell.evaluation.matching import Offered
-from citewell.evaluation.results import Latency, Setting
+from citewell.evaluation.results import Chose, Latency, Setting
 from citewell.features.confidence import confidence_of
 from citewell.features.pick import chosen_first
 from citewell.model import Problem, Query, Question, SearchResult
+from citewell.model.llm import Usage
 from citewell.options import Options
 
 CHUNK = 64
@@ -39,6 +40,7 @@ class Answers(msgspec.Struct):
     dropped: dict[str, int] = {}
     problems: dict[str, Problem] = {}
     """The first problem of each code."""
+    usage: Usage = Usage()
     seconds: float = 0.0
 
 
@@ -48,6 +50,7 @@ class _Part(msgspec.Struct, array_like=True):
     unbacked: int
     dropped: dict[str, int]
     problems: dict[str, Problem]
+    usage: Usage
 
 
 def query_for(question: Question, setting: Setting) -> Query:
@@ -78,7 +81,7 @@ def ask(
     started = time.perf_counter()
     for start in range(0, len(queries), CHUNK):
         part = queries[start : start + CHUNK]
-        _add(answers, _reduce(engine, part, _find(engine, part, k, tier, picks)))
+        _add(answers, _asked(engine, part, k, tier, picks))
         progress(len(part))
     answers.seconds = time.perf_counter() - started
     return answers
@@ -117,7 +120,7 @@ def _answer(work: tuple[bytes, int, Tier]) -> bytes:
     if _engine is None:
         raise RuntimeError("the worker has no engine")
     queries = msgspec.msgpack.decode(data, type=list[Query])
-    return msgspec.msgpack.encode(_reduce(_engine, queries, _find(_engine, queries, k, tier)))
+    return msgspec.msgpack.encode(_asked(_engine, queries, k, tier))
 
 
 def _add(answers: Answers, part: _Part) -> None:
@@ -127,29 +130,38 @@ def _add(answers: Answers, part: _Part) -> None:
     for code, count in part.dropped.items():
         answers.dropped[code] = answers.dropped.get(code, 0) + count
     answers.problems = part.problems | answers.problems
+    answers.usage = answers.usage.plus(part.usage)
 
 
-def _find(
+def _asked(
     engine: LocalEngine, queries: Sequence[Query], k: int, tier: Tier, picks: bool = False
-) -> list[SearchResult]:
+) -> _Part:
+    """The answers to some queries, and what a language model cost for them."""
+    before = engine.spent()
     # The confidence in the first paper reads its evidence.
     results = engine.find_batch(queries, k, tier=tier, explained=PICKED if picks else 1)
-    if not picks:
-        return results
-    return [_picked(engine, query, result) for query, result in zip(queries, results, strict=True)]
+    chose: list[Chose] = [""] * len(queries)
+    if picks:
+        for number, query in enumerate(queries):
+            results[number], chose[number] = _picked(engine, query, results[number])
+    return _reduce(engine, queries, results, chose, engine.spent().minus(before))
 
 
-def _picked(engine: LocalEngine, query: Query, result: SearchResult) -> SearchResult:
+def _picked(engine: LocalEngine, query: Query, result: SearchResult) -> tuple[SearchResult, Chose]:
     """The result with the language model's choice first; without confidence where none fits."""
     change = msgspec.structs.replace
     if not result.hits:
-        return result
+        return result, ""
     picked = engine.pick(query, [hit.work for hit in result.hits[:PICKED]])
     hits = chosen_first(result.hits, picked)
-    if picked.by == "model" and not picked.work:
-        hits = (change(hits[0], confidence=0.0), *hits[1:])
+    chose: Chose = "paper"
+    if picked.by != "model":
+        chose = "failed"
+    elif not picked.work:
+        chose = "none"
+        hits = (change(hits[0], confidence=None), *hits[1:])
     failed = () if picked.problem is None else (picked.problem,)
-    return change(result, hits=hits, dropped=(*result.dropped, *failed))
+    return change(result, hits=hits, dropped=(*result.dropped, *failed)), chose
 
 
 def _confidence(query: Query, result: SearchResult) -> float | None:
@@ -160,7 +172,11 @@ def _confidence(query: Query, result: SearchResult) -> float | None:
 
 
 def _reduce(
-    engine: LocalEngine, queries: Sequence[Query], results: Sequence[SearchResult]
+    engine: LocalEngine,
+    queries: Sequence[Query],
+    results: Sequence[SearchResult],
+    chose: Sequence[Chose],
+    usage: Usage,
 ) -> _Part:
     """Ids, years and confidence; every paper is looked up again by its id.
 
@@ -186,13 +202,15 @@ def _reduce(
                 tuple(hit.work.id for hit in result.hits),
                 tuple(hit.work.year for hit in result.hits),
                 _confidence(query, result),
+                chosen,
             )
-            for query, result in zip(queries, results, strict=True)
+            for query, result, chosen in zip(queries, results, chose, strict=True)
         ],
         sum(len(result.hits) for result in results),
         sum((hit.work.id, hit.work.title) in false for r in results for hit in r.hits),
         dropped,
         problems,
+        usage,
     )
 
 

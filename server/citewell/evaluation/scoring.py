@@ -16,6 +16,7 @@ from citewell.evaluation.results import (
     Item,
     Judged,
     MethodRun,
+    Picks,
     Scope,
     problem,
 )
@@ -23,6 +24,8 @@ from citewell.evaluation.statistics import Groups, bootstrap, compare, correct_p
 
 COVERAGES = (0.25, 0.5, 0.75)
 THRESHOLDS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
+PICK_THRESHOLDS = (0.0, 0.02, 0.05)
+"""Also tried where a language model picks: it may see what the ranker does not."""
 COMPARED = ("recall@10", "mrr")
 """Metrics of the randomisation tests."""
 
@@ -118,6 +121,26 @@ class Scorer:
                 )
             )
         return tuple(out)
+
+    def picks(self, judged: Mapping[str, Judged], shown: int) -> Picks | None:
+        """What a model chose from the first `shown` papers; None where none was to choose.
+
+        A choice moves one of them to the front: the right paper was shown if it still stands there.
+        """
+        asked = [one for one in judged.values() if one.chose]
+        if not asked:
+            return None
+        count = {"right": 0, "wrong": 0, "missed": 0, "misled": 0, "declined": 0, "failed": 0}
+        for one in asked:
+            there = any(rank <= shown for rank in one.ranks)
+            if one.chose == "failed":
+                count["failed"] += 1
+            elif one.chose == "none":
+                count["missed" if there else "declined"] += 1
+            else:
+                first = "right" if 1 in one.ranks else "wrong"
+                count[first if there else "misled"] += 1
+        return Picks(shown=shown, **count)
 
     def _confidence(
         self, judged: Mapping[str, Judged]

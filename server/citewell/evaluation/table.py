@@ -60,6 +60,7 @@ def _brief(evaluation: Evaluation) -> Iterator[RenderableType]:
         title = "The same, papers newer than the citing one left out"
         yield _figures(evaluation, "past", "by_question", title)
     yield _costs(evaluation)
+    yield from _model(evaluation)
     if any(run.coverage for run in evaluation.runs):
         yield _coverage(evaluation)
         yield _abstention(evaluation, only_own=True)
@@ -104,6 +105,7 @@ def _parts(evaluation: Evaluation) -> Iterator[RenderableType]:
             evaluation, "past", "by_question", "Papers newer than the citing one left out"
         )
     yield _costs(evaluation)
+    yield from _model(evaluation)
     if any(run.abstention for run in evaluation.runs):
         yield _abstention(evaluation)
         yield _coverage(evaluation)
@@ -174,6 +176,69 @@ def _costs(evaluation: Evaluation) -> Table:
             str(sum(run.dropped.values())),
         )
     return table
+
+
+MODEL_HEADS = (
+    "method", "setting", "requests", "a question", "tokens in", "tokens out", "s", "$", "gave up",
+)  # fmt: skip
+PICK_HEADS = (
+    "method", "setting", "shown: right", "wrong", "none", "not shown: one", "none", "no choice",
+)  # fmt: skip
+PICK_TITLE = "What the model chose, where it was shown the right paper and where not"
+
+
+def model_rows(evaluation: Evaluation) -> list[tuple[str, ...]]:
+    """What a language model was asked; tokens and seconds are those of one request."""
+    rows: list[tuple[str, ...]] = []
+    for run in evaluation.runs:
+        used = run.usage
+        if not used.requests:
+            continue
+        rows.append(
+            (
+                run.name,
+                run.setting,
+                f"{used.requests:,}",
+                f"{used.requests / max(1, len(run.judged)):.1f}",
+                f"{used.input_tokens / used.requests:.0f}",
+                f"{used.output_tokens / used.requests:.0f}",
+                f"{used.seconds / used.requests:.2f}",
+                f"{used.cost:.4f}" if not used.unpriced else "unknown",
+                str(sum(n for code, n in run.dropped.items() if code.startswith("llm-"))),
+            )
+        )
+    return rows
+
+
+def pick_rows(evaluation: Evaluation) -> list[tuple[str, ...]]:
+    """What a language model's choices were worth."""
+    return [
+        (
+            run.name, run.setting, *(f"{n:,}" for n in (
+                run.picks.right, run.picks.wrong, run.picks.missed, run.picks.misled,
+                run.picks.declined, run.picks.failed,
+            )),
+        )
+        for run in evaluation.runs
+        if run.picks is not None
+    ]  # fmt: skip
+
+
+def _model(evaluation: Evaluation) -> Iterator[Table]:
+    asked = "Asked of the language model (tokens and seconds: of one request)"
+    of_requests = (asked, MODEL_HEADS, model_rows(evaluation))
+    of_picks = (PICK_TITLE, PICK_HEADS, pick_rows(evaluation))
+    for title, heads, rows in (of_requests, of_picks):
+        if not rows:
+            continue
+        table = Table(title=title, title_justify="left", title_style="bold")
+        for head in heads[:2]:
+            table.add_column(head)
+        for head in heads[2:]:
+            table.add_column(head, justify="right")
+        for row in rows:
+            table.add_row(*row)
+        yield table
 
 
 def _abstention(evaluation: Evaluation, *, only_own: bool = False) -> Table:

@@ -19,6 +19,7 @@ import msgspec
 from citewell.llm import answers
 from citewell.llm.account import Account
 from citewell.llm.providers import Endpoint, endpoint_of
+from citewell.llm.stopping import stoppable
 from citewell.llm.texts import (
     PASSAGE_CHARACTERS,
     candidate_of,
@@ -144,11 +145,11 @@ class LanguageModel:
 
     # -- the questions ------------------------------------------------------------------------
 
-    def pick(self, query: Query, works: Sequence[Work]) -> Picked:
+    def pick(self, query: Query, works: Sequence[Work], cancel: Cancel | None = None) -> Picked:
         """One of the works for the place of a query, or none of them.
 
         The answer is the id of one of `works` or nothing, whatever the model says; when it fails,
-        the first work stands, marked by its `problem`.
+        the first work stands, marked by its `problem`. Raises `Cancelled` alone.
         """
         first = works[0].id if works else ""
         program, module, problem = self._program("pick", query.sentence or query.text)
@@ -158,7 +159,7 @@ class LanguageModel:
             return Picked(work=first, program=program, model=self.name, problem=problem)
         passage = passage_of(query)
         lines = self._lines(module, passage, works[: self.options.pick_depth])
-        found = self._ask(module, passage=passage, candidates=lines)
+        found = self._ask(module, cancel, passage=passage, candidates=lines)
         number = answers.choice(found.field("choice"), len(lines))
         if number is None and found.raw:
             number = answers.repaired_choice(found.raw, len(lines))
@@ -180,14 +181,15 @@ class LanguageModel:
             usage=found.usage,
         )
 
-    def rank(self, query: Query, works: Sequence[Work]) -> Ranked:
-        """All works in one order, by one request. What the answer lacks keeps its old order."""
+    def rank(self, query: Query, works: Sequence[Work], cancel: Cancel | None = None) -> Ranked:
+        """All works in one order, by one request. What the answer lacks keeps its old order.
+        Raises `Cancelled` alone."""
         program, module, problem = self._program("rank", query.sentence or query.text)
         if module is None:
             return Ranked(program=program, problem=problem)
         passage = passage_of(query)
         lines = self._lines(module, passage, works)
-        found = self._ask(module, passage=passage, candidates=lines)
+        found = self._ask(module, cancel, passage=passage, candidates=lines)
         answer = found.field("order")
         if found.raw and not answer:
             listed = _ORDER.search(found.raw) or _LIST.search(found.raw)
@@ -211,7 +213,7 @@ class LanguageModel:
         for work in works:
             cancel.check()
             paper = candidate_of(work, self.options.abstract_characters)
-            found = self._ask(module, passage=passage, paper=paper)
+            found = self._ask(module, cancel, passage=passage, paper=paper)
             usage = usage.plus(found.usage)
             grade = _GRADES.get(str(found.field("fits")).strip().lower())
             problem = problem or found.problem
@@ -225,10 +227,11 @@ class LanguageModel:
         order = sorted(range(len(works)), key=lambda place: -grades[place])
         return Ranked(tuple(order), program, None, usage)
 
-    def verify(self, sentence: str, work: Work) -> Supported:
+    def verify(self, sentence: str, work: Work, cancel: Cancel | None = None) -> Supported:
         """Whether the title and abstract of a work support a sentence.
 
         "yes" and "no" stand only with words that the record has; else the answer is "unclear".
+        Raises `Cancelled` alone.
         """
         program, module, problem = self._program("verify", sentence)
         if module is None or not work.abstract:
@@ -239,7 +242,8 @@ class LanguageModel:
             )
             return Supported(program=program, model=self.name, problem=problem)
         paper = candidate_of(work, max(self.options.abstract_characters, 1500))
-        found = self._ask(module, sentence=clean(sentence, PASSAGE_CHARACTERS), paper=paper)
+        sentence = clean(sentence, PASSAGE_CHARACTERS)
+        found = self._ask(module, cancel, sentence=sentence, paper=paper)
         verdict = str(found.field("supports")).strip().lower()
         if verdict not in ("yes", "no", "unclear"):
             problem = found.problem or _no_answer(self.name, "yes, no or unclear")
@@ -253,12 +257,13 @@ class LanguageModel:
             usage=found.usage,
         )
 
-    def rewrite(self, query: Query) -> Rewritten:
-        """Other queries for the place of a query; none when the model fails."""
+    def rewrite(self, query: Query, cancel: Cancel | None = None) -> Rewritten:
+        """Other queries for the place of a query; none when the model fails. Raises `Cancelled`
+        alone."""
         program, module, problem = self._program("reformulate", query.sentence or query.text)
         if module is None:
             return Rewritten(program=program, problem=problem)
-        found = self._ask(module, passage=passage_of(query))
+        found = self._ask(module, cancel, passage=passage_of(query))
         queries = answers.queries(found.field("queries"), QUERIES)
         if not queries:
             why = found.problem or _no_answer(self.name, "search queries")
@@ -293,17 +298,19 @@ class LanguageModel:
         room = self.options.request_tokens - self.options.answer_tokens - FRAME_TOKENS - frame
         return lines[: fitting(lines, room - tokens_of(passage))]
 
-    def _ask(self, module: Program, **fields: Any) -> _Answer:
+    def _ask(self, module: Program, cancel: Cancel | None, /, **fields: Any) -> _Answer:
         from citewell.llm.engines import receipt
 
         prediction, raw, problem = None, "", None
-        with receipt() as spent:
+        with receipt() as spent, stoppable(cancel):
             try:
                 with self.context():
                     prediction = module(**fields)
             except Exception as error:  # DSPy, LiteLLM and servers raise whatever they like
                 problem = failed(self.name, error)
                 raw = str(getattr(error, "lm_response", "") or "")
+        if cancel is not None:
+            cancel.check()
         usage = Usage()
         for one in spent:
             usage = usage.plus(one)

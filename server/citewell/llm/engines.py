@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextvars
 import logging
 import os
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -17,8 +18,10 @@ from typing import Any
 
 from citewell.llm.account import Account
 from citewell.llm.providers import LOOPBACK, Endpoint, key_of, needs_key, no_key
+from citewell.llm.stopping import OutOfTime, Stoppable, stopped
 from citewell.llm.texts import tokens_of
 from citewell.model import CitewellError, Problem
+from citewell.model.cancel import Cancelled
 from citewell.model.llm import Usage
 from citewell.options.tree import LlmOptions
 
@@ -119,9 +122,11 @@ class Meter:
         self._schema = schema
 
     def complete(self, request: Any) -> Any:
-        """One answer. Raises `CitewellError` when the request may not be sent."""
+        """One answer. Raises `CitewellError` when the request may not be sent, and `Cancelled`."""
         from dspy import lm15
 
+        if stopped():
+            raise Cancelled
         asked = tokens_of(_text_of(request))
         answer = request.config.max_tokens or self._answer
         if asked + answer > self._most:
@@ -139,14 +144,30 @@ class Meter:
             self._inner = self._open_inner()
         if not self._schema:
             request = _without_schema(request)
+        began = time.perf_counter()
         try:
-            response = self._inner.complete(request)
-        except (lm15.InvalidRequestError, lm15.UnsupportedFeatureError) as error:
-            if request.config.response_format is None or isinstance(error, lm15.ContextLengthError):
-                raise
-            response = self._inner.complete(_without_schema(request))
-            self._schema = False
-        self._count(response, asked)
+            try:
+                response = self._inner.complete(request)
+            except (lm15.InvalidRequestError, lm15.UnsupportedFeatureError) as error:
+                too_long = isinstance(error, lm15.ContextLengthError)
+                if request.config.response_format is None or too_long:
+                    raise
+                response = self._inner.complete(_without_schema(request))
+                self._schema = False
+        except (Cancelled, OutOfTime) as error:
+            # Nobody will say what it took: at most this.
+            self._count(asked, answer, time.perf_counter() - began)
+            if isinstance(error, OutOfTime):
+                raise lm15.TimeoutError("The time of the request is up.") from error
+            raise
+        used = response.usage
+        self._count(
+            asked if used.input_tokens is None else int(used.input_tokens),
+            tokens_of(response.message.text or "")
+            if used.output_tokens is None
+            else int(used.output_tokens),
+            time.perf_counter() - began,
+        )
         return response
 
     def stream(self, request: Any) -> Any:
@@ -158,13 +179,9 @@ class Meter:
         if self._inner is not None:
             self._inner.close()
 
-    def _count(self, response: Any, asked: int) -> None:
-        usage = response.usage
-        questions = asked if usage.input_tokens is None else int(usage.input_tokens)
-        answers = usage.output_tokens
-        answers = tokens_of(response.message.text or "") if answers is None else int(answers)
+    def _count(self, questions: int, answers: int, seconds: float) -> None:
         cost = self._prices.cost(questions, answers)
-        spent = Usage(1, questions, answers, cost or 0.0, int(cost is None))
+        spent = Usage(1, questions, answers, cost or 0.0, int(cost is None), seconds)
         self._account.add(self._model, spent)
         noted = _receipt.get()
         if noted is not None:
@@ -223,28 +240,30 @@ def _opener(endpoint: Endpoint, options: LlmOptions, key: str | None) -> Callabl
 
     def over_litellm() -> Any:
         import litellm
-        from dspy.clients.engines import LiteLLMEngine
+        from dspy.clients.engines import AsyncLiteLLMEngine
 
         litellm.drop_params = True
+        # The sessions of aiohttp complain when a process ends without closing them.
+        litellm.disable_aiohttp_transport = True
         given = {"api_key": key, "timeout": seconds}
         if endpoint.url:
             given["api_base"] = endpoint.url
-        return LiteLLMEngine(**given)
+        return Stoppable(lambda: AsyncLiteLLMEngine(**given), seconds)
 
     def native() -> Any:
-        from dspy.clients.engines import LM15Engine
+        from dspy.clients.engines import AsyncLM15Engine
         from dspy.lm15 import RouterConfig, Timeouts
 
         route = endpoint.provider.route
         name = _ROUTES.get(route, route)
-        return LM15Engine(
-            RouterConfig(
-                env={},  # no address and no key but those that were named
-                api_keys={name: key} if key else None,
-                base_urls={name: endpoint.url},
-                timeouts=Timeouts(connect=min(seconds, 10.0), read=seconds),
-            )
+        config = RouterConfig(
+            env={},  # no address and no key but those that were named
+            api_keys={name: key} if key else None,
+            base_urls={name: endpoint.url},
+            # What cannot be reached is told from what is late: it has cost nothing.
+            timeouts=Timeouts(connect=min(seconds / 2, 10.0), read=seconds + 5.0),
         )
+        return Stoppable(lambda: AsyncLM15Engine(config), seconds)
 
     return {"transformers": in_process, "litellm": over_litellm}.get(endpoint.provider.name, native)
 

@@ -13,7 +13,9 @@ import threading
 from pathlib import Path
 from typing import Any
 
+from citewell.llm.stopping import LOOK_SECONDS, stopped
 from citewell.model import CitewellError, Problem
+from citewell.model.cancel import Cancelled
 
 logger = logging.getLogger(__name__)
 
@@ -68,20 +70,21 @@ class TransformersEngine:
         self._model.train(False)
 
     def complete(self, request: Any) -> Any:
-        """The likeliest continuation, token by token."""
+        """The likeliest continuation, token by token, for as long as somebody waits for it.
+
+        Raises `Cancelled` when nobody does before it begins.
+        """
         from dspy.lm15 import Message, Response, TextPart, Usage
 
         messages = _messages(request)
         most = request.config.max_tokens or MAX_NEW_TOKENS
-        with self._lock, self._torch.inference_mode():
-            inputs = self._encode(messages)
-            asked = int(inputs["input_ids"].shape[1])
-            made = self._model.generate(
-                **inputs,
-                max_new_tokens=most,
-                do_sample=False,
-                pad_token_id=self._tokenizer.pad_token_id or self._tokenizer.eos_token_id,
-            )[0, asked:]
+        while not self._lock.acquire(timeout=LOOK_SECONDS):
+            if stopped():
+                raise Cancelled
+        try:
+            asked, made = self._generated(messages, most)
+        finally:
+            self._lock.release()
         text = self._tokenizer.decode(made, skip_special_tokens=True)
         answered = int(made.shape[0])
         return Response(
@@ -94,6 +97,27 @@ class TransformersEngine:
 
     def close(self) -> None:
         """Nothing is open."""
+
+    def _generated(self, messages: list[dict[str, str]], most: int) -> tuple[int, Any]:
+        """How many tokens the question has, and those of the answer."""
+        from transformers import StoppingCriteriaList
+
+        torch = self._torch
+
+        def nobody_waits(tokens: Any, scores: Any, **more: Any) -> Any:
+            return torch.full((tokens.shape[0],), stopped(), dtype=torch.bool)
+
+        with torch.inference_mode():
+            inputs = self._encode(messages)
+            asked = int(inputs["input_ids"].shape[1])
+            made = self._model.generate(
+                **inputs,
+                max_new_tokens=most,
+                do_sample=False,
+                pad_token_id=self._tokenizer.pad_token_id or self._tokenizer.eos_token_id,
+                stopping_criteria=StoppingCriteriaList([nobody_waits]),
+            )
+        return asked, made[0, asked:]
 
     def _encode(self, messages: list[dict[str, str]]) -> Any:
         if self._tokenizer.chat_template:

@@ -23,16 +23,18 @@ class Usage(msgspec.Struct, frozen=True, omit_defaults=True):
     """US dollars, of the requests whose price is known."""
     unpriced: int = 0
     """Requests to a provider that takes money, at a price that is not known."""
+    seconds: float = 0.0
+    """Spent waiting for the answers; of this process alone, and not kept."""
 
     def plus(self, other: Usage) -> Usage:
         """Both together."""
-        return Usage(
-            self.requests + other.requests,
-            self.input_tokens + other.input_tokens,
-            self.output_tokens + other.output_tokens,
-            self.cost + other.cost,
-            self.unpriced + other.unpriced,
-        )
+        pairs = zip(msgspec.structs.astuple(self), msgspec.structs.astuple(other), strict=True)
+        return Usage(*(mine + theirs for mine, theirs in pairs))
+
+    def minus(self, before: Usage) -> Usage:
+        """What has been spent since."""
+        pairs = zip(msgspec.structs.astuple(self), msgspec.structs.astuple(before), strict=True)
+        return Usage(*(now - then for now, then in pairs))
 
 
 class Picked(msgspec.Struct, frozen=True, omit_defaults=True):

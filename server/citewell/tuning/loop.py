@@ -249,9 +249,9 @@ class _Run:
                 optimizer, model, module, train, effort=plan.effort, seed=plan.seed + number
             )
         except CitewellError as error:
-            cost = _since(model, spent)
+            cost = model.account.session.minus(spent)
             return msgspec.structs.replace(step, problem=error.problem, usage=cost), None
-        cost = _since(model, spent)
+        cost = model.account.session.minus(spent)
         version = save_program(
             made,
             self._new_name(number),
@@ -320,17 +320,6 @@ class _Run:
         if not measured.tried:
             return {}
         return {"metric": measured.mean(self._plan.weights), **measured.figures()}
-
-
-def _since(model: LanguageModel, before: Usage) -> Usage:
-    now = model.account.session
-    return Usage(
-        now.requests - before.requests,
-        now.input_tokens - before.input_tokens,
-        now.output_tokens - before.output_tokens,
-        now.cost - before.cost,
-        now.unpriced - before.unpriced,
-    )
 
 
 def named_model(options: LlmOptions) -> LanguageModel:

@@ -94,6 +94,50 @@ def test_a_cancelled_question_ends_at_once(options: Options, chat: Any) -> None:
     server.close()
 
 
+@pytest.mark.parametrize("how", ["cancelled", "late"])
+@pytest.mark.parametrize("kind", [LocalEngine.open, WorkerEngine], ids=["local", "worker"])
+def test_the_server_sees_that_nobody_waits_any_more_and_what_it_may_have_cost_is_counted(
+    options: Options, chat: Any, kind: Any, how: str
+) -> None:
+    asked = threading.Event()
+
+    def script(request: dict[str, Any]) -> Any:
+        asked.set()
+        return chat.Reply("{}", seconds=600)
+
+    server = chat.ChatServer(script)
+    limit = 1500 if how == "late" else 600_000
+    llm = attrs.evolve(options.llm, base_url=server.url, timeout_ms=limit)
+    engine = kind(attrs.evolve(options, llm=llm))
+    try:
+        engine.pick(Query(), [])  # DSPy is imported
+        if how == "late":
+            picked = engine.pick(Query(sentence="x [CITATION]"), WORKS)
+            assert picked.problem is not None and picked.problem.code == "llm-late"
+            assert (picked.work, picked.by) == ("a", "ranker")
+        else:
+            cancel = Cancel()
+            threading.Thread(target=lambda: asked.wait(60) and cancel.set(), daemon=True).start()
+            with pytest.raises(Cancelled):
+                engine.pick(Query(sentence="x [CITATION]"), WORKS, cancel=cancel)
+        assert server.left.acquire(timeout=60), "the connection stays open"
+        used = wait_for(lambda: engine.status().budget.used, lambda used: used.requests == 1)
+        assert used.output_tokens == llm.answer_tokens
+        assert used.input_tokens > 100
+    finally:
+        engine.close()
+        server.close()
+
+
+def wait_for(look: Any, found: Any) -> Any:
+    """What is looked at, once it is as it should be."""
+    end = time.monotonic() + 60
+    while not found(seen := look()):
+        assert time.monotonic() < end, seen
+        time.sleep(0.02)
+    return seen
+
+
 def test_what_may_be_spent_a_day_stops_the_next_request(options: Options) -> None:
     few = attrs.evolve(options, llm=attrs.evolve(options.llm, daily_tokens=1500))
     engine = LocalEngine.open(few)

@@ -10,6 +10,7 @@ from citewell.evaluation.evaluate import Plan, compare_saved, evaluate
 from citewell.evaluation.leave_one_out import questions_of
 from citewell.evaluation.results import DataInfo
 from citewell.model import CitewellError, CitingPaper, Query, Question, Target
+from citewell.model.llm import Usage
 
 
 @pytest.fixture
@@ -60,7 +61,7 @@ def test_a_paper_that_the_library_lacks_is_counted_as_made_up(library_options):
     false = msgspec.structs.replace(hit, work=msgspec.structs.replace(hit.work, title="Another"))
     invented = msgspec.structs.replace(hit, work=msgspec.structs.replace(hit.work, id="t:none"))
     forged = msgspec.structs.replace(results_[0], hits=(hit, false, invented))
-    part = run.runner._reduce(engine, [Query(text="graphs")], [forged])
+    part = run.runner._reduce(engine, [Query(text="graphs")], [forged], [""], Usage())
     engine.close()
     assert (part.emitted, part.unbacked) == (3, 2)
 

@@ -1,0 +1,109 @@
+"""A request that nobody waits for any more ends, and its connection is closed.
+
+DSPy's engines for asyncio close the connection of a request whose task is cancelled; those that
+block cannot be stopped before the server answers. So requests run on one loop, on a thread of
+their own, and whoever asks waits for the answer, for the cancel or for the end of its time.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import threading
+import time
+from collections.abc import Callable, Coroutine, Iterator
+from concurrent.futures import Future, wait
+from contextlib import contextmanager, suppress
+from typing import Any, TypeVar
+
+from citewell.model.cancel import Cancel, Cancelled
+
+LOOK_SECONDS = 0.05
+"""How long a request goes on after it was cancelled, at most."""
+CLOSE_SECONDS = 2.0
+
+T = TypeVar("T")
+_cancel: contextvars.ContextVar[Cancel | None] = contextvars.ContextVar(
+    "citewell_llm_cancel", default=None
+)
+_lock = threading.Lock()
+_loop: asyncio.AbstractEventLoop | None = None
+
+
+class OutOfTime(Exception):  # noqa: N818 - as `Cancelled`
+    """The request's time is up."""
+
+
+@contextmanager
+def stoppable(cancel: Cancel | None) -> Iterator[None]:
+    """What is asked inside of it on this thread ends with `cancel`."""
+    token = _cancel.set(cancel)
+    try:
+        yield
+    finally:
+        _cancel.reset(token)
+
+
+def stopped() -> bool:
+    """True once nobody waits for what this thread asks."""
+    cancel = _cancel.get()
+    return cancel is not None and cancel.is_set
+
+
+class Stoppable:
+    """An engine of asyncio for callers on threads."""
+
+    def __init__(self, open_engine: Callable[[], Any], seconds: float) -> None:
+        """`seconds` is what a whole request may take."""
+        self._engine = open_engine()
+        self._seconds = seconds
+        self._lock = threading.Lock()
+        self._running: set[Future[Any]] = set()
+
+    def complete(self, request: Any) -> Any:
+        """One answer. Raises `Cancelled` or `OutOfTime` when nobody waits for it any more."""
+        return self._wait(self._start(self._engine.complete(request)))
+
+    def close(self) -> None:
+        """End what still runs, and close connections."""
+        with self._lock:
+            running = list(self._running)
+        for future in running:
+            future.cancel()
+        with suppress(Exception):
+            wait([self._start(self._engine.aclose())], timeout=CLOSE_SECONDS)
+
+    def _start(self, work: Coroutine[Any, Any, T]) -> Future[T]:
+        future = asyncio.run_coroutine_threadsafe(work, _running_loop())
+        with self._lock:
+            self._running.add(future)
+        future.add_done_callback(self._ended)
+        return future
+
+    def _ended(self, future: Future[Any]) -> None:
+        with self._lock:
+            self._running.discard(future)
+
+    def _wait(self, future: Future[T]) -> T:
+        end = time.monotonic() + self._seconds
+        while not future.done():
+            if stopped():
+                future.cancel()
+                raise Cancelled
+            if time.monotonic() >= end:
+                future.cancel()
+                raise OutOfTime
+            wait([future], timeout=LOOK_SECONDS)
+        if future.cancelled():
+            raise Cancelled
+        return future.result()
+
+
+def _running_loop() -> asyncio.AbstractEventLoop:
+    """The loop of this process, running on a daemon thread."""
+    global _loop  # noqa: PLW0603 - clients of LiteLLM live as long as the process, on one loop
+    with _lock:
+        if _loop is None:
+            _loop = asyncio.new_event_loop()
+            threading.Thread(target=_loop.run_forever, name="citewell-llm", daemon=True).start()
+        return _loop

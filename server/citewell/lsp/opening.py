@@ -6,7 +6,7 @@ import asyncio
 import logging
 from typing import TYPE_CHECKING
 
-from citewell.engine.worker_client import LATE
+from citewell.engine.exchange import LATE
 from citewell.lsp.progress import DelayedProgress
 
 if TYPE_CHECKING:

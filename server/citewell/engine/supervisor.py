@@ -1,0 +1,129 @@
+"""Keeping one worker process alive: it starts at the first need, a dead one is replaced, and one
+that dies again and again is given longer and longer rests.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Sequence
+
+from citewell.engine.child import Child
+from citewell.model import CitewellError, Problem
+from citewell.options import Options
+
+logger = logging.getLogger(__name__)
+
+FREE_DEATHS = 3
+"""So many children may die in a row before the next one is delayed."""
+MAX_DELAY = 60.0
+
+CLOSED = Problem("engine-closed", "The search engine is closed.", "Restart the language server.")
+
+
+class Supervisor:
+    """Of the worker process of one engine. Safe across threads."""
+
+    def __init__(self, options: Options, command: Sequence[str] | None = None) -> None:
+        """Start nothing yet. `command` replaces the worker's command line (for tests)."""
+        self._options = options
+        self._command = tuple(command) if command else None
+        self._lock = threading.Lock()
+        self._child: Child | None = None
+        self._deaths = 0
+        self._not_before = 0.0
+        self._closed = False
+        self._last_words = ""
+
+    @property
+    def options(self) -> Options:
+        """What the present child, or the next one, answers with."""
+        return self._options
+
+    def running(self) -> Child | None:
+        """The child, if there is one that lives."""
+        child = self._child
+        return child if child is not None and child.alive else None
+
+    def ensure(self) -> Child:
+        """The child, or another one. Raises `CitewellError` when it must not start, or not yet."""
+        with self._lock:
+            if self._closed:
+                raise CitewellError(CLOSED)
+            if self._child is not None and self._child.alive:
+                return self._child
+            if self._child is not None:
+                self._mourn(self._child)
+                self._child = None
+            if (wait := self._not_before - time.monotonic()) > 0:
+                raise CitewellError(self._down(wait))
+            try:
+                self._child = Child(self._options, self._command)
+            except OSError as error:
+                self._deaths += 1
+                self._last_words = str(error)
+                self._delay()
+                raise CitewellError(self._down(self._not_before - time.monotonic())) from error
+            return self._child
+
+    def start(self) -> None:
+        """Start the child now, in the background, so that the first request finds it warm."""
+
+        def quietly() -> None:
+            try:
+                self.ensure()
+            except CitewellError as error:
+                logger.warning("%s", error)
+
+        threading.Thread(target=quietly, name="citewell-spawn", daemon=True).start()
+
+    def configure(self, options: Options) -> bool:
+        """Answer with these options from now on; True when that starts another child."""
+        with self._lock:
+            if options == self._options:
+                return False
+            self._options = options
+            self._deaths, self._not_before = 0, 0.0
+            child, self._child = self._child, None
+        if child is not None:
+            threading.Thread(target=child.retire, daemon=True).start()
+            self.start()
+        return child is not None
+
+    def stop(self) -> None:
+        """End the child at once, whatever it does; what is in flight fails with `engine-restarted`,
+        and the next request starts another child."""
+        with self._lock:
+            child, self._child = self._child, None
+        if child is not None:
+            child.kill()
+            threading.Thread(target=child.close, daemon=True).start()
+
+    def close(self) -> None:
+        """End the child. Later requests fail with `engine-closed`."""
+        with self._lock:
+            self._closed = True
+            child, self._child = self._child, None
+        if child is not None:
+            child.close()
+
+    def _mourn(self, child: Child) -> None:
+        """Count the death of a child that never answered; forgive the others."""
+        self._deaths = 1 if child.answered else self._deaths + 1
+        self._last_words = child.last_words
+        logger.warning("The engine process %d ended (%s)", child.pid, child.last_words or "no word")
+        self._delay()
+
+    def _delay(self) -> None:
+        if self._deaths >= FREE_DEATHS:
+            seconds = min(MAX_DELAY, 2.0 ** (self._deaths - FREE_DEATHS + 1))
+            self._not_before = time.monotonic() + seconds
+
+    def _down(self, wait: float) -> Problem:
+        words = f" Its last words: {self._last_words}" if self._last_words else ""
+        return Problem(
+            "engine-down",
+            f"The search engine stopped {self._deaths} times in a row.{words}",
+            f"Run `citewell doctor`. The next try is in {max(1, round(wait))} s.",
+        )

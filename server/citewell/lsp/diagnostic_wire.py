@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 from pygls.uris import from_fs_path
@@ -19,6 +19,9 @@ from citewell.lsp.text import LineIndex
 from citewell.lsp.wire import Location, Range
 from citewell.model.diagnostic import Diagnostic, Level, Related
 from citewell.model.unhurried import in_parts
+
+if TYPE_CHECKING:
+    from citewell.lsp.reports import Report
 
 SOURCE = "citewell"
 SEVERITY = {Level.ERROR: 1, Level.WARNING: 2, Level.INFORMATION: 3, Level.HINT: 4}
@@ -107,3 +110,34 @@ def result_id(*parts: bytes) -> str:
     for part in parts:
         digest.update(part)
     return digest.hexdigest()
+
+
+def answer(report: Report, previous: str | None) -> bytes:
+    """The answer about one file to a client that was given `previous`."""
+    if previous == report.result_id:
+        return b'{"kind":"unchanged","resultId":%s}' % as_json(report.result_id)
+    return b'{"kind":"full","resultId":%s,"items":%s}' % (as_json(report.result_id), report.items)
+
+
+def item(report: Report, uri: str, version: int | None, previous: str) -> bytes:
+    """The same as one of many files."""
+    place = b'"uri":%s,"version":%s' % (as_json(uri), as_json(version))
+    return b"{%s,%s" % (place, answer(report, previous)[1:])
+
+
+def unchanged(uri: str, value: str) -> bytes:
+    """A file of which the client has been told all."""
+    return b'{"kind":"unchanged","uri":%s,"version":null,"resultId":%s}' % (
+        as_json(uri),
+        as_json(value),
+    )
+
+
+def as_json(value: str | int | None) -> bytes:
+    """One value."""
+    return msgspec.json.encode(value)
+
+
+def gone(uri: str) -> bytes:
+    """A file that is there no more."""
+    return b'{"kind":"full","uri":%s,"version":null,"items":[]}' % as_json(uri)

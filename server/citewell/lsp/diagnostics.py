@@ -17,17 +17,16 @@ from lsprotocol import types
 from pygls.uris import from_fs_path, to_fs_path
 
 from citewell.lsp.checking import Checking, Entries
-from citewell.lsp.text import Protocol
+from citewell.lsp.diagnostic_wire import answer, gone, item, unchanged
+from citewell.lsp.publishing import Publisher
+from citewell.lsp.reporting import Reporter
 from citewell.lsp.wire import Encoded
 
 if TYPE_CHECKING:
-    from citewell.lsp.papers import Papers, Reading
-    from citewell.lsp.reports import Report, Reports, Subject, Wanted
+    from citewell.lsp.reports import Report
     from citewell.lsp.server import Server
-    from citewell.lsp.text import LineIndex
     from citewell.model import Problem
     from citewell.model.bib import BibFile
-    from citewell.options import Options
     from citewell.options.tree import DiagnosticsOptions
 
 logger = logging.getLogger(__name__)
@@ -64,10 +63,8 @@ class Diagnostics:
 
     def __init__(self, server: Server) -> None:
         self._server = server
-        self._reports: Reports | None = None
         self._given: dict[str, tuple[str, int | None]] = {}
         """Result id and version of what the client was last told, by URI."""
-        self._pushed: dict[str, str] = {}
         self._changed: dict[str, float] = {}
         self._last_change = 0.0
         self._delay_of = ""
@@ -82,6 +79,8 @@ class Diagnostics:
         self._levels: Mapping[str, str] = {}
         """The levels of the settings whose codes were looked at."""
         self.checking = Checking(server, self._news)
+        self._reporter = Reporter(server, self.checking)
+        self._publisher = Publisher(server, self._reporter)
 
     # -- life ---------------------------------------------------------------------------------
 
@@ -176,54 +175,13 @@ class Diagnostics:
     def _delay(self, uri: str) -> float:
         return self._server.session.buffers.options_of(uri).diagnostics.delay_ms / 1000
 
-    # -- reports ------------------------------------------------------------------------------
-
-    async def _report(self, uri: str) -> tuple[Report, int | None] | None:
-        """The report of the present version of an open document, and that version."""
-        session = self._server.session
-        found = session.buffers.reading(uri)
-        if found is None:
-            return None
-        reading, document = found
-        wanted = self._wanted(reading.options)
-        index, version = document.index, document.version
-        await session.read_ahead(reading)
-        subject = await session.read(lambda: _subject_of(session.papers(), reading, index))
-        return await self._find(subject, wanted), version
-
-    async def _find(self, subject: Subject, wanted: Wanted) -> Report:
-        """On the thread that gives way: a hover needs the reader."""
-        loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(
-            self._server.session.background, lambda: self._reporter().of(subject, wanted)
-        )
-
-    def _wanted(self, options: Options) -> Wanted:
-        from citewell.lsp.reports import Wanted
-
-        flags = self._server.flags
-        return Wanted(
-            options=options.diagnostics,
-            encoding=self._server.session.encoding,
-            generation=self.checking.generation,
-            check_of=self.checking.telling if self.checking.knows_any else None,
-            tags=flags.diagnostic_tags,
-            related=flags.related_information,
-        )
-
-    def _reporter(self) -> Reports:
-        """For the thread that finds."""
-        from citewell.lsp.reports import Reports
-
-        if self._reports is None:
-            self._reports = Reports()
-        return self._reports
+    # -- looked up ----------------------------------------------------------------------------
 
     async def check_now(self, uri: str) -> None:
         """Look up what a paper cites, or every entry of a .bib; return when all is known, and told
         to a client that is sent its diagnostics."""
         await self._server.session.configured()
-        found = await self._report(uri)
+        found = await self._reporter.of_open(uri)
         if found is not None:
             await self.checking.consider(_subjects({uri: found}, True))
             await self.checking.settled()
@@ -237,12 +195,12 @@ class Diagnostics:
         session = self._server.session
         await session.configured()
         await self._quiet(uri)
-        found = await self._report(uri)
+        found = await self._reporter.of_open(uri)
         if found is None:
             return Encoded(msgspec.Raw(b'{"kind":"full","items":[]}'))
         report, version = found
         self._given[uri] = (report.result_id, version)
-        return Encoded(msgspec.Raw(_answer(report, previous)))
+        return Encoded(msgspec.Raw(answer(report, previous)))
 
     async def pull_workspace(self, previous: Mapping[str, str]) -> Encoded:
         """The answer to `workspace/diagnostic`: of files that are not open all but hints."""
@@ -252,7 +210,7 @@ class Diagnostics:
         state = (self._changes, self.checking.generation)
         # A client asks every other second. One that tells of files on disk needs no look at them.
         if self._server.flags.watch_files and self._workspace == (state, dict(previous)):
-            items = [_unchanged(uri, value) for uri, value in previous.items()]
+            items = [unchanged(uri, value) for uri, value in previous.items()]
             return Encoded(msgspec.Raw(b'{"items":[%s]}' % b",".join(items)))
         given: dict[str, str] = {}
         before = {_path(uri): (uri, value) for uri, value in previous.items()}
@@ -260,40 +218,33 @@ class Diagnostics:
         told: set[Path] = set()
         for uri in list(self._server.documents.text_documents):
             path = session.buffers.path_of(uri)
-            found = await self._report(uri)
+            found = await self._reporter.of_open(uri)
             if found is not None and path is not None:
                 told.add(path)
                 report, version = found
                 self._given[uri] = (report.result_id, version)
                 given[uri] = report.result_id
-                items.append(_item(report, uri, version, before.get(path, ("", ""))[1]))
+                items.append(item(report, uri, version, before.get(path, ("", ""))[1]))
         reading = session.buffers.workspace_reading()
-        wanted = self._wanted(reading.options)
+        wanted = self._reporter.wanted(reading.options)
         await session.read_ahead(reading)
-        files = await session.read(lambda: _files_of(session.papers(), reading))
+        files = await self._reporter.files(reading)
         files = [path for path in files if path not in told]
         for start in range(0, len(files), FILES):
             part = files[start : start + FILES]
-            for path, one in zip(part, await self._closed(reading, wanted, part), strict=True):
+            for path, one in zip(
+                part, await self._reporter.of_closed(reading, wanted, part), strict=True
+            ):
                 uri, known = before.get(path, (from_fs_path(str(path)) or "", ""))
                 if one is not None and (known or one.items != b"[]"):
                     told.add(path)
                     given[uri] = one.result_id
-                    items.append(_item(one, uri, None, known))
+                    items.append(item(one, uri, None, known))
         for path, (uri, _) in before.items():
             if path not in told and path not in files:
-                items.append(b'{"kind":"full","uri":%s,"version":null,"items":[]}' % _json(uri))
+                items.append(gone(uri))
         self._workspace = (state, given)
         return Encoded(msgspec.Raw(b'{"items":[%s]}' % b",".join(items)))
-
-    async def _closed(
-        self, reading: Reading, wanted: Wanted, paths: list[Path]
-    ) -> list[Report | None]:
-        session = self._server.session
-        subjects = await session.read(lambda: _closed_subjects(session.papers(), reading, paths))
-        return [
-            None if subject is None else await self._find(subject, wanted) for subject in subjects
-        ]
 
     # -- unasked ------------------------------------------------------------------------------
 
@@ -303,7 +254,7 @@ class Diagnostics:
         reports: dict[str, tuple[Report, int | None]] = {}
         for uri in list(self._server.documents.text_documents):
             try:
-                found = await self._report(uri)
+                found = await self._reporter.of_open(uri)
             except Exception:
                 # One file that fails must not cost the others.
                 logger.exception("The diagnostics of %s could not be found", uri)
@@ -313,7 +264,7 @@ class Diagnostics:
         if self._server.flags.pull_diagnostics:
             await self._ask_to_ask(reports)
         else:
-            await self._push(reports)
+            await self._publisher.push(reports)
         options = session.buffers.workspace_options().diagnostics
         if options.severity != self._levels:
             self._levels = options.severity
@@ -337,70 +288,6 @@ class Diagnostics:
             await asyncio.wait_for(asyncio.shield(request), REFRESH_SECONDS)
         except Exception as error:
             logger.info("The editor does not ask for diagnostics again: %s", error)
-
-    async def _push(self, reports: Mapping[str, tuple[Report, int | None]]) -> None:
-        """Send what is new: of open documents, and of the bibliographies that they cite from."""
-        session = self._server.session
-        sent: set[str] = set()
-        for uri, (report, version) in reports.items():
-            document = self._server.documents.open_document(uri)
-            if document is not None and document.version == version:
-                self._publish(uri, report, version)
-            sent.add(uri)
-        opened = {session.buffers.path_of(uri) for uri in reports}
-        closed = {
-            path: None
-            for report, _ in reports.values()
-            for project in report.projects
-            for path in project.bibs
-            if path not in opened
-        }
-        if closed:
-            reading = session.buffers.workspace_reading()
-            wanted = self._wanted(reading.options)
-            found = await self._closed(reading, wanted, list(closed))
-            for path, one in zip(closed, found, strict=True):
-                uri = from_fs_path(str(path)) or ""
-                if one is not None and (uri in self._pushed or one.items != b"[]"):
-                    self._publish(uri, one, None)
-                    sent.add(uri)
-        for uri in [uri for uri in self._pushed if uri not in sent]:
-            del self._pushed[uri]
-            self._send(uri, b"[]", None)
-
-    def _publish(self, uri: str, report: Report, version: int | None) -> None:
-        if self._pushed.get(uri) != report.result_id:
-            self._pushed[uri] = report.result_id
-            self._send(uri, report.items, version)
-
-    def _send(self, uri: str, items: bytes, version: int | None) -> None:
-        numbered = b"" if version is None else b'"version":%d,' % version
-        protocol = self._server.protocol
-        assert isinstance(protocol, Protocol)
-        protocol.notify_encoded(
-            types.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS,
-            b'{"uri":%s,%s"diagnostics":' % (_json(uri), numbered),
-            items,
-            b"}",
-        )
-
-
-def _subject_of(papers: Papers, reading: Reading, index: LineIndex) -> Subject:
-    from citewell.lsp.reports import subject_of
-
-    return subject_of(papers, reading, index)
-
-
-def _closed_subjects(papers: Papers, reading: Reading, paths: list[Path]) -> list[Subject | None]:
-    from citewell.lsp.reports import closed_subjects
-
-    return closed_subjects(papers, reading, paths)
-
-
-def _files_of(papers: Papers, reading: Reading) -> list[Path]:
-    from citewell.lsp.reports import files_of
-
-    return files_of(papers, reading)
 
 
 def _subjects(reports: Mapping[str, tuple[Report, int | None]], open_bibs: bool) -> list[Entries]:
@@ -427,28 +314,6 @@ def _wrong_codes(options: DiagnosticsOptions) -> list[Problem]:
     from citewell.features.diagnose import wrong_codes
 
     return wrong_codes(options)
-
-
-def _answer(report: Report, previous: str | None) -> bytes:
-    if previous == report.result_id:
-        return b'{"kind":"unchanged","resultId":%s}' % _json(report.result_id)
-    return b'{"kind":"full","resultId":%s,"items":%s}' % (_json(report.result_id), report.items)
-
-
-def _item(report: Report, uri: str, version: int | None, previous: str) -> bytes:
-    place = b'"uri":%s,"version":%s' % (_json(uri), _json(version))
-    return b"{%s,%s" % (place, _answer(report, previous)[1:])
-
-
-def _unchanged(uri: str, value: str) -> bytes:
-    return b'{"kind":"unchanged","uri":%s,"version":null,"resultId":%s}' % (
-        _json(uri),
-        _json(value),
-    )
-
-
-def _json(value: str | int | None) -> bytes:
-    return msgspec.json.encode(value)
 
 
 def _path(uri: str) -> Path:

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import click
 
 from citewell.cli.lsp import address
 from citewell.cli.session import Session
-
-TOKEN_VARIABLE = "CITEWELL_MCP_TOKEN"
 
 
 @click.command("mcp", short_help="Serve an agent over the Model Context Protocol.")
@@ -56,9 +53,11 @@ def mcp(
 
     Clients such as Claude Desktop, Claude Code, VS Code and Cursor start this themselves (see
     docs/mcp.md). Nothing is written unless --allow-write is given. With --http, a token in the
-    environment variable CITEWELL_MCP_TOKEN is asked of every request.
+    environment variable CITEWELL_MCP_TOKEN, or in the system's keyring (`keyring set citewell
+    mcp`), is asked of every request.
     """
-    from citewell.mcp import serve
+    from citewell.mcp import TOKEN_VARIABLE, serve
+    from citewell.serving.token import find_token
 
     if (origins or hosts) and not http:
         raise click.UsageError("--allow-origin and --allow-host go with --http.")
@@ -70,7 +69,7 @@ def mcp(
         allow_write=allow_write,
         host=host,
         port=port,
-        token=os.environ.get(TOKEN_VARIABLE, ""),
+        token=find_token(TOKEN_VARIABLE, "mcp") if http else "",
         origins=origins,
         allowed_hosts=hosts,
     )

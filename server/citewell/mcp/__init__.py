@@ -12,7 +12,9 @@ from citewell.model import CitewellError, Problem
 if TYPE_CHECKING:
     from citewell.options import Options
 
-__all__ = ["serve"]
+__all__ = ["TOKEN_VARIABLE", "serve"]
+
+TOKEN_VARIABLE = "CITEWELL_MCP_TOKEN"
 
 
 def serve(

@@ -14,9 +14,10 @@ from typing_extensions import TypedDict
 from citewell.engine.contract import Checks
 from citewell.features.check import ORDER, claims_in_files, claims_in_text, counts, tally
 from citewell.features.check_report import label
+from citewell.features.cursor import from_cursor, to_cursor
 from citewell.mcp.client_log import tell
 from citewell.mcp.desk import Desk, answer, failure, failures_told, notes_of
-from citewell.mcp.papers import Detail, Ref, from_cursor, paper_of, to_cursor, within
+from citewell.mcp.papers import Detail, Ref, paper_of, within
 from citewell.model import CitewellError, Problem
 from citewell.model.cancel import Cancel
 from citewell.model.check import Check, Claim, Verdict
@@ -72,7 +73,7 @@ class Checking:
             checks = self._desk.report(name)
             if checks is None:
                 raise ToolError(
-                    "[mcp-cursor] This report is gone. Repeat the check without cursor."
+                    "[cursor-foreign] This report is gone. Repeat the check without cursor."
                 )
             return answer(_page(checks, name, offset, verified_too, detail, max_tokens, []))
         if bool(text) == bool(path):

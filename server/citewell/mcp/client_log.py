@@ -6,10 +6,7 @@ for their connection (`logging/setLevel`), which is kept here.
 
 from __future__ import annotations
 
-import os
-import re
 import warnings
-from collections.abc import Mapping
 from typing import Any, get_args
 
 from mcp.server import MCPServer, ServerRequestContext
@@ -17,15 +14,13 @@ from mcp.server.mcpserver import Context
 from mcp.shared.exceptions import MCPDeprecationWarning
 from mcp_types import EmptyResult, LoggingLevel, SetLevelRequestParams
 
+from citewell.serving.hidden import without_keys
+
 LEVELS: tuple[LoggingLevel, ...] = get_args(LoggingLevel)
 """From debug to emergency."""
 DEFAULT: LoggingLevel = "info"
 LOGGER = "citewell"
-HIDDEN = "[hidden]"
-_SECRET = re.compile(r"KEY|TOKEN|SECRET|PASSWORD", re.IGNORECASE)
 _LEVEL = "citewell.log-level"
-_SHORTEST = 6
-"""Letters of a value that is taken for a secret: hiding every "1" would hide the message."""
 
 
 def add_logging(server: MCPServer[Any]) -> None:
@@ -52,18 +47,6 @@ async def tell(ctx: Context, level: LoggingLevel, text: str) -> None:
         # Deprecated by the newest specification, and all that the older ones have.
         warnings.simplefilter("ignore", MCPDeprecationWarning)
         await ctx.log(level, without_keys(text), logger_name=LOGGER)
-
-
-def without_keys(text: str, environ: Mapping[str, str] | None = None) -> str:
-    """The text with every secret of the environment taken out.
-
-    Messages are made without keys; this is for the one that quotes what it was given.
-    """
-    for name, value in (os.environ if environ is None else environ).items():
-        value = value.strip()
-        if len(value) >= _SHORTEST and _SECRET.search(name) and value in text:
-            text = text.replace(value, HIDDEN)
-    return text
 
 
 def _state(ctx: ServerRequestContext[Any, Any]) -> dict[str, Any]:

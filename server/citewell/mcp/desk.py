@@ -21,16 +21,16 @@ from mcp_types import CallToolResult, TextContent
 from citewell.documents import FileCache, Project
 from citewell.engine.check_store import cache_folder
 from citewell.engine.contract import Engine
-from citewell.mcp.client_log import without_keys
-from citewell.mcp.papers import digest
+from citewell.features.cursor import digest
+from citewell.features.named_works import need_library, work_named, works_named
 from citewell.mcp.roots import Roots
 from citewell.mcp.turns import Turns
 from citewell.model import CitewellError, Problem, Query, SearchResult, Work
 from citewell.model.cancel import Cancel, Cancelled
 from citewell.model.check import Check
 from citewell.model.feedback import Feedback, name_of
-from citewell.model.ids import arxiv_id, normalise_doi
 from citewell.options import Options
+from citewell.serving.hidden import without_keys
 
 logger = logging.getLogger(__name__)
 
@@ -80,36 +80,15 @@ class Desk:
 
     def works(self, ids: Sequence[str]) -> list[Work | None]:
         """Records by their id, DOI or arXiv identifier."""
-        found = self.engine.works(ids)
-        for number, (name, work) in enumerate(zip(ids, found, strict=True)):
-            if work is not None:
-                continue
-            doi, arxiv = normalise_doi(name), arxiv_id(name)
-            same = self.engine.lookup(doi=doi) if doi else []
-            if not same and arxiv:
-                same = self.engine.lookup(arxiv=arxiv)
-            found[number] = same[0] if same else None
-        return found
+        return works_named(self.engine, ids)
 
     def work(self, name: str) -> Work:
         """One record. Raises `CitewellError` for an id that no record has."""
-        work = self.works([name])[0]
-        if work is None:
-            self.need_library()
-            raise CitewellError(
-                Problem(
-                    "mcp-unknown-id",
-                    f"No record has the id {name[:200]!r}.",
-                    "Take an id from search_papers or find_citations.",
-                )
-            )
-        return work
+        return work_named(self.engine, name)
 
     def need_library(self) -> None:
         """Raises `CitewellError` where there is no library: no id is known then."""
-        status = self.engine.status()
-        if not status.library and status.problems:
-            raise CitewellError(status.problems[0])
+        need_library(self.engine)
 
     def report_name(self, *parts: object) -> str:
         """The name of a report, which only who made it can know: clients share a server."""

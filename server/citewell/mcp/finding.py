@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from functools import partial
-from typing import Annotated, Literal, NotRequired
+from typing import Annotated, NotRequired
 
 from mcp.server.mcpserver import Context
 from mcp.server.mcpserver.exceptions import ToolError
@@ -13,13 +12,21 @@ from mcp_types import CallToolResult
 from pydantic import Field
 from typing_extensions import TypedDict
 
-from citewell.documents import query_for
-from citewell.documents.scan import scan_document
 from citewell.engine.contract import Tier
-from citewell.features.confidence import confidence_of
+from citewell.features.cursor import digest, from_cursor, to_cursor
 from citewell.features.known_works import KnownWorks
+from citewell.features.origin import why_of
 from citewell.features.paper_text import Form, paper_texts
-from citewell.features.pick import chosen_first, picks, who_chose
+from citewell.features.passage import (
+    MAX_PASSAGE,
+    MAX_PLACES,
+    Status,
+    judged,
+    passage_queries,
+    status_of,
+    suffix_of,
+)
+from citewell.features.pick import picks
 from citewell.mcp.client_log import tell
 from citewell.mcp.desk import Desk, answer, failures_told, notes_of
 from citewell.mcp.papers import (
@@ -27,24 +34,16 @@ from citewell.mcp.papers import (
     Detail,
     Paper,
     Record,
-    digest,
-    from_cursor,
     paper_of,
-    to_cursor,
-    why_of,
     within,
 )
-from citewell.model import CitewellError, CitingPaper, Query, SearchResult
+from citewell.model import CitingPaper, Query, SearchResult
 from citewell.model.cancel import Cancel
 from citewell.model.llm import Picked
 
-MAX_PASSAGE = 20_000
-MAX_PLACES = 20
 MAX_DEPTH = 400
 """Papers that one search can be paged through."""
-Status = Literal["found", "nothing_found", "not_checked"]
 Count = Annotated[int, Field(ge=1, le=50)]
-_END = re.compile(r"\s*([.!?]?)\s*$")
 
 
 class Place(TypedDict, total=False):
@@ -79,17 +78,6 @@ class Papers(TypedDict):
     papers: list[Record]
     unknown_ids: NotRequired[list[str]]
     notes: NotRequired[str]
-
-
-def status_of(results: list[SearchResult]) -> Status:
-    """Whether an empty answer means that nothing is there. Raises `CitewellError` when no search
-    could be made at all."""
-    if any(result.hits for result in results):
-        return "found"
-    for result in results:
-        if result.problems:
-            raise CitewellError(result.problems[0])
-    return "not_checked" if any(result.dropped for result in results) else "nothing_found"
 
 
 class Finding:
@@ -166,18 +154,13 @@ class Finding:
 
     def _read(self, text: str, path: str) -> tuple[list[Query], KnownWorks]:
         paper, known = CitingPaper(), KnownWorks(())
-        name = "passage.tex" if "\\" in text else "passage.md"
+        suffix = suffix_of(text)
         if path:
             file = self._desk.roots.find(path)
             project = self._desk.project(file)
             paper, known = project.citing_paper(), KnownWorks(project.bibliographies)
-            name = f"passage{file.suffix}"
-        document = scan_document(name, text, self._desk.options.documents)
-        if not document.placeholders:
-            marked = _END.sub(r" [CITATION]\1", text, count=1)
-            document = scan_document(name, marked, self._desk.options.documents)
-        places = document.placeholders[:MAX_PLACES]
-        return [query_for(document, place, paper=paper) for place in places], known
+            suffix = file.suffix
+        return passage_queries(text, suffix, self._desk.options, paper), known
 
     def _find(self, query: Query, k: int, tier: Tier, cancel: Cancel) -> SearchResult:
         result = self._desk.engine.find(query, k, tier=tier, cancel=cancel)
@@ -211,29 +194,22 @@ class Finding:
     ) -> Places:
         places: list[Place] = []
         notes: list[str] = []
-        options = self._desk.options
         for query, result, choice in zip(queries, results, picked, strict=True):
             papers: list[Cited] = []
-            chosen = choice is not None and choice.by == "model"
-            least = options.llm.pick_threshold if chosen else options.fill.threshold
-            hits = result.hits if choice is None else chosen_first(result.hits, choice)
-            for hit in hits:
+            one = judged(query, result, choice, self._desk.options)
+            for hit in one.hits:
                 held = known.find(hit.work)
                 key = hit.key or (held[1].key if held is not None else "")
                 papers.append(paper_of(hit.work, detail, key=key, why=why_of(hit)))
-            confidence = confidence_of(query, hits)
-            kept = papers[: within(papers, budget // len(queries))]
             place: Place = {
                 "sentence": query.sentence or query.text,
-                "papers": kept,
-                "confidence": round(confidence, 3),
+                "papers": papers[: within(papers, budget // len(queries))],
+                "confidence": round(one.confidence, 3),
             }
-            open_ = choice is not None and not choice.work
-            if kept and confidence >= least and not open_:
-                place["pick"] = kept[0]["id"]
-            if choice is not None and chosen:
-                what = "none fits, " if open_ else ""
-                notes.append(f"Place {len(places) + 1}: {what}{who_chose(choice)}")
+            if one.pick:
+                place["pick"] = one.pick
+            if one.who:
+                notes.append(f"Place {len(places) + 1}: {one.who}")
             places.append(place)
         found: Places = {"status": status_of(results), "places": places}
         failed = [one.problem for one in picked if one is not None and one.problem is not None]

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import base64
-import binascii
 import json
 from collections.abc import Sequence
-from hashlib import blake2b
 from typing import Any, Literal, NotRequired
 
 from typing_extensions import TypedDict
 
-from citewell.model import CitewellError, Hit, Problem, Work
+from citewell.features.origin import source_of
+from citewell.model import Work
 
 Detail = Literal["ids", "short", "full"]
 MAX_ABSTRACT = 1500
@@ -63,15 +61,6 @@ class Whole(Cited, Neighbour, Paper, Record):
     """All that a record may have."""
 
 
-def source_of(work: Work) -> str:
-    """The records that a work was read from: "acl-anthology:2020.acl-main.1"."""
-    names = [
-        f"{origin.source}:{origin.source_id}" if origin.source_id else origin.source
-        for origin in work.provenance
-    ]
-    return "; ".join(dict.fromkeys(names)) or work.id
-
-
 def paper_of(work: Work, detail: Detail = "short", *, key: str = "", why: str = "") -> Whole:
     """The record in the detail that is wanted; what it lacks is left out."""
     found: dict[str, Any] = {"id": work.id, "source": source_of(work), "title": work.title}
@@ -95,15 +84,6 @@ def paper_of(work: Work, detail: Detail = "short", *, key: str = "", why: str = 
     return {name: value for name, value in found.items() if value}  # type: ignore[return-value]
 
 
-def why_of(hit: Hit) -> str:
-    """Which retrievers found the paper, and by which words."""
-    parts = []
-    for evidence in hit.evidence:
-        words = f" ({', '.join(evidence.terms[:4])})" if evidence.terms else ""
-        parts.append(f"{evidence.retriever} #{evidence.rank}{words}")
-    return ", ".join(parts)
-
-
 def tokens_of(value: object) -> int:
     """About how many tokens a value costs a model: a quarter of its JSON."""
     return len(json.dumps(value, ensure_ascii=False)) // 4 + 1
@@ -117,32 +97,3 @@ def within(items: Sequence[Any], budget: int) -> int:
         if spent > budget and number:
             return number
     return len(items)
-
-
-def digest(*parts: object) -> str:
-    """A short name of a request, so that a cursor cannot be used with another one."""
-    return blake2b(repr(parts).encode(), digest_size=6).hexdigest()
-
-
-def to_cursor(name: str, offset: int) -> str:
-    """Where the next page of a request begins."""
-    return base64.urlsafe_b64encode(f"{name}:{offset}".encode()).decode().rstrip("=")
-
-
-def from_cursor(cursor: str, name: str | None = None) -> tuple[str, int]:
-    """The request and the offset. Raises `CitewellError` for what is no cursor of this request."""
-    try:
-        text = base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)).decode("ascii")
-        of, _, number = text.partition(":")
-        offset = int(number)
-    except (ValueError, binascii.Error, UnicodeDecodeError):
-        of, offset = "", -1
-    if offset < 0 or not of or (name is not None and of != name):
-        raise CitewellError(
-            Problem(
-                "mcp-cursor",
-                "The cursor does not belong to this request.",
-                "Repeat the request with the same arguments and without a cursor.",
-            )
-        )
-    return of, offset

@@ -10,8 +10,9 @@ from pydantic import Field
 from typing_extensions import TypedDict
 
 from citewell.engine.contract import Related
+from citewell.features.cursor import digest, from_cursor, to_cursor
 from citewell.mcp.desk import Desk, answer
-from citewell.mcp.papers import Neighbour, digest, from_cursor, paper_of, to_cursor, within
+from citewell.mcp.papers import Neighbour, paper_of, within
 from citewell.model import CitewellError
 from citewell.model.direction import Direction
 

@@ -17,8 +17,6 @@ from citewell.documents.scan import format_of
 from citewell.features.diff import unified_diff
 from citewell.features.edited_text import EditedText
 from citewell.features.fill import (
-    Choose,
-    Place,
     PlaceholderFill,
     fill_feedback,
     found_for,
@@ -27,6 +25,7 @@ from citewell.features.fill import (
     places_of,
     plan_found,
 )
+from citewell.features.fill_choices import chooser, refuse_failed, why_open
 from citewell.features.insert import InsertPlan, plan_entry
 from citewell.features.pick import picks
 from citewell.features.write import write_edits
@@ -35,12 +34,11 @@ from citewell.mcp.desk import Desk, answer, failures_told, notes_of
 from citewell.mcp.finding import tell_dropped
 from citewell.mcp.papers import Ref, paper_of
 from citewell.mcp.roots import outside
-from citewell.model import CitewellError, Hit, Problem, Query, SearchResult, Work
+from citewell.model import CitewellError, Hit, Problem, Query, SearchResult
 from citewell.model.bib import FileEdit
 from citewell.model.cancel import Cancel
 from citewell.model.document import Format
 from citewell.model.llm import Picked
-from citewell.options import Options
 
 CANDIDATES = 5
 SLICE = 16
@@ -185,7 +183,7 @@ class Writing:
             new = [place.query for place in places if place.query not in searched]
             known = {**searched, **dict(zip(new, self._find(new, cancel), strict=True))}
             results = [known[place.query] for place in places]
-            _refuse_failed(results)
+            refuse_failed(results)
             found, problems = found_for(places, results)
             problems += [one.problem for one in picked.values() if one.problem is not None]
             found = [
@@ -195,7 +193,7 @@ class Writing:
                 project,
                 found,
                 options,
-                choose=_chooser(places, chosen, options, threshold),
+                choose=chooser(places, chosen, options, threshold),
                 more=problems,
             )
             cancel.check()
@@ -236,14 +234,7 @@ class Writing:
             return one
         best: list[Ref] = [paper_of(hit.work, "ids") for hit in found.candidates[:CANDIDATES]]
         one["candidates"] = best
-        if left:
-            one["reason"] = "left open, as you chose"
-        elif not best or (found.picked is not None and found.picked.by == "model"):
-            one["reason"] = found.reason or "no paper was found"
-        elif found.confidence < least:
-            one["reason"] = f"too uncertain ({found.confidence:.2f} < {least:.2f}); choose yourself"
-        else:
-            one["reason"] = found.reason
+        one["reason"] = why_open(found, least, left=left)
         return one
 
     def _add(self, name: str, bib: str, key: str, write: bool, cancel: Cancel) -> Added:
@@ -286,49 +277,6 @@ class Writing:
             if not self._desk.roots.holds(Path(edit.path)):
                 raise CitewellError(outside(edit.path))
         return write_edits(edits, texts)
-
-
-def _chooser(
-    places: Sequence[Place],
-    chosen: Mapping[str, Work | None],
-    options: Options,
-    threshold: float | None,
-) -> Choose:
-    """Takes what the agent chose, else the best paper if it is certain enough. Raises
-    `CitewellError` for a number that no placeholder has."""
-    numbers = {
-        (place.document.path, place.placeholder.span.start): str(n)
-        for n, place in enumerate(places, 1)
-    }
-    unknown = sorted(set(chosen) - set(numbers.values()))
-    if unknown:
-        raise CitewellError(
-            Problem(
-                "mcp-no-placeholder",
-                f"There is no placeholder {', '.join(unknown)[:200]}.",
-                f"They are numbered from 1 to {len(numbers)}; call without choices first.",
-            )
-        )
-
-    def choose(found: PlaceholderFill) -> Hit | None:
-        n = numbers[found.path, found.placeholder.span.start]
-        if n in chosen:
-            work = chosen[n]
-            return None if work is None else Hit(work, 0.0)
-        if found.reason or not found.candidates:
-            return None
-        sure = found.confidence >= least_confidence(found, options, threshold)
-        return found.candidates[0] if sure else None
-
-    return choose
-
-
-def _refuse_failed(results: Sequence[SearchResult]) -> None:
-    """A search that could not be made at all is no answer that there are no papers."""
-    if results and not any(result.hits for result in results):
-        for result in results:
-            if result.problems:
-                raise CitewellError(result.problems[0])
 
 
 async def tell_written(ctx: Context, written: bool, path: str) -> None:

@@ -194,7 +194,7 @@ async def test_two_agents_fill_one_document_at_once(
         results = await asyncio.gather(work(one), work(other), return_exceptions=True)
         # The plan of the second may speak of numbers that are gone by then: it is told so.
         for failed in (one for one in results if isinstance(one, BaseException)):
-            assert "[mcp-no-placeholder]" in str(failed)
+            assert "[placeholder-unknown]" in str(failed)
     assert main.read_bytes() == original
     assert bibs_of(main.parent) == bibs
 

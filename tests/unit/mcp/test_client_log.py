@@ -11,10 +11,10 @@ import pytest
 from mcp.client import Client
 
 from citewell.engine.local import LocalEngine
-from citewell.mcp.client_log import HIDDEN, without_keys
 from citewell.mcp.roots import Roots
 from citewell.mcp.server import create_server
 from citewell.options import Options
+from citewell.serving.hidden import HIDDEN, without_keys
 
 REFERENCE = "@article{x, title={A Paper That Nobody Wrote on Teacups}, year={2011}}"
 

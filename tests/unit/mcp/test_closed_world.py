@@ -17,7 +17,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from citewell.engine.local import LocalEngine
-from citewell.mcp.papers import source_of
+from citewell.features.origin import source_of
 from citewell.options import Options
 from citewell.options.tree import LearningOptions, LibraryOptions
 

@@ -130,8 +130,8 @@ async def test_a_cursor_of_another_direction_and_an_unknown_id_are_refused(
     page = await ask(agent, teapots, id="s2:b", direction="cited_by", k=1)
     async with agent(engine=teapots) as client:
         for arguments, code in (
-            ({"id": "s2:b", "direction": "cites", "cursor": page["next_cursor"]}, "mcp-cursor"),
-            ({"id": "s2:none", "direction": "cites"}, "mcp-unknown-id"),
+            ({"id": "s2:b", "direction": "cites", "cursor": page["next_cursor"]}, "cursor-foreign"),
+            ({"id": "s2:none", "direction": "cites"}, "record-unknown"),
         ):
             found = await client.call_tool("related_papers", arguments)
             assert found.is_error and f"[{code}]" in found.content[0].text

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from citewell.mcp.roots import MAX_FILE, Roots
-from citewell.mcp.transport import TokenGuard
 from citewell.model import CitewellError
 from citewell.options import Options
+from citewell.serving.guard import TokenGuard
 
 Agent = Callable[..., Any]
 ENTRY = "@book{secret, title={The Secret Title of a Hidden Book}, author={Roe, Jo}, year={2001}}\n"

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from citewell.engine.local import LocalEngine
-from citewell.mcp.papers import from_cursor, to_cursor, within
+from citewell.features.cursor import from_cursor, to_cursor
+from citewell.mcp.papers import within
 from citewell.model import CitewellError
 from citewell.options import Options
 
@@ -72,7 +73,7 @@ async def test_pages_do_not_repeat_and_miss_nothing(agent: Agent) -> None:
         assert ids == [paper["id"] for paper in whole["papers"]]
         foreign = await client.call_tool("search_papers", {"query": "else", "cursor": cursor})
     assert foreign.is_error
-    assert "[mcp-cursor]" in foreign.content[0].text
+    assert "[cursor-foreign]" in foreign.content[0].text
 
 
 async def test_a_token_budget_shortens_the_page_and_leaves_a_cursor(agent: Agent) -> None:
@@ -238,11 +239,11 @@ async def test_a_document_is_filled_as_the_agent_chose(agent: Agent, tmp_path: P
         wrong = await client.call_tool(
             "fill_document", {"path": "main.tex", "choices": {"7": "fx:1"}}
         )
-        assert wrong.is_error and "mcp-no-placeholder" in wrong.content[0].text
+        assert wrong.is_error and "placeholder-unknown" in wrong.content[0].text
         invented = await client.call_tool(
             "fill_document", {"path": "main.tex", "choices": {"2": "made-up:1"}}
         )
-        assert invented.is_error and "mcp-unknown-id" in invented.content[0].text
+        assert invented.is_error and "record-unknown" in invented.content[0].text
         done = (
             await client.call_tool(
                 "fill_document", {"path": "main.tex", "choices": {"2": "fx:7"}, "write": True}
@@ -292,7 +293,7 @@ async def test_a_broken_cursor_is_told_by_every_tool(agent: Agent) -> None:
             ("related_papers", {"id": "fx:1", "direction": "cites"}),
         ):
             found = await client.call_tool(name, {**arguments, "cursor": "made-up"})
-            assert found.is_error and "[mcp-cursor]" in found.content[0].text, name
+            assert found.is_error and "[cursor-foreign]" in found.content[0].text, name
 
 
 def test_a_cursor_that_was_made_up_is_refused() -> None:

@@ -1,0 +1,45 @@
+"""Records that a program names by what it has of them: an id, a DOI, an arXiv identifier."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from citewell.engine.contract import Engine
+from citewell.model import CitewellError, Problem, Work
+from citewell.model.ids import arxiv_id, normalise_doi
+
+
+def works_named(engine: Engine, names: Sequence[str]) -> list[Work | None]:
+    """The record of each name, in order; None for a name that no record has."""
+    found = engine.works(names)
+    for number, (name, work) in enumerate(zip(names, found, strict=True)):
+        if work is not None:
+            continue
+        doi, arxiv = normalise_doi(name), arxiv_id(name)
+        same = engine.lookup(doi=doi) if doi else []
+        if not same and arxiv:
+            same = engine.lookup(arxiv=arxiv)
+        found[number] = same[0] if same else None
+    return found
+
+
+def work_named(engine: Engine, name: str) -> Work:
+    """One record. Raises `CitewellError` for a name that no record has."""
+    work = works_named(engine, [name])[0]
+    if work is None:
+        need_library(engine)
+        raise CitewellError(
+            Problem(
+                "record-unknown",
+                f"No record has the id {name[:200]!r}.",
+                "Take an id that a search returned, a DOI or an arXiv id.",
+            )
+        )
+    return work
+
+
+def need_library(engine: Engine) -> None:
+    """Raises `CitewellError` where there is no library: no id is known then."""
+    status = engine.status()
+    if not status.library and status.problems:
+        raise CitewellError(status.problems[0])

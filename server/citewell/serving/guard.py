@@ -1,0 +1,133 @@
+"""Who may ask: what stands before every HTTP server of Citewell.
+
+A web page that a user looks at can send requests to servers of this machine, under a name of its
+own that leads here (DNS rebinding) or from its own origin. So the server answers to its own names
+alone, to its own pages and those that the user named, and, where there is a token, to who has it.
+"""
+
+from __future__ import annotations
+
+import hmac
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from citewell.model import Problem
+from citewell.serving.address import is_loopback
+from citewell.serving.problem_json import MEDIA_TYPE, problem_json
+
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp, Receive, Scope, Send
+
+_FOREIGN_SITES = (b"cross-site", b"same-site")
+
+
+class Admission(msgspec.Struct, frozen=True):
+    """Who may ask a server."""
+
+    hosts: frozenset[str] = frozenset()
+    """`Host` headers, in lower case."""
+    origins: frozenset[str] = frozenset()
+    token: str = ""
+
+    @classmethod
+    def at(
+        cls,
+        host: str,
+        port: int,
+        *,
+        token: str = "",
+        origins: Sequence[str] = (),
+        hosts: Sequence[str] = (),
+    ) -> Admission:
+        """For a server that listens there, with the further `origins` and `hosts` that the user
+        named."""
+        own = f"[{host}]" if ":" in host else host
+        names = ["127.0.0.1", "localhost", "[::1]"] if is_loopback(host) else [own]
+        given = [f"{name}:{port}" for name in names]
+        allowed = [*(f"http://{name}" for name in given), *origins]
+        return cls(
+            frozenset(name.lower() for name in (*given, *hosts)),
+            frozenset(origin.rstrip("/").lower() for origin in allowed),
+            token,
+        )
+
+
+class NameGuard:
+    """Lets only requests through that name this server, from no foreign web page."""
+
+    def __init__(self, app: ASGIApp, admission: Admission) -> None:
+        self._app = app
+        self._admission = admission
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "lifespan":
+            refused = self._refused(dict(scope.get("headers", ())))
+            if refused is not None:
+                await _refuse(send, *refused)
+                return
+        await self._app(scope, receive, send)
+
+    def _refused(self, headers: dict[bytes, bytes]) -> tuple[Problem, int] | None:
+        host = headers.get(b"host", b"").decode("latin-1").lower()
+        if host not in self._admission.hosts:
+            return _FOREIGN_HOST, 421
+        origin = headers.get(b"origin", b"").decode("latin-1").lower()
+        if origin:
+            return None if origin in self._admission.origins else (_FOREIGN_ORIGIN, 403)
+        # An image or a link of a foreign page names no origin, but browsers tell where it is from.
+        if headers.get(b"sec-fetch-site") in _FOREIGN_SITES:
+            return _FOREIGN_ORIGIN, 403
+        return None
+
+
+class TokenGuard:
+    """Lets only requests through that carry the bearer token; compared in constant time."""
+
+    def __init__(self, app: ASGIApp, token: str) -> None:
+        self._app = app
+        self._expected = f"Bearer {token}".encode()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "lifespan":
+            headers = dict(scope.get("headers", ()))
+            if not hmac.compare_digest(headers.get(b"authorization", b""), self._expected):
+                await _refuse(send, _NO_TOKEN, 401, (b"www-authenticate", b"Bearer"))
+                return
+        await self._app(scope, receive, send)
+
+
+def guarded(app: ASGIApp, admission: Admission) -> ASGIApp:
+    """The application behind both guards; no token, no guard for it."""
+    if admission.token:
+        app = TokenGuard(app, admission.token)
+    return NameGuard(app, admission)
+
+
+_FOREIGN_HOST = Problem(
+    "host-refused",
+    "The request names another server than this one.",
+    "Ask under the address that the server told, or name the host with --allow-host.",
+)
+_FOREIGN_ORIGIN = Problem(
+    "origin-refused",
+    "A web page that was not allowed to ask sent this request.",
+    "Name its origin with --allow-origin, if it may ask.",
+)
+_NO_TOKEN = Problem(
+    "token-missing",
+    "The request has no token, or a wrong one.",
+    "Send the header `Authorization: Bearer TOKEN` with the token that the server was given.",
+)
+
+
+async def _refuse(send: Send, problem: Problem, status: int, *headers: tuple[bytes, bytes]) -> None:
+    await send(
+        {
+            "type": "http.response.start",
+            "status": status,
+            "headers": [(b"content-type", MEDIA_TYPE.encode()), *headers],
+        }
+    )
+    await send({"type": "http.response.body", "body": problem_json(problem, status)})

@@ -1,0 +1,55 @@
+"""A problem as HTTP tells it: `application/problem+json` (RFC 9457)."""
+
+from __future__ import annotations
+
+import msgspec
+
+from citewell.model import Problem
+from citewell.serving.hidden import without_keys
+
+MEDIA_TYPE = "application/problem+json"
+MAX_DETAIL = 2_000
+
+TITLES = {
+    400: "The request cannot be read",
+    401: "A token is needed",
+    403: "This may not be asked",
+    404: "There is no such thing",
+    405: "This method is not for this address",
+    408: "The request took too long to arrive",
+    413: "The request is too large",
+    415: "The request is not JSON",
+    421: "This server has another name",
+    422: "The request asks for what cannot be",
+    500: "Citewell failed",
+    503: "Not now",
+    504: "There was no answer in time",
+}
+
+
+class ProblemJson(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Why a request has no answer, and what to do about it."""
+
+    type: str
+    """Names the kind of problem; an address relative to the server, where a reader finds it."""
+    title: str
+    status: int
+    code: str
+    detail: str
+    """One sentence that names the thing."""
+    cure: str = ""
+    """What to do about it."""
+
+
+def problem_json(problem: Problem, status: int) -> bytes:
+    """The body of an answer with this status."""
+    return msgspec.json.encode(
+        ProblemJson(
+            type=f"/problems/{problem.code}",
+            title=TITLES.get(status, "Citewell failed"),
+            status=status,
+            code=problem.code,
+            detail=without_keys(problem.message)[:MAX_DETAIL],
+            cure=without_keys(problem.cure)[:MAX_DETAIL],
+        )
+    )

@@ -1,0 +1,64 @@
+"""Running an application until it is asked to end, which it does in order."""
+
+from __future__ import annotations
+
+import contextlib
+import signal
+import socket
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import uvicorn
+    from starlette.types import ASGIApp
+
+BACKLOG = 128
+"""Connections that wait to be accepted."""
+MAX_CONNECTIONS = 512
+ENDING_SECONDS = 10
+"""How long requests in flight may go on once the server was asked to end."""
+
+
+def run_app(app: ASGIApp, bound: socket.socket, announce: Callable[[], None]) -> None:
+    """Serve on the bound socket until SIGINT, SIGTERM or Ctrl+Break; `announce` is called once
+    nobody is refused any more. Returns when the requests in flight are answered or given up."""
+    import uvicorn
+
+    # Whoever reads the address may come before the event loop runs: it waits then, unrefused.
+    bound.listen(BACKLOG)
+    config = uvicorn.Config(
+        app,
+        log_level="warning",
+        access_log=False,
+        server_header=False,
+        ws="none",
+        limit_concurrency=MAX_CONNECTIONS,
+        timeout_graceful_shutdown=ENDING_SECONDS,
+    )
+    server = uvicorn.Server(config)
+    with _signals_end(server):
+        announce()
+        server.run(sockets=[bound])
+
+
+@contextlib.contextmanager
+def _signals_end(server: uvicorn.Server) -> Iterator[None]:
+    """A signal ends the server, also one that comes before it runs. The library raises the one that
+    ended it once more, to whoever listened before: that would end the process before the engine is
+    closed."""
+
+    def heard(*_: object) -> None:
+        server.should_exit = True
+
+    names = ("SIGINT", "SIGTERM", "SIGBREAK")
+    signals = [getattr(signal, name) for name in names if hasattr(signal, name)]
+    try:
+        before = [signal.signal(one, heard) for one in signals]
+    except ValueError:  # only the main thread hears signals
+        yield
+        return
+    try:
+        yield
+    finally:
+        for one, handler in zip(signals, before, strict=True):
+            signal.signal(one, handler)

@@ -40,6 +40,10 @@ COMMANDS = {
     "library": ("citewell_corpus.cli.library:library", "Build and look after libraries of papers."),
     "lsp": ("citewell.cli.lsp:lsp", "Serve an editor over the Language Server Protocol."),
     "mcp": ("citewell.cli.mcp:mcp", "Serve an agent over the Model Context Protocol."),
+    "serve": (
+        "citewell.cli.serve:serve",
+        "Serve scripts and other programs over HTTP, as JSON.",
+    ),
     "eval": ("citewell.cli.eval:eval_command", "Measure how well citations are found."),
     "tune": ("citewell.cli.tune:tune", "Improve the prompts of the language model."),
     "prompts": (

@@ -176,7 +176,7 @@ class Project:
         """Each declaration in a source of the paper: the source, itself, and the file it names."""
         for source, document in self.documents.items():
             for declaration in document.bibliographies:
-                path = _bib_path(declaration, source, self.root)
+                path = _bib_path(declaration, source, self.root, self._is_file)
                 if path is not None:
                     yield source, declaration, path
 
@@ -206,7 +206,7 @@ class Project:
         if document is None:
             return
         for declaration in document.bibliographies:
-            path = _bib_path(declaration, source, self.root)
+            path = _bib_path(declaration, source, self.root, self._is_file)
             if path is not None:
                 yield declaration.span, path
         for include in document.includes:
@@ -240,7 +240,7 @@ class Project:
         for _, entry in self.entries():
             entries.setdefault(entry.key, entry)
         found = (entries.get(key) for key in self.cited_keys())
-        return tuple(_reference(entry) for entry in found if entry is not None)
+        return tuple(reference_of(entry) for entry in found if entry is not None)
 
     def citing_paper(self) -> CitingPaper:
         """What is known of the paper: title, abstract, references."""
@@ -304,6 +304,13 @@ class Project:
 
     # Reading
 
+    def fresh_cache(self) -> FileCache:
+        """An empty cache that reads files as this project does."""
+        return FileCache(self._cache.options)
+
+    def _is_file(self, path: Path) -> bool:
+        return path.is_file()
+
     def _text(self, path: Path) -> str | None:
         text = self._cache.text(path, self._read)
         if isinstance(text, Problem):
@@ -325,7 +332,7 @@ class Project:
         for root in mains(self.path):
             for source, document in include_tree(root, self._scan).items():
                 for declaration in document.bibliographies:
-                    if _bib_path(declaration, source, root) == self.path:
+                    if _bib_path(declaration, source, root, self._is_file) == self.path:
                         return root
         return self.path
 
@@ -361,7 +368,7 @@ class Project:
             path = absolute(self.root.parent / name)
             if path in self.styles or "\\" in name or len(self.styles) > 100:
                 continue
-            document = self._scan(path) if path.is_file() else None
+            document = self._scan(path) if self._is_file(path) else None
             if document is not None:
                 self.styles[path] = document
                 waiting += [package + ".sty" for package in document.packages]
@@ -371,7 +378,7 @@ class Project:
         seen: set[Path] = set()
         for source, document in (*self.documents.items(), *self.styles.items()):
             for declaration in (*document.bibliographies, *self._quarto(source, document)):
-                path = _bib_path(declaration, source, self.root)
+                path = _bib_path(declaration, source, self.root, self._is_file)
                 if path is not None and path not in seen:
                     seen.add(path)
                     yield path, source
@@ -383,12 +390,12 @@ class Project:
         for folder in list(source.parents)[:4]:
             for name in _QUARTO:
                 path = folder / name
-                text = self._text(path) if path.is_file() else None
+                text = self._text(path) if self._is_file(path) else None
                 if text is not None:
                     front = read_front_matter(text, Span(0, len(text)))
                     for target, span in front.bibliographies:
                         yield BibDeclaration(str(folder / target), span, "yaml")
-            if folder in self.roots or (folder / "_quarto.yml").is_file():
+            if folder in self.roots or self._is_file(folder / "_quarto.yml"):
                 return
 
     def _load_bibs(self) -> None:
@@ -438,7 +445,9 @@ def shape_of(document: Document) -> object:
     )
 
 
-def _bib_path(declaration: BibDeclaration, source: Path, root: Path) -> Path | None:
+def _bib_path(
+    declaration: BibDeclaration, source: Path, root: Path, is_file: Callable[[Path], bool]
+) -> Path | None:
     target = declaration.target.replace("\\jobname", root.stem)
     if "\\" in target or "#" in target or "://" in target or "\x00" in target:
         return None
@@ -453,7 +462,7 @@ def _bib_path(declaration: BibDeclaration, source: Path, root: Path) -> Path | N
         folders += [Path(p) for p in os.environ["BIBINPUTS"].split(os.pathsep) if p]
     folders += personal_folders()
     places = [absolute(folder / target) for folder in folders]
-    return next((path for path in places if path.is_file()), places[0])
+    return next((path for path in places if is_file(path)), places[0])
 
 
 def _is_collection(path: Path, bib: BibFile | None) -> bool:
@@ -462,7 +471,8 @@ def _is_collection(path: Path, bib: BibFile | None) -> bool:
     )
 
 
-def _reference(entry: BibEntry) -> Reference:
+def reference_of(entry: BibEntry) -> Reference:
+    """What an entry says of the work, as a search takes it."""
     body = entry.body
     return Reference(
         title=body.get("title"),

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from citewell.documents import FileCache, Project, query_for
+from citewell.documents import Project, query_for
 from citewell.engine.contract import Engine
 from citewell.features.citation import citation_edit
 from citewell.features.confidence import confidence_of
@@ -305,7 +305,7 @@ class _Writer:
 
     def __init__(self, project: Project, options: Options) -> None:
         self.options = options
-        self.cache = FileCache(options.documents)
+        self.cache = project.fresh_cache()
         self.before = project
         self.project = project
         self.texts: dict[Path, EditedText] = {}
@@ -378,7 +378,7 @@ class _Writer:
     def _reopen(self) -> None:
         """Read the project as it would be with the edits so far; files that did not change come
         from the cache."""
-        self.project = Project.open(
+        self.project = type(self.before).open(
             self.before.path,
             self.options.documents,
             roots=self.before.roots,

@@ -1,0 +1,58 @@
+"""The engine for scripts, web editors and other languages: translates JSON over HTTP."""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from citewell.model import CitewellError, Problem
+
+if TYPE_CHECKING:
+    from citewell.options import Options
+
+__all__ = ["TOKEN_VARIABLE", "serve"]
+
+TOKEN_VARIABLE = "CITEWELL_HTTP_TOKEN"
+
+
+def serve(
+    options: Options,
+    *,
+    host: str = "127.0.0.1",
+    port: int = 0,
+    token: str = "",
+    origins: Sequence[str] = (),
+    allowed_hosts: Sequence[str] = (),
+) -> None:
+    """Serve programs at http://HOST:PORT until a signal ends it. Port 0 takes a free one; one line
+    of JSON on standard output tells the address.
+
+    Raises `CitewellError` when a library is missing that this needs, or for an address that is
+    taken, or that reaches beyond this machine without a token.
+    """
+    for name in ("starlette", "uvicorn"):
+        if importlib.util.find_spec(name) is None:
+            raise CitewellError(
+                Problem(
+                    "http-missing",
+                    f"The package {name} is not installed.",
+                    "Install it: `pip install 'citewell[http]'`.",
+                )
+            )
+    from citewell.engine.worker_client import WorkerEngine
+    from citewell.http.server import serve_engine
+
+    engine = WorkerEngine(options)
+    try:
+        serve_engine(
+            options,
+            engine,
+            host,
+            port,
+            token=token,
+            origins=origins,
+            allowed_hosts=allowed_hosts,
+        )
+    finally:
+        engine.close()

@@ -1,0 +1,70 @@
+"""`citewell serve`: the engine for scripts and other programs, over HTTP."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from citewell.cli.session import Session
+
+PORT = 7413
+
+
+@click.command("serve", short_help="Serve scripts and other programs over HTTP, as JSON.")
+@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65535),
+    default=PORT,
+    show_default=True,
+    help="Port to listen on; 0 takes a free one.",
+)
+@click.option(
+    "--token-file",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="A file whose one line is the token that each request must carry.",
+)
+@click.option(
+    "--allow-origin",
+    "origins",
+    multiple=True,
+    metavar="ORIGIN",
+    help="A web page's origin that may ask, such as http://localhost:3000 (repeatable).",
+)
+@click.option(
+    "--allow-host",
+    "hosts",
+    multiple=True,
+    metavar="HOST:PORT",
+    help="A further name under which this server may be asked (repeatable).",
+)
+@click.pass_obj
+def serve(
+    session: Session,
+    host: str,
+    port: int,
+    token_file: Path | None,
+    origins: tuple[str, ...],
+    hosts: tuple[str, ...],
+) -> None:
+    """Serve scripts and other programs over HTTP, as JSON.
+
+    One line of JSON on standard output tells the address (`url`); /openapi.json there describes
+    what can be asked (see docs/http.md). No request changes a file. A token in --token-file, in the
+    environment variable CITEWELL_HTTP_TOKEN or in the system's keyring (`keyring set citewell
+    http`) is asked of every request. For agents there is `citewell mcp`.
+    """
+    from citewell.http import TOKEN_VARIABLE
+    from citewell.http import serve as serve_http
+    from citewell.serving.token import find_token
+
+    serve_http(
+        session.load().options,
+        host=host.strip("[]"),
+        port=port,
+        token=find_token(TOKEN_VARIABLE, "http", file=token_file),
+        origins=origins,
+        allowed_hosts=hosts,
+    )

@@ -1,0 +1,205 @@
+"""The ASGI application: each endpoint on a thread, bounded in time, and ended when nobody waits."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+import anyio
+import anyio.abc
+import anyio.to_thread
+import msgspec
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+from starlette.types import Receive
+
+from citewell.engine.contract import Engine
+from citewell.http.contract import Endpoint, Service
+from citewell.http.endpoints import ENDPOINTS
+from citewell.http.openapi import openapi_json
+from citewell.http.problem_page import problem_page
+from citewell.http.reading import body_of, converted, decoded
+from citewell.http.statuses import status_of
+from citewell.model import CitewellError, Problem
+from citewell.model.cancel import Cancel, Cancelled
+from citewell.options import Options
+from citewell.serving.problem_json import MEDIA_TYPE, problem_json
+
+logger = logging.getLogger(__name__)
+
+MAX_THREADS = 32
+"""Requests that are worked on at once; the engine's process has queues of its own."""
+MAX_WAITING = 256
+"""Requests that wait or are worked on; further ones are told to come again."""
+ARRIVAL_SECONDS = 30.0
+"""How long a request's body may take to arrive."""
+_HEADERS = {"cache-control": "no-store", "x-content-type-options": "nosniff"}
+_GONE = 499
+"""Nobody reads it: the client has closed the connection."""
+
+
+def create_app(
+    options: Options, engine: Engine, endpoints: Sequence[Endpoint] = ENDPOINTS
+) -> Starlette:
+    """The application; it neither opens nor closes the engine. Guards stand before it."""
+    service = Service(options, engine)
+    gate = Gate()
+    document = openapi_json(endpoints)
+
+    async def openapi(request: Request) -> Response:
+        return Response(document, media_type="application/json", headers=_HEADERS)
+
+    async def page(request: Request) -> Response:
+        text = problem_page(request.path_params["code"])
+        if text is None:
+            raise HTTPException(404)
+        return Response(text, media_type="text/markdown; charset=utf-8", headers=_HEADERS)
+
+    routes = [
+        Route(
+            one.path.replace("{id}", "{id:path}"),
+            partial(answered, one, service, gate),
+            methods=[one.method],
+        )
+        for one in endpoints
+    ]
+    routes += [Route("/openapi.json", openapi), Route("/problems/{code}", page)]
+    app = Starlette(
+        routes=routes, exception_handlers={HTTPException: _misdirected, Exception: _broken}
+    )
+    app.router.redirect_slashes = False
+    return app
+
+
+class Gate:
+    """How many requests there may be."""
+
+    def __init__(self) -> None:
+        self.threads = anyio.CapacityLimiter(MAX_THREADS)
+        self.inside = 0
+
+
+async def answered(endpoint: Endpoint, service: Service, gate: Gate, request: Request) -> Response:
+    """The answer of an endpoint, or the problem why there is none."""
+    try:
+        if gate.inside >= MAX_WAITING:
+            raise CitewellError(_BUSY)
+        gate.inside += 1
+        try:
+            asked = await _asked(endpoint, request)
+            answer = await _result(endpoint, service, gate, asked, request.receive)
+        finally:
+            gate.inside -= 1
+    except CitewellError as error:
+        return failed(error.problem)
+    except (Cancelled, _NobodyWaitsError):
+        return Response(status_code=_GONE)
+    body = msgspec.json.encode(answer)
+    return Response(body, media_type="application/json", headers=_HEADERS)
+
+
+def failed(problem: Problem) -> Response:
+    """A problem as an answer."""
+    status = status_of(problem)
+    headers = _HEADERS | ({"retry-after": "1"} if status == 503 else {})
+    return Response(
+        problem_json(problem, status), status_code=status, media_type=MEDIA_TYPE, headers=headers
+    )
+
+
+async def _asked(endpoint: Endpoint, request: Request) -> Any:
+    if endpoint.method == "GET":
+        return converted(request, endpoint.request)
+    try:
+        with anyio.fail_after(ARRIVAL_SECONDS):
+            body = await body_of(request)
+    except TimeoutError:
+        raise CitewellError(_SLOW) from None
+    return decoded(body, endpoint.request)
+
+
+class _NobodyWaitsError(Exception):
+    """The client went away."""
+
+
+async def _result(
+    endpoint: Endpoint, service: Service, gate: Gate, asked: Any, receive: Receive
+) -> Any:
+    """The endpoint's answer. The work stops at its next look when the client goes away or the time
+    is over; its thread is not waited for."""
+    cancel = Cancel(endpoint.seconds)
+    found: list[Any] = []
+    failure: list[BaseException] = []
+    gone = False
+
+    async def watch(scope: anyio.CancelScope) -> None:
+        nonlocal gone
+        while (await receive())["type"] != "http.disconnect":
+            pass
+        gone = True
+        scope.cancel()
+
+    async with anyio.create_task_group() as group:
+        group.start_soon(watch, group.cancel_scope)
+        try:
+            with anyio.fail_after(endpoint.seconds):
+                found.append(
+                    await anyio.to_thread.run_sync(
+                        partial(endpoint.answer, service, asked, cancel),
+                        abandon_on_cancel=True,
+                        limiter=gate.threads,
+                    )
+                )
+        except TimeoutError:
+            failure.append(CitewellError(_LATE))
+        except Exception as error:  # told apart from what the group itself raises
+            failure.append(error)
+        finally:
+            cancel.set()
+        group.cancel_scope.cancel()
+    if failure:
+        raise failure[0]
+    if gone and not found:
+        raise _NobodyWaitsError
+    return found[0]
+
+
+async def _misdirected(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    return failed(_NO_METHOD if error.status_code == 405 else _NO_ENDPOINT)
+
+
+async def _broken(request: Request, error: Exception) -> Response:
+    return failed(
+        Problem(
+            "internal-error",
+            f"Something went wrong inside Citewell: {type(error).__name__}.",
+            "Look at what the server wrote to its standard error, and report it.",
+        )
+    )
+
+
+_BUSY = Problem("server-busy", "Too many requests wait already.", "Ask again in a moment.")
+_SLOW = Problem(
+    "request-slow",
+    f"The request did not arrive within {ARRIVAL_SECONDS:.0f} s.",
+    "Send it again, in one piece.",
+)
+_LATE = Problem(
+    "request-late",
+    "The answer was not ready in the time that it may take.",
+    "Ask for less at a time; if it stays so, run `citewell doctor`.",
+)
+_NO_ENDPOINT = Problem(
+    "endpoint-unknown", "There is no such address.", "See /openapi.json for those that there are."
+)
+_NO_METHOD = Problem(
+    "method-refused",
+    "This address does not take this method.",
+    "See /openapi.json for the one that it takes.",
+)

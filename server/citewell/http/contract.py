@@ -1,0 +1,62 @@
+"""What an endpoint is: a request's type, an answer's type, and the function between them.
+
+A new endpoint is one module in `endpoints` that makes an `Endpoint`, and its line in the registry
+there. Routes, the checks of what is asked, the OpenAPI document and the tests of the page follow.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any, Literal
+
+import msgspec
+
+from citewell.engine.contract import Engine
+from citewell.model import Problem
+from citewell.model.cancel import Cancel
+from citewell.options import Options
+from citewell.serving.hidden import without_keys
+
+SHORT_SECONDS = 60.0
+LONG_SECONDS = 900.0
+"""For what asks sources or a language model many times."""
+MAX_PROBLEMS = 10
+
+
+class Service(msgspec.Struct, frozen=True):
+    """What every endpoint works with; one for all clients."""
+
+    options: Options
+    engine: Engine
+
+
+class Nothing(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A request that asks for nothing in particular."""
+
+
+class Endpoint(msgspec.Struct, frozen=True, kw_only=True):
+    """One address of the API."""
+
+    name: str
+    """In the OpenAPI document and for clients that are made from it: "find"."""
+    method: Literal["GET", "POST"]
+    path: str
+    """With `{id}` for a part that is a field of the request; it may hold slashes."""
+    summary: str
+    """One line; the docstring of `answer` says the rest."""
+    request: type[msgspec.Struct]
+    response: type[msgspec.Struct]
+    answer: Callable[[Service, Any, Cancel], msgspec.Struct]
+    """Runs on a thread. Raises `CitewellError` with the problem that the client is told."""
+    seconds: float = SHORT_SECONDS
+    """How long it may take."""
+
+
+def told(problems: Iterable[Problem]) -> tuple[Problem, ...]:
+    """What went wrong beside an answer, each once, without keys and without paths of the server's
+    machine."""
+    clean = (
+        Problem(one.code, without_keys(one.message), without_keys(one.cure), line=one.line)
+        for one in problems
+    )
+    return tuple(dict.fromkeys(clean))[:MAX_PROBLEMS]

@@ -1,0 +1,14 @@
+"""Every endpoint, in the order of the OpenAPI document: a new one is a module and a line here."""
+
+from citewell.http.contract import Endpoint
+from citewell.http.endpoints import finding, papers, searching, status
+
+ENDPOINTS: tuple[Endpoint, ...] = (
+    finding.FIND,
+    searching.SEARCH,
+    searching.SEARCH_BY_ADDRESS,
+    papers.GET_PAPERS,
+    papers.GET_PAPER,
+    status.STATUS,
+    status.HEALTH,
+)

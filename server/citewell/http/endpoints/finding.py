@@ -1,0 +1,142 @@
+"""Papers to cite in a passage."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
+
+from citewell.documents.bibtex import parse_bib
+from citewell.documents.project import reference_of
+from citewell.features.known_works import KnownWorks
+from citewell.features.passage import (
+    MAX_PLACES,
+    Status,
+    judged,
+    passage_queries,
+    status_of,
+    suffix_of,
+)
+from citewell.features.pick import picks
+from citewell.http.contract import LONG_SECONDS, Endpoint, Service, told
+from citewell.http.wire import (
+    SUFFIXES,
+    BibText,
+    Confidence,
+    Count,
+    Markup,
+    Paper,
+    Passage,
+    found_paper,
+)
+from citewell.model import CitingPaper, Problem, Query
+from citewell.model.bib import BibFile
+from citewell.model.cancel import Cancel
+
+MAX_REFERENCES = 500
+"""Entries of a .bib from which the order learns what the paper is about."""
+
+
+class FindRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A passage, and what is known of the paper that it is from."""
+
+    text: Passage
+    markup: Markup = "auto"
+    k: Count = 5
+    bib: BibText = ""
+    title: Annotated[str, Meta(max_length=2_000, description="Of the paper.")] = ""
+    abstract: Annotated[str, Meta(max_length=20_000, description="Of the paper.")] = ""
+    abstracts: Annotated[bool, Meta(description="Answer with the papers' abstracts, too.")] = False
+    choose: Annotated[
+        bool, Meta(description="Let the language model choose, where the user has named one.")
+    ] = True
+
+
+class Place(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One place that wants a citation."""
+
+    sentence: str
+    papers: tuple[Paper, ...]
+    confidence: Confidence
+    pick: Annotated[
+        str, Meta(description="The id of the first paper, where it is likely enough to be cited.")
+    ] = ""
+    chosen: Annotated[str, Meta(description="Who chose and why, if a language model did.")] = ""
+
+
+class FindAnswer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The places of a passage, in order."""
+
+    status: Status
+    places: tuple[Place, ...]
+    problems: tuple[Problem, ...] = ()
+
+
+def find(service: Service, asked: FindRequest, cancel: Cancel) -> FindAnswer:
+    """For each [CITATION] in a passage the papers to cite, best first. `nothing_found`: all was
+    searched, and holds no such paper; `not_checked`: a part of the search did not answer."""
+    bib = parse_bib(asked.bib, "references.bib") if asked.bib else BibFile("", "")
+    queries = passage_queries(
+        asked.text,
+        SUFFIXES.get(asked.markup) or suffix_of(asked.text),
+        service.options,
+        CitingPaper(
+            title=asked.title,
+            abstract=asked.abstract,
+            references=tuple(reference_of(one) for one in bib.entries[:MAX_REFERENCES]),
+        ),
+    )
+    engine, options = service.engine, service.options
+    results = [engine.find(one, asked.k, tier="deep", cancel=cancel) for one in queries]
+    status = status_of(results)
+    known = KnownWorks((bib,))
+    problems = [p for result in results for p in (*result.problems, *result.dropped)]
+    places: list[Place] = []
+    for query, result in zip(queries, results, strict=True):
+        choice = None
+        if asked.choose and result.hits and picks(options):
+            choice = engine.pick(query, [hit.work for hit in result.hits], cancel=cancel)
+            if choice.problem is not None:
+                problems.append(choice.problem)
+        found = judged(query, result, choice, options)
+        papers: list[Paper] = []
+        for hit in found.hits:
+            held = known.find(hit.work)
+            key = held[1].key if held is not None else ""
+            papers.append(found_paper(hit, abstract=asked.abstracts, key=key))
+        places.append(
+            Place(
+                sentence=sentence_of(query),
+                papers=tuple(papers),
+                confidence=round(found.confidence, 3),
+                pick=found.pick,
+                chosen=found.who,
+            )
+        )
+    if len(queries) == MAX_PLACES:
+        problems.append(_MANY)
+    return FindAnswer(status=status, places=tuple(places), problems=told(problems))
+
+
+def sentence_of(query: Query) -> str:
+    """The sentence of a place, or the words that stand for one."""
+    return query.sentence or query.text
+
+
+_MANY = Problem(
+    "places-left-out",
+    f"Only the first {MAX_PLACES} places of a passage are looked at.",
+    "Send the rest as a passage of its own.",
+)
+
+FIND = Endpoint(
+    name="find",
+    method="POST",
+    path="/v1/find",
+    summary="Papers to cite in a passage",
+    request=FindRequest,
+    response=FindAnswer,
+    answer=find,
+    seconds=LONG_SECONDS,
+)

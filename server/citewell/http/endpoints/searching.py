@@ -1,0 +1,98 @@
+"""Papers by words, authors, venue and years, in pages."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
+
+from citewell.features.cursor import digest, from_cursor, to_cursor
+from citewell.features.passage import Status, status_of
+from citewell.http.contract import Endpoint, Service, told
+from citewell.http.wire import Count, Paper, found_paper
+from citewell.model import CitewellError, Problem, Query
+from citewell.model.cancel import Cancel
+
+MAX_DEPTH = 400
+"""Papers that one search can be paged through."""
+Year = Annotated[int, Meta(ge=1000, le=2999)]
+
+
+class SearchRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Words, an author, a venue, years: at least one of the first three."""
+
+    query: Annotated[
+        str, Meta(max_length=2_000, description="Words, a title or a topic, as plain text.")
+    ] = ""
+    author: Annotated[str, Meta(max_length=300)] = ""
+    venue: Annotated[str, Meta(max_length=300)] = ""
+    year_from: Year | None = None
+    year_to: Year | None = None
+    k: Count = 10
+    cursor: Annotated[
+        str, Meta(max_length=100, description="The `next_cursor` of the page before this one.")
+    ] = ""
+    abstracts: Annotated[bool, Meta(description="Answer with the papers' abstracts, too.")] = False
+
+
+class SearchAnswer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A page of papers, best first."""
+
+    status: Status
+    papers: tuple[Paper, ...]
+    next_cursor: Annotated[str, Meta(description="Gets the next page; none on the last one.")] = ""
+    problems: tuple[Problem, ...] = ()
+
+
+def search(service: Service, asked: SearchRequest, cancel: Cancel) -> SearchAnswer:
+    """Search the library. For more, ask again with the answer's `next_cursor`. `nothing_found`: the
+    library holds no such paper; `not_checked`: a part of the search did not answer."""
+    if not (asked.query.strip() or asked.author.strip() or asked.venue.strip()):
+        raise CitewellError(
+            Problem(
+                "request-invalid",
+                "Nothing was asked for.",
+                "Give at least one of query, author and venue.",
+            )
+        )
+    name = digest(asked.query, asked.author, asked.venue, asked.year_from, asked.year_to)
+    offset = from_cursor(asked.cursor, name)[1] if asked.cursor else 0
+    query = Query(
+        text=asked.query,
+        author=asked.author,
+        venue=asked.venue,
+        year_from=asked.year_from,
+        year_to=asked.year_to,
+    )
+    end = min(offset + asked.k, MAX_DEPTH)
+    # One more than is shown tells whether there is a next page.
+    wanted = min(end + 1, MAX_DEPTH)
+    result = service.engine.find(query, wanted, tier="full", cancel=cancel)
+    hits = result.hits[offset:end]
+    return SearchAnswer(
+        status=status_of([result]),
+        papers=tuple(found_paper(hit, abstract=asked.abstracts) for hit in hits),
+        next_cursor=to_cursor(name, end) if len(result.hits) > end else "",
+        problems=told((*result.problems, *result.dropped)),
+    )
+
+
+SEARCH = Endpoint(
+    name="search",
+    method="POST",
+    path="/v1/search",
+    summary="Papers by words, authors, venue and years",
+    request=SearchRequest,
+    response=SearchAnswer,
+    answer=search,
+)
+SEARCH_BY_ADDRESS = Endpoint(
+    name="search_by_address",
+    method="GET",
+    path="/v1/search",
+    summary="The same, asked in the address",
+    request=SearchRequest,
+    response=SearchAnswer,
+    answer=search,
+)

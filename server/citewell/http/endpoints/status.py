@@ -1,0 +1,87 @@
+"""What answers here: the server, and the library behind it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+import msgspec
+from msgspec import Meta
+
+from citewell import __version__
+from citewell.http.contract import Endpoint, Nothing, Service, told
+from citewell.model import Problem
+from citewell.model.cancel import Cancel
+from citewell.model.llm import Budget
+
+
+class StatusAnswer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What answers, and what does not."""
+
+    version: str
+    ready: Annotated[bool, Meta(description="There is a library that holds papers.")]
+    library: Annotated[str, Meta(description="Name of the library.")] = ""
+    works: int = 0
+    snapshot: Annotated[str, Meta(description="Changes when the library does.")] = ""
+    retrievers: tuple[str, ...] = ()
+    encoder: str = ""
+    ranker: str = ""
+    cross_encoder: str = ""
+    sources: Annotated[
+        tuple[str, ...], Meta(description="Scholarly sources that the user allowed to be asked.")
+    ] = ()
+    llm: Annotated[str, Meta(description="The language model that the user named.")] = ""
+    budget: Annotated[Budget, Meta(description="What the model has cost today.")] = Budget()
+    problems: tuple[Problem, ...] = ()
+
+
+class Health(msgspec.Struct, frozen=True, kw_only=True):
+    """The server answers."""
+
+    status: Literal["ok"] = "ok"
+    version: str = __version__
+
+
+def status(service: Service, asked: Nothing, cancel: Cancel) -> StatusAnswer:
+    """Which library, retrievers and models answer, and what is wrong with those that do not."""
+    found = service.engine.status()
+    return StatusAnswer(
+        version=__version__,
+        ready=found.works > 0,
+        library=Path(found.library).name,
+        works=found.works,
+        snapshot=found.snapshot,
+        retrievers=found.retrievers,
+        encoder=found.encoder,
+        ranker=found.ranker,
+        cross_encoder=found.cross_encoder,
+        sources=service.options.sources.allow,
+        llm=found.llm,
+        budget=found.budget,
+        problems=told(found.problems),
+    )
+
+
+def health(service: Service, asked: Nothing, cancel: Cancel) -> Health:
+    """Answers as long as the server does; asks neither the library nor anybody else."""
+    return Health()
+
+
+STATUS = Endpoint(
+    name="status",
+    method="GET",
+    path="/v1/status",
+    summary="The library, and what answers",
+    request=Nothing,
+    response=StatusAnswer,
+    answer=status,
+)
+HEALTH = Endpoint(
+    name="health",
+    method="GET",
+    path="/v1/health",
+    summary="Whether the server answers",
+    request=Nothing,
+    response=Health,
+    answer=health,
+)

@@ -1,0 +1,85 @@
+"""The OpenAPI document of the API, made from the types that are read and answered."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from citewell import __version__
+from citewell.http.contract import Endpoint, Nothing
+from citewell.serving.problem_json import MEDIA_TYPE, ProblemJson
+
+VERSION = "3.1.0"
+_REF = "#/components/schemas/{name}"
+_ABOUT = """Citewell finds, checks and prints references to papers that exist. Each paper is a \
+record, and names its source. Nothing that is asked here changes a file."""
+
+
+def openapi_json(endpoints: Sequence[Endpoint]) -> bytes:
+    """The document as JSON."""
+    return msgspec.json.encode(openapi_document(endpoints))
+
+
+def openapi_document(endpoints: Sequence[Endpoint]) -> dict[str, Any]:
+    """OpenAPI 3.1, whose schemas are JSON Schema 2020-12."""
+    asked = [one.request for one in endpoints if one.method == "POST"]
+    answered = [one.response for one in endpoints]
+    kinds = list(dict.fromkeys([*asked, *answered, ProblemJson]))
+    schemas, components = msgspec.json.schema_components(kinds, ref_template=_REF)
+    schema_of = dict(zip(kinds, schemas, strict=True))
+    paths: dict[str, dict[str, Any]] = {}
+    for one in endpoints:
+        paths.setdefault(one.path, {})[one.method.lower()] = _operation(one, schema_of)
+    return {
+        "openapi": VERSION,
+        "info": {
+            "title": "Citewell",
+            "version": __version__,
+            "description": _ABOUT,
+            "license": {"name": "MIT", "identifier": "MIT"},
+        },
+        "servers": [{"url": "/"}],
+        "security": [{}, {"token": []}],
+        "paths": paths,
+        "components": {
+            "schemas": components,
+            "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
+        },
+    }
+
+
+def _operation(endpoint: Endpoint, schema_of: dict[Any, Any]) -> dict[str, Any]:
+    problem = {MEDIA_TYPE: {"schema": schema_of[ProblemJson]}}
+    answer = {"application/json": {"schema": schema_of[endpoint.response]}}
+    operation: dict[str, Any] = {
+        "operationId": endpoint.name,
+        "summary": endpoint.summary,
+        "description": " ".join((inspect.getdoc(endpoint.answer) or "").split()),
+        "responses": {
+            "200": {"description": "The answer", "content": answer},
+            "default": {"description": "Why there is none", "content": problem},
+        },
+    }
+    if endpoint.method == "POST":
+        body = {"application/json": {"schema": schema_of[endpoint.request]}}
+        operation["requestBody"] = {"required": True, "content": body}
+    elif endpoint.request is not Nothing:
+        operation["parameters"] = _parameters(endpoint)
+    return operation
+
+
+def _parameters(endpoint: Endpoint) -> list[dict[str, Any]]:
+    """The fields of a request that stands in the address."""
+    _, components = msgspec.json.schema_components([endpoint.request], ref_template=_REF)
+    schema = components[endpoint.request.__name__]
+    parameters = []
+    for name, kind in schema["properties"].items():
+        in_path = f"{{{name}}}" in endpoint.path
+        found = {"name": name, "in": "path" if in_path else "query", "schema": kind}
+        if in_path or name in schema.get("required", ()):
+            found["required"] = True
+        parameters.append(found)
+    return parameters

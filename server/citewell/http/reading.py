@@ -1,0 +1,106 @@
+"""What a client sent, as the type that an endpoint takes; or what is wrong with it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import msgspec.inspect
+from starlette.requests import ClientDisconnect, Request
+
+from citewell.model import CitewellError, Problem
+
+MAX_BODY = 4 * 1024 * 1024
+"""Bytes of one request."""
+MAX_QUERY = 16_384
+"""Bytes of what stands behind the question mark."""
+
+
+async def body_of(request: Request) -> bytes:
+    """The body of a request that says that it is JSON. Raises `CitewellError`, also for one that is
+    larger than it may be: the rest of it is not read."""
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    # A page of another origin cannot send this type without being asked who it is first.
+    if kind != "application/json" or request.headers.get("content-encoding"):
+        raise CitewellError(_NOT_JSON)
+    length = request.headers.get("content-length", "")
+    if length.isdecimal() and int(length) > MAX_BODY:
+        raise CitewellError(_TOO_LARGE)
+    body = bytearray()
+    try:
+        async for part in request.stream():
+            body += part
+            if len(body) > MAX_BODY:
+                raise CitewellError(_TOO_LARGE)
+    except ClientDisconnect:
+        raise CitewellError(_CUT_OFF) from None
+    return bytes(body)
+
+
+def decoded(body: bytes, kind: type[msgspec.Struct]) -> Any:
+    """The request in a body."""
+    try:
+        return msgspec.json.decode(body, type=kind)
+    except msgspec.ValidationError as error:
+        raise CitewellError(_invalid(str(error))) from None
+    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
+        raise CitewellError(
+            Problem(
+                "request-malformed",
+                f"The body is no JSON: {error}.",
+                "Send one JSON object, in UTF-8.",
+            )
+        ) from None
+
+
+def converted(request: Request, kind: type[msgspec.Struct]) -> Any:
+    """The request in an address: its path and what stands behind the question mark, where a name
+    that is a list may be repeated."""
+    if len(request.url.query) > MAX_QUERY:
+        raise CitewellError(_TOO_LARGE)
+    given: dict[str, Any] = {}
+    lists = {f.name for f in msgspec.structs.fields(kind) if _is_list(f.type)}
+    for name, value in request.query_params.multi_items():
+        if name in request.path_params:
+            continue
+        if name in lists:
+            given.setdefault(name, []).append(value)
+        elif name in given:
+            raise CitewellError(_invalid(f"`{name[:100]}` is given twice"))
+        else:
+            given[name] = value
+    try:
+        return msgspec.convert(given | request.path_params, type=kind, strict=False)
+    except msgspec.ValidationError as error:
+        raise CitewellError(_invalid(str(error))) from None
+
+
+def _is_list(kind: Any) -> bool:
+    found = msgspec.inspect.type_info(kind)
+    while isinstance(found, msgspec.inspect.Metadata):
+        found = found.type
+    return isinstance(found, msgspec.inspect.VarTupleType | msgspec.inspect.ListType)
+
+
+def _invalid(words: str) -> Problem:
+    return Problem(
+        "request-invalid",
+        f"{words.rstrip('.')}.",
+        "See /openapi.json for what this address takes.",
+    )
+
+
+_NOT_JSON = Problem(
+    "request-not-json",
+    "The request does not say that its body is JSON.",
+    "Send the header `Content-Type: application/json`, and no `Content-Encoding`.",
+)
+_TOO_LARGE = Problem(
+    "request-too-large",
+    f"The request has more than {MAX_BODY // 1024 // 1024} MB, or its address more than "
+    f"{MAX_QUERY // 1024} kB.",
+    "Send less at a time.",
+)
+_CUT_OFF = Problem(
+    "request-malformed", "The connection ended before the request did.", "Send it again."
+)

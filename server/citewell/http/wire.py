@@ -1,0 +1,97 @@
+"""What several endpoints ask for and answer with, as it travels."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+import msgspec
+from msgspec import Meta
+
+from citewell.features.origin import source_of, why_of
+from citewell.features.passage import MAX_PASSAGE
+from citewell.model import Hit, Work
+
+MAX_FILE = 1_000_000
+MAX_PAPERS = 50
+MAX_ID = 300
+
+Passage = Annotated[
+    str,
+    Meta(
+        min_length=1,
+        max_length=MAX_PASSAGE,
+        description="LaTeX or Markdown. [CITATION] or any other placeholder of Citewell stands "
+        "where a citation belongs; without one, the end is taken.",
+    ),
+]
+Markup = Annotated[
+    Literal["auto", "latex", "markdown"],
+    Meta(description="How the text is written; `auto` takes a text with a backslash for LaTeX."),
+]
+Count = Annotated[int, Meta(ge=1, le=MAX_PAPERS)]
+Id = Annotated[
+    str, Meta(min_length=1, max_length=MAX_ID, description="An id, a DOI or an arXiv id.")
+]
+BibText = Annotated[
+    str, Meta(max_length=MAX_FILE, description="The text of the paper's own .bib file.")
+]
+Confidence = Annotated[
+    float, Meta(ge=0, le=1, description="How likely an author would cite the first paper here.")
+]
+
+SUFFIXES = {"latex": ".tex", "markdown": ".md"}
+
+
+class Paper(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A paper that exists: a record of the library, or of a source that the user allowed."""
+
+    id: str
+    source: Annotated[str, Meta(description="The records that it was read from.")]
+    title: str
+    authors: tuple[str, ...] = ()
+    year: int | None = None
+    venue: str = ""
+    doi: str = ""
+    arxiv: str = ""
+    url: str = ""
+    citations: int | None = None
+    retracted: bool = False
+    abstract: str = ""
+    key: Annotated[str, Meta(description="The key that the given .bib has for it.")] = ""
+    why: Annotated[str, Meta(description="What found it, and by which words.")] = ""
+
+
+class Record(Paper, frozen=True, kw_only=True, omit_defaults=True):
+    """A paper with the texts that were asked for."""
+
+    bibtex: str = ""
+    csl: Annotated[dict[str, Any] | None, Meta(description="A CSL-JSON item.")] = None
+    reference: Annotated[str, Meta(description="Printed in a CSL style.")] = ""
+
+
+def fields_of(work: Work, *, abstract: bool = False) -> dict[str, Any]:
+    """The fields of a `Paper` that a record fills."""
+    return {
+        "id": work.id,
+        "source": source_of(work),
+        "title": work.title,
+        "authors": tuple(author.display for author in work.authors),
+        "year": work.year,
+        "venue": work.venue or work.booktitle or work.journal or work.publisher,
+        "doi": work.doi,
+        "arxiv": work.arxiv,
+        "url": work.url,
+        "citations": work.citations,
+        "retracted": work.retracted,
+        "abstract": work.abstract if abstract else "",
+    }
+
+
+def paper_of(work: Work, *, abstract: bool = False, key: str = "") -> Paper:
+    """The record as it travels."""
+    return Paper(**fields_of(work, abstract=abstract), key=key)
+
+
+def found_paper(hit: Hit, *, abstract: bool = False, key: str = "") -> Paper:
+    """The same for one that a search found."""
+    return Paper(**fields_of(hit.work, abstract=abstract), key=key or hit.key, why=why_of(hit))

@@ -1,0 +1,58 @@
+"""The page on HTTP knows every endpoint, and its examples answer what it says.
+
+The examples are run by tests/e2e/http/test_page.py; here is what needs no server.
+"""
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGE = (ROOT / "docs" / "http.md").read_text(encoding="utf-8")
+
+
+def test_every_endpoint_has_a_row_and_every_row_is_an_endpoint() -> None:
+    from citewell.http.endpoints import ENDPOINTS
+
+    rows = PAGE.partition("## Endpoints")[2].partition("\n## ")[0]
+    told = re.findall(r"^\| `(GET|POST) (\S+)` \|", rows, flags=re.MULTILINE)
+    assert told == [(one.method, one.path) for one in ENDPOINTS]
+
+
+def test_every_endpoint_has_an_example_that_is_run() -> None:
+    from citewell.http.endpoints import ENDPOINTS
+
+    examples = "\n".join(re.findall(r"```sh\n(.*?)```", PAGE, flags=re.DOTALL))
+    for one in ENDPOINTS:
+        path = re.escape(one.path).replace(r"\{id\}", r"\S+")
+        asked = re.findall(rf"curl (.*)\$CITEWELL{path}(?![\w/])(.*)", examples)
+        bodies = [" -d '{" in f"{before}{after}" for before, after in asked]
+        assert (one.method == "POST") in bodies, one.name
+
+
+def test_each_example_has_its_answer() -> None:
+    blocks = re.findall(r"^```(\w+)$", PAGE, flags=re.MULTILINE)
+    for place, kind in enumerate(blocks):
+        if kind == "sh":
+            assert blocks[place + 1] == "json"
+
+
+@pytest.mark.parametrize("name", ["Content-Type", "CITEWELL_HTTP_TOKEN", "--allow-origin"])
+def test_what_a_client_must_know_is_told(name: str) -> None:
+    assert name in PAGE
+
+
+def test_each_status_of_a_problem_is_explained() -> None:
+    from citewell.http.statuses import BY_BEGINNING, BY_CODE
+    from citewell.serving.problem_json import TITLES
+
+    table = PAGE.partition("| status | when |")[2].partition("\n\n")[0]
+    told = {int(number) for number in re.findall(r"\b(\d{3})\b", table)}
+    assert {*BY_CODE.values(), *BY_BEGINNING.values(), 401, 403, 421, 500} == told == {*TITLES}
+
+
+def test_every_problem_with_a_status_is_a_problem(problem_codes: object) -> None:
+    from citewell.http.statuses import BY_CODE
+
+    assert set(BY_CODE) <= set(problem_codes.places)  # type: ignore[attr-defined]

@@ -1,0 +1,118 @@
+"""The server as a program starts it: a process, and the libraries that it is asked about."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+TESTS = Path(__file__).resolve().parents[2]
+REPOSITORY = TESTS.parent
+PAPERS = sorted((TESTS / "fixtures").glob("*papers.jsonl"))
+CORPORA = tuple(
+    REPOSITORY.parent / "shared" / "data" / "corpus" / f"{name}.jsonl.zst" for name in ("acl", "ml")
+)
+TOKEN = "a-token"
+
+
+def pytest_ignore_collect(collection_path: Path) -> bool | None:
+    """Without the extra there is nothing to test here."""
+    import importlib.util
+
+    return True if importlib.util.find_spec("starlette") is None else None
+
+
+def clean_env(folder: Path) -> dict[str, str]:
+    """An environment with nothing of the user's."""
+    (folder / "config.toml").touch()
+    clean = {name: value for name, value in os.environ.items() if "CITEWELL" not in name}
+    return clean | {
+        "CITEWELL_CONFIG": str(folder / "config.toml"),
+        "CITEWELL_DATA": str(folder / "history"),
+        "CITEWELL_LEARNING_ENABLED": "false",
+        "CITEWELL_CACHE": str(folder / "cache"),
+        "CITEWELL_RETRIEVAL_TIMEOUT_MS": "60000",
+        "OMP_NUM_THREADS": "1",
+    }
+
+
+@pytest.fixture(scope="session")
+def env(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """An environment whose library holds the papers of the fixtures."""
+    folder = tmp_path_factory.mktemp("home")
+    clean = clean_env(folder) | {"CITEWELL_LIBRARY_PATH": str(folder / "libraries")}
+    add = [sys.executable, "-m", "citewell", "library", "add", *map(str, PAPERS)]
+    subprocess.run(add, env=clean, cwd=folder, check=True, capture_output=True)
+    return clean
+
+
+@pytest.fixture(scope="session")
+def real_env(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """An environment with a library of a quarter of a million papers."""
+    if not all(path.exists() for path in CORPORA):
+        pytest.skip("needs ../shared/data/corpus beside the checkout")
+    from citewell.options import Options
+    from citewell_corpus.cached import cached_library
+
+    folder, _ = cached_library(CORPORA, REPOSITORY / ".cache", Options())
+    return clean_env(tmp_path_factory.mktemp("home")) | {
+        "CITEWELL_LIBRARY_PATH": str(folder.parent),
+        "CITEWELL_LIBRARY_NAME": folder.name,
+    }
+
+
+@contextlib.contextmanager
+def server(
+    env: dict[str, str], *arguments: str | Path, token: str = ""
+) -> Iterator[tuple[str, subprocess.Popen[str]]]:
+    """A server on a free port of this machine: its address and its process."""
+    given = {"CITEWELL_HTTP_TOKEN": token} if token else {}
+    command = [sys.executable, "-m", "citewell", "serve", "--port", "0", *map(str, arguments)]
+    # A group of its own: a signal that a test sends must not end the tests.
+    alone: dict[str, Any] = (
+        {"creationflags": subprocess.CREATE_NEW_PROCESS_GROUP}
+        if sys.platform == "win32"
+        else {"start_new_session": True}
+    )
+    process = subprocess.Popen(
+        command, env=env | given, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **alone
+    )
+    assert process.stdout is not None and process.stderr is not None
+    said: list[str] = []
+    # Nobody may wait because a pipe that nobody reads is full.
+    reader = threading.Thread(target=lambda: said.append(process.stderr.read()), daemon=True)  # type: ignore[union-attr]
+    reader.start()
+    try:
+        line = process.stdout.readline()
+        if not line:
+            process.wait(timeout=60)
+            reader.join(60)
+            raise AssertionError(f"the server ended: {said}")
+        told = json.loads(line)
+        yield told["url"], process
+    finally:
+        if process.poll() is None:
+            process.terminate()
+        process.wait(timeout=60)
+        process.stdout.close()
+
+
+@pytest.fixture(scope="session")
+def serving() -> Callable[..., Any]:
+    """`with serving(env, "--allow-origin", page, token="") as (url, process)`."""
+    return server
+
+
+@pytest.fixture(scope="session")
+def url(env: dict[str, str]) -> Iterator[str]:
+    """A server without a token, on the library of the fixtures."""
+    with server(env) as (address, _):
+        yield address

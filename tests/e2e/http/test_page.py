@@ -1,0 +1,77 @@
+"""Every example of docs/http.md, run as it stands there; its answer is what the page shows."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+PAGE = (Path(__file__).resolve().parents[3] / "docs" / "http.md").read_text(encoding="utf-8")
+EXAMPLES = re.findall(r"```sh\n(.*?)```\n\n```json\n(.*?)```", PAGE, flags=re.DOTALL)
+PROGRAMS = re.findall(r"```python\n(.*?)```", PAGE, flags=re.DOTALL)
+MORE = "..."
+
+
+def differs(shown: Any, given: Any, at: str = "$") -> str:
+    """Where an answer is not what is shown; `...` stands for anything, and for more."""
+    if shown == MORE:
+        return ""
+    if isinstance(shown, dict) and isinstance(given, dict):
+        for name, value in shown.items():
+            if name != MORE:
+                if name not in given:
+                    return f"{at}.{name} is not there"
+                if found := differs(value, given[name], f"{at}.{name}"):
+                    return found
+        extra = set() if MORE in shown else set(given) - set(shown)
+        return f"{at} has {extra}, too" if extra else ""
+    if isinstance(shown, list) and isinstance(given, list):
+        told = shown[:-1] if shown[-1:] == [MORE] else shown
+        if len(given) < len(told) or (len(told) == len(shown) and len(given) > len(told)):
+            return f"{at} has {len(given)} items"
+        parts = enumerate(zip(told, given, strict=False))
+        found = (differs(one, other, f"{at}[{n}]") for n, (one, other) in parts)
+        return next(filter(None, found), "")
+    return "" if shown == given else f"{at} is {given!r}, not {shown!r}"
+
+
+def test_an_answer_that_differs_is_seen() -> None:
+    assert not differs({"a": [1, MORE], MORE: MORE}, {"a": [1, 2], "b": 3})
+    for shown, given in (
+        ({"a": 1}, {"a": 1, "b": 2}),
+        ({"a": 1}, {"a": 2}),
+        ({"a": MORE}, {"b": 1}),
+        ([1], [1, 2]),
+        ([1, 2, MORE], [1]),
+    ):
+        assert differs(shown, given), (shown, given)
+
+
+@pytest.mark.parametrize(
+    ("command", "shown"), EXAMPLES, ids=[command.split("\n")[0][:60] for command, _ in EXAMPLES]
+)
+def test_an_example_answers_what_the_page_shows(
+    env: dict[str, str], url: str, command: str, shown: str
+) -> None:
+    if not (shutil.which("sh") and shutil.which("curl")):
+        pytest.skip("needs a shell and curl")
+    run = subprocess.run(
+        ["sh", "-c", command], env=env | {"CITEWELL": url},
+        capture_output=True, check=True, timeout=300,
+    )  # fmt: skip
+    assert not differs(json.loads(shown), json.loads(run.stdout))
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_a_program_of_the_page_runs(env: dict[str, str], url: str, program: str) -> None:
+    run = subprocess.run(
+        [sys.executable, "-c", program], env=env | {"CITEWELL": url},
+        capture_output=True, text=True, check=True, timeout=300,
+    )  # fmt: skip
+    assert run.stdout.startswith("@inproceedings{")

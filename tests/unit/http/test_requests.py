@@ -1,0 +1,224 @@
+"""What is refused, how it is said, and what becomes of requests that nobody waits for."""
+
+from __future__ import annotations
+
+import json
+import threading
+from typing import Any
+
+import anyio
+import msgspec
+import pytest
+
+from citewell.engine.local import LocalEngine
+from citewell.http.app import create_app
+from citewell.http.contract import Endpoint, Nothing, Service
+from citewell.http.reading import MAX_BODY
+from citewell.model import CitewellError, Problem
+from citewell.model.cancel import Cancel, Cancelled
+from citewell.options import Options
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "code"),
+    [
+        (b"{", 400, "request-malformed"),
+        (b"", 400, "request-malformed"),
+        (b'{"query": "\xff"}', 400, "request-malformed"),
+        (b"[" * 100_000, 422, "request-invalid"),
+        (b"[]", 422, "request-invalid"),
+        (b"{}", 422, "request-invalid"),
+        (b'{"query": 5}', 422, "request-invalid"),
+        (b'{"query": "a", "k": 0}', 422, "request-invalid"),
+        (b'{"query": "a", "k": 51}', 422, "request-invalid"),
+        (b'{"query": "a", "limit": 5}', 422, "request-invalid"),
+        (b'{"query": "' + b"a" * 2_001 + b'"}', 422, "request-invalid"),
+        (b'{"query": "' + b"a" * MAX_BODY + b'"}', 413, "request-too-large"),
+    ],
+)
+def test_a_request_that_cannot_be_answered_says_why(
+    client: Any, problem: Any, body: bytes, status: int, code: str
+) -> None:
+    found = client.post(
+        "/v1/search", content=body, headers={"Content-Type": "application/json; charset=utf-8"}
+    )
+    assert problem(found) == (status, code)
+    assert len(found.content) < 3_000
+
+
+def test_a_body_without_a_length_is_bounded_too(client: Any, problem: Any) -> None:
+    def parts() -> Any:
+        for _ in range(MAX_BODY // 65_536 + 2):
+            yield b" " * 65_536
+
+    found = client.post("/v1/search", content=parts(), headers={"Content-Type": "application/json"})
+    assert problem(found) == (413, "request-too-large")
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"Content-Type": "text/plain"},
+        {"Content-Type": "application/x-www-form-urlencoded"},
+        {"Content-Type": ""},
+        {"Content-Type": "application/json", "Content-Encoding": "gzip"},
+    ],
+)
+def test_only_json_that_says_so_is_read(client: Any, problem: Any, headers: Any) -> None:
+    found = client.post("/v1/search", content=b'{"query": "a"}', headers=headers)
+    assert problem(found) == (415, "request-not-json")
+
+
+def test_the_address_is_checked_as_a_body_is(client: Any, problem: Any) -> None:
+    for query in ("", "query=a&k=x", "query=a&query=b", "query=a&limit=3"):
+        assert problem(client.get(f"/v1/search?{query}")) == (422, "request-invalid"), query
+    assert problem(client.get(f"/v1/search?query={'a' * 20_000}")) == (413, "request-too-large")
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["/", "/v2/find", "/v1/find/", "/v1/../etc/passwd", "/v1/%2e%2e/%2e%2e/etc/passwd", "/docs"],
+)
+def test_an_address_that_there_is_not_is_named_so(client: Any, problem: Any, path: str) -> None:
+    assert problem(client.get(path))[0] in (404, 405)
+
+
+@pytest.mark.parametrize(
+    "name", ["../../../../etc/passwd", "..%2f..%2f..%2fetc%2fpasswd", "/etc/passwd", "file:///etc"]
+)
+def test_the_name_of_a_paper_is_never_a_file(client: Any, problem: Any, name: str) -> None:
+    status, code = problem(client.get(f"/v1/papers/{name}"))
+    assert (status, code) in ((404, "record-unknown"), (404, "endpoint-unknown"))
+
+
+def test_a_method_that_an_address_does_not_take_is_refused(client: Any, problem: Any) -> None:
+    for method in ("GET", "PUT", "DELETE", "PATCH"):
+        assert problem(client.request(method, "/v1/find")) == (405, "method-refused")
+
+
+def test_each_problem_leads_to_its_explanation(client: Any, problem: Any) -> None:
+    found = client.get("/v1/papers/nothing")
+    problem(found)
+    page = client.get(found.json()["type"])
+    assert page.status_code == 200 and "# `record-unknown`" in page.text
+    assert problem(client.get("/problems/no-such-code")) == (404, "endpoint-unknown")
+
+
+class Done(msgspec.Struct):
+    ok: bool = True
+
+
+def endpoint(answer: Any, seconds: float = 60.0) -> Endpoint:
+    return Endpoint(
+        name="slow", method="POST", path="/slow", summary="", request=Nothing, response=Done,
+        answer=answer, seconds=seconds,
+    )  # fmt: skip
+
+
+def app_of(options: Options, engine: LocalEngine, one: Endpoint) -> Any:
+    return create_app(options, engine, [one])
+
+
+SCOPE = {
+    "type": "http", "method": "POST", "path": "/slow", "raw_path": b"/slow", "query_string": b"",
+    "root_path": "", "scheme": "http", "server": ("127.0.0.1", 7413),
+    "headers": [(b"content-type", b"application/json")],
+}  # fmt: skip
+
+
+async def test_a_client_that_goes_away_ends_the_work(
+    http_options: Options, http_engine: LocalEngine
+) -> None:
+    begun, ended = anyio.Event(), threading.Event()
+
+    def forever(service: Service, asked: Any, cancel: Cancel) -> Done:
+        anyio.from_thread.run_sync(begun.set)
+        try:
+            while True:
+                threading.Event().wait(0.01)
+                cancel.check()
+        except Cancelled:
+            ended.set()
+            raise
+
+    messages = [{"type": "http.request", "body": b"{}", "more_body": False}]
+
+    async def receive() -> Any:
+        if messages:
+            return messages.pop(0)
+        await begun.wait()
+        return {"type": "http.disconnect"}
+
+    sent: list[Any] = []
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    with anyio.fail_after(60):
+        await app_of(http_options, http_engine, endpoint(forever))(dict(SCOPE), receive, send)
+    assert ended.wait(60)
+    assert sent[0]["status"] == 499
+
+
+def client_to(options: Options, engine: LocalEngine, one: Endpoint, **how: Any) -> Any:
+    from starlette.testclient import TestClient
+
+    return TestClient(app_of(options, engine, one), **how)
+
+
+def test_work_that_takes_too_long_is_ended_and_said_so(
+    http_options: Options, http_engine: LocalEngine, problem: Any
+) -> None:
+    ended = threading.Event()
+
+    def forever(service: Service, asked: Any, cancel: Cancel) -> Done:
+        while not cancel.is_set:
+            threading.Event().wait(0.01)
+        ended.set()
+        raise Cancelled
+
+    late = client_to(http_options, http_engine, endpoint(forever, seconds=0.2))
+    assert problem(late.post("/slow", json={})) == (504, "request-late")
+    assert ended.wait(60)
+
+
+def test_an_error_of_our_own_is_said_without_its_inside(
+    http_options: Options, http_engine: LocalEngine, problem: Any
+) -> None:
+    def broken(service: Service, asked: Any, cancel: Cancel) -> Done:
+        raise ValueError("the secret inside")
+
+    server = client_to(http_options, http_engine, endpoint(broken), raise_server_exceptions=False)
+    found = server.post("/slow", json={})
+    assert problem(found) == (500, "internal-error")
+    assert "secret" not in found.text
+
+
+def test_a_key_of_the_environment_is_never_told(
+    http_options: Options, http_engine: LocalEngine, problem: Any, monkeypatch: Any
+) -> None:
+    monkeypatch.setenv("SOME_API_KEY", "sk-1234567890")
+
+    def failing(service: Service, asked: Any, cancel: Cancel) -> Done:
+        raise CitewellError(Problem("llm-refused", "sk-1234567890 was refused.", "Look at it."))
+
+    found = client_to(http_options, http_engine, endpoint(failing)).post("/slow", json={})
+    assert problem(found) == (503, "llm-refused")
+    assert "sk-1234567890" not in found.text and "[hidden]" in found.text
+
+
+def test_more_requests_than_can_wait_are_told_to_come_again(
+    http_options: Options, http_engine: LocalEngine, problem: Any, monkeypatch: Any
+) -> None:
+    monkeypatch.setattr("citewell.http.app.MAX_WAITING", 0)
+    full = client_to(http_options, http_engine, endpoint(lambda *_: Done()))
+    found = full.post("/slow", json={})
+    assert problem(found) == (503, "server-busy")
+    assert found.headers["retry-after"] == "1"
+
+
+def test_answers_are_not_kept_by_anybody_between(client: Any) -> None:
+    found = client.get("/v1/health")
+    assert found.headers["cache-control"] == "no-store"
+    assert found.headers["x-content-type-options"] == "nosniff"
+    assert json.loads(found.content)["status"] == "ok"

@@ -29,7 +29,7 @@ case $(nvim --version 2>/dev/null || true) in
 esac
 
 if command -v npm >/dev/null 2>&1 && node -e 'process.exit(process.versions.node.split(".")[0] < 20)'; then
-  (cd clients/vscode && npm ci --silent --ignore-scripts && touch node_modules/.installed) ||
+  make --no-print-directory --silent clients/vscode/node_modules/.installed ||
     echo "install-test: no packages for the VS Code extension; its tests skip" >&2
 else
   echo "install-test: no Node.js 20; the tests of the VS Code extension skip" >&2

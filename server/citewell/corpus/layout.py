@@ -20,9 +20,9 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import msgspec
-import platformdirs
 
 from citewell.corpus.errors import library_error
+from citewell.options.data import data_folder
 
 FORMAT = 1
 """Version of this layout; a library of another version is refused."""
@@ -137,8 +137,8 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def default_libraries_dir() -> Path:
-    """Folder for libraries when the settings name none: the user's data folder."""
-    return platformdirs.user_data_path("citewell", appauthor=False) / "libraries"
+    """Folder for libraries when the settings name none: in the user's data folder."""
+    return data_folder() / "libraries"
 
 
 def library_path(folder: Path | None, name: str) -> Path:

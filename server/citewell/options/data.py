@@ -1,4 +1,6 @@
-"""Where what Citewell keeps for its user lies: libraries aside, a few small files."""
+"""Where what Citewell keeps for its user lies: libraries, unless a setting says where, and a few
+small files.
+"""
 
 from __future__ import annotations
 

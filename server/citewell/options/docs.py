@@ -35,6 +35,10 @@ rrf_k = 30
 A name or value that is wrong is reported with its place and the nearest right one, and the setting
 keeps the value that the other sources give it. `citewell doctor` shows which source set what.
 
+The user data folder, with the libraries, what is learned and what a language model has cost, is
+`~/.local/share/citewell` on Linux, `~/Library/Application Support/citewell` on macOS and
+`%LOCALAPPDATA%\\citewell` on Windows, or the folder that the variable `CITEWELL_DATA` names.
+
 Settings marked "not in workspaces" are not taken from a `citewell.toml`, since that file travels
 with other people's manuscripts.
 """

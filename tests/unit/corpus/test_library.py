@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from citewell.corpus import Library, LibraryError
+from citewell.corpus import Library, LibraryError, library_path
 from citewell_corpus.build import build_library
 from citewell_corpus.sources import source_at
 
@@ -67,6 +67,16 @@ def test_the_stronger_key_wins_over_the_weaker(library: Library) -> None:
 def test_an_empty_look_up_finds_nothing(library: Library) -> None:
     assert library.lookup() == []
     assert library.lookup(title="?!") == []
+
+
+def test_libraries_lie_in_the_users_data_folder_unless_a_setting_names_another(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CITEWELL_DATA", str(tmp_path / "mine"))
+    assert library_path(None, "default") == tmp_path / "mine" / "libraries" / "default"
+    assert library_path(tmp_path / "other", "default") == tmp_path / "other" / "default"
+    monkeypatch.delenv("CITEWELL_DATA")
+    assert library_path(None, "default").parent.parent.name == "citewell"
 
 
 def test_columns_hold_year_and_citations_with_marks_for_unknown(library: Library) -> None:

@@ -8,7 +8,7 @@ import click
 
 from citewell.cli.bars import Bars
 from citewell.cli.questions import PATH, examples_of, questions_of, with_questions
-from citewell.cli.report import FINDINGS, show_problems
+from citewell.cli.report import FINDINGS, save_results, show_problems
 from citewell.cli.session import Session, console
 from citewell.tuning import TUNABLE
 
@@ -35,7 +35,6 @@ def compare_models(ctx: click.Context, /, **flags: Any) -> None:
     Recall, reciprocal rank, latency and estimated cost of each, with 95% intervals over papers,
     beside the ranker's own order. The passages go to the models that you name, and nowhere else.
     """
-    from citewell.evaluation import results
     from citewell.model import CitewellError
     from citewell.tuning.compare_models import compare_models as run
     from citewell.tuning.compare_models import named
@@ -53,16 +52,13 @@ def compare_models(ctx: click.Context, /, **flags: Any) -> None:
         show_problems([error.problem])
         ctx.exit(FINDINGS)
     _show(comparison)
-    if flags["json_path"]:
-        import msgspec
+    save_results(flags, comparison, lambda: _page(comparison))
 
-        data = msgspec.json.format(msgspec.json.encode(comparison), indent=1)
-        results.write_atomically(flags["json_path"], data)
-    if flags["html_path"]:
-        from citewell.tuning.page import comparison_page
 
-        results.write_atomically(flags["html_path"], comparison_page(comparison).encode("utf-8"))
-        click.echo(f"page: {flags['html_path']}", err=True)
+def _page(comparison: Comparison) -> str:
+    from citewell.tuning.page import comparison_page
+
+    return comparison_page(comparison)
 
 
 def _show(found: Comparison) -> None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from citewell.cli.report import OK, show_problems
+from citewell.cli.report import OK, save_results, show_problems
 from citewell.cli.session import Session, console
 
 if TYPE_CHECKING:
@@ -28,7 +28,6 @@ def holds_references(name: str, schema: str) -> bool:
 
 def evaluate_references(session: Session, options: Options, flags: dict[str, Any]) -> int:
     """Check the references with the library of the settings, print and write the figures."""
-    import msgspec
 
     from citewell.cli.eval_data import read
     from citewell.corpus import Library
@@ -60,9 +59,7 @@ def evaluate_references(session: Session, options: Options, flags: dict[str, Any
             works=len(library),
         )
     _show(evaluation)
-    if flags["json_path"]:
-        text = msgspec.json.format(msgspec.json.encode(evaluation), indent=1)
-        results.write_atomically(flags["json_path"], text)
+    save_results(flags, evaluation)
     return OK
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from citewell.cli.report import save_results
 from citewell.cli.session import console
 
 if TYPE_CHECKING:
@@ -32,9 +33,7 @@ def evaluate_replay(
 
 def show_replay(asked: dict[Setting, list[Asked]], info: DataInfo, flags: dict[str, Any]) -> None:
     """Print the figures; write them, with every rank, where that is asked."""
-    import msgspec
 
-    from citewell.evaluation import results
     from citewell.evaluation.replay import lines_of
 
     out = console()
@@ -43,10 +42,8 @@ def show_replay(asked: dict[Setting, list[Asked]], info: DataInfo, flags: dict[s
     lines = {setting: list(lines_of(found, flags["seed"])) for setting, found in asked.items()}
     for setting, found in lines.items():
         out.print(_table(found, setting, flags["replay"]))
-    if flags["json_path"]:
-        whole = {"scope": flags["replay"], "data": info, "lines": lines, "asked": asked}
-        text = msgspec.json.format(msgspec.json.encode(whole), indent=1)
-        results.write_atomically(flags["json_path"], text)
+    whole = {"scope": flags["replay"], "data": info, "lines": lines, "asked": asked}
+    save_results(flags, whole)
 
 
 def _table(lines: list[Line], setting: Setting, scope: str) -> Table:

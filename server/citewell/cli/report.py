@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -51,6 +51,24 @@ def show_cost(budget: Budget) -> None:
         + (f" of ${budget.daily_cost:.2f}." if budget.daily_cost else "."),
         err=True,
     )
+
+
+def save_results(
+    flags: Mapping[str, Any], value: Any, page: Callable[[], str] | None = None
+) -> None:
+    """What `--json` and `--html` ask for: the figures, and the page made of them.
+
+    Raises `CitewellError` when a file cannot be written.
+    """
+    import msgspec
+
+    from citewell.evaluation.results import write_atomically
+
+    if path := flags["json_path"]:
+        write_atomically(path, msgspec.json.format(msgspec.json.encode(value), indent=1))
+    if page is not None and (path := flags["html_path"]):
+        write_atomically(path, page().encode("utf-8"))
+        click.echo(f"page: {path}", err=True)
 
 
 def write_json(value: Any) -> None:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from citewell.cli.bars import Bars
 from citewell.cli.questions import PATH, examples_of, questions_of, with_questions
-from citewell.cli.report import FINDINGS, OK, show_problems
+from citewell.cli.report import FINDINGS, OK, save_results, show_problems
 from citewell.cli.session import Session, console
 from citewell.tuning import OPTIMIZERS, TUNABLE
 
@@ -51,7 +50,6 @@ def tune(ctx: click.Context, /, **flags: Any) -> None:
     version from a half of the papers; it is kept only if it wins on others by more than chance.
     The passages go to the model that `llm.provider` names, and nowhere else.
     """
-    from citewell.evaluation import results
     from citewell.model import CitewellError
     from citewell.tuning.metric import Weights
 
@@ -69,15 +67,7 @@ def tune(ctx: click.Context, /, **flags: Any) -> None:
         show_problems([error.problem])
         ctx.exit(FINDINGS)
     _show(tuning, flags["dry_run"])
-    if flags["json_path"]:
-        import msgspec
-
-        data = msgspec.json.format(msgspec.json.encode(tuning), indent=1)
-        results.write_atomically(flags["json_path"], data)
-    if flags["html_path"]:
-        from citewell.tuning.page import tuning_page
-
-        _write_page(flags["html_path"], tuning_page(tuning))
+    save_results(flags, tuning, lambda: _page(tuning))
     ctx.exit(OK)
 
 
@@ -137,8 +127,7 @@ def _show(tuning: Tuning, dry: bool) -> None:
     click.echo(f"{used.requests:,} requests, {tokens:,} tokens{cost}.", err=True)
 
 
-def _write_page(path: Path, text: str) -> None:
-    from citewell.evaluation import results
+def _page(tuning: Tuning) -> str:
+    from citewell.tuning.page import tuning_page
 
-    results.write_atomically(path, text.encode("utf-8"))
-    click.echo(f"page: {path}", err=True)
+    return tuning_page(tuning)

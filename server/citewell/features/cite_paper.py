@@ -11,11 +11,11 @@ import msgspec
 from citewell.documents import Project
 from citewell.features.action import ActionPlan
 from citewell.features.citation import citation_edit, default_cite_command
-from citewell.features.insert import plan_insert, taken_keys
+from citewell.features.insert import plan_citable, taken_keys
 from citewell.features.placeholder_actions import joined
 from citewell.features.site import placeholder_at
-from citewell.model import Problem, Work
-from citewell.model.bib import FileEdit, TextEdit
+from citewell.model import Work
+from citewell.model.bib import TextEdit
 from citewell.model.document import (
     Citation,
     Document,
@@ -55,26 +55,24 @@ def plan_cite(
 
     `document` is the project's own reading of the file.
     """
-    path = Path(document.path)
-    edits: list[FileEdit] = []
-    texts = {path: document.text}
-    problems: tuple[Problem, ...] = ()
-    if work is not None:
-        plan = plan_insert(project, work, options, for_path=path)
-        problems = plan.problems
-        if not plan.key:
-            return CitePlan(plan=ActionPlan(problems=problems))
-        key, edits = plan.key, list(plan.edits)
-        texts.update((Path(name), text) for name, text in plan.texts.items())
+    citable = plan_citable(project, document, options, work=work, key=key)
+    if not citable.key:
+        return CitePlan(plan=ActionPlan(problems=citable.problems))
+    path, key = Path(document.path), citable.key
     command = options.documents.default_command or usual_command(project, document)
     keys = taken_keys(project)
     change, end = cite_at(document, at, key, command, keys.__contains__)
-    changed = joined(edits, path, () if change is None else (change,))
+    changed = joined(citable.edits, path, () if change is None else (change,))
     for edit in changed:
         if Path(edit.path) == path:
             before = (e for e in edit.edits if e != change and e.span.start <= at.start)
             end += sum(len(e.text) - (e.span.end - e.span.start) for e in before)
-    made = ActionPlan(edits=changed, texts=texts, label=f"Cite {key}", problems=problems)
+    made = ActionPlan(
+        edits=changed,
+        texts={Path(name): text for name, text in citable.texts.items()},
+        label=f"Cite {key}",
+        problems=citable.problems,
+    )
     return CitePlan(plan=made, key=key, end=end)
 
 

@@ -14,7 +14,7 @@ from citewell.documents.bib_match import find_work
 from citewell.documents.textfile import newline_of
 from citewell.model import Problem, Work
 from citewell.model.bib import BibEntry, BibFile, FileEdit, TextEdit
-from citewell.model.document import Span
+from citewell.model.document import Document, Span
 from citewell.options import Options
 
 
@@ -55,6 +55,20 @@ def plan_insert(
         return new_bib_text(work, key or None, options.bib, taken, newline)
 
     return _plan(project, for_path, into, new)
+
+
+def plan_citable(
+    project: Project, document: Document, options: Options, *, work: Work | None, key: str = ""
+) -> InsertPlan:
+    """Plan what makes `work`, or else the entry `key`, citable in a document.
+
+    `document` is the project's own reading of the file, and its text stands in the plan.
+    """
+    texts = {document.path: document.text}
+    if work is None:
+        return InsertPlan(key=key, texts=texts)
+    plan = plan_insert(project, work, options, for_path=Path(document.path))
+    return msgspec.structs.replace(plan, texts=texts | dict(plan.texts))
 
 
 def plan_copy(

@@ -14,7 +14,7 @@ from citewell.features.citation import citation_edit
 from citewell.features.complete import SURE_SCORE, FindWork
 from citewell.features.completion import entry_candidate, work_candidate
 from citewell.features.confidence import confidence_of
-from citewell.features.insert import plan_insert
+from citewell.features.insert import plan_citable
 from citewell.features.markdown import shorten
 from citewell.features.site import is_key_like
 from citewell.model import Hit, Problem, Query, Work
@@ -166,24 +166,18 @@ def plan_citation(
 
     `document` is the project's own reading of the file.
     """
-    path = Path(document.path)
-    texts = {path: document.text}
-    edits: list[FileEdit] = []
-    if work is not None:
-        plan = plan_insert(project, work, options, for_path=path)
-        if not plan.key:
-            return ActionPlan(problems=plan.problems)
-        key, edits = plan.key, list(plan.edits)
-        texts.update((Path(name), text) for name, text in plan.texts.items())
-    change = citation_edit(document, placeholder, key, options.documents.default_command)
+    citable = plan_citable(project, document, options, work=work, key=key)
+    if not citable.key:
+        return ActionPlan(problems=citable.problems)
+    change = citation_edit(document, placeholder, citable.key, options.documents.default_command)
     if placeholder.span.start == placeholder.span.end:
         # Behind a word: no line may break between it and its citation.
         tie = "~" if document.format is Format.LATEX else " "
         change = TextEdit(change.span, tie + change.text)
     return ActionPlan(
-        edits=joined(edits, path, (change,)),
-        texts={Path(p): t for p, t in texts.items()},
-        label=f"Cite {key}",
+        edits=joined(citable.edits, Path(document.path), (change,)),
+        texts={Path(name): text for name, text in citable.texts.items()},
+        label=f"Cite {citable.key}",
     )
 
 

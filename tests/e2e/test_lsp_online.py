@@ -129,7 +129,7 @@ async def test_a_slow_source_joins_a_later_list_and_its_paper_can_be_inserted(
 ) -> None:
     with user_file.open("ab") as stream:
         stream.write(b'allow = ["openreview"]\r\n')
-    fake_sources.delay = 3.0
+    fake_sources.delay = 4.0
     editor = await start_editor(files={"refs.bib": "", "main.tex": MAIN}, alone=True)
     editor.open("main.tex")
     at = MAIN.index("kettles>") + 7
@@ -137,11 +137,11 @@ async def test_a_slow_source_joins_a_later_list_and_its_paper_can_be_inserted(
     fake_sources.log.clear()
     begin = time.monotonic()
     first = await editor.complete("main.tex", at)
-    assert time.monotonic() - begin < 2.5
+    assert time.monotonic() - begin < 3.8
     assert not any("Patience of Kettles" in str(item.detail) for item in first)
     await editor.wait_for(lambda: fake_sources.of("openreview"))
     assert dict(fake_sources.log[0].params)["term"] == "patience of kettles"
-    for _ in range(100):
+    for _ in range(300):
         await asyncio.sleep(0.1)
         items = await editor.complete("main.tex", at)
         found = [item for item in items if "Patience of Kettles" in str(item.detail)]

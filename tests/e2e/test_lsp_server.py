@@ -89,7 +89,7 @@ async def test_a_cancelled_request_is_answered_as_cancelled_and_the_next_one_nor
     editor.client.cancel_request(types.CancelParams(id="to-be-cancelled"))
     with pytest.raises(JsonRpcException) as error:
         await request
-    assert time.monotonic() - start < 1.0
+    assert time.monotonic() - start < 15
     os.kill(pid, signal.SIGCONT)
     assert error.value.code == types.LSPErrorCodes.RequestCancelled
     assert await editor.complete("main.tex", at)

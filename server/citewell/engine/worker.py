@@ -120,7 +120,10 @@ class Worker:
         with self._open_lock:
             assert self._hello is not None
             now, engine = time.monotonic(), self._engine
-            if not engine.done() or now - self._stamped_at < STAMP_SECONDS:
+            if not engine.done():
+                return
+            # An author who has just made the first library is not told again that there is none.
+            if self._stamp and now - self._stamped_at < STAMP_SECONDS:
                 return
             self._stamped_at = now
             failed = engine.exception() is not None

@@ -11,6 +11,9 @@ from typing import Any
 
 import msgspec
 
+PATIENCE = float(os.environ.get("CITEWELL_TEST_PATIENCE", "90"))
+"""Seconds to wait for anything that will happen; long, since other tests may hold the cores."""
+
 
 def runs_011(program: Path | str | None) -> bool:
     if not program or not Path(program).exists():
@@ -96,20 +99,24 @@ class Neovim:
         self.wait("vim.fn.complete_info({ 'selected' }).selected == 0")
         self.keys("<C-y>")
 
-    def wait(self, code: str, seconds: float = 20.0) -> Any:
+    def wait(self, code: str, seconds: float = PATIENCE) -> Any:
         """Until the Lua expression is true; its value."""
         limit = time.monotonic() + seconds
         while time.monotonic() < limit:
             if value := self.lua(f"return {code}"):
                 return value
             time.sleep(0.02)
-        raise AssertionError(f"never true: {code}\n{self.messages()}\n{self.text()}")
+        log = self.lua("return vim.lsp.log.get_filename()")
+        told = Path(log).read_text(encoding="utf-8", errors="replace") if Path(log).exists() else ""
+        raise AssertionError(
+            f"never true: {code}\n{self.messages()}\n{self.text()}\n{told[-2000:]}"
+        )
 
     def messages(self) -> str:
         """All that was told to the author."""
         return self.call("nvim_exec2", "messages", {"output": True}).get("output", "")
 
-    def wait_for_message(self, words: str, seconds: float = 20.0) -> str:
+    def wait_for_message(self, words: str, seconds: float = PATIENCE) -> str:
         """Until the author was told something with these words."""
         limit = time.monotonic() + seconds
         while words not in (told := self.messages()):
@@ -117,7 +124,7 @@ class Neovim:
             time.sleep(0.05)
         return told
 
-    def wait_for_question(self, kind: str, seconds: float = 20.0) -> str:
+    def wait_for_question(self, kind: str, seconds: float = PATIENCE) -> str:
         """Until Neovim waits for words ("@") or a number ("-"), as `vim.ui` asks; the prompt."""
         limit = time.monotonic() + seconds
         while True:

@@ -156,7 +156,7 @@ def test_check_lists_what_is_wrong_also_in_a_bib_that_is_not_open(start_neovim: 
     paper = PAPER.replace("works well", "works well \\cite{kipf,nobody}")
     editor = start_neovim({"main.tex": paper, "refs.bib": WRONG}, "main.tex")
     editor.call("nvim_command", "Citewell check")
-    editor.wait("vim.fn.getqflist({ title = 1 }).title == 'Citewell check'", 60)
+    editor.wait("vim.fn.getqflist({ title = 1 }).title == 'Citewell check'")
     entries = editor.lua(
         "return vim.tbl_map(function(item) return ('%s %d %s'):format("
         "vim.fn.bufname(item.bufnr), item.lnum, item.text) end, vim.fn.getqflist())"
@@ -181,7 +181,7 @@ def test_check_says_that_all_is_well(start_neovim: Any) -> None:
     paper = PAPER.replace("works well", "works well \\cite{kipf}")
     editor = start_neovim({"main.tex": paper, "refs.bib": right}, "main.tex")
     editor.call("nvim_command", "Citewell check")
-    editor.wait_for_message("nothing is wrong with the references", 60)
+    editor.wait_for_message("nothing is wrong with the references")
 
 
 def test_status_log_and_restart(start_neovim: Any) -> None:

@@ -52,7 +52,7 @@ def test_from_only_the_editor_to_a_first_citation_in_five_steps(
     # Step 2: what the message says.
     install_server(Path(environment["HOME"]) / ".local" / "bin")
     editor.call("nvim_command", "Citewell restart")
-    editor.wait("(vim.lsp.get_clients({ name = 'citewell', bufnr = 0 })[1] or {}).initialized", 30)
+    editor.wait("(vim.lsp.get_clients({ name = 'citewell', bufnr = 0 })[1] or {}).initialized")
 
     # Without a library the first placeholder says what to do.
     editor.keys("3GA")
@@ -67,7 +67,7 @@ def test_from_only_the_editor_to_a_first_citation_in_five_steps(
     editor.keys("2<CR>")
     assert editor.wait_for_question("@") == "File or folder: "
     editor.keys(f"{PAPERS}<CR>")
-    editor.wait_for_message("24 papers", 60)
+    editor.wait_for_message("24 papers")
 
     # Steps 4 and 5: type (again), and accept.
     editor.keys("3GA")

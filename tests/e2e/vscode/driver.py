@@ -16,7 +16,7 @@ import subprocess
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from playwright.sync_api import Browser, FrameLocator, Locator, Page
 from playwright.sync_api import TimeoutError as Late
@@ -187,7 +187,7 @@ class Window:
             return condition()
 
         try:
-            return until(now, lambda: self.seen()[:3000], seconds)
+            return until(now, lambda: f"{self.messages()}\n{self.seen()[:3000]}", seconds)
         except AssertionError:
             self.screenshot("failed")
             raise
@@ -211,6 +211,36 @@ class Window:
     def choose(self, row: str) -> None:
         """Choose the row of the open list that holds these words."""
         self.find(".quick-input-widget:visible .monaco-list-row", has_text=row).first.click()
+
+    def choose_file(self, path: Path, dialog: str) -> None:
+        """Type a path into the editor's dialog of files, whose title or button says `dialog`.
+
+        The dialog drops what is typed before it has read its folder, and an Enter while it reads
+        another one; so, as an author would, look and type again.
+        """
+        box = self.find(".quick-input-widget:visible", has_text=dialog)
+        row = box.locator(".monaco-list-row", has_text=path.name).first
+        box.wait_for()
+
+        def typed() -> bool:
+            self.press("Control+a")
+            # In one go: between letters the dialog completes what it takes for the next folder.
+            self.page.keyboard.insert_text(str(path))
+            return self._comes(row, "visible")
+
+        def taken() -> bool:
+            self.press("Enter")
+            return self._comes(box, "hidden")
+
+        self.wait(typed)
+        self.wait(taken)
+
+    def _comes(self, what: Locator, state: Literal["visible", "hidden"]) -> bool:
+        try:
+            what.wait_for(state=state, timeout=3000)
+        except Late:
+            return False
+        return True
 
     def open(self, name: str) -> None:
         """Open a file of the folder by its name, and wait for its text."""
@@ -332,11 +362,7 @@ class Window:
         def shown() -> bool:
             # What is asked before the server has looked again at a changed text finds nothing.
             self.press("Control+.")
-            try:
-                rows.first.wait_for(timeout=3000)
-            except Late:
-                return False
-            return True
+            return self._comes(rows.first, "visible")
 
         self.wait(shown)
         return self.texts(".action-widget .monaco-list-row.action")

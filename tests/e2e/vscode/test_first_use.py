@@ -128,13 +128,7 @@ def test_five_steps_lead_from_the_bare_editor_to_a_citation(
     code.find(".quick-input-widget:visible .monaco-list-row", has_text="My own files").wait_for()
     code.screenshots("libraries")
     code.choose("My own files")
-    code.find(".quick-input-widget:visible", has_text="Add to the Library").wait_for()
-    code.press("Control+a")
-    # In one go: between letters the dialog completes what it takes for the next folder.
-    code.page.keyboard.insert_text(str(own))
-    code.screenshots("own-files")
-    code.find(".quick-input-widget:visible .monaco-list-row", has_text="own.bib").wait_for()
-    code.press("Enter")
+    code.choose_file(own, "Add to the Library")
     code.wait(lambda: any("Citewell searches 1 papers now" in m for m in code.messages()))
     code.command("Notifications: Clear All Notifications")
 

@@ -218,7 +218,7 @@ def test_a_bib_outside_of_the_workspace_reaches_its_paper(
     assert workspace.of(folder / "gone.bib") == ()
 
 
-def test_five_hundred_files_are_looked_at_again_in_milliseconds(tmp_path: Path) -> None:
+def test_five_hundred_files_are_looked_at_again_in_no_time(tmp_path: Path) -> None:
     import time
 
     (tmp_path / "refs.bib").write_text(
@@ -233,5 +233,5 @@ def test_five_hundred_files_are_looked_at_again_in_milliseconds(tmp_path: Path) 
     texts.unsaved[unsaved] = unsaved.read_text() + "[@k1]"
     start = time.process_time()
     texts.refresh()
-    assert time.process_time() - start < 0.5
+    assert time.process_time() - start < 1
     assert sum(texts.table("refs.bib").counts.values()) == 20_001

@@ -110,7 +110,7 @@ def plan_fill(
     found, more = with_picks(found, engine, options)
     problems += more
     plan = plan_found(project, found, options, threshold=threshold, choose=choose, more=problems)
-    return _verified(plan, engine) if options.llm.verify and picks(options) else plan
+    return verified(plan, engine) if options.llm.verify and picks(options) else plan
 
 
 def plan_found(
@@ -209,9 +209,13 @@ def with_picks(
     return done, problems
 
 
-def _verified(plan: FillPlan, engine: Engine) -> FillPlan:
+def verified(plan: FillPlan, engine: Engine, cancel: Cancel | None = None) -> FillPlan:
+    """The plan with what the language model says of each cited paper's abstract, which changes
+    nothing. Raises only `Cancelled`."""
     fills = tuple(
-        msgspec.structs.replace(one, supported=engine.verify(one.sentence, one.hit.work))
+        msgspec.structs.replace(
+            one, supported=engine.verify(one.sentence, one.hit.work, cancel=cancel)
+        )
         if one.hit is not None
         else one
         for one in plan.fills

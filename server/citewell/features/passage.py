@@ -39,8 +39,10 @@ class Judged(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def suffix_of(text: str) -> str:
-    """The suffix of a file whose text is like this one: ".tex" or ".md"."""
-    return ".tex" if "\\" in text else ".md"
+    """The suffix of a file whose text is like this one: ".tex" or ".md", which has formulas with
+    backslashes, too."""
+    markdown = text.startswith("---\n") or "[@" in text
+    return ".tex" if "\\" in text and not markdown else ".md"
 
 
 def passage_queries(

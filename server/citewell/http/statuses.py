@@ -22,7 +22,7 @@ BY_CODE: Final[Mapping[str, int]] = {
     "file-name": 422,
     "style-unknown": 422,
     "style-unreadable": 422,
-    "check-empty": 422,
+    "check-failed": 503,
     "server-busy": 503,
     "engine-late": 504,
     "request-late": 504,

@@ -51,15 +51,41 @@ def checked(document: dict[str, Any], name: str, value: Any) -> None:
     jsonschema.Draft202012Validator(schema).validate(value)
 
 
-def test_answers_are_as_it_says(client: Any, document: dict[str, Any]) -> None:
-    find = client.post("/v1/find", json={"text": "Attention [CITATION].", "abstracts": True})
-    checked(document, "FindAnswer", find.json())
-    search = client.get("/v1/search?query=attention")
-    checked(document, "SearchAnswer", search.json())
-    papers = {"ids": ["fx:1", "fx:0"], "forms": ["bibtex", "csl", "reference"]}
-    checked(document, "PapersAnswer", client.post("/v1/papers", json=papers).json())
-    checked(document, "StatusAnswer", client.get("/v1/status").json())
-    checked(document, "Health", client.get("/v1/health").json())
-    checked(document, "ProblemJson", client.get("/v1/nothing").json())
+ENTRY = "@misc{a, title={Attention Is All You Need}, year={2019}, author={Roe, Jo}}"
+ASKED = {
+    "find": {"text": "Attention [CITATION].", "abstracts": True},
+    "search": {"query": "attention"},
+    "search_by_address": "?query=attention",
+    "get_papers": {"ids": ["fx:1", "fx:0"], "forms": ["bibtex", "csl", "reference"]},
+    "get_paper": "?forms=csl",
+    "check": {"entries": [ENTRY, "none"]},
+    "fill": {"text": "A \\cite<attention is all you need> \\cite{?}.", "texts": True},
+    "pick": {"text": "Attention [CITATION]."},
+    "verify": {"sentence": "Attention is all you need.", "id": "fx:1"},
+    "status": "",
+    "health": "",
+}
+
+
+@pytest.mark.parametrize("one", ENDPOINTS, ids=lambda one: one.name)
+def test_requests_and_answers_are_as_it_says(
+    client: Any, document: dict[str, Any], one: Any
+) -> None:
+    asked = ASKED[one.name]
+    if one.method == "POST":
+        checked(document, one.request.__name__, asked)
+        found = client.post(one.path, json=asked)
+    else:
+        found = client.get(one.path.replace("{id}", "fx:1") + str(asked))
+    assert found.status_code == 200, found.text
+    checked(document, one.response.__name__, found.json())
     with pytest.raises(jsonschema.ValidationError):
-        checked(document, "SearchAnswer", {"papers": []})
+        checked(document, one.response.__name__, {"papers": 5, "status": 5})
+    if one.method == "POST":
+        with pytest.raises(jsonschema.ValidationError):
+            checked(document, one.request.__name__, {**asked, "no-such-field": 1})
+
+
+def test_problems_are_as_it_says(client: Any, document: dict[str, Any]) -> None:
+    checked(document, "ProblemJson", client.get("/v1/nothing").json())
+    checked(document, "ProblemJson", client.post("/v1/find", json={}).json())

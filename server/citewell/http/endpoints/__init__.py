@@ -1,7 +1,16 @@
 """Every endpoint, in the order of the OpenAPI document: a new one is a module and a line here."""
 
 from citewell.http.contract import Endpoint
-from citewell.http.endpoints import finding, papers, searching, status
+from citewell.http.endpoints import (
+    checking,
+    filling,
+    finding,
+    papers,
+    picking,
+    searching,
+    status,
+    verifying,
+)
 
 ENDPOINTS: tuple[Endpoint, ...] = (
     finding.FIND,
@@ -9,6 +18,10 @@ ENDPOINTS: tuple[Endpoint, ...] = (
     searching.SEARCH_BY_ADDRESS,
     papers.GET_PAPERS,
     papers.GET_PAPER,
+    checking.CHECK,
+    filling.FILL,
+    picking.PICK,
+    verifying.VERIFY,
     status.STATUS,
     status.HEALTH,
 )

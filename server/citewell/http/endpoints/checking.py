@@ -1,0 +1,149 @@
+"""Are references real, and right?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated, Literal
+
+import msgspec
+from msgspec import Meta
+
+from citewell.engine.contract import Engine
+from citewell.features.check import claims_in_text, tally
+from citewell.features.check_report import label
+from citewell.http.contract import LONG_SECONDS, Endpoint, Service, told
+from citewell.http.wire import MAX_FILE, Paper, paper_of
+from citewell.model import CitewellError, Problem
+from citewell.model.cancel import Cancel
+from citewell.model.check import Check, Claim, FieldFinding, Verdict
+
+SLICE = 64
+"""References that are checked between two looks at whether anybody waits."""
+MAX_ENTRIES = 2_000
+
+
+class CheckRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A text with references, or references one by one; one of the two."""
+
+    text: Annotated[
+        str,
+        Meta(max_length=MAX_FILE, description="BibTeX, a `thebibliography`, or a list in words."),
+    ] = ""
+    entries: Annotated[
+        tuple[Annotated[str, Meta(min_length=1, max_length=20_000)], ...],
+        Meta(max_length=MAX_ENTRIES, description="References one by one, each of them as BibTeX or "
+             "in words."),
+    ] = ()  # fmt: skip
+    online: Annotated[
+        bool,
+        Meta(description="Ask the sources that the user allowed about what the library lacks."),
+    ] = False
+
+
+class Reference(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A reference, and what was found out about it. `not-found` says that no record was found,
+    which proves nothing; `fabricated`, that there is evidence against it; `unchecked`, that nothing
+    could be looked up."""
+
+    n: Annotated[int, Meta(ge=1, description="Its place in `entries`, or in the text.")]
+    reference: Annotated[str, Meta(description="Its key, else its title or its first words.")]
+    verdict: Verdict
+    confidence: float
+    findings: tuple[FieldFinding, ...] = ()
+    evidence: tuple[str, ...] = ()
+    record: Annotated[
+        Paper | None, Meta(description="The paper that it most likely means, as the record has it.")
+    ] = None
+    sources: Annotated[tuple[str, ...], Meta(description="Where was looked.")] = ()
+    line: Annotated[int | None, Meta(description="Where it begins in its text, from 1.")] = None
+
+
+class CheckAnswer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The references in the order in which they were sent."""
+
+    status: Literal["checked", "not_checked", "no_references"]
+    counts: Annotated[dict[str, int], Meta(description="How many have each verdict.")]
+    references: tuple[Reference, ...]
+    unread: Annotated[
+        tuple[int, ...], Meta(description="Places in `entries` in which no reference was read.")
+    ] = ()
+    problems: tuple[Problem, ...] = ()
+
+
+def check(service: Service, asked: CheckRequest, cancel: Cancel) -> CheckAnswer:
+    """Look each reference up in the library: is it a known work, and do title, authors, year, venue
+    and identifiers agree with its record? Nothing is sent anywhere unless `online` is true."""
+    if bool(asked.text.strip()) == bool(asked.entries):
+        raise CitewellError(
+            Problem("request-invalid", "Give either `text` or `entries`.", "Send one of the two.")
+        )
+    claims, numbers, unread = _claims(asked)
+    checks, problems = _checked(service.engine, claims, asked.online, cancel)
+    unchecked = bool(checks) and all(one.verdict is Verdict.UNCHECKED for one in checks)
+    return CheckAnswer(
+        status="not_checked" if unchecked else "checked" if checks else "no_references",
+        counts={verdict.value: count for verdict, count in tally(checks).items() if count},
+        references=tuple(_reference(n, one) for n, one in zip(numbers, checks, strict=True)),
+        unread=tuple(unread),
+        problems=told(problems),
+    )
+
+
+def _claims(asked: CheckRequest) -> tuple[list[Claim], list[int], list[int]]:
+    """What the references say, the number of each, and the entries in which there is none."""
+    if asked.text.strip():
+        found = claims_in_text(asked.text)
+        return found, list(range(1, len(found) + 1)), []
+    claims: list[Claim] = []
+    numbers: list[int] = []
+    unread: list[int] = []
+    for n, entry in enumerate(asked.entries, 1):
+        found = claims_in_text(entry)
+        claims += found
+        numbers += [n] * len(found)
+        if not found:
+            unread.append(n)
+    return claims, numbers, unread
+
+
+def _checked(
+    engine: Engine, claims: Sequence[Claim], online: bool, cancel: Cancel
+) -> tuple[list[Check], list[Problem]]:
+    checks: list[Check] = []
+    problems: list[Problem] = []
+    for start in range(0, len(claims), SLICE):
+        cancel.check()
+        found = engine.check(claims[start : start + SLICE], online=online, cancel=cancel)
+        if not found.checks:
+            raise CitewellError(next(iter(found.problems), _NO_ANSWER))
+        checks += found.checks
+        problems += found.problems
+    return checks, problems
+
+
+def _reference(n: int, check: Check) -> Reference:
+    return Reference(
+        n=n,
+        reference=label(check),
+        verdict=check.verdict,
+        confidence=round(check.confidence, 3),
+        findings=check.findings,
+        evidence=check.evidence,
+        record=None if check.work is None else paper_of(check.work),
+        sources=check.sources,
+        line=check.claim.line,
+    )
+
+
+_NO_ANSWER = Problem("check-failed", "The check gave no answer.", "Ask again.")
+
+CHECK = Endpoint(
+    name="check",
+    method="POST",
+    path="/v1/check",
+    summary="Are references real, and right?",
+    request=CheckRequest,
+    response=CheckAnswer,
+    answer=check,
+    seconds=LONG_SECONDS,
+)

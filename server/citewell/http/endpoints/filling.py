@@ -1,0 +1,274 @@
+"""The citations of a document that is sent as text."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Literal
+
+import msgspec
+from msgspec import Meta
+
+from citewell.documents.bibtex import parse_bib
+from citewell.documents.text_project import MAX_NAME, TextProject
+from citewell.features.edited_text import EditedText
+from citewell.features.fill import (
+    CANDIDATES,
+    FillPlan,
+    PlaceholderFill,
+    found_for,
+    least_confidence,
+    places_of,
+    plan_found,
+    verified,
+    with_picks,
+)
+from citewell.features.fill_choices import chooser, refuse_failed, why_open
+from citewell.features.named_works import work_named
+from citewell.features.passage import Status, status_of, suffix_of
+from citewell.features.pick import picks, what_it_says, who_chose
+from citewell.http.contract import LONG_SECONDS, Endpoint, Service, told
+from citewell.http.wire import MAX_FILE, Confidence, Paper, found_paper
+from citewell.model import Problem, SearchResult
+from citewell.model.cancel import Cancel
+from citewell.options import Options
+
+SLICE = 16
+"""Placeholders that are searched for between two looks at whether anybody waits."""
+MAX_FILES = 200
+
+Text = Annotated[str, Meta(max_length=MAX_FILE)]
+Name = Annotated[str, Meta(min_length=1, max_length=MAX_NAME)]
+Unit = Annotated[
+    Literal["code-points", "utf-16", "utf-8"],
+    Meta(description="What offsets count: Python's characters, JavaScript's, or bytes."),
+]
+_CODECS = {"utf-16": ("utf-16-le", 2), "utf-8": ("utf-8", 1)}
+
+
+class FillRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A document, and whatever belongs to it: all of it as text."""
+
+    text: Annotated[Text, Meta(description="LaTeX or Markdown with placeholders.")]
+    path: Annotated[
+        str,
+        Meta(
+            max_length=MAX_NAME,
+            description="Its name, from which the format is known: paper.tex, paper.md.",
+        ),
+    ] = ""
+    files: Annotated[
+        dict[Name, Text],
+        Meta(
+            max_length=MAX_FILES,
+            description="The paper's other files by name: its .bib, what it includes.",
+        ),
+    ] = {}
+    choices: Annotated[
+        dict[str, str],
+        Meta(
+            max_length=1_000,
+            description="Placeholder `n` to the id of a paper, or to nothing to leave it open; the "
+            "others take their best paper, if it is certain enough.",
+        ),
+    ] = {}
+    threshold: Annotated[
+        Annotated[float, Meta(ge=0, le=1)] | None,
+        Meta(description="How certain that is; without it, the setting `fill.threshold`."),
+    ] = None
+    offsets: Unit = "code-points"
+    texts: Annotated[bool, Meta(description="Answer with the changed files as a whole.")] = False
+
+
+class Edit(msgspec.Struct, frozen=True):
+    """Replace what stands from `start` to `end` by `text`."""
+
+    start: int
+    end: int
+    text: str
+
+
+class FileEdits(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The edits of one file, in order, which do not overlap; all offsets are of the text as it was
+    sent."""
+
+    file: str
+    edits: tuple[Edit, ...]
+    create: Annotated[bool, Meta(description="The file was not sent, and is to be made.")] = False
+
+
+class NewEntry(msgspec.Struct, frozen=True, kw_only=True):
+    """An entry that the edits add to a .bib."""
+
+    file: str
+    key: str
+    id: Annotated[str, Meta(description="Of the record that it is made from.")]
+    bibtex: str
+
+
+class Filled(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A placeholder; open while it has no `key`."""
+
+    n: int
+    file: str
+    line: int
+    column: int
+    text: str
+    sentence: str = ""
+    confidence: Confidence = 0.0
+    key: str = ""
+    already_there: Annotated[bool, Meta(description="Its entry stood in the .bib before.")] = False
+    paper: Paper | None = None
+    chosen: Annotated[str, Meta(description="Who chose and why, if a language model did.")] = ""
+    supported: Annotated[
+        str, Meta(description="What the model says of the abstract, where the settings ask it.")
+    ] = ""
+    reason: Annotated[str, Meta(description="Why it is left open.")] = ""
+    candidates: Annotated[tuple[Paper, ...], Meta(description="Of one that is left open.")] = ()
+
+
+class FillAnswer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What would be cited where. Bibliographies come first in `edits`: a citation without its entry
+    would break the paper."""
+
+    status: Status | Literal["no_placeholders"]
+    placeholders: tuple[Filled, ...]
+    edits: tuple[FileEdits, ...] = ()
+    entries: tuple[NewEntry, ...] = ()
+    diff: str = ""
+    texts: dict[str, str] = {}
+    problems: tuple[Problem, ...] = ()
+
+
+def fill(service: Service, asked: FillRequest, cancel: Cancel) -> FillAnswer:
+    """The best paper for each placeholder of a document, with the edits of the document and its
+    .bib. Nothing is read from the disk and nothing is written: make the edits yourself."""
+    options = service.options
+    name = asked.path or f"paper{suffix_of(asked.text)}"
+    project = TextProject.of({**asked.files, name: asked.text}, name, options)
+    chosen = {
+        n: work_named(service.engine, work) if work else None for n, work in asked.choices.items()
+    }
+    places = places_of(project)
+    choose = chooser(places, chosen, options, asked.threshold)
+    results: list[SearchResult] = []
+    for start in range(0, len(places), SLICE):
+        queries = [place.query for place in places[start : start + SLICE]]
+        cancel.check()
+        results += service.engine.find_batch(queries, CANDIDATES, tier="deep", cancel=cancel)
+    refuse_failed(results)
+    found, problems = found_for(places, results)
+    settled = {
+        (place.document.path, place.placeholder.span.start)
+        for n, place in enumerate(places, 1)
+        if str(n) in chosen
+    }
+    found, more = with_picks(found, service.engine, options, settled=settled, cancel=cancel)
+    plan = plan_found(project, found, options, choose=choose, more=[*problems, *more])
+    if options.llm.verify and picks(options):
+        plan = verified(plan, service.engine, cancel)
+    changed = _changed(plan, project)
+    return FillAnswer(
+        status=status_of(results) if places else "no_placeholders",
+        placeholders=tuple(
+            _filled(n, one, project, options, asked.threshold, left=chosen.get(str(n), one) is None)
+            for n, one in enumerate(plan.fills, 1)
+        ),
+        edits=_edits(plan, project, asked.offsets),
+        entries=tuple(_entries(plan, changed)),
+        diff="".join(plan.diffs),
+        texts=changed if asked.texts else {},
+        problems=told(plan.problems),
+    )
+
+
+def _filled(
+    n: int,
+    found: PlaceholderFill,
+    project: TextProject,
+    options: Options,
+    threshold: float | None,
+    *,
+    left: bool,
+) -> Filled:
+    open_ = found.hit is None
+    by_model = found.picked is not None and found.picked.by == "model"
+    judged = found.supported is not None and found.supported.problem is None
+    return Filled(
+        n=n,
+        file=project.name_of(found.path),
+        line=found.line,
+        column=found.column,
+        text=found.text,
+        sentence=found.sentence,
+        confidence=round(found.confidence, 3),
+        key=found.key,
+        already_there=found.reused,
+        paper=None if found.hit is None else found_paper(found.hit),
+        chosen=who_chose(found.picked) if found.picked is not None and by_model else "",
+        supported=what_it_says(found.supported) if found.supported and judged else "",
+        reason=why_open(found, least_confidence(found, options, threshold), left=left)
+        if open_
+        else "",
+        candidates=tuple(map(found_paper, found.candidates)) if open_ else (),
+    )
+
+
+def _changed(plan: FillPlan, project: TextProject) -> dict[str, str]:
+    """The changed files as they will be, by name."""
+    changed = {}
+    for edit in plan.edits:
+        edited = EditedText(plan.texts[edit.path])
+        edited.apply(edit.edits)
+        changed[project.name_of(edit.path)] = edited.text
+    return changed
+
+
+def _entries(plan: FillPlan, changed: Mapping[str, str]) -> list[NewEntry]:
+    """Each entry that is new, once, in the order of the citations."""
+    works = {one.key: one.hit.work for one in plan.filled if one.hit is not None and not one.reused}
+    bibs = {name: parse_bib(text, name) for name, text in changed.items() if name.endswith(".bib")}
+    return [
+        NewEntry(file=name, key=key, id=work.id, bibtex=bib.by_key[key].body.text)
+        for key, work in works.items()
+        for name, bib in bibs.items()
+        if key in bib.by_key
+    ]
+
+
+def _edits(plan: FillPlan, project: TextProject, unit: str) -> tuple[FileEdits, ...]:
+    made = []
+    for edit in plan.edits:
+        ends = [place for one in edit.edits for place in (one.span.start, one.span.end)]
+        counted = in_units(plan.texts[edit.path], ends, unit)
+        edits = tuple(
+            Edit(start, end, one.text)
+            for one, start, end in zip(edit.edits, counted[::2], counted[1::2], strict=True)
+        )
+        made.append(FileEdits(file=project.name_of(edit.path), edits=edits, create=edit.create))
+    return tuple(made)
+
+
+def in_units(text: str, offsets: Sequence[int], unit: str) -> list[int]:
+    """Offsets in a text, which come in order, counted in another unit."""
+    if unit not in _CODECS or text.isascii():
+        return list(offsets)
+    codec, size = _CODECS[unit]
+    found: list[int] = []
+    at, count = 0, 0
+    for offset in offsets:
+        count += len(text[at:offset].encode(codec, "surrogatepass")) // size
+        found.append(count)
+        at = offset
+    return found
+
+
+FILL = Endpoint(
+    name="fill",
+    method="POST",
+    path="/v1/fill",
+    summary="The citations and entries of a document that is sent as text",
+    request=FillRequest,
+    response=FillAnswer,
+    answer=fill,
+    seconds=LONG_SECONDS,
+)

@@ -1,0 +1,134 @@
+"""One paper for a place, by the language model that the user named."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated, Literal
+
+import msgspec
+from msgspec import Meta
+
+from citewell.features.named_works import need_library, works_named
+from citewell.features.passage import passage_queries, status_of, suffix_of
+from citewell.features.pick import chosen_first, picks
+from citewell.http.contract import LONG_SECONDS, Endpoint, Service, told
+from citewell.http.wire import MAX_PAPERS, SUFFIXES, Count, Id, Markup, Paper, Passage, found_paper
+from citewell.model import CitewellError, Hit, Problem, Query
+from citewell.model.cancel import Cancel
+from citewell.model.llm import Picked
+
+
+class PickRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A passage with one place, and the papers to choose from."""
+
+    text: Passage
+    markup: Markup = "auto"
+    candidates: Annotated[
+        tuple[Id, ...],
+        Meta(max_length=MAX_PAPERS, description="Best first; without any, a search finds them."),
+    ] = ()
+    k: Annotated[Count, Meta(description="How many a search finds, where there are none.")] = 10
+
+
+class PickAnswer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """`chosen`: by the model. `none_fits`: the model found none fitting. `ranked`: the model was
+    not asked or gave no answer, `problems` says why, and the first candidate stands."""
+
+    status: Literal["chosen", "none_fits", "ranked", "nothing_found", "not_checked"]
+    paper: Paper | None = None
+    by: Annotated[Literal["model", "ranker", ""], Meta(description="Who chose the paper.")] = ""
+    reason: Annotated[str, Meta(description="The model's own words.")] = ""
+    candidates: Annotated[tuple[Paper, ...], Meta(description="The chosen one first.")] = ()
+    of: Annotated[int, Meta(description="How many candidates the model was shown.")] = 0
+    model: str = ""
+    program: Annotated[str, Meta(description="What asked it: pick@builtin.")] = ""
+    problems: tuple[Problem, ...] = ()
+
+
+def pick(service: Service, asked: PickRequest, cancel: Cancel) -> PickAnswer:
+    """Which paper the one place of a passage should cite. The model chooses among records and
+    cannot name another; where it fails or none is named, the first candidate stands, and the answer
+    says so."""
+    queries = passage_queries(
+        asked.text, SUFFIXES.get(asked.markup) or suffix_of(asked.text), service.options
+    )
+    if len(queries) != 1:
+        raise CitewellError(
+            Problem(
+                "request-invalid",
+                f"The passage has {len(queries)} places.",
+                "Leave one [CITATION] in it.",
+            )
+        )
+    (query,) = queries
+    problems: list[Problem] = []
+    if asked.candidates:
+        hits = _named(service, asked.candidates)
+    else:
+        result = service.engine.find(query, asked.k, tier="deep", cancel=cancel)
+        problems += [*result.problems, *result.dropped]
+        hits = result.hits
+        if not hits:
+            unsure = status_of([result]) == "not_checked"
+            return PickAnswer(
+                status="not_checked" if unsure else "nothing_found", problems=told(problems)
+            )
+    picked = _picked(service, query, hits, cancel)
+    if picked.problem is not None:
+        problems.append(picked.problem)
+    ordered = chosen_first(hits, picked)
+    papers = tuple(found_paper(hit) for hit in ordered)
+    by_model = picked.by == "model"
+    none = by_model and not picked.work
+    return PickAnswer(
+        status="none_fits" if none else "chosen" if by_model else "ranked",
+        paper=None if none else papers[0],
+        by=picked.by,
+        reason=picked.reason,
+        candidates=papers,
+        of=picked.of,
+        model=picked.model,
+        program=picked.program,
+        problems=told(problems),
+    )
+
+
+def _named(service: Service, names: Sequence[str]) -> tuple[Hit, ...]:
+    works = works_named(service.engine, names)
+    unknown = [name for name, work in zip(names, works, strict=True) if work is None]
+    if unknown:
+        need_library(service.engine)
+        raise CitewellError(
+            Problem(
+                "record-unknown",
+                f"No record has the id {', '.join(map(repr, unknown))[:300]}.",
+                "Take ids that a search returned, DOIs or arXiv ids.",
+            )
+        )
+    distinct = {work.id: work for work in works if work is not None}
+    return tuple(Hit(work, 0.0) for work in distinct.values())
+
+
+def _picked(service: Service, query: Query, hits: Sequence[Hit], cancel: Cancel) -> Picked:
+    options = service.options
+    if options.llm.provider != "none" and not picks(options):
+        return Picked(work=hits[0].work.id, problem=_MAY_NOT)
+    return service.engine.pick(query, [hit.work for hit in hits], cancel=cancel)
+
+
+_MAY_NOT = Problem(
+    "llm-off",
+    "A language model is named, and the settings say that it does not choose.",
+    "Set `llm.pick` to true, if it may.",
+)
+
+PICK = Endpoint(
+    name="pick",
+    method="POST",
+    path="/v1/pick",
+    summary="One paper for a place, by the language model that the user named",
+    request=PickRequest,
+    response=PickAnswer,
+    answer=pick,
+    seconds=LONG_SECONDS,
+)

@@ -1,0 +1,97 @@
+"""Does this paper's abstract say what this sentence says?"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+import msgspec
+from msgspec import Meta
+
+from citewell.features.named_works import work_named
+from citewell.features.passage import passage_queries, suffix_of
+from citewell.features.pick import what_it_says
+from citewell.http.contract import LONG_SECONDS, Endpoint, Service, told
+from citewell.http.wire import SUFFIXES, Id, Markup, Paper, paper_of
+from citewell.model import CitewellError, Problem
+from citewell.model.cancel import Cancel
+
+NOTE = (
+    "A language model's reading of the title and abstract alone. `no` and `unclear` are no "
+    "evidence against a citation: read the paper."
+)
+
+
+class VerifyRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A sentence and the paper that it cites."""
+
+    sentence: Annotated[
+        str, Meta(min_length=1, max_length=5_000, description="LaTeX, Markdown or plain text.")
+    ]
+    id: Id
+    markup: Markup = "auto"
+
+
+class VerifyAnswer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """`answered`: the model said yes, no or unclear. `not_checked`: it was not asked, or gave no
+    answer; `problems` says why."""
+
+    status: Literal["answered", "not_checked"]
+    paper: Paper
+    note: str
+    verdict: Annotated[
+        Literal["yes", "no", "unclear"] | None,
+        Meta(description="Whether the abstract supports the sentence; none if not asked."),
+    ] = None
+    words: Annotated[
+        str, Meta(description="The words of the title or abstract that say so, letter by letter.")
+    ] = ""
+    says: Annotated[str, Meta(description="The same in a line, with the model's name.")] = ""
+    model: str = ""
+    program: str = ""
+    problems: tuple[Problem, ...] = ()
+
+
+def verify(service: Service, asked: VerifyRequest, cancel: Cancel) -> VerifyAnswer:
+    """Ask the language model that the user named whether a paper's abstract supports a sentence:
+    yes, no or unclear, with the words of the abstract that say so. An opinion to be shown beside
+    its words, and no accusation of anybody."""
+    work = work_named(service.engine, asked.id)
+    suffix = SUFFIXES.get(asked.markup) or suffix_of(asked.sentence)
+    queries = passage_queries(asked.sentence, suffix, service.options)
+    sentence = queries[0].sentence if queries else ""
+    if not sentence:
+        raise CitewellError(
+            Problem("request-invalid", "There is no sentence in the text.", "Give one sentence.")
+        )
+    found = service.engine.verify(sentence, work, cancel=cancel)
+    paper = paper_of(work, abstract=True)
+    if found.problem is not None:
+        return VerifyAnswer(
+            status="not_checked",
+            paper=paper,
+            note=NOTE,
+            model=found.model,
+            problems=told((found.problem,)),
+        )
+    return VerifyAnswer(
+        status="answered",
+        paper=paper,
+        note=NOTE,
+        verdict=found.verdict,
+        words=found.words,
+        says=what_it_says(found),
+        model=found.model,
+        program=found.program,
+    )
+
+
+VERIFY = Endpoint(
+    name="verify",
+    method="POST",
+    path="/v1/verify",
+    summary="Does this paper support this sentence?",
+    request=VerifyRequest,
+    response=VerifyAnswer,
+    answer=verify,
+    seconds=LONG_SECONDS,
+)

@@ -1,0 +1,77 @@
+"""References that are sent as text, and what is said of each."""
+
+from typing import Any
+
+import attrs
+import pytest
+
+from citewell.engine.local import LocalEngine
+from citewell.options import Options
+from citewell.options.tree import LibraryOptions
+
+RIGHT = """@inproceedings{good, title = {Attention Is All You Need},
+  author = {Vaswani, Ashish and Shazeer, Noam and Parmar, Niki and Uszkoreit, Jakob and Jones, Llion
+    and Gomez, Aidan N. and Kaiser, Lukasz and Polosukhin, Illia}, year = {2017}}
+"""
+WRONG = """@article{late, title = {Long Short-Term Memory},
+  author = {Hochreiter, Sepp and Schmidhuber, J{\\"u}rgen}, journal = {Neural Computation},
+  volume = {9}, year = {2003}}
+"""
+NOWHERE = "@misc{none, title = {Unheard of Things in Porcelain Teacups}, author = {Roe, Jo}}\n"
+IN_WORDS = "Hochreiter, S., and Schmidhuber, J. Long short-term memory. Neural Computation, 1997."
+
+
+def test_each_reference_of_a_text_has_its_verdict_and_its_reason(client: Any) -> None:
+    found = client.post("/v1/check", json={"text": RIGHT + WRONG + NOWHERE}).json()
+    assert found["status"] == "checked"
+    good, late, none = found["references"]
+    assert [one["n"] for one in found["references"]] == [1, 2, 3]
+    assert (good["reference"], good["verdict"]) == ("good", "verified")
+    assert late["verdict"] == "wrong-detail"
+    (year,) = [one for one in late["findings"] if one["field"] == "year"]
+    assert (year["given"], year["expected"]) == ("2003", "1997")
+    assert late["record"]["source"] and late["record"]["year"] == 1997
+    assert (none["verdict"], "record" in none) == ("not-found", False)
+    assert found["counts"] == {"verified": 1, "wrong-detail": 1, "not-found": 1}
+
+
+def test_entries_are_answered_by_their_number(client: Any) -> None:
+    asked = {"entries": [RIGHT, "nothing here", IN_WORDS]}
+    found = client.post("/v1/check", json=asked).json()
+    by_number = {one["n"]: one for one in found["references"]}
+    assert by_number[1]["verdict"] == "verified"
+    assert by_number[3]["record"]["title"] == "Long Short-Term Memory"
+    assert set(by_number) | set(found.get("unread", ())) == {1, 2, 3}
+
+
+def test_a_text_without_references_is_no_report_that_all_is_well(client: Any) -> None:
+    found = client.post("/v1/check", json={"text": "\n"})
+    assert found.status_code == 422
+    assert (
+        client.post("/v1/check", json={"text": "@string{a = {b}}\n"}).json()["status"]
+        == "no_references"
+    )
+
+
+@pytest.mark.parametrize("asked", [{}, {"text": RIGHT, "entries": [RIGHT]}])
+def test_one_of_text_and_entries_is_wanted(client: Any, problem: Any, asked: Any) -> None:
+    assert problem(client.post("/v1/check", json=asked)) == (422, "request-invalid")
+
+
+def test_sources_that_are_not_allowed_are_not_asked_and_it_is_said(
+    client: Any, problem: Any
+) -> None:
+    found = client.post("/v1/check", json={"text": RIGHT, "online": True})
+    assert problem(found) == (403, "sources-off")
+
+
+def test_without_a_library_nothing_is_checked_and_it_is_said(
+    client_of: Any, problem: Any, tmp_path: Any
+) -> None:
+    options = attrs.evolve(Options(), library=LibraryOptions(path=tmp_path))
+    engine = LocalEngine.open(options)
+    try:
+        found = client_of(options, engine).post("/v1/check", json={"text": RIGHT})
+        assert problem(found) == (503, "library-missing")
+    finally:
+        engine.close()

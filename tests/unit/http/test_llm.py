@@ -1,0 +1,136 @@
+"""Where a language model is named, its choice is told as its own; where it fails, the ranker's."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import attrs
+import pytest
+
+from citewell.engine.local import LocalEngine
+from citewell.options import Options
+from citewell.options.tree import LlmOptions
+
+PASSAGE = "Graph attention networks weigh neighbours [CITATION]."
+SENTENCE = "Recurrent networks are not needed for translation."
+
+
+@pytest.fixture
+def model(chat: Any) -> Iterator[Any]:
+    server = chat.ChatServer(lambda request: chat.Reply('{"choice": "2", "reason": "It fits."}'))
+    yield server
+    server.close()
+
+
+@pytest.fixture
+def asked_model(
+    http_options: Options, client_of: Any, model: Any, tmp_path: Path, monkeypatch: Any
+) -> Iterator[Any]:
+    """A client of a server whose user named a model."""
+    pytest.importorskip("dspy")
+    monkeypatch.setenv("CITEWELL_DATA", str(tmp_path / "data"))
+    llm = LlmOptions(provider="llamacpp", model="scripted", base_url=model.url, pick_threshold=0.0)
+    options = attrs.evolve(http_options, llm=llm)
+    engine = LocalEngine.open(options)
+    yield client_of(options, engine)
+    engine.close()
+
+
+def test_without_a_model_the_first_stands_and_it_is_said(client: Any) -> None:
+    for asked in ({"text": PASSAGE}, {"text": PASSAGE, "candidates": ["fx:1", "fx:5"]}):
+        found = client.post("/v1/pick", json=asked).json()
+        assert (found["status"], found["by"]) == ("ranked", "ranker")
+        assert found["paper"] == found["candidates"][0]
+        assert found["problems"][0]["code"] == "llm-off"
+    assert found["paper"]["id"] == "fx:1"
+
+
+def test_without_a_model_support_is_not_checked(client: Any) -> None:
+    found = client.post("/v1/verify", json={"sentence": SENTENCE, "id": "fx:1"}).json()
+    assert found["status"] == "not_checked" and "verdict" not in found
+    assert found["problems"][0]["code"] == "llm-off"
+    assert found["paper"]["id"] == "fx:1"
+
+
+@pytest.mark.parametrize(
+    ("path", "asked", "code"),
+    [
+        ("/v1/pick", {"text": PASSAGE, "candidates": ["fx:1", "fx:none"]}, "record-unknown"),
+        ("/v1/pick", {"text": f"{PASSAGE} And [CITATION]."}, "request-invalid"),
+        ("/v1/verify", {"sentence": SENTENCE, "id": "fx:none"}, "record-unknown"),
+    ],
+)
+def test_what_cannot_be_asked_is_refused(
+    client: Any, problem: Any, path: str, asked: Any, code: str
+) -> None:
+    assert problem(client.post(path, json=asked))[1] == code
+
+
+def test_the_models_choice_is_told_as_its_own(asked_model: Any, model: Any, chat: Any) -> None:
+    candidates = ["fx:1", "fx:5", "fx:8"]
+    asked = {"text": PASSAGE, "candidates": candidates}
+    found = asked_model.post("/v1/pick", json=asked).json()
+    assert (found["status"], found["by"], found["paper"]["id"]) == ("chosen", "model", "fx:5")
+    assert found["reason"] == "It fits." and found["program"] == "pick@builtin"
+    assert [one["id"] for one in found["candidates"]] == ["fx:5", "fx:1", "fx:8"]
+    (place,) = asked_model.post("/v1/find", json={"text": PASSAGE}).json()["places"]
+    assert place["pick"] == place["papers"][0]["id"]
+    assert place["chosen"] == "chosen by llamacpp scripted (pick@builtin): It fits."
+    model.script = lambda request: chat.Reply('{"choice": "none", "reason": "No."}')
+    none = asked_model.post("/v1/pick", json=asked).json()
+    assert (none["status"], none["reason"], "paper" in none) == ("none_fits", "No.", False)
+    (place,) = asked_model.post("/v1/find", json={"text": PASSAGE}).json()["places"]
+    assert "pick" not in place and place["chosen"].startswith("none fits, ")
+    before = len(model.requests)
+    (place,) = asked_model.post("/v1/find", json={"text": PASSAGE, "choose": False}).json()[
+        "places"
+    ]
+    assert "chosen" not in place and len(model.requests) == before
+
+
+@pytest.mark.parametrize(
+    "answer", ['{"choice": "77", "reason": "A better one."}', "Smith et al. (2031)", ""]
+)
+def test_what_the_model_invents_is_not_offered(
+    asked_model: Any, model: Any, chat: Any, answer: str
+) -> None:
+    model.script = lambda request: chat.Reply(answer)
+    asked = {"text": PASSAGE, "candidates": ["fx:1", "fx:5"]}
+    found = asked_model.post("/v1/pick", json=asked).json()
+    assert (found["status"], found["by"], found["paper"]["id"]) == ("ranked", "ranker", "fx:1")
+    assert found["problems"][0]["code"] == "llm-answer"
+    assert "Smith" not in str(found["candidates"])
+
+
+def test_a_model_that_is_away_costs_its_choice_alone(asked_model: Any, model: Any) -> None:
+    model.close()
+    asked = {"text": PASSAGE, "candidates": ["fx:1", "fx:5"]}
+    found = asked_model.post("/v1/pick", json=asked).json()
+    assert (found["status"], found["paper"]["id"]) == ("ranked", "fx:1")
+    assert found["problems"][0]["code"].startswith("llm-")
+    judged = asked_model.post("/v1/verify", json={"sentence": SENTENCE, "id": "fx:1"}).json()
+    assert judged["status"] == "not_checked" and "verdict" not in judged
+
+
+def test_support_comes_with_the_abstracts_own_words(
+    asked_model: Any, model: Any, chat: Any
+) -> None:
+    asked = {"sentence": SENTENCE, "id": "fx:1"}
+    words = "uses only attention and no recurrence or convolution"
+
+    def said(verdict: str, words: str) -> Any:
+        answer = json.dumps({"supports": verdict, "words": words})
+        model.script = lambda request: chat.Reply(answer)
+        return asked_model.post("/v1/verify", json=asked).json()
+
+    found = said("yes", words)
+    assert found["status"] == "answered", found["problems"]
+    assert (found["verdict"], found["words"]) == ("yes", words)
+    assert words in found["paper"]["abstract"]
+    assert "no evidence against a citation" in found["note"]
+    assert said("no", words)["verdict"] == "no"
+    assert said("unclear", "")["verdict"] == "unclear"
+    # Words that do not stand in the abstract are none of its words.
+    invented = said("yes", "Smith et al. show the contrary")
+    assert invented["verdict"] == "unclear" and "words" not in invented

@@ -1,6 +1,10 @@
-"""The language model in an editor: it chooses for “cite the best” and “fill”, in the worker."""
+"""The language model in an editor: it chooses for “cite the best” and “fill”, in the worker, and
+says of a citation whether the abstract supports the sentence."""
+
+import asyncio
 
 import pytest
+from tests.e2e.test_lsp_progress import Button
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 pytest.importorskip("dspy")
@@ -58,3 +62,93 @@ async def test_the_first_paper_stands_where_the_model_gives_no_choice(start_edit
     await chosen(editor, "graph attention", "Fill all")
     assert len(model.requests) == 2
     assert "\\cite{velickovic2018graph}" in editor.text("main.tex")
+
+
+CITING = (
+    "\\documentclass{article}\n\\begin{document}\n"
+    "Local attention is compared with global attention \\cite{luong, kept, nowhere}.\n"
+    "\\nocite{luong}\\bibliography{refs}\n\\end{document}\n"
+)
+BIB = (
+    "@inproceedings{luong, title={Effective Approaches to Attention-based Neural Machine "
+    "Translation}, author={Luong, Thang}, year={2015}, doi={10.18653/v1/D15-1166}}\n"
+    "@misc{kept, title={Notes that Nobody Else Has}, author={Doe, Jane}, year={2020}%s}\n"
+)
+OWN = ", abstract={We kept notes on global attention.}"
+
+
+async def asking(editor, needle):
+    """The questions that are offered at a place."""
+    return await editor.actions("main.tex", needle, only=["citewell.ask"])
+
+
+async def test_a_model_is_asked_whether_a_paper_supports_the_sentence(start_editor, model, chat):
+    said = '{"supports": "yes", "words": "compares global and local ATTENTION"}'
+    model.script = lambda request: chat.Reply(said)
+    files = {"refs.bib": BIB % OWN}
+    editor = await start_editor(files=files, settings=model.settings)
+    editor.open("main.tex", CITING)
+    (action,) = await asking(editor, "luong")
+    assert action.title == "Ask whether luong supports this sentence"
+    assert not model.requests, "nothing is asked before it is chosen"
+    await editor.act(action)
+    (request,) = model.requests
+    sent = chat.prompt_of(request)
+    assert "Local attention is compared with global attention" in sent
+    assert "Compares global and local attention for neural" in sent, "the library's abstract"
+    (message,) = editor.messages
+    assert "llamacpp scripted (verify@builtin): the abstract supports the sentence" in message
+    assert "“Compares global and local attention”" in message, "as the abstract has it"
+    assert "one model's opinion" in message
+    # It is information: no edit, no diagnostic.
+    assert editor.client.messages[-1].type.name == "Info"
+    assert editor.text("main.tex") == CITING and not editor.applied
+    shown = [one for found in editor.client.diagnostics.values() for one in found]
+    assert not any("support" in one.message for one in shown)
+
+
+async def test_words_that_no_abstract_holds_leave_it_unclear(start_editor, model, chat):
+    model.script = lambda request: chat.Reply('{"supports": "no", "words": "it is a fraud"}')
+    editor = await start_editor(files={"refs.bib": BIB % OWN}, settings=model.settings)
+    editor.open("main.tex", CITING)
+    (action,) = await asking(editor, "kept")
+    await editor.act(action)
+    assert "We kept notes on global attention" in chat.prompt_of(model.requests[0])
+    (message,) = editor.messages
+    assert "the abstract does not say" in message and "fraud" not in message
+
+
+async def test_without_an_abstract_or_an_entry_nobody_is_asked(start_editor, model):
+    editor = await start_editor(files={"refs.bib": BIB % ""}, settings=model.settings)
+    editor.open("main.tex", CITING)
+    assert not await asking(editor, "nowhere")
+    assert not await asking(editor, "\\nocite{luong")
+    assert not await asking(editor, "Local")
+    assert not await editor.actions("main.tex", "kept", only=["quickfix"])
+    (action,) = await asking(editor, "kept")
+    await editor.act(action)
+    assert not model.requests
+    assert "has an abstract of kept" in editor.messages[-1]
+
+
+async def test_no_question_is_offered_where_no_model_is_named(start_editor):
+    editor = await start_editor(files={"refs.bib": BIB % OWN})
+    editor.open("main.tex", CITING)
+    assert not await asking(editor, "luong")
+
+
+async def test_the_question_is_given_up_by_its_button_and_the_server_sees_it(
+    start_editor, model, chat
+):
+    model.script = lambda request: chat.Reply("{}", seconds=600)
+    settings = {"llm": model.settings["llm"] | {"timeoutMs": 600_000}}
+    editor = await start_editor(files={"refs.bib": BIB % OWN}, settings=settings)
+    editor.open("main.tex", CITING)
+    (action,) = await asking(editor, "luong")
+    button = Button(editor)
+    acting = asyncio.ensure_future(editor.act(action))
+    await editor.wait_for(lambda: model.requests, 60)
+    assert (await button.press("Ask whether luong"))[1] == "Cancelled."
+    await acting
+    assert await asyncio.to_thread(model.left.acquire, timeout=60)
+    assert not editor.messages

@@ -25,6 +25,10 @@ COMMANDS = {
     "find": ("citewell.cli.find:find", "Find papers for a text."),
     "fill": ("citewell.cli.fill:fill", "Fill every citation placeholder of a paper."),
     "check": ("citewell.cli.check:check", "Check that references are real, and right."),
+    "support": (
+        "citewell.cli.support:support",
+        "Ask a language model whether papers support the sentences.",
+    ),
     "sources": (
         "citewell.cli.sources:sources",
         "Say and choose which scholarly sources may be asked.",

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 SENT = (
     "the sentence around the citation, two sentences before it and one behind it, the words typed "
-    "there, the section's and the paper's title; and of the papers found titles, authors, years "
-    "and the beginnings of the abstracts"
+    "there, the section's and the paper's title; and of the papers found or cited titles, authors, "
+    "years and the beginnings of the abstracts"
 )
 NEVER = "files as a whole, other parts of the text, your keys, names of files"
 

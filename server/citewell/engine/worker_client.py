@@ -160,11 +160,17 @@ class WorkerEngine:
         """Whether the work's abstract supports the sentence."""
         request = protocol.VerifyRequest(next(self._numbers), sentence, work)
         try:
-            reply = self._exchange.wait(request, cancel)
+            return _supported(self._exchange.wait(request, cancel))
         except CitewellError as error:
             return Supported(problem=error.problem)
-        assert isinstance(reply, protocol.SupportedReply)
-        return reply.supported
+
+    async def verify_async(self, sentence: str, work: Work) -> Supported:
+        """`verify` without blocking the loop; cancelling the task cancels it in the child."""
+        request = protocol.VerifyRequest(next(self._numbers), sentence, work)
+        try:
+            return _supported(await self._exchange.reply(request))
+        except CitewellError as error:
+            return Supported(problem=error.problem)
 
     def status(self) -> EngineStatus:
         """What answers in the child; a child that cannot answer is a problem in the status."""
@@ -236,6 +242,11 @@ class WorkerEngine:
 def _picked(reply: protocol.Reply) -> Picked:
     assert isinstance(reply, protocol.PickedReply)
     return reply.picked
+
+
+def _supported(reply: protocol.Reply) -> Supported:
+    assert isinstance(reply, protocol.SupportedReply)
+    return reply.supported
 
 
 def _checks(reply: protocol.Reply) -> Checks:

@@ -36,6 +36,8 @@ class Action(msgspec.Struct, frozen=True, kw_only=True):
     slow: bool = False
     """True when making its edits may take a second: then it runs with progress, and can be
     cancelled."""
+    asks: bool = False
+    """True when it answers a question and edits nothing, so that no edit need wait for it."""
 
 
 class ActionPlan(msgspec.Struct, frozen=True, kw_only=True):
@@ -47,6 +49,8 @@ class ActionPlan(msgspec.Struct, frozen=True, kw_only=True):
     """The text to which the edits of each file refer."""
     label: str = ""
     """What the editor calls the change."""
+    message: str = ""
+    """What the author is told: the answer to a question."""
     problems: tuple[Problem, ...] = ()
     """Why there is nothing, or less than was asked for."""
     feedback: tuple[Feedback, ...] = ()

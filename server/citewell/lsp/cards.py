@@ -99,6 +99,8 @@ class Cards:
             return None
 
     async def _look_up(self, engine: Engine, entry: BibEntry) -> Work | None:
+        from citewell.features.support import find_record
+
         try:
             found = await asyncio.to_thread(find_record, engine, entry)
         except CitewellError as error:
@@ -126,21 +128,3 @@ def render(
             logger.warning("References are not rendered: %s", error)
             break
     return "", problem
-
-
-def find_record(engine: Engine, entry: BibEntry) -> Work | None:
-    """The record of an entry: by DOI, by arXiv identifier, by title where authors and year agree.
-
-    Raises `CitewellError` when the library cannot be asked.
-    """
-    from citewell.documents.bib_match import same_work
-
-    body = entry.body
-    questions = [{"doi": body.doi}, {"arxiv": body.arxiv}, {"title": entry.get("title")}]
-    for question in questions:
-        if not all(question.values()):
-            continue
-        for work in engine.lookup(**question):
-            if same_work(entry, work):
-                return work
-    return None

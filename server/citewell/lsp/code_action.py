@@ -21,9 +21,11 @@ from citewell.lsp import commands, learning
 from citewell.lsp.actions.bibliography import BibliographyActions
 from citewell.lsp.actions.contract import Asked, Chosen, Provider
 from citewell.lsp.actions.placeholder import PlaceholderActions
+from citewell.lsp.actions.support import SupportActions
 from citewell.lsp.actions.uncited import UncitedActions
 from citewell.lsp.actions.undefined import UndefinedKeyActions
 from citewell.lsp.actions.verification import VerificationActions
+from citewell.lsp.messages import inform
 from citewell.lsp.progress import with_progress
 from citewell.model import CitewellError, Problem
 
@@ -37,7 +39,7 @@ logger = logging.getLogger(__name__)
 
 ACT = "citewell.act"
 ACTED = "citewell.acted"
-KINDS = ("quickfix", "refactor.rewrite", "source")
+KINDS = ("quickfix", "refactor.rewrite", "source", "citewell.ask")
 MAX_PLANS = 16
 """Resolved edits that are remembered until the editor says that it made them."""
 
@@ -51,6 +53,7 @@ class ActArguments(msgspec.Struct, frozen=True):
     title: str = ""
     arguments: dict[str, str | int | bool] = msgspec.field(default_factory=dict)
     slow: bool = False
+    asks: bool = False
 
 
 def providers(server: Server) -> tuple[Provider, ...]:
@@ -61,6 +64,7 @@ def providers(server: Server) -> tuple[Provider, ...]:
         UncitedActions(),
         VerificationActions(server.diagnostics.checking),
         BibliographyActions(),
+        SupportActions(),
     )
 
 
@@ -165,6 +169,7 @@ class CodeActions:
             title=action.title,
             arguments=dict(action.arguments),
             slow=action.slow,
+            asks=action.asks,
         )
         data = msgspec.to_builtins(wanted)
         command = types.Command(title=action.title, command=ACT, arguments=[data])
@@ -224,20 +229,24 @@ class CodeActions:
 
     async def _act(self, wanted: ActArguments) -> tuple[Feedback, ...] | None:
         """What the author chose by it; None when the edits were not made."""
+        if wanted.asks:
+            await self._planned(wanted)
+            return None
         # Two actions must never be planned on the same texts.
         async with self._server.session.edits:
-            if wanted.slow:
-                title = wanted.title or wanted.name
-                plan = await with_progress(
-                    self._server, title, lambda report: self._plan(wanted, report)
-                )
-            else:
-                plan = await self._plan(wanted, lambda message: None)
+            plan = await self._planned(wanted)
             if plan is None or not plan.edits:
                 return None
             # A cancelled command must not leave a citation without its entry.
             applying = commands.apply_edits(self._server, plan.edits, plan.texts, plan.label)
             return plan.feedback if await asyncio.shield(applying) else None
+
+    async def _planned(self, wanted: ActArguments) -> ActionPlan | None:
+        """The plan, made with progress where that may take a second."""
+        if not wanted.slow:
+            return await self._plan(wanted, lambda message: None)
+        title = wanted.title or wanted.name
+        return await with_progress(self._server, title, lambda report: self._plan(wanted, report))
 
     async def _plan(self, wanted: ActArguments, report: Callable[[str], None]) -> ActionPlan | None:
         session = self._server.session
@@ -261,6 +270,8 @@ class CodeActions:
             session.tell([problem], again=True)
             return None
         session.tell(plan.problems, again=True)
+        if plan.message:
+            inform(self._server, plan.message)
         return plan if await self._is_current(plan.texts) else None
 
     async def _is_current(self, texts: Mapping[Path, str]) -> bool:

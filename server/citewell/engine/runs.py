@@ -6,6 +6,7 @@ import logging
 import queue
 import threading
 import time
+import weakref
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
@@ -42,37 +43,52 @@ class _Threads:
     scheduler, which on a busy machine is a tenth of what a search may take."""
 
     def __init__(self) -> None:
-        self._jobs: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
+        self._jobs: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
         self._idle = 0
+        self._ended = False
         self._lock = threading.Lock()
 
     def start(self, job: Callable[[], None]) -> None:
         """Run the job now, on an idle thread or on a new one."""
         with self._lock:
-            if self._idle > 0:
+            is_needed = self._idle == 0
+            if not is_needed:
                 self._idle -= 1
-                self._jobs.put(job)
-                return
-        threading.Thread(target=self._loop, args=(job,), name="citewell-run", daemon=True).start()
+            # Never as an argument: a thread keeps those while it lives, and with it a library.
+            self._jobs.put(job)
+        if is_needed:
+            threading.Thread(target=self._loop, name="citewell-run", daemon=True).start()
 
-    def _loop(self, job: Callable[[], None]) -> None:
-        while True:
+    def end(self) -> None:
+        """Let idle threads end now, and the others after their job."""
+        with self._lock:
+            self._ended = True
+            for _ in range(self._idle):
+                self._jobs.put(None)
+            self._idle = 0
+
+    def _loop(self) -> None:
+        while (job := self._jobs.get()) is not None:
             job()
+            job = None
             with self._lock:
+                if self._ended:
+                    return
                 self._idle += 1
-            job = self._jobs.get()
 
 
 class Runner:
     """Runs named tasks on threads of their own and answers with what came in time.
 
-    The threads are daemons: a task that hangs costs its own answer, never the process's exit.
+    The threads are daemons: a task that hangs costs its own answer, never the process's exit. They
+    end with the runner: an engine that is opened anew at each change of a library leaves none.
     """
 
     def __init__(self) -> None:
         self._turns: dict[str, threading.BoundedSemaphore] = {}
         self._lock = threading.Lock()
         self._threads = _Threads()
+        self.close = weakref.finalize(self, self._threads.end)
 
     def run(
         self, tasks: Mapping[str, Callable[[Cancel], Any]], seconds: float, cancel: Cancel

@@ -1,8 +1,10 @@
 from __future__ import annotations
 
+import gc
 import json
 import threading
 import time
+import weakref
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -217,6 +219,25 @@ def test_a_retriever_that_hangs_does_not_collect_threads(options: Options) -> No
     assert hanging.searches <= 4
     assert threading.active_count() - before <= 12  # threads are kept for the next request
     hanging.let_go.set()
+
+
+def test_an_engine_that_is_forgotten_leaves_neither_threads_nor_its_library(
+    options: Options,
+) -> None:
+    """As at each change of a library: the worker opens another engine, and forgets this one."""
+    before = set(threading.enumerate())
+    engine = LocalEngine.open(options)
+    assert engine.find(Query(text="attention")).hits
+    begun = [one for one in threading.enumerate() if one.name == "citewell-run"]
+    begun = [one for one in begun if one not in before]
+    assert begun
+    known = weakref.ref(engine)
+    del engine
+    gc.collect()
+    assert known() is None
+    for thread in begun:
+        thread.join(30)
+        assert not thread.is_alive()
 
 
 def test_a_cancelled_request_raises_at_once(options: Options) -> None:

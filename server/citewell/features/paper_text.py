@@ -10,7 +10,7 @@ import msgspec
 from citewell.documents.bib_edit import new_bib_text
 from citewell.features.csl_item import csl_of_work
 from citewell.features.reference import style_named
-from citewell.model import Work
+from citewell.model import CitewellError, Problem, Work
 from citewell.options import Options
 
 Form = Literal["record", "bibtex", "csl", "reference"]
@@ -19,7 +19,8 @@ Form = Literal["record", "bibtex", "csl", "reference"]
 def paper_texts(works: Sequence[Work], form: Form, options: Options, style: str = "") -> list[str]:
     """The text of each work; empty for "record". The keys of BibTeX entries are distinct.
 
-    Raises `CitewellError` for a style that is not known.
+    A `style` that a program asks for is a name: a path is for the settings alone. Raises
+    `CitewellError` for a style that is not known.
     """
     if form == "bibtex":
         taken: set[str] = set()
@@ -32,6 +33,14 @@ def paper_texts(works: Sequence[Work], form: Form, options: Options, style: str 
     if form == "csl":
         return [msgspec.json.encode(csl_of_work(work)).decode() for work in works]
     if form == "reference":
+        if style.lower().endswith(".csl"):
+            raise CitewellError(
+                Problem(
+                    "style-unknown",
+                    f"{style[:200]!r} is a file, and only names of styles can be asked for.",
+                    "Give a name such as `ieee`; a .csl file can be set in `hover.style`.",
+                )
+            )
         named = style_named(style or options.hover.style)
         return [named.reference(csl_of_work(work)).text for work in works]
     return [""] * len(works)

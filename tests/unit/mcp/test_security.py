@@ -60,6 +60,18 @@ async def test_a_paper_that_includes_what_lies_outside_reads_nothing_of_it(
             assert "Secret" not in json.dumps(found.model_dump(mode="json"))
 
 
+async def test_a_style_is_a_name_and_no_file(agent: Agent, root: Path) -> None:
+    secret = root.parent / "secret.csl"
+    secret.write_text("<style>Secret</style>")
+    async with agent(root) as client:
+        for style in (str(secret), "../secret.csl", "/etc/passwd"):
+            found = await client.call_tool(
+                "get_papers", {"ids": ["fx:1"], "format": "reference", "style": style}
+            )
+            assert found.is_error and "style-unknown" in found.content[0].text
+            assert "Secret" not in found.content[0].text
+
+
 async def test_without_roots_no_file_is_read(agent: Agent, root: Path) -> None:
     async with agent() as client:
         found = await client.call_tool("check_references", {"path": str(root / "main.tex")})

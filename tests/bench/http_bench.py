@@ -1,0 +1,238 @@
+"""What `citewell serve` costs beyond the engine, and whether many clients at once go well.
+
+    python tests/bench/http_bench.py [--library FOLDER/NAME] [--calls N]
+
+Prints milliseconds (p50, p95) of a call of the engine through its worker, as the server makes it,
+and of the same over HTTP; and of a bare Starlette application on uvicorn that sends back as many
+bytes, started the same way: what no server in this language can go below. Calls of all take turns,
+so that a busy machine slows all alike. Then the processor's time for a call, the memory of both
+servers, and 1,000 calls from 16 clients: errors, and the growth of memory.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import contextlib
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import attrs
+import httpx2
+import psutil
+from corpus_library import corpus_library
+
+from citewell.engine.worker_client import WorkerEngine
+from citewell.features.passage import passage_queries
+from citewell.model import Query
+from citewell.options import Options
+from citewell.options.tree import LibraryOptions
+
+CLIENTS = 16
+CALLS = 1000
+SERVE = [sys.executable, "-m", "citewell", "serve", "--port", "0"]
+ECHO = [sys.executable, __file__, "--echo"]
+
+
+def echo() -> None:
+    """A server that sends back the body of each request, and nothing else."""
+    import socket
+
+    import uvicorn
+    from starlette.applications import Starlette
+    from starlette.requests import Request
+    from starlette.responses import Response
+    from starlette.routing import Route
+
+    async def back(request: Request) -> Response:
+        return Response(await request.body(), media_type="application/json")
+
+    # As the server's own: without a named protocol each answer waits for an acknowledgement.
+    bound = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    bound.bind(("127.0.0.1", 0))
+    bound.listen(128)
+    print(json.dumps({"url": f"http://127.0.0.1:{bound.getsockname()[1]}"}), flush=True)
+    app = Starlette(routes=[Route("/", back, methods=["POST"])])
+    config = uvicorn.Config(app, log_level="warning", access_log=False)
+    uvicorn.Server(config).run(sockets=[bound])
+
+
+@contextlib.contextmanager
+def started(command: list[str], env: dict[str, str]) -> Iterator[tuple[str, psutil.Process]]:
+    """A server's address and its process."""
+    server = subprocess.Popen(command, env=env, stdout=subprocess.PIPE, text=True)
+    try:
+        assert server.stdout is not None
+        line = server.stdout.readline()
+        if not line:
+            raise SystemExit("the server ended")
+        threading.Thread(target=server.stdout.read, daemon=True).start()
+        yield json.loads(line)["url"], psutil.Process(server.pid)
+    finally:
+        server.terminate()
+        server.wait()
+
+
+@contextlib.contextmanager
+def environment(library: Path) -> Iterator[dict[str, str]]:
+    """With this library and nothing of the user's."""
+    with tempfile.TemporaryDirectory() as folder:
+        clean = {name: value for name, value in os.environ.items() if "CITEWELL" not in name}
+        (Path(folder) / "config.toml").touch()
+        yield clean | {
+            "CITEWELL_CONFIG": str(Path(folder) / "config.toml"),
+            "CITEWELL_CACHE": str(Path(folder) / "cache"),
+            "CITEWELL_DATA": str(Path(folder) / "data"),
+            "CITEWELL_LIBRARY_PATH": str(library.parent),
+            "CITEWELL_LIBRARY_NAME": library.name,
+        }
+
+
+def used(process: psutil.Process) -> float:
+    return sum(process.cpu_times()[:2])
+
+
+def rss(process: psutil.Process) -> float:
+    """Megabytes of a process, without its children."""
+    return process.memory_info().rss / 1e6
+
+
+def shown(times: list[float]) -> str:
+    p95 = statistics.quantiles(times, n=20)[-1]
+    return f"p50 {1e3 * statistics.median(times):7.2f}  p95 {1e3 * p95:7.2f} ms"
+
+
+class Bench:
+    """The servers and clients of one run."""
+
+    def __init__(
+        self, worker: WorkerEngine, url: str, server: psutil.Process, echo_url: str,
+        echo_server: psutil.Process,
+    ) -> None:  # fmt: skip
+        self.worker = worker
+        self.server, self.echo_server = server, echo_server
+        self.http = httpx2.Client(base_url=url, timeout=120)
+        self.echo = httpx2.Client(base_url=echo_url, timeout=120)
+
+    def overhead(
+        self, name: str, calls: int, bare: Callable[[int], object], path: str,
+        asked: Callable[[int], dict[str, Any]],
+    ) -> None:  # fmt: skip
+        """The same question to the engine and over HTTP, each in words of its own."""
+        spent: dict[str, list[float]] = {"engine": [], "over HTTP": [], "bare echo": []}
+        body = self.http.post(path, json=asked(0)).raise_for_status().content
+        bare(1)
+        cost = {"server": 0.0, "echo": 0.0}
+        for number in range(2, calls + 2):
+            begin = time.perf_counter()
+            bare(10 * number)
+            spent["engine"].append(time.perf_counter() - begin)
+            before, begin = used(self.server), time.perf_counter()
+            self.http.post(path, json=asked(10 * number + 1)).raise_for_status()
+            spent["over HTTP"].append(time.perf_counter() - begin)
+            cost["server"] += used(self.server) - before
+            before, begin = used(self.echo_server), time.perf_counter()
+            self.echo.post("/", content=body).raise_for_status()
+            spent["bare echo"].append(time.perf_counter() - begin)
+            cost["echo"] += used(self.echo_server) - before
+        print(f"{name} ({calls} calls, {len(body):,} bytes)")
+        for place, times in spent.items():
+            print(f"  {place:<10} {shown(times)}")
+        medians = {place: 1e3 * statistics.median(times) for place, times in spent.items()}
+        more = medians["over HTTP"] - medians["engine"]
+        print(f"  HTTP adds {more:.2f} ms at the median, {more - medians['bare echo']:.2f} of them "
+              "beyond the bare server; processor time of the server "
+              f"{1e3 * cost['server'] / calls:.2f} ms, of the bare one "
+              f"{1e3 * cost['echo'] / calls:.2f}")  # fmt: skip
+
+    async def crowd(self) -> None:
+        """Many clients at once; what is kept is kept after the first calls, then memory stays."""
+        errors = 0
+        spent: list[float] = []
+
+        async def ask(number: int, calls: int) -> None:
+            nonlocal errors
+            url = str(self.http.base_url)
+            async with httpx2.AsyncClient(base_url=url, timeout=300) as client:
+                for call in range(calls):
+                    query = f"graph networks {(number * calls + call) % 50}"
+                    begin = time.perf_counter()
+                    found = await client.post("/v1/search", json={"query": query, "k": 10})
+                    spent.append(time.perf_counter() - begin)
+                    errors += found.status_code != 200
+
+        def memory() -> float:
+            return sum(map(rss, (self.server, *self.server.children(recursive=True))))
+
+        await asyncio.gather(*(ask(number, 20) for number in range(CLIENTS)))
+        before, begin = memory(), time.perf_counter()
+        spent.clear()
+        await asyncio.gather(*(ask(number, CALLS // CLIENTS + 1) for number in range(CLIENTS)))
+        print(f"{len(spent):,} searches from {CLIENTS} clients: {errors} errors, "
+              f"{time.perf_counter() - begin:.1f} s, {shown(spent)}, memory {before:.0f} -> "
+              f"{memory():.0f} MB")  # fmt: skip
+
+
+def measure(options: Options, library: Path, calls: int) -> None:
+    worker = WorkerEngine(options)
+    with (
+        contextlib.closing(worker),
+        environment(library) as env,
+        started(SERVE, env) as (url, server),
+        started(ECHO, env) as (echo_url, echo_server),
+    ):
+        held = worker.find(Query(text="parsing"), 1, tier="full").hits[0].work.id
+        bench = Bench(worker, url, server, echo_url, echo_server)
+        bench.overhead(
+            "a record", 5 * calls, lambda n: worker.works([held]),
+            "/v1/papers", lambda n: {"ids": [held]},
+        )  # fmt: skip
+        bench.overhead(
+            "a search, 10 papers", calls,
+            lambda n: worker.find(Query(text=f"neural parsing {n}"), 11, tier="full"),
+            "/v1/search", lambda n: {"query": f"neural parsing {n}"},
+        )  # fmt: skip
+
+        def passage(n: int) -> str:
+            return f"Neural parsers of kind {n} need little data [CITATION]."
+
+        def bare(n: int) -> object:
+            (query,) = passage_queries(passage(n), ".md", options)
+            return worker.find(query, 5, tier="deep")
+
+        bench.overhead(
+            "a passage, 5 papers", calls, bare, "/v1/find", lambda n: {"text": passage(n)}
+        )
+        workers = server.children(recursive=True)
+        print(f"memory: server {rss(server):.0f} MB, its worker {sum(map(rss, workers)):.0f} MB, "
+              f"the bare server {rss(echo_server):.0f} MB")  # fmt: skip
+        asyncio.run(bench.crowd())
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--library", type=Path, help="FOLDER/NAME of a library")
+    parser.add_argument("--calls", type=int, default=100)
+    parser.add_argument("--echo", action="store_true", help=argparse.SUPPRESS)
+    given = parser.parse_args()
+    if given.echo:
+        echo()
+        return
+    path = given.library or corpus_library()
+    if path is None:
+        return
+    options = attrs.evolve(Options(), library=LibraryOptions(path=path.parent, name=path.name))
+    measure(options, path, given.calls)
+
+
+if __name__ == "__main__":
+    main()

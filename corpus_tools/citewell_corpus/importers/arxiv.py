@@ -10,7 +10,7 @@ from citewell.model import Author, Provenance, Work
 from citewell.model.ids import arxiv_id, normalise_doi
 from citewell.model.names import split_authors
 from citewell.model.tex import tex_to_unicode
-from citewell_corpus.importers import fields, files
+from citewell_corpus.importers import fields, files, json_records
 from citewell_corpus.importers.contract import ImportReport
 from citewell_corpus.importers.folder import FileImporter
 
@@ -28,13 +28,8 @@ class ArxivImporter(FileImporter):
 
     def read_file(self, path: Path, report: ImportReport) -> Iterator[Work]:
         day = fields.retrieved(path)
-        for number, record in files.json_records(path, report):
-            work = _work(record, day)
-            if isinstance(work, str):
-                report.bad_record(path, number, work)
-                continue
-            report.records += 1
-            yield work
+        found = json_records.in_lines(path, json_records.Object, report)
+        yield from json_records.works(found, lambda record: _work(record, day), path, report)
 
 
 def _work(record: dict[str, Any], day: str) -> Work | str:

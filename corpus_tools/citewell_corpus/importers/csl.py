@@ -6,11 +6,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
 from citewell.model import Work
 from citewell.sources.csl_work import work_of_csl
-from citewell_corpus.importers import fields, json_list
+from citewell_corpus.importers import fields, json_records
 from citewell_corpus.importers.contract import ImportReport
 from citewell_corpus.importers.files import head
 from citewell_corpus.importers.folder import FileImporter
@@ -31,15 +29,9 @@ class CslImporter(FileImporter):
 
     def read_file(self, path: Path, report: ImportReport) -> Iterator[Work]:
         day = fields.retrieved(path)
-        for line, raw in json_list.records(path, "items", report):
-            try:
-                item = msgspec.json.decode(raw, type=dict[str, Any])
-            except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-                report.bad_record(path, line, f"The item is not an object: {error}.")
-                continue
-            work = work_of_csl(item, fields.place(path), f"csl-json:{path}", day)
-            if isinstance(work, str):
-                report.bad_record(path, line, work)
-                continue
-            report.records += 1
-            yield work
+
+        def work_of(item: dict[str, Any]) -> Work | str:
+            return work_of_csl(item, fields.place(path), f"csl-json:{path}", day)
+
+        found = json_records.in_array(path, "items", report)
+        yield from json_records.works(found, work_of, path, report)

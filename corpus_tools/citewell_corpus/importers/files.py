@@ -8,9 +8,8 @@ import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
-import msgspec
 import zstandard
 
 from citewell.corpus.errors import library_error
@@ -125,17 +124,6 @@ def lines(path: Path, report: ImportReport) -> Iterator[tuple[int, bytes]]:
             line = line.strip()
             if line:
                 yield number, line
-
-
-def json_records(path: Path, report: ImportReport) -> Iterator[tuple[int, dict[str, Any]]]:
-    """The object that each line holds, with its number; other lines are reported."""
-    for number, line in lines(path, report):
-        try:
-            record = msgspec.json.decode(line, type=dict[str, Any])
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-            report.bad_record(path, number, f"The line is not a record: {error}.")
-        else:
-            yield number, record
 
 
 def whole(path: Path, report: ImportReport | None = None) -> bytes:

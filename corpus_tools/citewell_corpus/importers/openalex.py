@@ -12,8 +12,8 @@ from typing import Any
 
 from citewell.model import Work
 from citewell.sources.openalex_work import work_of_openalex
-from citewell_corpus.importers import fields, files
-from citewell_corpus.importers.contract import MAX_CITED, Cited, Citing, ImportReport
+from citewell_corpus.importers import fields, files, json_records
+from citewell_corpus.importers.contract import MAX_CITED, Cited, ImportReport
 from citewell_corpus.importers.folder import FileImporter
 
 _NO_PAPER = frozenset({"paratext", "peer-review", "grant", "supplementary-materials"})
@@ -33,19 +33,19 @@ class OpenAlexImporter(FileImporter):
 
     def read_file(self, path: Path, report: ImportReport) -> Iterator[Work]:
         day = fields.retrieved(path)
-        for number, record in files.json_records(path, report):
-            if record.get("is_paratext") or record.get("type") in _NO_PAPER:
-                report.skip("paratext")
-                continue
-            work = work_of_openalex(record, day)
-            if isinstance(work, str):
-                report.bad_record(path, number, work)
-                continue
-            report.records += 1
-            references = _references(record)
-            if references:
-                report.cites(Citing(work.title, references, work.abstract))
-            yield work
+
+        def work_of(record: dict[str, Any]) -> Work | str:
+            return work_of_openalex(record, day)
+
+        yield from json_records.works(_papers(path, report), work_of, path, report, _references)
+
+
+def _papers(path: Path, report: ImportReport) -> Iterator[tuple[int, dict[str, Any]]]:
+    for number, record in json_records.in_lines(path, json_records.Object, report):
+        if record.get("is_paratext") or record.get("type") in _NO_PAPER:
+            report.skip("paratext")
+        else:
+            yield number, record
 
 
 def _references(record: dict[str, Any]) -> tuple[Cited, ...]:

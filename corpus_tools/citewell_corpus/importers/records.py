@@ -14,7 +14,7 @@ import msgspec
 
 from citewell.model import Author, Provenance, Work
 from citewell.model.ids import acl_id, arxiv_id, normalise_doi
-from citewell_corpus.importers import fields, files
+from citewell_corpus.importers import fields, json_records
 from citewell_corpus.importers.contract import ImportReport
 from citewell_corpus.importers.folder import FileImporter
 
@@ -53,32 +53,15 @@ class RecordsImporter(FileImporter):
     suffixes = (".jsonl", ".ndjson")
 
     def recognise_file(self, path: Path) -> bool:
-        line = files.first_line(path)
-        if not line.startswith(b"{"):
-            return False
-        try:
-            first = msgspec.json.decode(line)
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-            return False
+        first = json_records.first_object(path)
         return {"id", "title"} <= first.keys() and bool(
             {"source", "kind", "bibkey", "venue"} & first.keys()
         )
 
     def read_file(self, path: Path, report: ImportReport) -> Iterator[Work]:
-        decoder = msgspec.json.Decoder(_Record)
         day, place = fields.retrieved(path), fields.place(path)
-        for number, line in files.lines(path, report):
-            try:
-                record = decoder.decode(line)
-            except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-                report.bad_record(path, number, f"The line is not a record: {error}.")
-                continue
-            work = _work(record, day, place)
-            if isinstance(work, str):
-                report.bad_record(path, number, work)
-                continue
-            report.records += 1
-            yield work
+        found = json_records.in_lines(path, _Record, report)
+        yield from json_records.works(found, lambda record: _work(record, day, place), path, report)
 
 
 def _work(record: _Record, day: str, place: str) -> Work | str:

@@ -11,12 +11,10 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
 from citewell.model import Provenance, Work
 from citewell.model.ids import acl_id, arxiv_id, normalise_doi
-from citewell_corpus.importers import fields, files
-from citewell_corpus.importers.contract import MAX_CITED, Cited, Citing, ImportReport
+from citewell_corpus.importers import fields, json_records
+from citewell_corpus.importers.contract import MAX_CITED, Cited, ImportReport
 from citewell_corpus.importers.folder import FileImporter
 
 _KINDS = {"journalarticle": "article", "conference": "inproceedings", "book": "book",
@@ -32,29 +30,18 @@ class SemanticScholarImporter(FileImporter):
     suffixes = (".jsonl", ".json", ".ndjson", "")
 
     def recognise_file(self, path: Path) -> bool:
-        line = files.first_line(path)
-        if not line.startswith(b"{"):
-            return False
-        try:
-            first = msgspec.json.decode(line)
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-            return False
-        names = {str(name).lower() for name in first}
+        names = {name.lower() for name in json_records.first_object(path)}
         return bool({"paperid", "corpusid"} & names) and "title" in names
 
     def read_file(self, path: Path, report: ImportReport) -> Iterator[Work]:
         day = fields.retrieved(path)
-        for number, decoded in files.json_records(path, report):
-            record = {name.lower(): value for name, value in decoded.items()}
-            work = _work(record, day)
-            if isinstance(work, str):
-                report.bad_record(path, number, work)
-                continue
-            report.records += 1
-            cited = _references(record)
-            if cited:
-                report.cites(Citing(work.title, cited, work.abstract))
-            yield work
+        found = (
+            (number, {name.lower(): value for name, value in record.items()})
+            for number, record in json_records.in_lines(path, json_records.Object, report)
+        )
+        yield from json_records.works(
+            found, lambda record: _work(record, day), path, report, _references
+        )
 
 
 def _work(record: dict[str, Any], day: str) -> Work | str:

@@ -7,11 +7,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
 from citewell.model import Author, Provenance, Work
 from citewell.model.ids import arxiv_id, normalise_doi
-from citewell_corpus.importers import fields, json_list
+from citewell_corpus.importers import fields, json_records
 from citewell_corpus.importers.contract import ImportReport
 from citewell_corpus.importers.files import head
 from citewell_corpus.importers.folder import FileImporter
@@ -49,24 +47,20 @@ class ZoteroImporter(FileImporter):
 
     def read_file(self, path: Path, report: ImportReport) -> Iterator[Work]:
         day = fields.retrieved(path)
-        for line, raw in json_list.records(path, "items", report):
-            try:
-                item = msgspec.json.decode(raw, type=dict[str, Any])
-            except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-                report.bad_record(path, line, f"The item is not an object: {error}.")
-                continue
-            data = item.get("data")
-            if isinstance(data, dict):
-                item = {**item, **data}
-            if item.get("itemType") in _NO_PAPER:
-                report.skip(str(item["itemType"]))
-                continue
-            work = _work(item, path, day)
-            if isinstance(work, str):
-                report.bad_record(path, line, work)
-                continue
-            report.records += 1
-            yield work
+        yield from json_records.works(
+            _papers(path, report), lambda item: _work(item, path, day), path, report
+        )
+
+
+def _papers(path: Path, report: ImportReport) -> Iterator[tuple[int, dict[str, Any]]]:
+    for line, item in json_records.in_array(path, "items", report):
+        data = item.get("data")
+        if isinstance(data, dict):
+            item = {**item, **data}
+        if item.get("itemType") in _NO_PAPER:
+            report.skip(str(item["itemType"]))
+        else:
+            yield line, item
 
 
 def _work(item: dict[str, Any], path: Path, day: str) -> Work | str:

@@ -47,7 +47,7 @@ from citewell_corpus.citing_stage import (
 from citewell_corpus.import_stage import ImportedSource, StagedSource, stage_source
 from citewell_corpus.index_stage import build_indexes, link_segment
 from citewell_corpus.lock import writer_lock
-from citewell_corpus.merge_stage import Merged, merge_sources
+from citewell_corpus.merge_stage import MergeCounts, Merged, merge_sources
 from citewell_corpus.progress import Progress, Silent
 from citewell_corpus.publish import NewUse, collect_garbage, next_number, publish
 from citewell_corpus.segment_writer import seal, write_whole
@@ -57,7 +57,7 @@ _PLAN = "plan.json"
 _MERGED = "merged.json"
 
 
-class BuildReport(msgspec.Struct, kw_only=True):
+class BuildReport(MergeCounts, kw_only=True):
     """What a build did."""
 
     library: str
@@ -66,16 +66,6 @@ class BuildReport(msgspec.Struct, kw_only=True):
     """Nothing had changed; nothing was written."""
     works: int = 0
     titles: int = 0
-    added: int = 0
-    updated: int = 0
-    unchanged: int = 0
-    removed: int = 0
-    by_identifier: int = 0
-    """Records merged because of a DOI, arXiv id or source id."""
-    by_title: int = 0
-    refused_identifier: int = 0
-    refused_title: int = 0
-    doubtful_doi: int = 0
     segments: int = 0
     sources: list[ImportedSource] = msgspec.field(default_factory=list)
     problems: list[Problem] = msgspec.field(default_factory=list)
@@ -377,12 +367,8 @@ class _Build:
             report.titles = library.manifest.titles
             report.segments = len(library.segments)
         report.snapshot = snapshot
-        report.added, report.updated = merged.added, merged.updated
-        report.unchanged, report.removed = merged.unchanged, merged.removed
-        report.by_identifier, report.by_title = merged.by_identifier, merged.by_title
-        report.refused_identifier = merged.refused_identifier
-        report.refused_title = merged.refused_title
-        report.doubtful_doi = merged.doubtful_doi
+        for name in MergeCounts.__struct_fields__:
+            setattr(report, name, getattr(merged, name))
         report.sources = [source.imported for source in staged]
         report.problems += [p for source in staged for p in source.imported.problems]
         return report

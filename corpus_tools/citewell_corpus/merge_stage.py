@@ -26,13 +26,9 @@ from citewell_corpus.staging import KeyCollector, KeyTable, RecordFile, RecordWr
 _BATCH = 1000
 
 
-class Merged(msgspec.Struct, frozen=True, kw_only=True):
-    """Outcome of the stage: marker that it is finished."""
+class MergeCounts(msgspec.Struct, kw_only=True):
+    """What became of the records that were merged."""
 
-    count: int
-    """Rows of the new segment; 0: there is none."""
-    titles: int = 0
-    origins: tuple[str, ...] = ()
     added: int = 0
     """Works that the library did not have."""
     updated: int = 0
@@ -41,11 +37,21 @@ class Merged(msgspec.Struct, frozen=True, kw_only=True):
     removed: int = 0
     """Works whose only source no longer has them."""
     by_identifier: int = 0
+    """Records merged because of a DOI, arXiv id or source id."""
     by_title: int = 0
     refused_identifier: int = 0
     refused_title: int = 0
     doubtful_doi: int = 0
     """Records whose DOI was left out because other works have it too."""
+
+
+class Merged(MergeCounts, kw_only=True):
+    """Outcome of the stage: marker that it is finished."""
+
+    count: int
+    """Rows of the new segment; 0: there is none."""
+    titles: int = 0
+    origins: tuple[str, ...] = ()
     absorbed: tuple[str, ...] = ()
     """Segments whose live rows moved into the new one."""
     dead: dict[str, list[int]] = msgspec.field(default_factory=dict)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import mmap
 import struct
 from array import array
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
 
@@ -244,11 +244,3 @@ class RecordFile:
     def close(self) -> None:
         if self._map is not None:
             self._map.close()
-
-
-def table_of(works: Iterable[Work]) -> KeyTable:
-    """The numbers of works that lie in no file; `offset` is their position."""
-    collector = KeyCollector()
-    for position, work in enumerate(works):
-        collector.add(work, position)
-    return collector.table()

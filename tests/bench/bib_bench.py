@@ -125,7 +125,7 @@ def bench(path: Path, size: int, parser_limit: int) -> None:
     from citewell.documents.bib_edit import insert_entry
     from citewell.documents.bibtex import parse_bib, reparse
     from citewell.documents.key_index import KeyIndex
-    from citewell.model import Author, Query, Work
+    from citewell.model import Author, Work
     from citewell.options.tree import BibOptions
 
     text = path.read_text(encoding="utf-8")
@@ -157,11 +157,6 @@ def bench(path: Path, size: int, parser_limit: int) -> None:
     )
     changed = reparse(bib, edited)
     row("key index: refresh after an edit", timed(lambda: index.refreshed([changed]), 5))
-    row(
-        "first context match",
-        timed(lambda: KeyIndex.build([bib]).match_context(Query(text="graph")), 1),
-        "with a build",
-    )
     work = Work(
         id="x", title="Zyxology of attention", authors=(Author("Tester", "Ann"),), year=2021,
         kind="article", journal="Tests", doi="10.9999/zyx",
@@ -192,16 +187,6 @@ def bench(path: Path, size: int, parser_limit: int) -> None:
     for kind, times in sorted(kinds.items()):
         spread(f"search: {kind}", times)
     spread("search: all", [time for times in kinds.values() for time in times], "goal p95 50 ms")
-    sentence = "We build on attention in neural translation of long documents [CITATION] here."
-    queries = [
-        Query(text=" ".join(dice.choice(bib.entries).get("title").split()[:3]), sentence=sentence)
-        for _ in range(100)
-    ]
-    index.match_context(queries[0])
-    spread(
-        "context match",
-        [t for q in queries for t in timed_once(lambda q=q: index.match_context(q))],
-    )
     if size <= parser_limit:
         peer(text)
 

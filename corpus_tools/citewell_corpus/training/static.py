@@ -28,7 +28,6 @@ from citewell_corpus.training.split import fold
 from citewell_corpus.training.vocabulary import choose
 
 TEMPERATURE = 0.05
-PAPER_ZONES = 2
 
 
 class Recipe(msgspec.Struct, frozen=True):

@@ -104,13 +104,6 @@ class Library:
         for segment in self._segments:
             segment.catalogue.close()
 
-    def is_stale(self) -> bool:
-        """True when a newer snapshot has been published since this one was opened."""
-        try:
-            return current_snapshot(self.path) != self.snapshot
-        except LibraryError:
-            return True
-
     def works(self, rows: Iterable[int]) -> list[Work]:
         """The works in these rows, in the order asked. Raises `IndexError` for a row not there."""
         wanted = [int(row) for row in rows]

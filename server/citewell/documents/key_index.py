@@ -8,22 +8,17 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from functools import cached_property
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from citewell.documents.context_match import ContextMatcher
 from citewell.documents.key_segment import AUTHOR, FIELD_NAMES, KEY, TITLE, YEAR, KeySegment
 from citewell.model.bib import BibEntry, BibFile
-from citewell.model.query import Query
 from citewell.model.titles import fold
 
 _EXACT_KEY, _KEY_START, _KEY_PART, _ALL_WORDS, _FUZZY = 100.0, 60.0, 32.0, 40.0, 12.0
 _FIELD_WEIGHT = {KEY: 2.0, TITLE: 3.0, YEAR: 4.0, AUTHOR: 5.0}
-OWN_FLOOR = 0.35
-"""Least probability at which an own entry is proposed for a placeholder."""
 _HERE, _CITED = 15.0, 6.0
 """What a citation in this document, or elsewhere in the project, adds."""
 _REBUILD = 0.05
@@ -44,17 +39,6 @@ class KeyMatch(msgspec.Struct, frozen=True):
     """Orders one result; means nothing outside it."""
     field: str
     """The field that fits best: "key", "title", "author", "year"; "" when nothing was typed."""
-
-
-class OwnMatch(msgspec.Struct, frozen=True):
-    """One of the author's own entries that a placeholder may mean."""
-
-    entry: BibEntry
-    path: str
-    score: float
-    """In [0, 1]: about the probability that this entry is meant."""
-    terms: tuple[str, ...]
-    """The query's words that matched, the most telling first."""
 
 
 class KeyIndex:
@@ -135,27 +119,6 @@ class KeyIndex:
             KeyMatch(self.files[path].by_key[key], path, -score, field)
             for score, key, path, field in found[:limit]
         ]
-
-    def match_context(
-        self, query: Query, limit: int = 5, floor: float = OWN_FLOOR
-    ) -> list[OwnMatch]:
-        """The entries that a placeholder's words and context mean, best first; often none.
-
-        Only those of score `floor` or more: an own entry goes ahead of all other papers, so a
-        wrong one costs more than a missing one. The first call
-        stems all titles, which takes half as long as `build`.
-        """
-        found = self._matcher.match(query, limit, floor)
-        return [
-            OwnMatch(self.files[path].by_key[entry.key], path, match.score, match.terms)
-            for match in found
-            for segment in (self.segments[match.segment],)
-            for entry, path in ((segment.entries[match.row], segment.paths[match.row]),)
-        ]
-
-    @cached_property
-    def _matcher(self) -> ContextMatcher:
-        return ContextMatcher(self.segments, self.alive)
 
 
 def _entries(bibs: Iterable[BibFile]) -> list[tuple[BibEntry, str]]:

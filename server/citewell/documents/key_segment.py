@@ -16,7 +16,6 @@ from itertools import count
 import numpy as np
 from numpy.typing import NDArray
 
-from citewell.documents.title_stems import TitleStems
 from citewell.model.bib import BibBody, BibEntry
 from citewell.model.bib_value import plain_value
 from citewell.model.titles import fold
@@ -107,21 +106,6 @@ class KeySegment:
         """Numbers [low, high) of the words that begin so."""
         low = bisect_left(self.vocabulary, beginning)
         return low, bisect_right(self.vocabulary, beginning + "\U0010ffff", lo=low)
-
-    def rows_with(self, word: str, field: int) -> NDArray[np.int32]:
-        """Rows that have the very word in a field."""
-        low = bisect_left(self.vocabulary, word)
-        if low == len(self.vocabulary) or self.vocabulary[low] != word:
-            return np.empty(0, np.int32)
-        rows, fields = self.postings(low, low + 1)
-        found: NDArray[np.int32] = rows[fields == field]
-        return found
-
-    @cached_property
-    def title_stems(self) -> TitleStems:
-        """The stems of the titles; they cost as much again as the rest, so only when asked for."""
-        in_title = self.token_fields == TITLE
-        return TitleStems(self.vocabulary, self.token_starts, self.token_rows, in_title)
 
     def rows_with_key_part(self, part: str) -> _KeyRows:
         """Rows whose key holds `part`, each once, and whether the key begins with it."""

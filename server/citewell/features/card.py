@@ -33,14 +33,6 @@ _ANTHOLOGY = re.compile(
 )
 MAX_PLACES = 6
 MAX_FINDINGS = 4
-STATES = {
-    Verdict.VERIFIED: ("✓", "Verified"),
-    Verdict.WRONG_DETAIL: ("⚠", "Real, but a detail is wrong"),
-    Verdict.FABRICATED: ("✗", "Does not exist as written"),
-    Verdict.NOT_FOUND: ("?", "Not in the library"),
-    Verdict.UNCHECKED: ("·", "Not checked"),
-}
-"""A sign and a few words for each verdict."""
 
 
 class Known(msgspec.Struct, frozen=True, kw_only=True):

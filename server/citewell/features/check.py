@@ -15,11 +15,9 @@ from citewell.documents.files import Overlay
 from citewell.documents.scan import format_of
 from citewell.documents.textfile import FileError, read_text
 from citewell.model import Problem
-from citewell.model.cancel import Cancel
 from citewell.model.check import Check, Claim, FieldFinding, Severity, Verdict
 from citewell.model.document import Format
 from citewell.options.tree import DocumentOptions
-from citewell.verification.checker import Checker
 from citewell.verification.claims import (
     claims_of_bib,
     claims_of_text,
@@ -102,35 +100,6 @@ def _claims_of_paper(
         found = claims_of_bib(bib)
         claims += [claim for claim in found if every or nocite or claim.key in cited]
     return claims, list(project.problems)
-
-
-def recheck(
-    checker: Checker,
-    text: str,
-    path: str,
-    known: Sequence[Check] = (),
-    cancel: Cancel | None = None,
-) -> list[Check]:
-    """The checks of a changed text; a reference that says what it said before keeps its verdict."""
-    claims = claims_in_text(text, path)
-    before = {_says(check.claim): check for check in known}
-    new = [claim for claim in claims if _says(claim) not in before]
-    fresh = dict(zip(map(_says, new), checker.check(new, cancel=cancel), strict=True))
-    checks = []
-    for claim in claims:
-        says = _says(claim)
-        check = fresh[says] if says in fresh else before[says]
-        findings = tuple(
-            msgspec.structs.replace(one, span=claim.spans.get(one.field)) for one in check.findings
-        )
-        checks.append(msgspec.structs.replace(check, claim=claim, findings=findings))
-    return checks
-
-
-def _says(claim: Claim) -> bytes:
-    """What the claim says, without its place and key."""
-    bare = msgspec.structs.replace(claim, key="", line=None, span=None, spans={}, path="")
-    return msgspec.json.encode(bare)
 
 
 def selected(checks: Iterable[Check], select: Sequence[str], ignore: Sequence[str]) -> list[Check]:

@@ -10,7 +10,7 @@ from pathlib import Path, PurePosixPath, PureWindowsPath
 import msgspec
 
 from citewell.documents.project import Project
-from citewell.model.bib import BibEntry, BibField, BibFile
+from citewell.model.bib import BibEntry, BibField
 from citewell.model.document import Span
 from citewell.model.ids import arxiv_id, normalise_doi
 
@@ -32,13 +32,6 @@ class Link(msgspec.Struct, frozen=True):
     span: Span
     url: str = ""
     files: tuple[str, ...] = ()
-
-
-def bib_links(bib: BibFile) -> Iterator[Link]:
-    """The links of every entry, in order."""
-    folder = Path(bib.path).parent
-    for entry in bib.entries:
-        yield from entry_links(entry, folder)
 
 
 def entry_links(entry: BibEntry, folder: Path) -> Iterator[Link]:
@@ -68,15 +61,10 @@ def _of_field(entry: BibEntry, field: BibField, folder: Path) -> Iterator[Link]:
         kind = (entry.get("archiveprefix") or entry.get("eprinttype")).lower()
         if kind in ("", "arxiv") and (number := arxiv_id(field.value)):
             yield Link(inner, f"https://arxiv.org/abs/{number}")
-    elif name in ("pmid", "pmcid"):
+    elif name in _HOMES:
         digits = field.value.strip().upper().removeprefix("PMC")
         if digits.isascii() and digits.isdigit():
-            home = (
-                "pubmed.ncbi.nlm.nih.gov/"
-                if name == "pmid"
-                else "pmc.ncbi.nlm.nih.gov/articles/PMC"
-            )
-            yield Link(inner, f"https://{home}{digits}/")
+            yield Link(inner, f"https://{_HOMES[name]}{digits}/")
     elif name in _FILES and "://" not in field.raw:
         yield from _attached(field, inner, folder)
     else:

@@ -14,7 +14,7 @@ import warnings
 from collections.abc import Sequence
 from html import escape
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import msgspec
 
@@ -48,8 +48,6 @@ _DOUBLED = re.compile(
     "(?:([.])([\ue001\ue003”’]+)|([?!])([\ue001\ue003”’]*))\\.(?=\\s|$|[\ue000-\ue00b])"
 )
 
-Form = Literal["text", "html", "markdown"]
-
 
 class Rendered(msgspec.Struct, frozen=True):
     """One reference, or one citation, in a style."""
@@ -70,12 +68,6 @@ class Rendered(msgspec.Struct, frozen=True):
     def markdown(self) -> str:
         """Markdown whose text is escaped; addresses are links."""
         return "".join(_in_markdown(piece) for piece in _pieces(self.marked))
-
-    def to(self, form: Form) -> str:
-        """The reference in one of the forms."""
-        return {"text": lambda: self.text, "html": lambda: self.html}.get(
-            form, lambda: self.markdown
-        )()
 
 
 class Style:

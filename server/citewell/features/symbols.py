@@ -47,13 +47,6 @@ class Symbol(msgspec.Struct, frozen=True):
     path: str = ""
 
 
-def bib_symbols(bib: BibFile) -> Iterator[Symbol]:
-    """Every @string and every entry of a .bib."""
-    yield from macro_symbols(bib)
-    for entry in bib.entries:
-        yield entry_symbol(entry)
-
-
 def macro_symbols(bib: BibFile) -> Iterator[Symbol]:
     """Every @string."""
     blocks = [block for block in bib.blocks if block.type == "string" and block.body.names]

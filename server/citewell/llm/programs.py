@@ -18,7 +18,6 @@ from citewell.llm.texts import numbered
 
 QUERIES = 3
 """Other queries that a model writes."""
-GRADES = ("yes", "partly", "no")
 
 
 class Pick(dspy.Signature):  # type: ignore[misc]

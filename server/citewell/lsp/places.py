@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -113,6 +112,3 @@ class OpenFile:
     def __init__(self, uri: str, version: int | None) -> None:
         self.uri = uri
         self.version = version
-
-
-OpenFiles = Mapping[Path, OpenFile]

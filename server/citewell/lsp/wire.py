@@ -64,14 +64,6 @@ class DocumentHighlight(msgspec.Struct, frozen=True):
     kind: int
 
 
-class DocumentSymbol(msgspec.Struct, frozen=True, rename="camel"):
-    name: str
-    detail: str
-    kind: int
-    range: Range
-    selection_range: Range
-
-
 class SymbolInformation(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
     name: str
     kind: int

@@ -11,7 +11,7 @@ import pytest
 from citewell.model import Author, Provenance, Work
 from citewell.sources.combine import combine, same_content, update
 from citewell_corpus.clusters import Clusters, cluster
-from citewell_corpus.staging import table_of
+from citewell_corpus.staging import KeyCollector
 
 Make = Callable[..., Work]
 
@@ -42,7 +42,10 @@ def groups(*works: Work) -> list[list[str]]:
 
 
 def clusters(*works: Work) -> Clusters:
-    return cluster(table_of(works), lambda record: works[record].title)
+    collector = KeyCollector()
+    for position, work in enumerate(works):
+        collector.add(work, position)
+    return cluster(collector.table(), lambda record: works[record].title)
 
 
 def together(*works: Work) -> bool:

@@ -9,7 +9,6 @@ import pytest
 from citewell.documents.bibtex import parse_bib, reparse
 from citewell.documents.key_index import KeyIndex
 from citewell.documents.key_segment import KeySegment
-from citewell.model import Query
 
 REFS = """
 @inproceedings{vaswani2017attention,
@@ -99,7 +98,6 @@ def test_matches_carry_the_file_and_the_place(index: KeyIndex) -> None:
 def test_an_empty_project_has_nothing() -> None:
     index = KeyIndex.build([])
     assert index.search("a") == index.search("") == []
-    assert index.match_context(Query(text="attention")) == []
     assert KeyIndex.build([parse_bib("% nothing", "a.bib")]).search("x") == []
 
 
@@ -130,56 +128,6 @@ def test_a_refreshed_index_equals_a_new_one() -> None:
                 (m.entry.key, m.entry.start, round(m.score, 3)) for m in fresh.search(typed, 500)
             }
             assert ours == theirs
-
-
-@pytest.mark.parametrize(
-    ("text", "sentence", "key"),
-    [
-        ("graph attention networks", "", "velickovic2018graph"),
-        ("attention all you need", "", "vaswani2017attention"),
-        ("Kipf 2016", "", "DBLP:journals/corr/KipfW16"),
-        ("bert", "", "devlin-etal-2019-bert"),
-        ("", "We use graph convolutional networks by Kipf and Welling [CITATION].",
-         "DBLP:journals/corr/KipfW16"),
-        ("", "We fine-tune BERT, a deep bidirectional transformer by Devlin et al. [CITATION].",
-         "devlin-etal-2019-bert"),
-    ],
-)  # fmt: skip
-def test_a_placeholder_finds_the_own_entry_it_means(
-    index: KeyIndex, text: str, sentence: str, key: str
-) -> None:
-    best = index.match_context(Query(text=text, sentence=sentence))[0]
-    assert best.entry.key == key
-    assert 0.35 <= best.score <= 1.0
-    assert best.terms
-
-
-@pytest.mark.parametrize(
-    ("text", "sentence"),
-    [
-        ("", ""),
-        ("protein folding", ""),
-        ("neural machine translation", "Recent work [CITATION] is good."),
-        ("", "Many of these methods have been used in recent work [CITATION]."),
-        ("", "The weather in spring depends on the jet stream [CITATION]."),
-        ("the of and", ""),
-    ],
-)
-def test_where_nothing_fits_well_nothing_is_proposed(
-    index: KeyIndex, text: str, sentence: str
-) -> None:
-    assert index.match_context(Query(text=text, sentence=sentence)) == []
-
-
-def test_a_word_that_many_entries_share_means_none_of_them() -> None:
-    text = "".join(
-        f"@misc{{k{n}, title = {{Attention for problem number{n} in domain{n}}}}}\n"
-        for n in range(50)
-    )
-    index = KeyIndex.build([parse_bib(text, "refs.bib")])
-    assert index.match_context(Query(text="attention")) == []
-    (only,) = index.match_context(Query(text="attention domain7"))
-    assert only.entry.key == "k7"
 
 
 @pytest.mark.parametrize("letters", ["ab:12", "abéß:1", "aa", "a\U0001f600b"])

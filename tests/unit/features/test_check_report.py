@@ -13,7 +13,6 @@ from citewell.features.check import (
     claims_in_files,
     claims_in_text,
     failing,
-    recheck,
     selected,
     tally,
 )
@@ -178,25 +177,6 @@ def test_the_json_can_be_written_and_holds_every_reference(checks):
     value = msgspec.json.decode(msgspec.json.encode(to_json(checks)))
     assert len(value["checks"]) == len(checks)
     assert sum(value["counts"].values()) == len(checks)
-
-
-def test_only_changed_entries_are_looked_up_again(checker):
-    asked = []
-
-    class Counting(MemoryRecords):
-        def candidates(self, claims):
-            asked.extend(claim.key for claim in claims)
-            return super().candidates(claims)
-
-    counting = Checker([Counting([WORK])])
-    before = recheck(counting, BIB, "refs.bib")
-    asked.clear()
-    after = recheck(counting, "% a line\n" + BIB.replace("2020", "2012"), "refs.bib", before)
-    assert set(asked) <= {"late"}
-    assert by_key(after)["late"].verdict is Verdict.VERIFIED
-    moved, stood = by_key(after)["false"], by_key(before)["false"]
-    assert moved.verdict is stood.verdict
-    assert moved.findings[0].span.start == stood.findings[0].span.start + len("% a line\n")
 
 
 def test_a_paper_is_checked_for_what_it_cites(tmp_path):

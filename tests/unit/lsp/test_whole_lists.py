@@ -9,8 +9,8 @@ import pytest
 
 from citewell.documents.bibtex import parse_bib, reparse
 from citewell.features.folding import block_folds, body_folds, comment_folds
-from citewell.features.links import bib_links
-from citewell.features.symbols import bib_symbols
+from citewell.features.links import entry_links
+from citewell.features.symbols import entry_symbol, macro_symbols
 from citewell.lsp.folding import _folds
 from citewell.lsp.links import _bib_links
 from citewell.lsp.symbols import _outline
@@ -54,16 +54,19 @@ def range_of(index, span):
 
 
 def outline(bib, index):
+    found = [*macro_symbols(bib), *map(entry_symbol, bib.entries)]
     return [
         (one.name, one.detail, range_of(index, one.span), range_of(index, one.name_span))
-        for one in sorted(bib_symbols(bib), key=lambda one: one.span)
+        for one in sorted(found, key=lambda one: one.span)
     ]
 
 
 def links(bib, index):
+    folder = Path(bib.path).parent
+    found = [link for entry in bib.entries for link in entry_links(entry, folder)]
     return [
         (range_of(index, one.span), one.url or None, list(one.files) or None)
-        for one in sorted(bib_links(bib), key=lambda one: one.span)
+        for one in sorted(found, key=lambda one: one.span)
     ]
 
 

@@ -14,6 +14,7 @@ from citewell.model.document import Span
 if TYPE_CHECKING:
     from citewell.features.action import Action, ActionPlan
     from citewell.lsp.session import Session
+    from citewell.lsp.snapshot import Snapshot
 
 Report = Callable[[str], None]
 """Tells the author what a long plan is doing."""
@@ -32,6 +33,10 @@ class Asked:
     """Those that the editor shows there; ours carry the source "citewell"."""
     automatic: bool
     """True when the editor only wants to know whether to show a lamp: be quick."""
+
+    async def snapshot(self) -> Snapshot | None:
+        """The manuscript as it is now; None for a .bib."""
+        return None if self.is_bib else await self.session.snapshot(self.uri)
 
     def codes(self) -> frozenset[str]:
         """The codes of our diagnostics there."""

@@ -35,9 +35,7 @@ class PlaceholderActions:
         from citewell.features import placeholder_actions as feature
         from citewell.features.hover import hovered_placeholder
 
-        if asked.is_bib:
-            return ()
-        snapshot = await asked.session.snapshot(asked.uri)
+        snapshot = await asked.snapshot()
         if snapshot is None or not snapshot.document.placeholders:
             return ()
         count = len(snapshot.document.placeholders)

@@ -29,10 +29,7 @@ class UncitedActions:
         from citewell.features.confidence import confidence_of
         from citewell.features.uncited import uncited_at
 
-        if asked.is_bib:
-            return ()
-        session = asked.session
-        snapshot = await session.snapshot(asked.uri)
+        session, snapshot = asked.session, await asked.snapshot()
         if snapshot is None:
             return ()
         offset = snapshot.index.offset(asked.range.start)

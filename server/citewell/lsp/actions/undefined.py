@@ -33,10 +33,7 @@ class UndefinedKeyActions:
         from citewell.features.key_meaning import read_key
         from citewell.features.site import key_at
 
-        if asked.is_bib:
-            return ()
-        session = asked.session
-        snapshot = await session.snapshot(asked.uri)
+        session, snapshot = asked.session, await asked.snapshot()
         if snapshot is None:
             return ()
         found = key_at(snapshot.document, snapshot.index.offset(asked.range.start))

@@ -90,6 +90,12 @@ def test_a_tuning_with_a_real_model_goes_through_and_keeps_only_what_wins(
         and step.difference.p <= 0.05
     )
     assert f"pick@{tuning.ended.version} is in use." in done.stdout
+    threshold = tuning.pick_threshold
+    assert threshold is not None and threshold.test_ranker.passages == tuning.sizes["test"]
+    counts = msgspec.structs.asdict(threshold)
+    kinds = ("shown_right", "shown_wrong", "shown_none", "absent_one", "absent_none", "failed")
+    assert sum(counts[kind] for kind in kinds) == tuning.sizes["valid"]
+    assert f"at {threshold.best:g};" in done.stdout
     page = (folder / "tuning.html").read_text(encoding="utf-8")
     assert "Our method builds on" in page and "default-src 'none'" in page
 

@@ -85,6 +85,7 @@ def _tune(options: Any, questions: Any, weights: Any, flags: dict[str, Any]) -> 
         weights=weights,
         effort=Effort(demos=flags["demos"], trials=flags["trials"]),
         seed=flags["seed"],
+        least=options.fill.threshold,
         dry=flags["dry_run"],
     )
     with Bars() as bars:
@@ -119,6 +120,8 @@ def _show(tuning: Tuning, dry: bool) -> None:
         f"{tuning.after.get('metric', 0):.3f} after, {tuning.ranker.get('metric', 0):.3f} by the "
         "ranker without a model."
     )
+    for line in tuning.pick_threshold.in_words() if tuning.pick_threshold else ():
+        click.echo(line)
     state = "would be in use" if dry and tuning.ended != tuning.started else "is in use"
     click.echo(f"{tuning.program}@{tuning.ended.version} {state}.")
     used = tuning.usage

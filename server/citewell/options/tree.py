@@ -334,9 +334,9 @@ class LlmOptions:
         8, "How many papers it chooses from.", at_least=1, at_most=50, trusted_only=True
     )
     pick_threshold: float = _leaf(
-        0.1,
+        0.15,
         "`fill` takes the paper that the model chose if it is at least so certain without the "
-        "model.",
+        "model; `citewell tune` says [which threshold suits your model](llm.md).",
         at_least=0,
         at_most=1,
         trusted_only=True,

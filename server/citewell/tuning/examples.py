@@ -17,7 +17,7 @@ from citewell.engine.local import LocalEngine
 from citewell.evaluation.evaluate import Reporter
 from citewell.evaluation.matching import Gold
 from citewell.evaluation.runner import query_for
-from citewell.model import Query, Question, Work
+from citewell.model import Hit, Query, Question, Work
 
 Part = Literal["train", "valid", "test"]
 PARTS: dict[Part, float] = {"train": 0.5, "valid": 0.35, "test": 0.15}
@@ -38,6 +38,8 @@ class Example(msgspec.Struct, frozen=True, kw_only=True):
     query: Query
     works: tuple[Work, ...]
     """The first `LIST` papers found, in their order."""
+    confidence: tuple[float, ...] = ()
+    """How sure the ranker is of each of them; empty where none says."""
     right: tuple[int, ...]
     """Places in `works`, from 0, of the papers that the author cited there; may be empty."""
     deeper: Work | None = None
@@ -112,20 +114,22 @@ def collect(
             part, engine.find_batch(queries, DEPTH, explained=0), strict=True
         ):
             asked += 1
-            works = [hit.work for hit in result.hits]
-            example = _example(question, works, right[question.id])
+            example = _example(question, result.hits, right[question.id])
             found.append(example)
             absent += not example.right and example.deeper is None
         reporter.advance(len(part))
     return Examples(examples=tuple(found), asked=asked, absent=absent)
 
 
-def _example(question: Question, works: Sequence[Work], right: frozenset[str]) -> Example:
+def _example(question: Question, hits: Sequence[Hit], right: frozenset[str]) -> Example:
+    works = [hit.work for hit in hits]
+    sure = [hit.confidence for hit in hits[:LIST] if hit.confidence is not None]
     return Example(
         id=question.id,
         paper=question.paper or question.id,
         query=query_for(question, "warm"),
         works=tuple(works[:LIST]),
+        confidence=tuple(sure) if len(sure) == len(works[:LIST]) else (),
         right=tuple(place for place, work in enumerate(works[:LIST]) if work.id in right),
         deeper=next((work for work in works[LIST:] if work.id in right), None),
     )

@@ -37,6 +37,7 @@ from citewell.tuning import Optimizer, Tunable
 from citewell.tuning.examples import Example, Examples, hard_first
 from citewell.tuning.metric import Measured, Weights, measure, reach_of, untouched
 from citewell.tuning.optimizers import Effort, optimize
+from citewell.tuning.threshold import PickThreshold, fit
 
 THRESHOLD = 0.75
 STEPS = 3
@@ -64,6 +65,8 @@ class TunePlan:
     weights: Weights = attrs.field(factory=Weights)
     effort: Effort = attrs.field(factory=Effort)
     seed: int = 0
+    least: float = 0.3
+    """The setting `fill.threshold`."""
     dry: bool = False
     """Measure and optimize, and store nothing."""
 
@@ -112,6 +115,8 @@ class Tuning(msgspec.Struct, frozen=True, kw_only=True):
     """The metric of the first version on the validation papers."""
     steps: tuple[Step, ...] = ()
     usage: Usage = Usage()
+    pick_threshold: PickThreshold | None = None
+    """Of the version that is in use now; for the program `pick` alone."""
     notes: tuple[str, ...] = ()
 
 
@@ -192,6 +197,16 @@ class _Run:
         difference = None
         if after is not before and tests:
             difference = self._compared(after, before)
+        threshold = None
+        if program == "pick":
+            threshold = fit(
+                (parts["valid"], valid),
+                (tests, after),
+                least=plan.least,
+                now=self._options.pick_threshold,
+                reach=self._reach,
+                seed=plan.seed,
+            )
         spent = Usage()
         for model in self._models:
             spent = spent.plus(model.account.session)
@@ -211,6 +226,7 @@ class _Run:
             valid=first,
             steps=tuple(steps),
             usage=spent,
+            pick_threshold=threshold,
             notes=tuple(notes),
         )
 

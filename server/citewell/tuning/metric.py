@@ -65,6 +65,8 @@ class Tried(msgspec.Struct, frozen=True, kw_only=True):
     paper: str
     rank: int = 0
     """Of the right paper, from 1; 0: it is not in the order."""
+    place: int = -1
+    """Of the paper that a model chose, from 0; -1: it found none fitting, or was not to choose."""
     seconds: float = 0.0
     usage: Usage = Usage()
     problem: Problem | None = None
@@ -154,12 +156,13 @@ def measure(
     tried = []
     for example in examples:
         begin = time.perf_counter()
-        rank, usage, problem = _ask(model, program, example)
+        rank, place, usage, problem = _ask(model, program, example)
         tried.append(
             Tried(
                 id=example.id,
                 paper=example.paper,
                 rank=rank,
+                place=place,
                 seconds=time.perf_counter() - begin,
                 usage=usage,
                 problem=problem,
@@ -172,21 +175,22 @@ def measure(
 
 def _ask(
     model: LanguageModel, program: Tunable, example: Example
-) -> tuple[int, Usage, Problem | None]:
-    """The right paper's rank, what it cost, and why the order is the ranker's."""
+) -> tuple[int, int, Usage, Problem | None]:
+    """The right paper's rank, the place of the chosen one, what it cost, and why the order is the
+    ranker's."""
     before = tuple(range(len(example.works)))
     if program == "pick":
         picked = model.pick(example.query, example.works)
         if not picked.work:
             rank = rank_of(before, example.right)
-            return rank + bool(rank), picked.usage, picked.problem
+            return rank + bool(rank), -1, picked.usage, picked.problem
         place = next(p for p, work in enumerate(example.works) if work.id == picked.work)
         order = (place, *(p for p in before if p != place))
-        return rank_of(order, example.right), picked.usage, picked.problem
+        return rank_of(order, example.right), place, picked.usage, picked.problem
     head = example.works[: model.options.rerank_depth]
     if program == "rank":
         ranked = model.rank(example.query, head)
     else:
         ranked = model.judge(example.query, head, Cancel())
     order = (*(ranked.order or before[: len(head)]), *before[len(head) :])
-    return rank_of(order, example.right), ranked.usage, ranked.problem
+    return rank_of(order, example.right), -1, ranked.usage, ranked.problem

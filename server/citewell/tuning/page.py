@@ -11,6 +11,7 @@ from citewell.llm.versions import Version
 from citewell.model.llm import Usage
 from citewell.tuning.compare_models import RANKER, Comparison
 from citewell.tuning.loop import Step, Tuning
+from citewell.tuning.threshold import PickThreshold
 
 _PARTS = ("metric", "first", "mrr", "recall@5", "recall@10", "recall@20", "failed")
 _WIDTH, _ROW, _LEFT = 720, 34, 230
@@ -64,6 +65,9 @@ def _tuning(tuning: Tuning) -> Iterator[str]:
     )
     if tuning.difference is not None:
         yield f"<p>After against before: {escape(_difference(tuning.difference))}.</p>"
+    if tuning.pick_threshold is not None:
+        yield "</section><section><h2>How sure the ranker must be of a choice</h2>"
+        yield _threshold(tuning.pick_threshold)
     yield "</section><section><h2>Attempts</h2>"
     yield _steps(tuning.steps) if tuning.steps else "<p>None was needed.</p>"
     yield "</section>"
@@ -114,6 +118,24 @@ def _figures(rows: Sequence[tuple[str, dict[str, float]]]) -> str:
     return (
         f'<div class="scroll"><table><thead><tr><th></th>{head}</tr></thead>'
         f"<tbody>{body}</tbody></table></div>"
+    )
+
+
+def _threshold(found: PickThreshold) -> str:
+    words = "".join(f"<p>{escape(line)}</p>" for line in found.in_words())
+    rows = [(f"{row.threshold:g}", row) for row in found.valid]
+    rows.append(("the ranker alone", found.valid_ranker))
+    body = "".join(
+        f"<tr><th>{escape(label)}</th><td>{row.filled}</td><td>{row.right}</td>"
+        f"<td>{row.worth:+.3f}</td></tr>"
+        for label, row in rows
+    )
+    return (
+        f'{words}<div class="scroll"><table><thead><tr><th>validation papers</th><th>filled</th>'
+        f"<th>rightly</th><th>worth</th></tr></thead><tbody>{body}</tbody></table></div>"
+        f'<p class="note">A right paper is worth {1 - found.least:g}, a wrong one costs '
+        f"{found.least:g}, an open placeholder counts nothing. Difference on the test papers to "
+        f"the ranker alone: {escape(_difference(found.difference))}.</p>"
     )
 
 

@@ -43,6 +43,7 @@ def examples(count: int = 96) -> Examples:
                 query=Query(sentence=f"Much is known about {topic} [CITATION]."),
                 works=tuple(works),
                 right=(place,),
+                confidence=(0.4, 0.2, 0.05, 0.02, 0.01),
             )
         )
     return Examples(examples=tuple(found), asked=count, absent=0)
@@ -101,6 +102,12 @@ def test_a_version_that_wins_by_more_than_chance_is_stored_and_used(
     assert step.difference is not None and step.difference.low is not None
     assert step.difference.low > 0.05
     assert tuning.after["first"] == 1.0 > tuning.before["first"]
+    # It is right wherever it chooses: what it says is taken however little the ranker thinks of it.
+    threshold = tuning.pick_threshold
+    assert threshold is not None and threshold.helps
+    assert threshold.best <= 0.05 and threshold.shown_wrong == threshold.shown_none == 0
+    assert threshold.test_best.right == threshold.test_best.filled == tuning.sizes["test"]
+    assert "How sure the ranker must be" in tuning_page(tuning)
     assert tuning.ended.parent == "builtin" and tuning.ended.optimizer == "bootstrap"
     assert tuning.ended.metrics["first"] == 1.0
     assert versions.current_version("pick") == tuning.ended.version

@@ -10,7 +10,6 @@ import re
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +17,7 @@ import msgspec
 
 from citewell.llm import answers
 from citewell.llm.account import Account
+from citewell.llm.failures import failed, missing_package, no_answer
 from citewell.llm.providers import Endpoint, endpoint_of
 from citewell.llm.stopping import stoppable
 from citewell.llm.texts import (
@@ -168,7 +168,7 @@ class LanguageModel:
                 work=first,
                 program=program,
                 model=self.name,
-                problem=found.problem or _no_answer(self.name, "the number of a candidate"),
+                problem=found.problem or no_answer(self.name, "the number of a candidate"),
                 usage=found.usage,
             )
         return Picked(
@@ -196,7 +196,7 @@ class LanguageModel:
             answer = listed[1] if listed is not None else ""
         numbers = answers.order(answer, len(lines))
         if not numbers:
-            why = found.problem or _no_answer(self.name, "an order of the candidates")
+            why = found.problem or no_answer(self.name, "an order of the candidates")
             return Ranked(program=program, problem=why, usage=found.usage)
         order = tuple(number - 1 for number in answers.completed(numbers, len(works)))
         return Ranked(order, program, None, found.usage)
@@ -222,7 +222,7 @@ class LanguageModel:
                 return Ranked(program=program, problem=found.problem, usage=usage)
             grades.append(0.5 if grade is None else grade)
         if all(grade == 0.5 for grade in grades):
-            why = problem or _no_answer(self.name, "yes, partly or no")
+            why = problem or no_answer(self.name, "yes, partly or no")
             return Ranked(program=program, problem=why, usage=usage)
         order = sorted(range(len(works)), key=lambda place: -grades[place])
         return Ranked(tuple(order), program, None, usage)
@@ -246,7 +246,7 @@ class LanguageModel:
         found = self._ask(module, cancel, sentence=sentence, paper=paper)
         verdict = str(found.field("supports")).strip().lower()
         if verdict not in ("yes", "no", "unclear"):
-            problem = found.problem or _no_answer(self.name, "yes, no or unclear")
+            problem = found.problem or no_answer(self.name, "yes, no or unclear")
             return Supported(program=program, model=self.name, problem=problem, usage=found.usage)
         words = answers.quotation(found.field("words"), (work.abstract, work.title))
         return Supported(
@@ -266,7 +266,7 @@ class LanguageModel:
         found = self._ask(module, cancel, passage=passage_of(query))
         queries = answers.queries(found.field("queries"), QUERIES)
         if not queries:
-            why = found.problem or _no_answer(self.name, "search queries")
+            why = found.problem or no_answer(self.name, "search queries")
             return Rewritten(program=program, problem=why, usage=found.usage)
         return Rewritten(tuple(queries), program, None, found.usage)
 
@@ -330,79 +330,3 @@ class _Answer:
     def field(self, name: str) -> Any:
         """A field of the answer; empty without one."""
         return getattr(self._prediction, name, "") if self._prediction is not None else ""
-
-
-def missing_package() -> Problem | None:
-    """The problem that the extra `llm` is not installed, if it is not."""
-    if find_spec("dspy") is not None:
-        return None
-    return Problem(
-        "llm-missing",
-        "A language model cannot be asked without the package dspy.",
-        "Run `pip install 'citewell[llm]'`.",
-    )
-
-
-def failed(name: str, error: BaseException) -> Problem:
-    """Why a model gave no answer, without what was asked, what was said, and without the key."""
-    cause: BaseException | None = error
-    while cause is not None:
-        if isinstance(cause, CitewellError):
-            return cause.problem
-        cause = cause.__cause__ or cause.__context__
-    kinds = {kind.__name__ for kind in type(error).__mro__}
-    status = getattr(error, "status", None)
-    what = type(error).__name__ + (f", HTTP {status}" if status else "")
-    problem = next((one for names, one in _FAILURES if kinds & names), _FAILED)
-    message = f"The language model {name} {problem.message} ({what})."
-    return msgspec.structs.replace(problem, message=message)
-
-
-_STANDS = "The answer stands without it."
-_FAILED = Problem(
-    "llm-failed", "failed", f"{_STANDS} `citewell llm --ask` shows whether it can be reached."
-)
-_FAILURES = (
-    ({"AdapterParseError"}, Problem("llm-answer", "gave no answer of the form wanted", _STANDS)),
-    (
-        {"LMTimeoutError"},
-        Problem(
-            "llm-late",
-            "did not answer in time",
-            f"{_STANDS} Raise `llm.timeout_ms`, or name a faster model.",
-        ),
-    ),
-    (
-        {"LMAuthError", "LMNotConfiguredError"},
-        Problem("llm-refused", "refused the key", "Check the key."),
-    ),
-    (
-        {"LMRateLimitError", "LMBillingError"},
-        Problem(
-            "llm-refused", "takes no more requests now", "Wait, or look at your account there."
-        ),
-    ),
-    (
-        {"ContextWindowExceededError"},
-        Problem(
-            "llm-too-long",
-            "has no room for the question",
-            "Lower `llm.request_tokens` to what the model takes.",
-        ),
-    ),
-    (
-        {"LMTransportError", "LMServerError"},
-        Problem(
-            "llm-down",
-            "cannot be reached",
-            f"Start its server, and check `llm.base_url`. {_STANDS}",
-        ),
-    ),
-)
-"""By the name of the exception's class or of one above it; the message is what the model did."""
-
-
-def _no_answer(name: str, wanted: str) -> Problem:
-    return Problem(
-        "llm-answer", f"The language model {name} did not answer with {wanted}.", _STANDS
-    )

@@ -1,0 +1,85 @@
+"""Why a language model gave no answer, in words for the author."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+
+import msgspec
+
+from citewell.model import CitewellError, Problem
+
+_STANDS = "The answer stands without it."
+_FAILED = Problem(
+    "llm-failed", "failed", f"{_STANDS} `citewell llm --ask` shows whether it can be reached."
+)
+_FAILURES = (
+    ({"AdapterParseError"}, Problem("llm-answer", "gave no answer of the form wanted", _STANDS)),
+    (
+        {"LMTimeoutError"},
+        Problem(
+            "llm-late",
+            "did not answer in time",
+            f"{_STANDS} Raise `llm.timeout_ms`, or name a faster model.",
+        ),
+    ),
+    (
+        {"LMAuthError", "LMNotConfiguredError"},
+        Problem("llm-refused", "refused the key", "Check the key."),
+    ),
+    (
+        {"LMRateLimitError", "LMBillingError"},
+        Problem(
+            "llm-refused", "takes no more requests now", "Wait, or look at your account there."
+        ),
+    ),
+    (
+        {"ContextWindowExceededError"},
+        Problem(
+            "llm-too-long",
+            "has no room for the question",
+            "Lower `llm.request_tokens` to what the model takes.",
+        ),
+    ),
+    (
+        {"LMTransportError", "LMServerError"},
+        Problem(
+            "llm-down",
+            "cannot be reached",
+            f"Start its server, and check `llm.base_url`. {_STANDS}",
+        ),
+    ),
+)
+"""By the name of the exception's class or of one above it; the message is what the model did."""
+
+
+def missing_package() -> Problem | None:
+    """The problem that the extra `llm` is not installed, if it is not."""
+    if find_spec("dspy") is not None:
+        return None
+    return Problem(
+        "llm-missing",
+        "A language model cannot be asked without the package dspy.",
+        "Run `pip install 'citewell[llm]'`.",
+    )
+
+
+def failed(name: str, error: BaseException) -> Problem:
+    """Why a model gave no answer, without what was asked, what was said, and without the key."""
+    cause: BaseException | None = error
+    while cause is not None:
+        if isinstance(cause, CitewellError):
+            return cause.problem
+        cause = cause.__cause__ or cause.__context__
+    kinds = {kind.__name__ for kind in type(error).__mro__}
+    status = getattr(error, "status", None)
+    what = type(error).__name__ + (f", HTTP {status}" if status else "")
+    problem = next((one for names, one in _FAILURES if kinds & names), _FAILED)
+    message = f"The language model {name} {problem.message} ({what})."
+    return msgspec.structs.replace(problem, message=message)
+
+
+def no_answer(name: str, wanted: str) -> Problem:
+    """That the answer was not what was asked for."""
+    return Problem(
+        "llm-answer", f"The language model {name} did not answer with {wanted}.", _STANDS
+    )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Container, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -11,13 +10,10 @@ import msgspec
 
 from citewell.documents import Project, query_for
 from citewell.engine.contract import Engine
-from citewell.features.citation import citation_edit
+from citewell.features.citation_writer import CitationWriter
 from citewell.features.confidence import confidence_of
-from citewell.features.diff import unified_diff
-from citewell.features.edited_text import EditedText
-from citewell.features.insert import plan_insert
 from citewell.features.pick import chosen_first, picks
-from citewell.model import CitewellError, Hit, Problem, Query, SearchResult
+from citewell.model import Hit, Problem, Query, SearchResult
 from citewell.model.bib import FileEdit
 from citewell.model.cancel import Cancel
 from citewell.model.document import Document, Placeholder
@@ -127,8 +123,8 @@ def plan_found(
     decided = tuple(
         _decide(one, least_confidence(one, options, threshold), choose) for one in found
     )
-    writer = _Writer(project, options)
-    fills = tuple(writer.add(one) for one in decided)
+    writer = CitationWriter(project, options)
+    fills = tuple(_cited(one, writer) for one in decided)
     edits, diffs = writer.finish()
     return FillPlan(
         fills=fills,
@@ -303,107 +299,12 @@ def _decide(found: PlaceholderFill, least: float, choose: Choose | None) -> Plac
     return change(found, hit=found.candidates[0])
 
 
-class _Writer:
-    """Collects the edits of all files; each insertion sees the bibliography as the ones before
-    it left it, so that keys stay distinct and no work is entered twice."""
-
-    def __init__(self, project: Project, options: Options) -> None:
-        self.options = options
-        self.cache = project.fresh_cache()
-        self.before = project
-        self.project = project
-        self.texts: dict[Path, EditedText] = {}
-        self.created: set[Path] = set()
-        self.cited: list[PlaceholderFill] = []
-        self.problems: list[Problem] = []
-
-    def add(self, found: PlaceholderFill) -> PlaceholderFill:
-        """Enter the chosen work into the bibliography; the fill with its key."""
-        if found.hit is None:
-            return found
-        plan = plan_insert(self.project, found.hit.work, self.options, for_path=Path(found.path))
-        self.problems += plan.problems
-        if not plan.key:
-            reason = plan.problems[0].message if plan.problems else "no entry can be written"
-            return msgspec.structs.replace(found, hit=None, reason=reason)
-        for edit in plan.edits:
-            self._apply(edit)
-        if plan.edits:
-            self._reopen()
-        done = msgspec.structs.replace(found, key=plan.key, reused=not plan.edits)
-        self.cited.append(done)
-        return done
-
-    def finish(self) -> tuple[tuple[FileEdit, ...], tuple[str, ...]]:
-        """Write the citations into the documents and state all edits against the files."""
-        for found in reversed(self.cited):
-            path = Path(found.path)
-            edited = self._edited(path)
-            document = self.project.documents[path]
-            placeholder = self._moved(document, edited, found.placeholder)
-            command = self.options.documents.default_command
-            self._apply(
-                FileEdit(str(path), (citation_edit(document, placeholder, found.key, command),))
-            )
-        order = sorted(self.texts, key=lambda path: path.suffix.lower() != ".bib")
-        edits = []
-        diffs = []
-        for path in order:
-            edited = self.texts[path]
-            changes = edited.edits()
-            if changes:
-                new = path in self.created
-                edits.append(FileEdit(str(path), changes, create=new))
-                diffs.append(unified_diff(edited.original, edited.text, self._shown(path), new=new))
-        return tuple(edits), tuple(diffs)
-
-    def _apply(self, edit: FileEdit) -> None:
-        path = Path(edit.path)
-        if edit.create and path not in self.texts:
-            self.created.add(path)
-        self._edited(path).apply(edit.edits)
-
-    def _edited(self, path: Path) -> EditedText:
-        if path not in self.texts:
-            text = self._known(path)
-            if text is None:
-                read = self.cache.text(path)
-                if isinstance(read, Problem):
-                    raise CitewellError(read)
-                text = read or ""
-            self.texts[path] = EditedText(text)
-        return self.texts[path]
-
-    def _known(self, path: Path) -> str | None:
-        """The text that the plan is made from; an editor's buffer may differ from the disk."""
-        known = self.before.documents.get(path) or self.before.bibs.get(path)
-        return None if known is None else known.text
-
-    def _reopen(self) -> None:
-        """Read the project as it would be with the edits so far; files that did not change come
-        from the cache."""
-        self.project = type(self.before).open(
-            self.before.path,
-            self.options.documents,
-            roots=self.before.roots,
-            read=self._overlay,
-            bib_options=self.options.bib,
-            cache=self.cache,
-        )
-
-    def _overlay(self, path: Path) -> str | None:
-        edited = self.texts.get(path)
-        return self._known(path) if edited is None else edited.text
-
-    def _moved(
-        self, document: Document, edited: EditedText, placeholder: Placeholder
-    ) -> Placeholder:
-        """The placeholder where it stands now: a declaration may have come in before it."""
-        place = edited.now(placeholder.span.start), edited.now(placeholder.query_span.start)
-        for moved in document.placeholders:
-            if (moved.span.start, moved.query_span.start) == place:
-                return moved
-        return placeholder
-
-    def _shown(self, path: Path) -> str:
-        return Path(os.path.relpath(path, self.before.root.parent)).as_posix()
+def _cited(found: PlaceholderFill, writer: CitationWriter) -> PlaceholderFill:
+    """The placeholder with the key that cites its paper, or open with the reason."""
+    change = msgspec.structs.replace
+    if found.hit is None:
+        return found
+    done = writer.cite(Path(found.path), found.placeholder, found.hit.work)
+    if not done.key:
+        return change(found, hit=None, reason=done.reason)
+    return change(found, key=done.key, reused=not done.is_new)

@@ -145,9 +145,13 @@ class Source:
         raise NotImplementedError
 
     async def _match(self, wanted: Wanted) -> Answer:
-        raise NotImplementedError
+        return await self._query(wanted.title, MATCHES)
 
     async def _search(self, text: str, limit: int) -> Answer:
+        return await self._query(text, limit)
+
+    async def _query(self, text: str, limit: int) -> Answer:
+        """The records for words: what matching and searching ask, unless a source has two ways."""
         raise NotImplementedError
 
     async def _references(self, kind: str, value: str, limit: int) -> Answer:

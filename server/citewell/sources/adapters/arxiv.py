@@ -62,8 +62,8 @@ class Arxiv(Source):
         words = _WORD.findall(text)[:12]
         return await self._query(" AND ".join(f"all:{word}" for word in words), limit)
 
-    async def _query(self, query: str, limit: int) -> Answer:
-        params = (("search_query", query), ("max_results", str(limit)))
+    async def _query(self, text: str, limit: int) -> Answer:
+        params = (("search_query", text), ("max_results", str(limit)))
         return await self.works(Ask(path="/query", params=params, accept="*/*"), decode_feed)
 
 

@@ -70,11 +70,8 @@ class Crossref(Source):
         words = [wanted.title, *wanted.authors, str(wanted.year or "")]
         return await self._query(" ".join(word for word in words if word), MATCHES)
 
-    async def _search(self, text: str, limit: int) -> Answer:
-        return await self._query(text, limit)
-
-    async def _query(self, text: str, rows: int) -> Answer:
-        params = (("query.bibliographic", text), ("rows", str(rows)), ("select", _SELECT))
+    async def _query(self, text: str, limit: int) -> Answer:
+        params = (("query.bibliographic", text), ("rows", str(limit)), ("select", _SELECT))
         return await self.works(Ask(path="/works", params=params), decode_list)
 
     async def _references(self, kind: str, value: str, limit: int) -> Answer:

@@ -64,8 +64,8 @@ class DataCite(Source):
     async def _search(self, text: str, limit: int) -> Answer:
         return await self._query(" AND ".join(_WORD.findall(text)[:12]), limit)
 
-    async def _query(self, query: str, limit: int) -> Answer:
-        params = (("query", query), ("page[size]", str(limit)), ("disable-facets", "true"))
+    async def _query(self, text: str, limit: int) -> Answer:
+        params = (("query", text), ("page[size]", str(limit)), ("disable-facets", "true"))
         return await self.works(Ask(path="/dois", params=params), decode_list)
 
 

@@ -8,9 +8,8 @@ from typing import Any
 from citewell.model import Provenance, Work
 from citewell.model.ids import arxiv_id, normalise_doi
 from citewell.sources import values
-from citewell.sources.answers import Answer, Wanted
+from citewell.sources.answers import Answer
 from citewell.sources.contract import (
-    MATCHES,
     Ask,
     Etiquette,
     NonsenseError,
@@ -45,12 +44,6 @@ class Dblp(Source):
         at_once=1,
     )
     can = frozenset({"match", "search"})
-
-    async def _match(self, wanted: Wanted) -> Answer:
-        return await self._query(wanted.title, MATCHES)
-
-    async def _search(self, text: str, limit: int) -> Answer:
-        return await self._query(text, limit)
 
     async def _query(self, text: str, limit: int) -> Answer:
         params = (("q", " ".join(_WORD.findall(text))), ("format", "json"), ("h", str(limit)))

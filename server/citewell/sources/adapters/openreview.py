@@ -7,9 +7,8 @@ from typing import Any
 
 from citewell.model import Provenance, Work
 from citewell.sources import values
-from citewell.sources.answers import Answer, Wanted
+from citewell.sources.answers import Answer
 from citewell.sources.contract import (
-    MATCHES,
     Ask,
     Etiquette,
     Source,
@@ -38,15 +37,9 @@ class OpenReview(Source):
     )
     can = frozenset({"match", "search"})
 
-    async def _match(self, wanted: Wanted) -> Answer:
-        return await self._query(wanted.title, MATCHES)
-
-    async def _search(self, text: str, limit: int) -> Answer:
-        return await self._query(text, limit)
-
-    async def _query(self, term: str, limit: int) -> Answer:
+    async def _query(self, text: str, limit: int) -> Answer:
         params = (
-            ("term", term), ("content", "all"), ("group", "all"), ("source", "forum"),
+            ("term", text), ("content", "all"), ("group", "all"), ("source", "forum"),
             ("limit", str(limit)),
         )  # fmt: skip
         return await self.works(Ask(path="/notes/search", params=params), decode_notes)

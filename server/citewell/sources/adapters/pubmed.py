@@ -63,8 +63,8 @@ class PubMed(Source):
     async def _search(self, text: str, limit: int) -> Answer:
         return await self._query(" ".join(_WORD.findall(text)), limit)
 
-    async def _query(self, term: str, limit: int) -> Answer:
-        params = (("db", "pubmed"), ("retmode", "json"), ("retmax", str(limit)), ("term", term))
+    async def _query(self, text: str, limit: int) -> Answer:
+        params = (("db", "pubmed"), ("retmode", "json"), ("retmax", str(limit)), ("term", text))
         got = await self._fetch(
             type(self), Ask(path="/esearch.fcgi", params=params), decode_numbers
         )

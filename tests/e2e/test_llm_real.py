@@ -20,6 +20,7 @@ import attrs
 import pytest
 
 from citewell.engine.local import LocalEngine
+from citewell.llm.assistant import LanguageModel
 from citewell.model import Query
 from citewell.model.cancel import Cancel, Cancelled
 from citewell.options import Options
@@ -100,7 +101,7 @@ def test_a_real_model_reorders_what_is_found_and_adds_nothing(engine: LocalEngin
     found = engine.find(QUERY, 8, tier="deep")
     assert engine.works([hit.work.id for hit in found.hits]) == [hit.work for hit in found.hits]
     assert not [problem for problem in found.dropped if problem.code.startswith("llm-")]
-    assert "rank@builtin" in found.variant
+    assert {"rank@builtin", "reformulate@builtin"} < set(found.variant.split("+"))
     moved = [e for hit in found.hits for e in hit.evidence if e.retriever == "llm"]
     assert sorted(one.rank for one in moved) == [1, 2, 3]
     assert sorted(one.before or 0 for one in moved) == [1, 2, 3]
@@ -108,6 +109,17 @@ def test_a_real_model_reorders_what_is_found_and_adds_nothing(engine: LocalEngin
     assert used.requests == before.requests + 2, "one for other queries, one for the order"
     assert used.input_tokens > before.input_tokens + 300
     assert used.cost == 0
+
+
+def test_a_real_model_judges_paper_by_paper(engine: LocalEngine, url: str) -> None:
+    works = [hit.work for hit in engine.find(QUERY, 3).hits]
+    model = LanguageModel.open(LlmOptions(**SMALL, base_url=url))
+    assert model is not None
+    ranked = model.judge(QUERY, works, Cancel())
+    model.close()
+    assert ranked.problem is None and ranked.program == "judge@builtin"
+    assert sorted(ranked.order) == [0, 1, 2]
+    assert ranked.usage.requests == 3 and ranked.usage.output_tokens >= 3
 
 
 def test_a_real_model_picks_a_candidate_or_none(engine: LocalEngine) -> None:
@@ -178,7 +190,6 @@ def test_a_model_in_the_process_is_loaded_from_a_folder_and_asked(
     pytest.importorskip("torch")
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 
-    from citewell.llm.assistant import LanguageModel
     from citewell.model import Work
 
     letters = sorted(pre_tokenizers.ByteLevel.alphabet())
@@ -211,7 +222,9 @@ def test_a_model_in_the_process_is_loaded_from_a_folder_and_asked(
         @property
         def is_set(self) -> bool:
             self.looks += 1
-            return self.looks > 5
+            if self.looks > 5:
+                self.set()
+            return super().is_set
 
     before = model.account.session.output_tokens
     with pytest.raises(Cancelled):
@@ -224,7 +237,6 @@ def test_a_model_that_is_not_there_is_named(
 ) -> None:
     pytest.importorskip("transformers")
     pytest.importorskip("torch")
-    from citewell.llm.assistant import LanguageModel
     from citewell.model import Work
 
     monkeypatch.setenv("CITEWELL_DATA", str(tmp_path / "data"))

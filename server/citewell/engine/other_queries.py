@@ -37,6 +37,16 @@ def variant_of(name: str) -> int:
     return int(number) if number.isdecimal() else 0
 
 
+class Others(msgspec.Struct, frozen=True):
+    """The other queries for one place."""
+
+    queries: tuple[Query, ...] = ()
+    made_by: tuple[str, ...] = ()
+    """ "rules", and the version of the model's program ("reformulate@builtin")."""
+    problems: tuple[Problem, ...] = ()
+    """Why the model wrote none."""
+
+
 class OtherQueries:
     """Safe to call from any thread."""
 
@@ -47,19 +57,21 @@ class OtherQueries:
         self._linguist = linguist if options.llm.reformulate else None
         self._signals = signals
 
-    def of(
-        self, query: Query, tier: Tier, cancel: Cancel
-    ) -> tuple[list[Query], tuple[Problem, ...]]:
-        """The other queries, and why the model wrote none. Raises `Cancelled` alone."""
+    def of(self, query: Query, tier: Tier, cancel: Cancel) -> Others:
+        """The other queries for the place of one. Raises `Cancelled` alone."""
         found: list[Query] = []
+        made_by: list[str] = []
         if self._by_rules and self._signals is not None:
             found += variants(query, self._shares)
+            made_by += ["rules"] if found else []
         if self._linguist is None or tier != "deep":
-            return found, ()
+            return Others(tuple(found), tuple(made_by))
         rewritten = self._linguist.rewrite(query, cancel)
         bare = msgspec.structs.replace(query, sentence="", before=(), after=(), section="")
         found += [msgspec.structs.replace(bare, text=text) for text in rewritten.queries]
-        return found, () if rewritten.problem is None else (rewritten.problem,)
+        made_by += [rewritten.program] if rewritten.queries else []
+        problems = () if rewritten.problem is None else (rewritten.problem,)
+        return Others(tuple(found), tuple(made_by), problems)
 
     def _shares(self, words: Sequence[str]) -> Sequence[float]:
         assert self._signals is not None

@@ -12,7 +12,7 @@ import msgspec
 
 from citewell.engine.cascade import Cascade
 from citewell.engine.contract import Tier
-from citewell.engine.other_queries import OtherQueries, variant_name, variant_of
+from citewell.engine.other_queries import OtherQueries, Others, variant_name, variant_of
 from citewell.engine.retrievers import Opened
 from citewell.engine.runs import Runner
 from citewell.model import CitewellError, Problem, Query, SearchResult
@@ -39,10 +39,10 @@ class Search:
         """The best `k` works, and the milliseconds of each stage. Raises only `Cancelled`."""
         depth = max(k, self._options.depth)
         seconds = min(self._options.timeout_ms / 1e3, cancel.remaining)
-        others, troubles = self._others.of(query, tier, cancel)
+        others = self._others.of(query, tier, cancel)
         tasks = {
             variant_name(name, number): _search_task(retriever, one, depth)
-            for number, one in enumerate((query, *others))
+            for number, one in enumerate((query, *others.queries))
             for name, retriever in self._opened.retrievers.items()
         }
         lists, late, timings = self._runner.run(tasks, seconds, cancel)
@@ -50,7 +50,7 @@ class Search:
             result = self._cascade.run(query, k, lists, timings, cancel, tier=tier)
         except CitewellError as error:
             result = SearchResult(problems=(error.problem,))
-        return self._said(result, (*late, *troubles), timings)
+        return self._said(result, others, late, timings)
 
     def find_batch(
         self,
@@ -66,11 +66,11 @@ class Search:
         """
         depth = max(k, self._options.depth)
         asked = [self._others.of(query, tier, cancel) for query in queries]
-        most = max((len(others) for others, _ in asked), default=0)
+        most = max((len(others.queries) for others in asked), default=0)
         rounds = [queries] + [
             [
-                others[n] if n < len(others) else query
-                for query, (others, _) in zip(queries, asked, strict=True)
+                others.queries[n] if n < len(others.queries) else query
+                for query, others in zip(queries, asked, strict=True)
             ]
             for n in range(most)
         ]
@@ -83,22 +83,27 @@ class Search:
         results: list[SearchResult] = []
         for number, query in enumerate(queries):
             cancel.check()
-            others, troubles = asked[number]
+            others = asked[number]
             own = {
                 name: rankings[number]
                 for name, rankings in lists.items()
-                if variant_of(name) <= len(others)
+                if variant_of(name) <= len(others.queries)
             }
             found = self._cascade.run(query, k, own, {}, cancel, tier=tier, explained=explained)
-            results.append(self._said(found, (*late, *troubles), {}))
+            results.append(self._said(found, others, late, {}))
         return results
 
     def _said(
-        self, result: SearchResult, dropped: Sequence[Problem], timings: dict[str, float]
+        self,
+        result: SearchResult,
+        others: Others,
+        late: Sequence[Problem],
+        timings: dict[str, float],
     ) -> SearchResult:
         return msgspec.structs.replace(
             result,
-            dropped=(*self._opened.problems, *dropped, *result.dropped),
+            variant="+".join((result.variant, *others.made_by)) if result.variant else "",
+            dropped=(*self._opened.problems, *late, *others.problems, *result.dropped),
             timings=timings,
         )
 

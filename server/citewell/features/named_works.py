@@ -25,17 +25,23 @@ def works_named(engine: Engine, names: Sequence[str]) -> list[Work | None]:
 
 def work_named(engine: Engine, name: str) -> Work:
     """One record. Raises `CitewellError` for a name that no record has."""
-    work = works_named(engine, [name])[0]
-    if work is None:
+    return all_named(engine, [name])[0]
+
+
+def all_named(engine: Engine, names: Sequence[str]) -> list[Work]:
+    """The record of each name, in order. Raises `CitewellError` for names that no record has."""
+    works = works_named(engine, names)
+    unknown = [name for name, work in zip(names, works, strict=True) if work is None]
+    if unknown:
         need_library(engine)
         raise CitewellError(
             Problem(
                 "record-unknown",
-                f"No record has the id {name[:200]!r}.",
+                f"No record has the id {', '.join(map(repr, unknown))[:200]}.",
                 "Take an id that a search returned, a DOI or an arXiv id.",
             )
         )
-    return work
+    return [work for work in works if work is not None]
 
 
 def need_library(engine: Engine) -> None:

@@ -77,24 +77,30 @@ def create_app(
 
 
 class Gate:
-    """How many requests there may be."""
+    """How many requests there may be: `with gate:` around each. Raises `CitewellError`."""
 
     def __init__(self) -> None:
         self.threads = anyio.CapacityLimiter(MAX_THREADS)
-        self.inside = 0
+        self._inside = 0
+
+    def __enter__(self) -> None:
+        if self._inside >= MAX_WAITING:
+            raise CitewellError(_BUSY)
+        self._inside += 1
+
+    def __exit__(self, *_: object) -> None:
+        self._inside -= 1
 
 
 async def answered(endpoint: Endpoint, service: Service, gate: Gate, request: Request) -> Response:
     """The answer of an endpoint, or the problem why there is none."""
     try:
-        if gate.inside >= MAX_WAITING:
-            raise CitewellError(_BUSY)
-        gate.inside += 1
-        try:
-            asked = await _asked(endpoint, request)
-            answer = await _result(endpoint, service, gate, asked, request.receive)
-        finally:
-            gate.inside -= 1
+        if endpoint.at_once:
+            answer = endpoint.answer(service, await _asked(endpoint, request), Cancel())
+        else:
+            with gate:
+                asked = await _asked(endpoint, request)
+                answer = await _result(endpoint, service, gate, asked, request.receive)
     except CitewellError as error:
         return failed(error.problem)
     except (Cancelled, _NobodyWaitsError):

@@ -50,6 +50,8 @@ class Endpoint(msgspec.Struct, frozen=True, kw_only=True):
     """Runs on a thread. Raises `CitewellError` with the problem that the client is told."""
     seconds: float = SHORT_SECONDS
     """How long it may take."""
+    at_once: bool = False
+    """Asks nobody, so that it is answered however busy the server is."""
 
 
 def told(problems: Iterable[Problem]) -> tuple[Problem, ...]:

@@ -14,7 +14,9 @@ import pytest
 
 PAGE = (Path(__file__).resolve().parents[3] / "docs" / "http.md").read_text(encoding="utf-8")
 EXAMPLES = re.findall(r"```sh\n(.*?)```\n\n```json\n(.*?)```", PAGE, flags=re.DOTALL)
-PROGRAMS = re.findall(r"```python\n(.*?)```", PAGE, flags=re.DOTALL)
+PYTHON, JAVASCRIPT = (
+    re.findall(rf"```{name}\n(.*?)```", PAGE, flags=re.DOTALL) for name in ("python", "js")
+)
 MORE = "..."
 
 
@@ -68,10 +70,26 @@ def test_an_example_answers_what_the_page_shows(
     assert not differs(json.loads(shown), json.loads(run.stdout))
 
 
-@pytest.mark.parametrize("program", PROGRAMS)
-def test_a_program_of_the_page_runs(env: dict[str, str], url: str, program: str) -> None:
+def output_of(command: list[str], env: dict[str, str], url: str) -> str:
     run = subprocess.run(
-        [sys.executable, "-c", program], env=env | {"CITEWELL": url},
-        capture_output=True, text=True, check=True, timeout=300,
-    )  # fmt: skip
-    assert run.stdout.startswith("@inproceedings{")
+        command, env=env | {"CITEWELL": url}, capture_output=True, check=True, timeout=300
+    )
+    return run.stdout.decode("utf-8")
+
+
+def test_the_page_has_a_program_in_each_language() -> None:
+    assert (len(PYTHON), len(JAVASCRIPT)) == (1, 1)
+
+
+@pytest.mark.parametrize("program", PYTHON)
+def test_the_python_program_prints_an_entry(env: dict[str, str], url: str, program: str) -> None:
+    assert output_of([sys.executable, "-c", program], env, url).startswith("@inproceedings{")
+
+
+@pytest.mark.parametrize("program", JAVASCRIPT)
+def test_the_javascript_program_fills_its_text(env: dict[str, str], url: str, program: str) -> None:
+    node = shutil.which("node")
+    if node is None:
+        pytest.skip("needs Node.js")
+    said = output_of([node, "--input-type=module", "-e", program], env, url)
+    assert said.strip().endswith("As 𝛼 shows, [@vaswani2017attention].")

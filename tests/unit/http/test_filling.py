@@ -103,6 +103,12 @@ def test_a_choice_that_cannot_be_is_refused(client: Any, problem: Any) -> None:
         assert problem(found)[1] == code
 
 
+def test_a_document_with_more_places_than_may_be_is_refused(client: Any, problem: Any) -> None:
+    found = client.post("/v1/fill", json={"text": "A [CITATION].\n" * 1_001})
+    assert problem(found) == (413, "request-too-large")
+    assert "1001" in found.json()["detail"]
+
+
 def test_a_threshold_leaves_open_what_is_too_uncertain(client: Any) -> None:
     found = filled(client, text=LATEX, threshold=1)
     assert all("key" not in one and one["reason"] for one in found["placeholders"])

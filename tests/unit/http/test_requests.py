@@ -217,6 +217,48 @@ def test_more_requests_than_can_wait_are_told_to_come_again(
     assert found.headers["retry-after"] == "1"
 
 
+async def test_a_body_that_does_not_arrive_is_given_up(
+    http_options: Options, http_engine: LocalEngine, monkeypatch: Any
+) -> None:
+    monkeypatch.setattr("citewell.http.app.ARRIVAL_SECONDS", 0.1)
+    sent: list[Any] = []
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    app = app_of(http_options, http_engine, endpoint(lambda *_: Done()))
+    with anyio.fail_after(60):
+        await app(dict(SCOPE), anyio.sleep_forever, send)
+    assert sent[0]["status"] == 408 and b"request-slow" in sent[1]["body"]
+
+
+def test_the_server_says_that_it_lives_when_all_of_its_threads_are_taken(
+    http_options: Options, http_engine: LocalEngine, monkeypatch: Any
+) -> None:
+    monkeypatch.setattr("citewell.http.app.MAX_THREADS", 1)
+    begun, go_on = threading.Event(), threading.Event()
+
+    def waits(service: Service, asked: Any, cancel: Cancel) -> Done:
+        begun.set()
+        assert go_on.wait(60)
+        return Done()
+
+    from starlette.testclient import TestClient
+
+    from citewell.http.endpoints.status import HEALTH
+
+    app = create_app(http_options, http_engine, [endpoint(waits), HEALTH])
+    with TestClient(app) as busy:
+        found: list[Any] = []
+        asking = threading.Thread(target=lambda: found.append(busy.post("/slow", json={})))
+        asking.start()
+        assert begun.wait(60)
+        assert busy.get("/v1/health").json()["status"] == "ok"
+        go_on.set()
+        asking.join(60)
+    assert found[0].json() == {"ok": True}
+
+
 def test_answers_are_not_kept_by_anybody_between(client: Any) -> None:
     found = client.get("/v1/health")
     assert found.headers["cache-control"] == "no-store"

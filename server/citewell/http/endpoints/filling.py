@@ -23,18 +23,20 @@ from citewell.features.fill import (
     with_picks,
 )
 from citewell.features.fill_choices import chooser, refuse_failed, why_open
-from citewell.features.named_works import work_named
+from citewell.features.named_works import all_named
 from citewell.features.passage import Status, status_of, suffix_of
 from citewell.features.pick import picks, what_it_says, who_chose
 from citewell.http.contract import LONG_SECONDS, Endpoint, Service, told
 from citewell.http.wire import MAX_FILE, Confidence, Paper, found_paper
-from citewell.model import Problem, SearchResult
+from citewell.model import CitewellError, Problem, SearchResult
 from citewell.model.cancel import Cancel
 from citewell.options import Options
 
 SLICE = 16
 """Placeholders that are searched for between two looks at whether anybody waits."""
 MAX_FILES = 200
+MAX_PLACEHOLDERS = 1_000
+"""More would keep the other clients waiting for minutes."""
 
 Text = Annotated[str, Meta(max_length=MAX_FILE)]
 Name = Annotated[str, Meta(min_length=1, max_length=MAX_NAME)]
@@ -145,10 +147,18 @@ def fill(service: Service, asked: FillRequest, cancel: Cancel) -> FillAnswer:
     options = service.options
     name = asked.path or f"paper{suffix_of(asked.text)}"
     project = TextProject.of({**asked.files, name: asked.text}, name, options)
-    chosen = {
-        n: work_named(service.engine, work) if work else None for n, work in asked.choices.items()
-    }
     places = places_of(project)
+    if len(places) > MAX_PLACEHOLDERS:
+        raise CitewellError(
+            Problem(
+                "request-too-large",
+                f"The document has {len(places)} placeholders, more than {MAX_PLACEHOLDERS}.",
+                "Send its parts one by one.",
+            )
+        )
+    named = {n: work for n, work in asked.choices.items() if work}
+    works = all_named(service.engine, list(named.values()))
+    chosen = dict.fromkeys(asked.choices) | dict(zip(named, works, strict=True))
     choose = chooser(places, chosen, options, asked.threshold)
     results: list[SearchResult] = []
     for start in range(0, len(places), SLICE):

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta
 
-from citewell.features.named_works import need_library, works_named
+from citewell.features.named_works import all_named
 from citewell.features.passage import passage_queries, status_of, suffix_of
 from citewell.features.pick import chosen_first, picks
 from citewell.http.contract import LONG_SECONDS, Endpoint, Service, told
@@ -63,7 +63,8 @@ def pick(service: Service, asked: PickRequest, cancel: Cancel) -> PickAnswer:
     (query,) = queries
     problems: list[Problem] = []
     if asked.candidates:
-        hits = _named(service, asked.candidates)
+        works = {work.id: work for work in all_named(service.engine, asked.candidates)}
+        hits = tuple(Hit(work, 0.0) for work in works.values())
     else:
         result = service.engine.find(query, asked.k, tier="deep", cancel=cancel)
         problems += [*result.problems, *result.dropped]
@@ -91,22 +92,6 @@ def pick(service: Service, asked: PickRequest, cancel: Cancel) -> PickAnswer:
         program=picked.program,
         problems=told(problems),
     )
-
-
-def _named(service: Service, names: Sequence[str]) -> tuple[Hit, ...]:
-    works = works_named(service.engine, names)
-    unknown = [name for name, work in zip(names, works, strict=True) if work is None]
-    if unknown:
-        need_library(service.engine)
-        raise CitewellError(
-            Problem(
-                "record-unknown",
-                f"No record has the id {', '.join(map(repr, unknown))[:300]}.",
-                "Take ids that a search returned, DOIs or arXiv ids.",
-            )
-        )
-    distinct = {work.id: work for work in works if work is not None}
-    return tuple(Hit(work, 0.0) for work in distinct.values())
 
 
 def _picked(service: Service, query: Query, hits: Sequence[Hit], cancel: Cancel) -> Picked:

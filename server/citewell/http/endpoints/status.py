@@ -84,4 +84,5 @@ HEALTH = Endpoint(
     request=Nothing,
     response=Health,
     answer=health,
+    at_once=True,
 )

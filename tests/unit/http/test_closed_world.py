@@ -1,0 +1,66 @@
+"""Every paper that leaves an endpoint is a record of the library, and names where it came from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from citewell.engine.local import LocalEngine
+from citewell.features.origin import source_of
+from citewell.http.endpoints import ENDPOINTS
+
+INVENTED = "Smith et al. (2031), Teacups for Everyone"
+PASSAGE = f"{INVENTED} says that attention helps [CITATION]. Cite \\cite<{INVENTED}>."
+ENTRY = "@misc{x, title={Teacups for Everyone}, author={Smith, Jo}, year={2031}}"
+ASKED = {
+    "find": {"text": PASSAGE, "k": 50, "bib": ENTRY},
+    "search": {"query": INVENTED, "k": 50},
+    "search_by_address": "?query=attention&k=50",
+    "get_papers": {"ids": ["fx:1", "fx:2", "fx:5", "x"], "forms": ["bibtex", "csl", "reference"]},
+    "get_paper": "?forms=bibtex",
+    "check": {"text": ENTRY + "@misc{y, title={Attention Is All You Need}, year={2031}}"},
+    "fill": {"text": PASSAGE, "files": {"refs.bib": ENTRY}, "threshold": 0},
+    "pick": {"text": f"{INVENTED} [CITATION]."},
+    "verify": {"sentence": INVENTED, "id": "fx:1"},
+    "status": "",
+    "health": "",
+}
+
+
+def papers_in(value: Any) -> Iterator[dict[str, Any]]:
+    if isinstance(value, dict):
+        if "title" in value and "source" in value:
+            yield value
+        value = list(value.values())
+    if isinstance(value, list):
+        for inner in value:
+            yield from papers_in(inner)
+
+
+@pytest.mark.parametrize("one", ENDPOINTS, ids=lambda one: one.name)
+def test_every_paper_is_a_record(client: Any, http_engine: LocalEngine, one: Any) -> None:
+    asked = ASKED[one.name]
+    if one.method == "POST":
+        found = client.post(one.path, json=asked)
+    else:
+        found = client.get(one.path.replace("{id}", "fx:1") + str(asked))
+    assert found.status_code == 200, found.text
+    told = list(papers_in(found.json()))
+    assert told or one.name in ("status", "health")
+    for paper, work in zip(told, http_engine.works([p["id"] for p in told]), strict=True):
+        assert work is not None, paper
+        assert (paper["title"], paper["source"]) == (work.title, source_of(work))
+        assert paper.get("year") == work.year and paper.get("doi", "") == work.doi
+
+
+def test_an_entry_that_is_added_is_made_from_its_record(client: Any) -> None:
+    found = client.post("/v1/fill", json=ASKED["fill"]).json()
+    assert found["entries"]
+    for entry in found["entries"]:
+        (record,) = client.post(
+            "/v1/papers", json={"ids": [entry["id"]], "forms": ["bibtex"]}
+        ).json()["papers"]
+        assert record["title"] in entry["bibtex"].replace("{", "").replace("}", "")
+        assert "Teacups" not in entry["bibtex"]

@@ -205,8 +205,10 @@ def test_the_page_shows_prompts_figures_and_cost_and_runs_nothing(
     page = tuning_page(run(serve(learner)))
     assert "default-src 'none'" in page and "<script" not in page
     assert "hard negatives" in page and "accepted" in page
+    assert "The prompt, before and after" in page
     assert "Much is known about" in page
-    assert "requests" in page
+    assert "Figures on the test papers" in page and "difference" in page
+    assert "requests" in page and "tokens" in page
 
 
 def test_models_are_compared_on_the_same_lists(serve: Callable[..., LlmOptions]) -> None:

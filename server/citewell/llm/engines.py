@@ -12,7 +12,7 @@ import logging
 import os
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from typing import Any
 
@@ -207,6 +207,10 @@ def open_lm(endpoint: Endpoint, options: LlmOptions, account: Account) -> Any:
     prepare()
     import dspy
 
+    if endpoint.provider.name == "litellm":
+        # Some seconds, which the first question would have to wait for.
+        with suppress(ImportError):
+            import litellm  # noqa: F401
     key = key_of(endpoint)
     if key is None and needs_key(endpoint):
         raise CitewellError(no_key(endpoint))

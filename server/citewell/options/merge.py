@@ -11,7 +11,7 @@ import attrs
 
 from citewell.model.problem import Problem
 from citewell.options.files import default_user_file, read_settings
-from citewell.options.schema import ENVIRONMENT_PREFIX, Setting, camel, sections, settings
+from citewell.options.schema import ENVIRONMENT_PREFIX, SECRETS, Setting, camel, sections, settings
 from citewell.options.tree import Options
 from citewell.options.values import WrongValueError, fit, nearest
 
@@ -81,7 +81,7 @@ class Merge:
             if setting is not None:
                 origin = Origin("environment", variable)
                 self._put(setting, environ[variable], origin, variable, Path.cwd(), textual=True)
-            elif variable.startswith(prefixes):
+            elif variable.startswith(prefixes) and variable not in SECRETS:
                 self._unknown(variable, list(by_variable), "the environment", "", None)
 
     def mapping(

@@ -15,6 +15,8 @@ import attrs
 from citewell.options.tree import Options
 
 ENVIRONMENT_PREFIX = "CITEWELL_"
+SECRETS = frozenset({"CITEWELL_LLM_KEY", "CITEWELL_MCP_TOKEN", "CITEWELL_HTTP_TOKEN"})
+"""Variables that are no settings, though they are named like some: no file may hold them."""
 
 
 def camel(name: str) -> str:

@@ -208,6 +208,11 @@ def test_an_environment_variable_that_looks_like_a_setting_is_reported(user_file
     assert "CITEWELL_RETRIEVAL_DENSE" in problem.cure
 
 
+def test_a_key_in_the_environment_is_no_setting_that_is_missing(user_file: Path) -> None:
+    environ = dict.fromkeys(("CITEWELL_LLM_KEY", "CITEWELL_HTTP_TOKEN", "CITEWELL_MCP_TOKEN"), "k")
+    assert load(None, environ, user_file=user_file).problems == ()
+
+
 def test_editor_settings_are_camel_case_and_null_means_not_set() -> None:
     loaded = from_wire({"retrieval": {"rrfK": 5, "depth": None}, "completion.keyLimit": 9})
     assert loaded.problems == ()

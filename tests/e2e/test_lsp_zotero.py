@@ -256,7 +256,9 @@ async def test_a_zotero_that_misbehaves_costs_nothing_but_its_keys(cite, zotero)
 
 async def test_a_collection_is_taken_by_its_name(cite, zotero):
     running = zotero(BEES)
-    at = await cite(running.url, settings={"collection": "7/Bees", "format": "biblatex"})
+    at = await cite(
+        running.url, settings={"collection": "7/Bees", "format": "biblatex", "refreshS": 3600}
+    )
     await at.loaded(1)
     assert "oeHoneyBees2019" in await at.keys("\\cite{honey|}")
     assert running.count("pull biblatex") == 1

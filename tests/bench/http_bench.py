@@ -14,6 +14,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import contextlib
+import inspect
 import json
 import os
 import statistics
@@ -40,11 +41,11 @@ from citewell.options.tree import LibraryOptions
 CLIENTS = 16
 CALLS = 1000
 SERVE = [sys.executable, "-m", "citewell", "serve", "--port", "0"]
-ECHO = [sys.executable, __file__, "--echo"]
 
 
 def echo() -> None:
     """A server that sends back the body of each request, and nothing else."""
+    import json
     import socket
 
     import uvicorn
@@ -188,7 +189,11 @@ def measure(options: Options, library: Path, calls: int) -> None:
         contextlib.closing(worker),
         environment(library) as env,
         started(SERVE, env) as (url, server),
-        started(ECHO, env) as (echo_url, echo_server),
+        # Its source alone: what this script imports is none of its memory.
+        started([sys.executable, "-c", inspect.getsource(echo) + "echo()"], env) as (
+            echo_url,
+            echo_server,
+        ),
     ):
         held = worker.find(Query(text="parsing"), 1, tier="full").hits[0].work.id
         bench = Bench(worker, url, server, echo_url, echo_server)
@@ -222,11 +227,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--library", type=Path, help="FOLDER/NAME of a library")
     parser.add_argument("--calls", type=int, default=100)
-    parser.add_argument("--echo", action="store_true", help=argparse.SUPPRESS)
     given = parser.parse_args()
-    if given.echo:
-        echo()
-        return
     path = given.library or corpus_library()
     if path is None:
         return

@@ -253,6 +253,11 @@ class TestFill:
         every = plan_of(citewell("fill", paper.name, "--dry-run", "--json", "--threshold", "0"))
         assert all(p["work"] for p in every["placeholders"])
 
+    def test_new_entries_go_where_the_settings_say(self, citewell: Run, paper: Path) -> None:
+        citewell("--set", "bib.target=mine.bib", "fill", paper.name, "--yes")
+        assert "@inproceedings" in (paper.parent / "mine.bib").read_text(encoding="utf-8")
+        assert (paper.parent / "refs.bib").read_bytes() == BIB.encode()
+
     def test_one_work_wanted_twice_gets_one_entry(self, citewell: Run, tmp_path: Path) -> None:
         path = tmp_path / "twice.tex"
         path.write_text(

@@ -104,7 +104,7 @@ def make_plan(
     from citewell.documents import Project
     from citewell.features.fill import plan_fill
 
-    project = Project.open(paper, options.documents)
+    project = Project.open(paper, options.documents, bib_options=options.bib)
     choose = None
     if interactive:
         from citewell.cli.choose import Chooser

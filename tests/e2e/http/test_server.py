@@ -133,7 +133,9 @@ def test_a_token_in_a_file_is_asked_for(serving: Any, env: dict[str, str], tmp_p
     with serving(env, "--token-file", tmp_path / "token", token=TOKEN) as (url, _):
         for token, status in ((TOKEN, 401), ("of-the-file", 200)):
             headers = {"Authorization": f"Bearer {token}"}
-            assert httpx2.get(f"{url}/v1/health", headers=headers).status_code == status
+            assert (
+                httpx2.get(f"{url}/v1/health", headers=headers, timeout=120).status_code == status
+            )
 
 
 @pytest.mark.parametrize(

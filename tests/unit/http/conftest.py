@@ -33,8 +33,13 @@ def http_options(tmp_path_factory: pytest.TempPathFactory) -> Options:
         [sys.executable, "-m", "citewell", "library", "add", *map(str, PAPERS)],
         env=env, check=True, capture_output=True,
     )  # fmt: skip
+    options = Options()
     return attrs.evolve(
-        Options(), library=LibraryOptions(path=folder), learning=LearningOptions(enabled=False)
+        options,
+        library=LibraryOptions(path=folder),
+        learning=LearningOptions(enabled=False),
+        # On a busy machine a retriever that is late would change what is found.
+        retrieval=attrs.evolve(options.retrieval, timeout_ms=60_000),
     )
 
 

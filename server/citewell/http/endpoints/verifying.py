@@ -10,15 +10,11 @@ from msgspec import Meta
 from citewell.features.named_works import work_named
 from citewell.features.passage import passage_queries, suffix_of
 from citewell.features.pick import what_it_says
+from citewell.features.support import CAUTION
 from citewell.http.contract import LONG_SECONDS, Endpoint, Service, told
 from citewell.http.wire import SUFFIXES, Id, Markup, Paper, paper_of
 from citewell.model import CitewellError, Problem
 from citewell.model.cancel import Cancel
-
-NOTE = (
-    "A language model's reading of the title and abstract alone. `no` and `unclear` are no "
-    "evidence against a citation: read the paper."
-)
 
 
 class VerifyRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -53,8 +49,8 @@ class VerifyAnswer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
 
 def verify(service: Service, asked: VerifyRequest, cancel: Cancel) -> VerifyAnswer:
     """Ask the language model that the user named whether a paper's abstract supports a sentence:
-    yes, no or unclear, with the words of the abstract that say so. An opinion to be shown beside
-    its words, and no accusation of anybody."""
+    yes, no or unclear, with the words of the abstract that say so. `no` and `unclear` are no
+    evidence against a citation: an opinion of a summary, to be shown with its words."""
     work = work_named(service.engine, asked.id)
     suffix = SUFFIXES.get(asked.markup) or suffix_of(asked.sentence)
     queries = passage_queries(asked.sentence, suffix, service.options)
@@ -69,14 +65,14 @@ def verify(service: Service, asked: VerifyRequest, cancel: Cancel) -> VerifyAnsw
         return VerifyAnswer(
             status="not_checked",
             paper=paper,
-            note=NOTE,
+            note=CAUTION,
             model=found.model,
             problems=told((found.problem,)),
         )
     return VerifyAnswer(
         status="answered",
         paper=paper,
-        note=NOTE,
+        note=CAUTION,
         verdict=found.verdict,
         words=found.words,
         says=what_it_says(found),

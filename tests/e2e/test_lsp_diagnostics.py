@@ -304,6 +304,45 @@ async def test_wrong_and_invented_references_are_underlined_on_their_field(start
     await editor.wait_for(lambda: sent(editor, "refs.bib") == FOUND[1:], 30)
 
 
+def striking(capabilities: types.ClientCapabilities) -> None:
+    """A client that strikes out items of a list, and shows words at their end."""
+    assert capabilities.text_document
+    capabilities.text_document.completion = types.CompletionClientCapabilities(
+        completion_item=types.ClientCompletionItemOptions(
+            label_details_support=True,
+            documentation_format=[types.MarkupKind.Markdown],
+            tag_support=types.CompletionItemTagOptions([types.CompletionItemTag.Deprecated]),
+        )
+    )
+
+
+@pytest.mark.parametrize("capabilities", [striking, None])
+async def test_an_invented_entry_is_marked_in_the_list_and_a_real_paper_stands_before_it(
+    start_editor, capabilities
+):
+    words = r"\cite<neural machine translation by jointly learning to align and translate>"
+    files = {"main.tex": MAIN.replace(r"\cite<walking>", words), "refs.bib": REFERENCES}
+    told = {} if capabilities is None else {"capabilities": capabilities}
+    editor = await start_editor(files=files, settings=QUICK, **told)
+    editor.open("refs.bib", language="bibtex")
+    await editor.wait_for(lambda: FOUND[1] in sent(editor, "refs.bib"), 60)
+    editor.open("main.tex")
+    at = editor.text("main.tex").index(words) + len(words)
+    items = await editor.complete("main.tex", at)
+    assert items[0].label != "invented" and items[0].detail.startswith("Neural Machine")
+    (marked,) = [item for item in items if item.label == "invented"]
+    assert marked is items[-1]
+    assert marked.detail.startswith("✗ does not exist as written: Neural")
+    if capabilities is not None:
+        assert list(marked.tags) == [types.CompletionItemTag.Deprecated]
+        assert marked.label_details.description == "✗ does not exist as written"
+    assert not any(item.tags for item in items[:-1])
+    card = await editor.client.completion_item_resolve_async(marked)
+    assert "Does not exist as written" in card.documentation.value
+    actions = [one.title for one in await editor.actions("main.tex", words) if "Cite " in one.title]
+    assert "✗" not in actions[0] and actions[0].startswith("Cite ")
+
+
 async def test_what_an_open_paper_cites_is_looked_up_in_a_closed_bib(start_editor):
     cited = CITING.replace("right,late,invented,unknown", "right,late")
     editor = await start_editor(files={"main.tex": cited, "refs.bib": REFERENCES}, settings=QUICK)

@@ -20,6 +20,7 @@ from citewell.features.completion import (
     work_candidate,
 )
 from citewell.features.site import is_key_like, wanted_at
+from citewell.features.state import FindCheck, is_invented, unknown
 from citewell.model import Evidence, Hit, Problem, Work
 from citewell.model.bib import BibEntry, TextEdit
 from citewell.model.document import Document, Placeholder, Span
@@ -39,6 +40,9 @@ MIN_LETTERS = 3
 
 SURE_SCORE = 40.0
 """Of an entry in which all words fit; what is found below it was a guess at misspelt words."""
+
+MOST_INVENTED = 3
+"""Own entries that are known to be invented, at the end of a list for typed words."""
 
 _SAMPLE_KEY = "\ue000"
 _PIECES = re.compile(r"[^\W\d_]+|\d+")
@@ -129,22 +133,27 @@ def complete(
     find_work: FindWork,
     new_key: NewKey,
     on_shelf: OnShelf = lambda work: None,
+    check_of: FindCheck = unknown,
     limit: int,
     default_command: str = "",
     problems: Sequence[Problem] = (),
 ) -> Completion:
     """The list: own entries in their order, those of the reference manager that fit, the hits that
     are not among them, and `more` of one's own. Where nothing is typed, what the reference manager
-    has comes last."""
+    has comes last. An own entry of which `check_of` knows that no such work exists comes after all
+    real papers; where part of a key is typed, after the other own entries."""
     candidates: list[Candidate] = []
     seen: set[str] = set(at.placeholder.other_keys)
+    own, more, invented = _invented_apart(at, own, more, check_of)
+    kept = limit - len(invented)
 
     def add(entries: Sequence[Own]) -> None:
         for path, entry, evidence in entries:
             if entry.key not in seen:
                 seen.add(entry.key)
                 text = at.text_for(entry.key, default_command)
-                candidates.append(entry_candidate(entry, path, text, evidence))
+                check = check_of(path, entry)
+                candidates.append(entry_candidate(entry, path, text, evidence, check))
 
     def add_shelved() -> None:
         for work, evidence in shelved:
@@ -157,7 +166,7 @@ def complete(
     if at.placeholder.query:
         add_shelved()
     for hit in hits:
-        if len(candidates) >= limit:
+        if len(candidates) >= kept:
             break
         found = find_work(hit.work)
         shelf = on_shelf(hit.work) if found is None else None
@@ -173,16 +182,35 @@ def complete(
         text = at.text_for(key, default_command)
         if found is not None:
             seen.add(key)
-            candidates.append(entry_candidate(found[1], found[0], text, hit.evidence))
+            check = check_of(found[0], found[1])
+            candidates.append(entry_candidate(found[1], found[0], text, hit.evidence, check))
         else:
             candidates.append(work_candidate(hit.work, key, text, hit.evidence))
     add(more)
     if not at.placeholder.query:
         add_shelved()
+    del candidates[kept:]
+    add(invented)
     place = at.place
     return Completion(
         place.span, place.typed, place.tail, tuple(candidates[:limit]), tuple(problems)
     )
+
+
+def _invented_apart(
+    at: Wanted, own: Sequence[Own], more: Sequence[Own], check_of: FindCheck
+) -> tuple[Sequence[Own], Sequence[Own], Sequence[Own]]:
+    """The own entries before the papers, those behind them, and those that come last of all."""
+    invented = [one for one in own if is_invented(check_of(one[0], one[1]))]
+    if not invented:
+        return own, more, ()
+    keys = {entry.key for _, entry, _ in invented}
+    real = [one for one in own if one[1].key not in keys]
+    if not at.key_like:
+        return real, more, invented[:MOST_INVENTED]
+    if at.placeholder.query:
+        return [*real, *invented], more, ()
+    return real, [*more, *invented], ()
 
 
 def _kept(old: str, new: str) -> int:

@@ -11,8 +11,10 @@ import re
 
 import msgspec
 
+from citewell.features.state import doubt
 from citewell.model import Evidence, Problem, Query, Work
 from citewell.model.bib import BibEntry, TextEdit
+from citewell.model.check import Check
 from citewell.model.document import Document, Span
 
 _SPACE = re.compile(r"\s")
@@ -34,6 +36,8 @@ class Candidate(msgspec.Struct, frozen=True):
     bib: str = ""
     """Path of the .bib that holds `entry`."""
     evidence: tuple[Evidence, ...] = ()
+    check: Check | None = None
+    """What is known of `entry`, where that is in doubt."""
 
 
 class Completion(msgspec.Struct, frozen=True):
@@ -100,9 +104,13 @@ def work_candidate(
 
 
 def entry_candidate(
-    entry: BibEntry, bib: str, text: str, evidence: tuple[Evidence, ...] = ()
+    entry: BibEntry,
+    bib: str,
+    text: str,
+    evidence: tuple[Evidence, ...] = (),
+    check: Check | None = None,
 ) -> Candidate:
-    """A candidate for an entry that stands in a .bib of the project."""
+    """A candidate for an entry that stands in a .bib of the project; `check` is what is known."""
     title, year, venue, authors = _shown(entry)
     return Candidate(
         key=entry.key,
@@ -114,6 +122,7 @@ def entry_candidate(
         entry=entry,
         bib=bib,
         evidence=evidence,
+        check=check if doubt(check) else None,
     )
 
 

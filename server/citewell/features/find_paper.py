@@ -13,6 +13,7 @@ from citewell.features.complete import SURE_SCORE, FindWork, NewKey, search_word
 from citewell.features.completion import Candidate, entry_candidate, work_candidate
 from citewell.features.markdown import shorten
 from citewell.features.site import wanted_at
+from citewell.features.state import FindCheck, doubt, is_invented, unknown
 from citewell.model import CitingPaper, Hit, Query
 from citewell.model.document import Document, Placeholder, PlaceholderKind, Span
 
@@ -74,17 +75,22 @@ def paper_rows(
     index: KeyIndex | None,
     find_work: FindWork,
     new_key: NewKey,
+    check_of: FindCheck = unknown,
     limit: int,
 ) -> list[PaperRow]:
-    """Own entries in which all words fit (half of the rows at most), then papers, each once."""
+    """Own entries in which all words fit (half of the rows at most), then papers, each once, then
+    the own entries that fit and are known to be invented."""
     rows: list[PaperRow] = []
+    invented: list[PaperRow] = []
     seen: set[str] = set()
     if index is not None and words.strip():
         most = max(1, limit // 2)
         for match in index.search(words, most):
             if match.score >= SURE_SCORE and match.entry.key not in seen:
                 seen.add(match.entry.key)
-                rows.append(_entry_row(entry_candidate(match.entry, match.path, "")))
+                check = check_of(match.path, match.entry)
+                row = _entry_row(entry_candidate(match.entry, match.path, ""), doubt(check))
+                (invented if is_invented(check) else rows).append(row)
     for hit in hits:
         known = find_work(hit.work)
         if known is not None and known[1].key in seen:
@@ -93,10 +99,10 @@ def paper_rows(
             seen.add(known[1].key)
         key = known[1].key if known is not None else new_key(hit.work)
         rows.append(_work_row(hit, key, known[0] if known is not None else ""))
-    return rows[:limit]
+    return [*rows[: limit - len(invented)], *invented]
 
 
-def _entry_row(shown: Candidate) -> PaperRow:
+def _entry_row(shown: Candidate, doubt: str) -> PaperRow:
     entry = shown.entry
     assert entry is not None
     return PaperRow(
@@ -108,7 +114,7 @@ def _entry_row(shown: Candidate) -> PaperRow:
         venue=shown.venue,
         abstract=shorten(entry.get("abstract"), MAX_ABSTRACT),
         known=True,
-        source=PurePath(shown.bib).name,
+        source=" · ".join(part for part in (PurePath(shown.bib).name, doubt) if part),
         doi=entry.body.doi,
         url=entry.get("url"),
     )

@@ -17,8 +17,9 @@ from citewell.features.confidence import confidence_of
 from citewell.features.insert import plan_citable
 from citewell.features.markdown import shorten
 from citewell.features.site import is_key_like
+from citewell.features.state import FindCheck, doubt, is_invented, unknown
 from citewell.model import Hit, Problem, Query, Work
-from citewell.model.bib import FileEdit, TextEdit
+from citewell.model.bib import BibEntry, FileEdit, TextEdit
 from citewell.model.document import Document, Format, Placeholder
 from citewell.options import Options
 
@@ -38,12 +39,17 @@ class Choice(msgspec.Struct, frozen=True):
     authors: str = ""
     year: int | None = None
     title: str = ""
+    doubt: str = ""
+    """A sign and a few words where the entry is in doubt."""
+    invented: bool = False
+    """The entry is known to describe no work."""
 
     @property
     def shown(self) -> str:
         """ "Vaswani et al. 2017: Attention is all you need"."""
         who = " ".join(part for part in (self.authors, str(self.year or "")) if part)
-        return ": ".join(part for part in (who, shorten(self.title, _TITLE)) if part)
+        shown = ": ".join(part for part in (who, shorten(self.title, _TITLE)) if part)
+        return f"{shown} ({self.doubt})" if self.doubt else shown
 
 
 def placeholder_actions(
@@ -114,8 +120,10 @@ def choices_at(
     own: Sequence[KeyMatch],
     hits: Sequence[Hit],
     find_work: FindWork,
+    check_of: FindCheck = unknown,
 ) -> list[Choice]:
-    """The author's own entries that fit, then the papers, each once."""
+    """The author's own entries that fit, then the papers, each once; entries that are known to be
+    invented come last."""
     found: list[Choice] = []
     seen = set(placeholder.other_keys)
     for match in own:
@@ -123,7 +131,7 @@ def choices_at(
             continue
         if match.entry.key not in seen:
             seen.add(match.entry.key)
-            found.append(_own(entry_candidate(match.entry, match.path, "")))
+            found.append(_own(match.entry, match.path, check_of))
     for hit in hits:
         known = find_work(hit.work)
         if known is None:
@@ -131,15 +139,16 @@ def choices_at(
             found.append(Choice("", hit.work, shown.authors, shown.year, shown.title))
         elif known[1].key not in seen:
             seen.add(known[1].key)
-            found.append(_own(entry_candidate(known[1], known[0], "")))
-    return found
+            found.append(_own(known[1], known[0], check_of))
+    return sorted(found, key=lambda choice: choice.invented)
 
 
-def _own(shown: object) -> Choice:
-    from citewell.features.completion import Candidate
-
-    assert isinstance(shown, Candidate)
-    return Choice(shown.key, None, shown.authors, shown.year, shown.title)
+def _own(entry: BibEntry, path: str, check_of: FindCheck) -> Choice:
+    check = check_of(path, entry)
+    shown = entry_candidate(entry, path, "", check=check)
+    return Choice(
+        shown.key, None, shown.authors, shown.year, shown.title, doubt(check), is_invented(check)
+    )
 
 
 def is_sure(query: Query, hits: Sequence[Hit]) -> bool:

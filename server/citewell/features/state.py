@@ -20,6 +20,27 @@ SIGNS = {
 """A sign and a few words for each verdict."""
 
 
+FindCheck = Callable[[str, BibEntry], Check | None]
+"""The same for an entry of any .bib, by the path of that file."""
+DOUBTED = frozenset({Verdict.FABRICATED, Verdict.NOT_FOUND})
+"""Verdicts that an entry is shown with in a list of what to cite."""
+
+
+def unknown(path: str, entry: BibEntry) -> Check | None:
+    """Nothing is known of any entry."""
+    return None
+
+
+def is_invented(check: Check | None) -> bool:
+    """True for an entry of which it is known that no such work exists as written."""
+    return check is not None and check.verdict is Verdict.FABRICATED
+
+
+def doubt(check: Check | None) -> str:
+    """A sign and a few words for an entry that is in doubt, else ""."""
+    return " ".join(SIGNS[check.verdict]) if check is not None and check.verdict in DOUBTED else ""
+
+
 def times(count: int) -> str:
     """ "once", "1,200 times"."""
     return "once" if count == 1 else f"{count:,} times"

@@ -12,7 +12,8 @@ import msgspec
 from citewell.model.check import Check, Verdict
 
 if TYPE_CHECKING:
-    from citewell.features.state import CheckOf
+    from citewell.documents.key_index import KeyIndex
+    from citewell.features.state import CheckOf, FindCheck
     from citewell.model.bib import BibEntry, BibFile
 
 MAX_READ = 512
@@ -87,6 +88,16 @@ class Answers:
                 return None
             digest = question_digest(bib, entry)
             return self.get(digest) if digest is not None else None
+
+        return known
+
+    def find_check(self, index: KeyIndex) -> FindCheck:
+        """The same for the entries of an index, by the paths of their files."""
+        files = {path: self.check_of(bib) for path, bib in index.files.items()} if self else {}
+
+        def known(path: str, entry: BibEntry) -> Check | None:
+            check_of = files.get(path)
+            return check_of(entry) if check_of is not None else None
 
         return known
 

@@ -76,6 +76,7 @@ async def complete(session: Session, snapshot: Snapshot, cursor: int) -> Complet
             find_work=paper.find_work,
             new_key=paper.new_key,
             on_shelf=on_shelf,
+            check_of=session.find_check(paper.index),
             limit=limit,
             default_command=command,
             problems=() if at.key_like else _worth_telling(result),

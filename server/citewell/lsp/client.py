@@ -18,6 +18,8 @@ class ClientFlags:
     create_files: bool = False
     change_annotations: bool = False
     label_details: bool = False
+    item_tags: bool = False
+    """Shows an item of a completion list as one that is better not taken."""
     markdown_documentation: bool = True
     markdown_hover: bool = True
     configuration: bool = False
@@ -73,6 +75,10 @@ class ClientFlags:
             change_annotations=bool(edit.document_changes)
             and edit.change_annotation_support is not None,
             label_details=bool(item.label_details_support),
+            item_tags=bool(
+                item.tag_support
+                and types.CompletionItemTag.Deprecated in item.tag_support.value_set
+            ),
             markdown_documentation=_takes_markdown(item.documentation_format),
             markdown_hover=_takes_markdown(hover.content_format),
             configuration=bool(workspace.configuration),

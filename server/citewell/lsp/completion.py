@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import msgspec
 from lsprotocol import types
 
+from citewell.features.state import doubt, is_invented
 from citewell.lsp import citing, wire
 from citewell.lsp.bib_completion import Values, complete_in_bib, complete_path
 from citewell.lsp.buffers import is_bibliography
@@ -97,16 +98,19 @@ def _item(
 ) -> wire.CompletionItem:
     found = shown.completion
     candidate = found.candidates[rank]
-    details = None
+    details, tags, title, state = None, None, candidate.title, doubt(candidate.check)
     if server.flags.label_details:
         # The title tells papers apart; names and year beside it would be cut to a letter or two.
-        details = wire.LabelDetails(f" {candidate.title}" if candidate.title else None)
+        details = wire.LabelDetails(f" {title}" if title else None, state or None)
+    if is_invented(candidate.check) and server.flags.item_tags:
+        tags = (types.CompletionItemTag.Deprecated,)
     kinds = types.CompletionItemKind
     return wire.CompletionItem(
         label=candidate.key,
         label_details=details,
         kind=kinds.Reference if candidate.work is None else kinds.File,
-        detail=candidate.title,
+        detail=f"{state}: {title}" if state else title,
+        tags=tags,
         sort_text=f"{rank:05d}",
         filter_text=found.typed,
         text_edit=wire.TextEdit(place, candidate.text),
@@ -139,7 +143,7 @@ def _command(
 
 
 async def _resolve(server: Server, item: types.CompletionItem) -> types.CompletionItem:
-    from citewell.features.card import entry_card, work_card
+    from citewell.features.card import Known, entry_card, work_card
 
     data = item.data if isinstance(item.data, dict) else {}
     found = server.session.lists.recall(data.get("list"))
@@ -155,7 +159,7 @@ async def _resolve(server: Server, item: types.CompletionItem) -> types.Completi
         entry = await citing.entry_text(server.session, found, candidate)
         card = work_card(candidate.work, evidence=candidate.evidence, entry=entry)
     elif candidate.entry is not None:
-        card = entry_card(candidate.entry, candidate.bib)
+        card = entry_card(candidate.entry, candidate.bib, Known(check=candidate.check))
     else:
         return item
     markdown = server.flags.markdown_documentation

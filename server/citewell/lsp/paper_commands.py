@@ -116,6 +116,7 @@ def _converted(server: Server, command: str, arguments: Any, kind: type[T]) -> T
 
 async def _search(server: Server, wanted: SearchArguments) -> dict[str, Any]:
     from citewell.features.find_paper import asks_nothing, paper_rows, search_query
+    from citewell.features.state import unknown
 
     session = server.session
     await session.configured()
@@ -138,12 +139,14 @@ async def _search(server: Server, wanted: SearchArguments) -> dict[str, Any]:
         result = await session.engine.find_async(query, limit, tier=tier)
 
     def rows() -> list[PaperRow]:
+        entries = index()
         return paper_rows(
             query.text,
             result.hits,
-            index=index(),
+            index=entries,
             find_work=find_work,
             new_key=new_key,
+            check_of=unknown if entries is None else session.find_check(entries),
             limit=limit,
         )
 

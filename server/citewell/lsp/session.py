@@ -31,6 +31,8 @@ from citewell.lsp.zotero import Zotero
 from citewell.model import Problem
 
 if TYPE_CHECKING:
+    from citewell.documents.key_index import KeyIndex
+    from citewell.features.state import FindCheck
     from citewell.lsp.papers import Papers, Reading
     from citewell.lsp.server import Server
     from citewell.model.bib import BibFile
@@ -267,6 +269,10 @@ class Session:
         self.buffers.assume(path, text, before)
         self.buffers.epoch += 1
         self._tell_watchers("")
+
+    def find_check(self, index: KeyIndex) -> FindCheck:
+        """What is known of the entries of an index (`Answers.find_check`)."""
+        return self._server.diagnostics.checking.answers.find_check(index)
 
     async def read(self, job: Callable[[], R]) -> R:
         """Run a job on the reader thread; twice when the author gave up what it read."""

@@ -116,6 +116,7 @@ class CompletionItem(msgspec.Struct, frozen=True, rename="camel", omit_defaults=
     detail: str | None = None
     filter_text: str | None = None
     label_details: LabelDetails | None = None
+    tags: tuple[int, ...] | None = None
     commit_characters: tuple[str, ...] | None = None
     command: Command | None = None
     data: ListPlace | None = None

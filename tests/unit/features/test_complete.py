@@ -8,8 +8,10 @@ from citewell.documents.textfile import apply_edits
 from citewell.features.complete import complete, own_entries, search_words, wanted
 from citewell.features.known_works import KnownWorks
 from citewell.features.site import key_at, placeholder_at, wanted_at
+from citewell.features.state import unknown
 from citewell.model import Author, Evidence, Hit, Work
 from citewell.model.bib import TextEdit
+from citewell.model.check import Check, Claim, Verdict
 
 BIB = parse_bib(
     """@article{hochreiter97, title={Long Short-Term Memory}, author={Hochreiter, S.}, year=1997}
@@ -22,7 +24,15 @@ GAT = Work(id="w:2", title="Graph Attention Networks", authors=(Author("Veličko
 INDEX = KeyIndex.build([BIB])
 
 
-def completed(text, hits=(GAT, LSTM), scan=scan_latex, limit=20):
+def judged(**verdicts):
+    """What is known of the entries, by key."""
+    checks = {
+        key: Check(claim=Claim(title=key), verdict=verdict) for key, verdict in verdicts.items()
+    }
+    return lambda path, entry: checks.get(entry.key)
+
+
+def completed(text, hits=(GAT, LSTM), scan=scan_latex, limit=20, check_of=unknown):
     cursor = text.index("|")
     document = scan(text.replace("|", "", 1))
     at = wanted(document, cursor)
@@ -36,6 +46,7 @@ def completed(text, hits=(GAT, LSTM), scan=scan_latex, limit=20):
         hits=[Hit(work, 1.0, (Evidence("bm25", 1, 1.0),)) for work in hits],
         find_work=KnownWorks([BIB]).find,
         new_key=lambda work: f"new{work.year}",
+        check_of=check_of,
         limit=limit,
     )
     return found, document
@@ -52,6 +63,42 @@ def test_a_found_paper_that_the_bib_holds_is_offered_once_under_its_own_key():
     assert [c.key for c in found.candidates] == ["hochreiter97", "new2018"]
     assert found.candidates[0].work is None
     assert found.candidates[1].work == GAT
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (r"\cite<rechnender raum>|", ["new2018", "new1997", "zuse1969"]),
+        (r"\cite{zuse|}", ["zuse1969", "new2018", "new1997"]),
+        (r"\cite{|}", ["hochreiter97", "new2018", "zuse1969"]),
+    ],
+)
+def test_an_invented_entry_of_ones_own_is_marked_and_stands_behind_real_papers(text, expected):
+    other = Work(id="w:3", title="Other", year=1997)
+    hits = (GAT,) if "{|" in text else (GAT, other)
+    check_of = judged(zuse1969=Verdict.FABRICATED, hochreiter97=Verdict.VERIFIED)
+    found, _ = completed(text, hits=hits, check_of=check_of)
+    assert [c.key for c in found.candidates] == expected
+    verdicts = [c.check.verdict for c in found.candidates if c.check is not None]
+    assert verdicts == [Verdict.FABRICATED]
+    believed, _ = completed(text, hits=hits)
+    assert [c.key for c in believed.candidates][:1] == [
+        "hochreiter97" if "{|" in text else "zuse1969"
+    ]
+
+
+def test_an_invented_entry_keeps_a_place_at_the_end_of_a_full_list():
+    works = [Work(id=f"w:{n}", title=f"Paper {n}", year=2000 + n) for n in range(9)]
+    check_of = judged(zuse1969=Verdict.FABRICATED)
+    found, _ = completed(r"\cite<rechnender raum>|", hits=works, limit=4, check_of=check_of)
+    assert [c.key for c in found.candidates] == ["new2000", "new2001", "new2002", "zuse1969"]
+
+
+def test_an_entry_that_the_library_lacks_is_marked_and_keeps_its_place():
+    check_of = judged(zuse1969=Verdict.NOT_FOUND)
+    found, _ = completed(r"\cite<rechnender raum>|", check_of=check_of)
+    assert found.candidates[0].key == "zuse1969"
+    assert found.candidates[0].check.verdict is Verdict.NOT_FOUND
 
 
 def test_words_that_no_own_entry_holds_leave_the_own_entries_out():

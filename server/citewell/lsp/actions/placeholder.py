@@ -51,10 +51,12 @@ class PlaceholderActions:
 
         def choose() -> list[feature.Choice]:
             own = paper.index.search(words, feature.SHOWN) if words else []
-            return feature.choices_at(placeholder, own, result.hits, paper.find_work)
+            check_of = asked.session.find_check(paper.index)
+            return feature.choices_at(placeholder, own, result.hits, paper.find_work, check_of)
 
         choices = await asked.session.read(choose)
-        sure = feature.is_sure(query, result.hits) or bool(choices and choices[0].key)
+        own_first = bool(choices and choices[0].key and not choices[0].invented)
+        sure = feature.is_sure(query, result.hits) or own_first
         return feature.placeholder_actions(
             placeholder, choices, sure=sure, open_places=count, variant=result.variant
         )

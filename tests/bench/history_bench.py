@@ -12,17 +12,21 @@ import time
 from pathlib import Path
 
 import attrs
+import msgspec
 import numpy as np
 from corpus_library import corpus_library
 
 from citewell.corpus.columns import title_key
-from citewell.engine.history_store import MAX_EVENTS, HistoryStore
+from citewell.engine.history_store import MAX_EVENTS, REST_NS, HistoryStore
 from citewell.engine.local import LocalEngine
 from citewell.model import CitingPaper, Query
 from citewell.model.feedback import Event, Feedback, name_of
+from citewell.model.query import Reference
 from citewell.options import Options
 
 ROUNDS = 60
+REFERENCES = 100
+"""What the paper being written cites."""
 SENTENCES = (
     "Sentences are parsed with attention over words [CITATION], as in translation.",
     "We train a convolutional network on images [CITATION] and compare its features.",
@@ -56,6 +60,9 @@ def _measure(options: Options, queries: list[Query], count: int, path: Path) -> 
     hits = [hit for query in queries for hit in engine.find(query, 100).hits]
     vectors = signals.encode(queries)
     assert vectors is not None
+    cited = tuple(Reference(title=hit.work.title, times=1) for hit in hits[:REFERENCES])
+    paper = CitingPaper(project="/paper/3", references=cited)
+    queries = [msgspec.structs.replace(query, paper=paper) for query in queries]
     events = [
         Event(
             time=1.0,
@@ -84,6 +91,8 @@ def _measure(options: Options, queries: list[Query], count: int, path: Path) -> 
         return found
 
     history.reorder = timed  # type: ignore[method-assign, assignment]
+    if events:
+        time.sleep(REST_NS / 1e9 + 0.1)  # as between two sessions of writing
     for number in range(ROUNDS):
         engine.find(queries[number % len(queries)], 20)
     kept = []

@@ -176,6 +176,26 @@ async def test_what_was_accepted_for_one_paper_stands_higher_for_the_next(start_
     assert titles(await offered(editor, "third/main.tex")) == before, "erased is forgotten at once"
 
 
+async def test_what_the_document_cites_stands_higher_with_nothing_accepted_ever(
+    start_editor, history
+):
+    whole = PAPER.replace("\\cite<attention>|", "[CITATION]|")
+    off = await start_editor(settings={"learning": {"enabled": False}})
+    off.open("main.tex", whole)
+    own = (await off.complete("main.tex"))[3]
+    await off.accept("main.tex", own)
+    cites = f"We use \\cite{{{own.label}}}. We like \\cite{{{own.label}}}."
+    places = []
+    for enabled in (False, True):
+        editor = await start_editor(settings={"learning": {"enabled": enabled}})
+        editor.write("refs.bib", off.text("refs.bib"))
+        editor.open("main.tex", whole.replace("Sentences", f"{cites}\n\nSentences"))
+        items = await editor.complete("main.tex")
+        places.append([item.label for item in items].index(own.label))
+    assert places[1] < places[0]
+    assert not history.exists(), "nothing of it is kept"
+
+
 async def test_a_new_server_knows_what_an_earlier_one_learned_unless_learning_is_off(
     start_editor, history
 ):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Protocol, TypeVar
 
 import msgspec
@@ -13,7 +13,7 @@ from citewell.documents.acronyms import acronyms_in, written_out
 from citewell.documents.markdown_text import markdown_to_text
 from citewell.documents.plaintext import latex_to_text
 from citewell.documents.sentences import split_sentences
-from citewell.model.document import Document, Format, Placeholder, Span
+from citewell.model.document import Citation, Document, Format, Placeholder, Span
 from citewell.model.query import MARK, OTHER, CitingPaper, Query, Reference
 
 _TARGET = "\ue000"
@@ -76,6 +76,7 @@ def query_for(
         after=context.after,
         section=context.section,
         nearby=nearby_titles(document, placeholder.span, paper.references, placeholder.other_keys),
+        beside=_beside(document, placeholder, context, paper.references),
         acronyms=acronyms_of(document, context, placeholder.query),
         paper=paper,
     )
@@ -108,6 +109,36 @@ def nearby_titles(
     keys = (*other_keys, *(use.key for citation in around for use in citation.keys))
     found = (titles[key] for key in keys if key in titles)
     return tuple(dict.fromkeys(found))[:MOST_NEARBY]
+
+
+def _beside(
+    document: Document, placeholder: Placeholder, context: Context, references: Sequence[Reference]
+) -> tuple[str, ...]:
+    """Titles of what the sentence of a placeholder cites, of works that `references` describe."""
+    before, _, after = context.sentence.partition(MARK)
+    keys = list(placeholder.other_keys)
+    for marks, ahead in ((before.count(OTHER), False), (after.count(OTHER), True)):
+        for citation in _neighbours(document, placeholder.span, marks, ahead=ahead):
+            keys += [use.key for use in citation.keys]
+    titles = {reference.key: reference.title for reference in references} if keys else {}
+    return tuple(dict.fromkeys(titles[key] for key in keys if titles.get(key)))
+
+
+def _neighbours(document: Document, place: Span, marks: int, *, ahead: bool) -> Iterator[Citation]:
+    """The citations among the next so many marks of a sentence; placeholders are marks, too."""
+    if not marks:
+        return
+    window = (
+        Span(place.end, place.end + _AHEAD) if ahead else Span(place.start - _BACK, place.start)
+    )
+    found: list[Citation | Placeholder] = [
+        c for c in _within(document.citations, window) if not c.command.startswith("nocite")
+    ]
+    found += _within(document.placeholders, window)
+    found.sort(key=lambda mark: mark.span.start, reverse=not ahead)
+    for mark in found[:marks]:
+        if isinstance(mark, Citation):
+            yield mark
 
 
 def context_at(document: Document, offset: int) -> Context:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import os
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -239,8 +240,15 @@ class Project:
         entries: dict[str, BibEntry] = {}
         for _, entry in self.entries():
             entries.setdefault(entry.key, entry)
-        found = (entries.get(key) for key in self.cited_keys())
-        return tuple(reference_of(entry) for entry in found if entry is not None)
+        times = Counter(
+            use.key
+            for document in self.documents.values()
+            for citation in document.citations
+            if not citation.command.startswith("nocite")
+            for use in citation.keys
+        )
+        found = ((entries.get(key), times[key]) for key in self.cited_keys())
+        return tuple(reference_of(entry, often) for entry, often in found if entry is not None)
 
     def citing_paper(self) -> CitingPaper:
         """What is known of the paper: title, abstract, references."""
@@ -471,8 +479,8 @@ def _is_collection(path: Path, bib: BibFile | None) -> bool:
     )
 
 
-def reference_of(entry: BibEntry) -> Reference:
-    """What an entry says of the work, as a search takes it."""
+def reference_of(entry: BibEntry, times: int = 0) -> Reference:
+    """What an entry says of the work, as a search takes it; the paper cites it so many times."""
     body = entry.body
     return Reference(
         title=body.get("title"),
@@ -481,4 +489,5 @@ def reference_of(entry: BibEntry) -> Reference:
         doi=body.doi,
         arxiv=body.arxiv,
         key=entry.key,
+        times=times,
     )

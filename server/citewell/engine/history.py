@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
+from functools import lru_cache
 
 import msgspec
 import numpy as np
@@ -22,13 +23,32 @@ from citewell.model import Evidence, Problem
 from citewell.model.feedback import Event, Feedback, Kind, PaperName
 from citewell.model.query import Query, near_part
 from citewell.ranking.contract import Ordering
-from citewell.ranking.history import Past, past_of, prior
+from citewell.ranking.history import (
+    ACCEPTED,
+    CITED_BESIDE,
+    CITED_HERE,
+    DISMISSED_HERE,
+    Cited,
+    Past,
+    Prior,
+    past_of,
+    prior,
+)
 from citewell.retrieval.structure import structured
 
 logger = logging.getLogger(__name__)
 
 NAME = "history"
+WORDS = {
+    ACCEPTED: "accepted before",
+    CITED_HERE: "cited here",
+    CITED_BESIDE: "cited in this sentence",
+    DISMISSED_HERE: "dismissed here",
+}
+MOST_REFERENCES = 2_000
 _TINY = 1e-9
+_key_of = lru_cache(maxsize=20_000)(title_key)
+"""Keys of titles: those of one paper's references are asked for at every search."""
 
 
 class Remembered(msgspec.Struct, frozen=True):
@@ -37,16 +57,15 @@ class Remembered(msgspec.Struct, frozen=True):
     ordering: Ordering
     before: NDArray[np.int64]
     """0-based place that each candidate had, shape (n,)."""
-    added: NDArray[np.float32]
-    """What the past added to each candidate's score, shape (n,)."""
+    prior: Prior
 
     def evidence(self, at: int) -> tuple[Evidence, ...]:
         """What the past says of the candidate `at` its place in the fused list."""
-        added = float(self.added[at])
-        if not added:
+        said = WORDS.get(int(self.prior.why[at]))
+        if said is None:
             return ()
+        added = float(self.prior.added[at])
         place = int(np.flatnonzero(self.ordering.order == at)[0])
-        said = "accepted before" if added > 0 else "dismissed here"
         return (Evidence(NAME, place + 1, added, (said,), before=int(self.before[at]) + 1),)
 
 
@@ -99,16 +118,24 @@ class History:
 
         Costs less than a millisecond.
         """
-        if self._signals is None or not len(ordering.order) or (past := self._current()) is None:
+        if self._signals is None or not len(ordering.order):
+            return None
+        past, cited = self._current(), cited_by(query)
+        if past is None and cited is None:
             return None
         keys = self._signals.keys(rows)
         if keys is None:
             return None
-        asked = self._vector(query)
+        asked = None
+        if past is None:
+            past = past_of((), self._signals.encoder, self._signals.dim)
+        elif len(past.keys):
+            asked = self._vector(query)
         if asked is None:
             asked = np.zeros(past.asked.shape[1], np.float32)
         typed = bool(query.text.strip())
-        added = prior(past, keys, query.paper.project, asked, typed=typed)
+        found = prior(past, keys, query.paper.project, asked, cited=cited, typed=typed)
+        added = found.added
         if not added.any():
             return None
         scores = ordering.scores
@@ -121,7 +148,7 @@ class History:
         before = np.empty(len(rows), np.int64)
         before[ordering.order] = np.arange(len(rows))
         changed = Ordering(ordering.order[places], scores, confidence, ordering.calibrate)
-        return Remembered(changed, before, added)
+        return Remembered(changed, before, found)
 
     def close(self) -> None:
         """Close the store."""
@@ -166,6 +193,21 @@ class History:
         if vector is None or self._signals is None:
             return "", b""
         return self._signals.encoder, coded(vector[None])[0].tobytes()
+
+
+def cited_by(query: Query) -> Cited | None:
+    """What the text of the citing paper cites; None where that is not known."""
+    known = [one for one in query.paper.references[:MOST_REFERENCES] if one.times]
+    if not known:
+        return None
+    keys = np.array([_key_of(one.title) for one in known], np.uint64)
+    order = np.argsort(keys)
+    keys = keys[order]
+    times = np.array([one.times for one in known], np.float32)[order]
+    beside = np.zeros(len(keys), np.bool_)
+    for title in query.beside:
+        beside |= keys == np.uint64(_key_of(title))
+    return Cited(keys, times, beside)
 
 
 def considered(

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import logging
 import sqlite3
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -36,6 +37,8 @@ WRITE_SECONDS = 10.0
 """How long an event waits for the events of other processes. Nobody waits for it."""
 READ_SECONDS = 0.05
 """How long a search waits for them: the moment in which an event reaches the disk."""
+REST_NS = 2_000_000_000
+"""How long a file was left alone before its times are trusted."""
 BUSY = (-1, -1)
 NAME = "history.sqlite"
 FORMAT = 1
@@ -81,6 +84,10 @@ class HistoryStore:
         self._lock = threading.Lock()
         self._database: sqlite3.Connection | None = None
         self._identity: tuple[int, int] | None = None
+        self._known: tuple[tuple[int, ...], tuple[int, int] | None] | None = None
+        """The stamp of the file in a state in which it rests."""
+        self._timeout = 0.0
+        """Seconds that the open file's connection waits."""
 
     def add(self, events: Sequence[Event]) -> bool:
         """Keep events, in this order; False, with a problem, when they could not be kept."""
@@ -120,7 +127,12 @@ class HistoryStore:
 
     def stamp(self) -> tuple[int, int] | None:
         """Changes with every erasure (the first number) and every event (the second); None without
-        a file, `BUSY` while another process writes. Costs some ten microseconds."""
+        a file, `BUSY` while another process writes. Costs some microseconds while the file rests,
+        and a tenth of a millisecond else."""
+        now = _state(self.path)
+        known = self._known
+        if now is not None and known is not None and known[0] == now:
+            return known[1]
 
         def look(database: sqlite3.Connection) -> tuple[int, int]:
             # Both come from the ends of the tables' own trees.
@@ -129,7 +141,9 @@ class HistoryStore:
             ).fetchone()
             return (int(found[0] or 0), int(found[1] or 0))
 
-        return self._do(look, busy=BUSY)
+        stamp = self._do(look, busy=BUSY)
+        self._known = None if now is None or stamp in (None, BUSY) else (now, stamp)
+        return stamp
 
     def erase(self, *, works: Sequence[str] = (), project: str = "") -> int:
         """Erase the events of these works (by id) and of a project's folder; without either, all
@@ -174,7 +188,9 @@ class HistoryStore:
                 try:
                     database = self._open(create=create, seconds=seconds)
                     if database is not None:
-                        database.execute(f"PRAGMA busy_timeout={int(1000 * seconds)}")
+                        if seconds != self._timeout:
+                            database.execute(f"PRAGMA busy_timeout={int(1000 * seconds)}")
+                            self._timeout = seconds
                         return work(database)
                     break
                 except sqlite3.DatabaseError as error:
@@ -220,6 +236,7 @@ class HistoryStore:
             database.close()
             raise
         self._database, self._identity = database, _identity(self.path)
+        self._timeout = seconds
         return database
 
     def _set_aside(self, error: Exception) -> bool:
@@ -296,6 +313,23 @@ def _identity(path: Path) -> tuple[int, int] | None:
     except OSError:
         return None
     return (found.st_dev, found.st_ino)
+
+
+def _state(path: Path) -> tuple[int, ...] | None:
+    """Changes with every change of a file; None where that cannot be told from outside.
+
+    Two changes in one tick of the system's clock look alike, so a file just written is not told;
+    nor is one on Windows, which may put off the time of a change until the file is closed.
+    """
+    if sys.platform == "win32":
+        return None
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    if abs(time.time_ns() - found.st_mtime_ns) < REST_NS:
+        return None
+    return (found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns)
 
 
 def _newer(path: Path) -> Problem:

@@ -25,6 +25,7 @@ class LibrarySignals:
         self._retrievers = opened.retrievers
         self._columns = opened.columns
         self._keys: NDArray[np.uint64] | None = None
+        self._encoded: tuple[object, tuple[Query, ...], NDArray[np.float32]] | None = None
 
     @property
     def _cited(self) -> CitedRetriever | None:
@@ -67,9 +68,19 @@ class LibrarySignals:
         return None if dense is None else dense.vectors(rows)
 
     def encode(self, queries: Sequence[Query]) -> NDArray[np.float32] | None:
-        """Dense vectors of queries."""
+        """Dense vectors of queries. One of those that were encoded last is not encoded again: in a
+        search the history asks for what the ranker has asked for."""
         dense = self._dense
-        return None if dense is None else dense.encoder.encode_queries(queries)
+        if dense is None:
+            return None
+        last = self._encoded
+        if len(queries) == 1 and last is not None and last[0] is dense.encoder:
+            for number, known in enumerate(last[1]):
+                if known == queries[0]:
+                    return last[2][number : number + 1]
+        vectors = dense.encoder.encode_queries(queries)
+        self._encoded = (dense.encoder, tuple(queries), vectors)
+        return vectors
 
     def bm25(self, query: Query, rows: NDArray[np.int64]) -> NDArray[np.float32] | None:
         """BM25 score of each row for the query."""

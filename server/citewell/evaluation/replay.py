@@ -25,6 +25,7 @@ from citewell.evaluation.results import EvaluationError, Setting
 from citewell.evaluation.statistics import Difference, Estimate, Groups, bootstrap, compare
 from citewell.model import Query, Question, Reference, SearchResult
 from citewell.model.feedback import Feedback, PaperName, passed_over
+from citewell.model.query import MARK, OTHER
 from citewell.options import Options
 
 Scope = Literal["paper", "repository", "everyone"]
@@ -137,17 +138,21 @@ class _Paper:
         self.name = name
         self.references: dict[str, Reference] = {}
         self.cited: set[str] = set()
+        self.sentences: dict[str, dict[str, None]] = {}
+        """By sentence: the titles that it cites."""
 
     def query(self, question: Question, setting: Setting) -> Query:
         """The question as it is asked now: of the references only those that are cited already."""
         query = question.query
         known: tuple[Reference, ...] = ()
         nearby: tuple[str, ...] = ()
+        beside: tuple[str, ...] = ()
         if setting == "warm":
             known = tuple(self.references.values())
             nearby = tuple(t for t in query.nearby if letters_only(t) in self.references)
+            beside = tuple(self.sentences.get(_plain(query), ()))
         paper = msgspec.structs.replace(query.paper, references=known, project=self.name)
-        return msgspec.structs.replace(query, paper=paper, nearby=nearby)
+        return msgspec.structs.replace(query, paper=paper, nearby=nearby, beside=beside)
 
     def cite(self, question: Question, answers: frozenset[str]) -> None:
         """The question's paper is cited, which has the library's ids `answers`."""
@@ -155,8 +160,16 @@ class _Paper:
         target = targets_of(question)[0]
         title = next(iter(target.titles), "")
         if letters := letters_only(title):
-            reference = Reference(title, year=target.year, doi=target.doi, arxiv=target.arxiv)
-            self.references.setdefault(letters, reference)
+            new = Reference(title, year=target.year, doi=target.doi, arxiv=target.arxiv)
+            known = self.references.get(letters, new)
+            again = msgspec.structs.replace(known, times=known.times + 1)
+            self.references[letters] = again
+            self.sentences.setdefault(_plain(question.query), {})[again.title] = None
+
+
+def _plain(query: Query) -> str:
+    """The sentence whatever of it is asked for."""
+    return " ".join(query.sentence.replace(MARK, "").replace(OTHER, "").split())
 
 
 class _Author:

@@ -27,6 +27,12 @@ _SOURCES = {
     "history": "what you accepted before",
     "cross-encoder": "reading it beside your passage",
 }
+_IN_THIS_PAPER = {
+    "cited here": "what this paper cites",
+    "cited in this sentence": "what this sentence cites already",
+    "dismissed here": "what you passed over here",
+}
+"""What the learned order says of a paper, where it speaks of the paper being written."""
 _PLAIN_URL = re.compile(r"https?://[^\s<>()\[\]\"'`\\]{4,300}")
 _ANTHOLOGY = re.compile(
     r"https?://(?:www\.)?(?:aclanthology\.org|aclweb\.org/anthology)/([\w.\-]{4,40}?)/?(?:\.pdf)?"
@@ -173,7 +179,10 @@ def found_by(evidence: Sequence[Evidence]) -> str:
     for proof in evidence:
         if proof.retriever in ("learned", "history") and proof.before == proof.rank:
             continue  # a ranker that moved nothing has nothing to say
-        text = f"{_SOURCES.get(proof.retriever, proof.retriever)} (rank {proof.rank}"
+        name = _SOURCES.get(proof.retriever, proof.retriever)
+        if proof.retriever == "history" and proof.fields:
+            name = _IN_THIS_PAPER.get(proof.fields[0], name)
+        text = f"{name} (rank {proof.rank}"
         if proof.before not in (None, proof.rank):
             text += f", moved from {proof.before}"
         if proof.terms:

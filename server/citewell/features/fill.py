@@ -264,11 +264,14 @@ def candidates_for(
     )
 
 
-def fill_feedback(plan: FillPlan, through: Through) -> tuple[Feedback, ...]:
+def fill_feedback(
+    plan: FillPlan, through: Through, chosen: Container[int] | None = None
+) -> tuple[Feedback, ...]:
     """What writing the plan says of the papers that it adds to the project's bibliography.
 
     Where an author chose among the candidates (`picker`), those above the chosen one were passed
-    over; a program looks at none.
+    over; a program looks at none. `chosen` are the numbers, from 1, of the placeholders whose paper
+    was chosen; None: all of them. The others took the best one unattended, which is kept as `fill`.
     """
     return tuple(
         Feedback(
@@ -278,10 +281,10 @@ def fill_feedback(plan: FillPlan, through: Through) -> tuple[Feedback, ...]:
             else (),
             query=found.query,
             project=str(plan.root),
-            through=through,
+            through=through if chosen is None or number in chosen else "fill",
             variant=found.variant,
         )
-        for found in plan.fills
+        for number, found in enumerate(plan.fills, 1)
         if found.hit is not None and not found.reused
     )
 

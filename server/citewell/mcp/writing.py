@@ -199,7 +199,7 @@ class Writing:
             cancel.check()
             written = write and self._write(plan.edits, plan.texts)
         if written:
-            for said in fill_feedback(plan, "mcp"):
+            for said in fill_feedback(plan, "mcp", {int(number) for number in chosen}):
                 self._desk.told(self._desk.engine.learn(said))
         placeholders = [
             self._filled(

@@ -20,6 +20,8 @@ class Reference(msgspec.Struct, frozen=True, omit_defaults=True):
     doi: str = ""
     arxiv: str = ""
     key: str = ""
+    times: int = 0
+    """How often the paper cites it in its text; 0 where that is not known."""
 
 
 class CitingPaper(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -51,6 +53,8 @@ class Query(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     section: str = ""
     nearby: tuple[str, ...] = ()
     """Titles of what the sentence and the ones before it already cite, the nearest first."""
+    beside: tuple[str, ...] = ()
+    """Titles of what the sentence itself cites."""
     acronyms: tuple[tuple[str, str], ...] = ()
     """Acronyms of the passage that the document writes out: ("GAT", "graph attention network")."""
     paper: CitingPaper = CitingPaper()

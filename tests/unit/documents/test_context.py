@@ -56,6 +56,26 @@ def test_the_paper_may_come_from_the_root_document_or_be_given() -> None:
     assert query_for(part, part.placeholders[0], paper=paper).paper is paper
 
 
+REFERENCES = tuple(Reference(title=f"Paper {key.upper()}", key=key) for key in "abcdef")
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (r"As \cite{a}. Two \cite{b,c} \nocite{d} and \cite{} or \cite{e}. \cite{f}.", "BCE"),
+        (r"By \cite{a}, [CITE] and \cite{}.", "A"),
+        (r"By \cite{a,,b}. \cite{c} too.", "AB"),
+        (r"Before \cite{a}. \cite{} is alone.", ""),
+        (r"By \cite{unknown} and \cite{}.", ""),
+    ],
+)
+def test_what_the_sentence_cites_already_is_told(text: str, expected: str) -> None:
+    document = scan_latex(text)
+    place = next(p for p in document.placeholders if document.text[p.span.start] == "\\")
+    query = query_for(document, place, paper=CitingPaper(references=REFERENCES))
+    assert set(query.beside) == {f"Paper {letter}" for letter in expected}
+
+
 def sentence(text: str) -> str:
     document = scan_latex(text)
     return query_for(document, document.placeholders[0]).sentence

@@ -166,6 +166,7 @@ def test_the_citing_paper_is_gathered_from_all_files(book: Path) -> None:
     ]
     assert paper.references[0].authors == ("Doe", "Roe")
     assert paper.references[0].doi == "10.1234/a"
+    assert [r.times for r in paper.references] == [2, 1, 1], "as often as its text cites each"
 
 
 def test_entries_are_found_by_key(book: Path) -> None:

@@ -9,6 +9,7 @@ from citewell.engine.history_store import HistoryStore
 from citewell.engine.local import LocalEngine
 from citewell.model import CitingPaper, Query
 from citewell.model.feedback import Feedback, name_of, passed_over
+from citewell.model.query import Reference
 from citewell.options import Options
 
 TITLES = (
@@ -101,8 +102,9 @@ def test_dismissed_papers_fall_in_the_project_that_dismissed_them(opened):
     engine = opened()
     before = engine.find(QUERY)
     accept(engine, before, 3, project="/one")
-    here = engine.find(Query(sentence=QUERY.sentence, paper=CitingPaper(project="/one")))
-    there = engine.find(Query(sentence=QUERY.sentence, paper=CitingPaper(project="/two")))
+    asked = "Many tasks use attention, in one way or another [CITATION]."
+    here = engine.find(Query(sentence=asked, paper=CitingPaper(project="/one")))
+    there = engine.find(Query(sentence=asked, paper=CitingPaper(project="/two")))
     taken, first = ids(before)[3], ids(before)[0]
     assert ids(here).index(taken) == 0
     fell = {e.fields for h in here.hits for e in h.evidence if e.retriever == "history"}
@@ -111,6 +113,43 @@ def test_dismissed_papers_fall_in_the_project_that_dismissed_them(opened):
         "another project has dismissed nothing"
     )
     assert first in ids(here)
+
+
+def paper_citing(*cited):
+    """A paper that cites these titles, so many times each."""
+    references = tuple(Reference(title=title, times=times) for title, times in cited)
+    return CitingPaper(project="/paper", references=references)
+
+
+def test_what_the_document_cites_stands_higher_before_anything_was_accepted(opened, tmp_path):
+    engine, off = opened(), opened(enabled=False)
+    third = off.find(QUERY).hits[2].work
+    query = Query(sentence=QUERY.sentence, paper=paper_citing((third.title, 3)))
+    before, after = ids(off.find(query)).index(third.id), engine.find(query)
+    assert ids(after).index(third.id) < before
+    hit = after.hits[ids(after).index(third.id)]
+    (said,) = [e for e in hit.evidence if e.retriever == "history"]
+    assert said.fields == ("cited here",)
+    assert not (tmp_path / "data").exists(), "nothing of it is kept"
+
+
+def test_what_the_sentence_cites_already_stands_lower(opened):
+    engine, off = opened(), opened(enabled=False)
+    paper = paper_citing((TITLES[0][0], 1))
+    first = Query(sentence=QUERY.sentence, paper=paper)
+    query = Query(sentence=QUERY.sentence, paper=paper, beside=(TITLES[0][0],))
+    assert ids(engine.find(query))[-1] == "t:0"
+    assert ids(engine.find(first))[-1] != "t:0"
+    assert ids(off.find(query)) == ids(off.find(first)), "only learning looks at it"
+
+
+def test_references_of_unknown_use_say_nothing(opened):
+    engine, off = opened(), opened(enabled=False)
+    query = Query(sentence=QUERY.sentence, paper=paper_citing((TITLES[3][0], 0)))
+    assert (engine.find(query).hits, engine.find(query).variant) == (
+        off.find(query).hits,
+        off.find(query).variant,
+    )
 
 
 def test_another_engine_over_the_same_history_has_learned_too(opened):

@@ -86,6 +86,22 @@ def test_one_store_sees_what_another_adds_and_erases(path):
     assert works(other) == ["w2"]
 
 
+def test_a_file_that_rests_is_not_asked_again_and_each_change_is_seen(path):
+    one, other = HistoryStore(path), HistoryStore(path)
+    one.add([event(1)])
+    long_ago = path.stat().st_mtime - 60
+    os.utime(path, (long_ago, long_ago))
+    assert other.stamp() == other.stamp() == (0, 1)
+    one.add([event(2)])
+    assert other.stamp() == (0, 2)
+    os.utime(path, (long_ago, long_ago))
+    assert other.stamp() == (0, 2), "of the same time and size, yet another state"
+    one.erase(works=["w1"])
+    assert other.stamp() == (1, 2)
+    path.unlink()
+    assert other.stamp() is None
+
+
 def test_several_processes_may_write_at_once(path, tmp_path):
     script = tmp_path / "write.py"
     script.write_text(

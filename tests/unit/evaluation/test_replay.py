@@ -8,8 +8,7 @@ from citewell.evaluation.replay import Asked, histories, lines_of, replay
 from citewell.evaluation.results import EvaluationError
 from citewell.model import Query, Question, Target
 
-DROPOUT, BEAM, TOPICS = (
-    ("t:2", "Dropout Regularises Deep Networks"),
+BEAM, TOPICS = (
     ("t:5", "Beam Search Revisited"),
     ("t:9", "Topic Models with Anchors"),
 )
@@ -34,8 +33,8 @@ NAMED = "Topic models with anchors [CITATION] are fast."
 PAPERS = [
     cited(1, "late", TOPICS, year=2021),
     cited(1, "early", TOPICS, NAMED),
-    cited(2, "early", DROPOUT, "Dropout regularises networks [CITATION]."),
-    cited(3, "early", TOPICS),
+    cited(2, "early", BEAM, "Beam search [CITATION] is revisited."),
+    cited(3, "early", TOPICS, "It was seen before [CITATION]."),
     cited(1, "other", TOPICS, repository="other/repository"),
 ]
 

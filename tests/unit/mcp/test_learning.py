@@ -65,4 +65,27 @@ async def test_a_document_that_is_filled_is_kept_placeholder_by_placeholder(
         assert kept(store) == []
         await client.call_tool("fill_document", asked | {"write": True})
     (one,) = kept(store)
-    assert one == ("accepted", "fx:5", "mcp", "learned", True), "the second place adds no entry"
+    assert one == ("accepted", "fx:5", "fill", "learned", True), "the second place adds no entry"
+
+
+async def test_what_the_agent_chose_is_told_from_what_was_filled_unattended(
+    agent: Callable[..., Any], learning: LocalEngine, store: HistoryStore, tmp_path: Path
+) -> None:
+    paper = tmp_path / "paper"
+    paper.mkdir()
+    (paper / "main.tex").write_text(
+        "\\documentclass{article}\\begin{document}\nWe use \\cite<graph attention networks>. "
+        "Images \\cite<attention>.\n\\bibliography{refs}\\end{document}\n",
+        encoding="utf-8",
+    )
+    async with agent(paper, allow_write=True, engine=learning) as client:
+        asked = {"path": "main.tex", "threshold": 0.0}
+        shown = (await client.call_tool("fill_document", asked)).structured_content
+        first = shown["placeholders"][0]["paper"]["id"]
+        chosen = "fx:1"
+        asked |= {"choices": {"2": chosen}, "write": True}
+        await client.call_tool("fill_document", asked)
+    assert [(work, through) for _, work, through, _, _ in kept(store)] == [
+        (first, "fill"),
+        (chosen, "mcp"),
+    ]

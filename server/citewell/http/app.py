@@ -177,7 +177,9 @@ async def _result(
 
 async def _misdirected(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
-    return failed(_NO_METHOD if error.status_code == 405 else _NO_ENDPOINT)
+    response = failed(_NO_METHOD if error.status_code == 405 else _NO_ENDPOINT)
+    response.headers.update(error.headers or {})  # which methods there are
+    return response
 
 
 async def _broken(request: Request, error: Exception) -> Response:

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 BACKLOG = 128
 """Connections that wait to be accepted."""
 MAX_CONNECTIONS = 512
+MAX_HEAD = 65_536
+"""Bytes of a request's first line and headers: an address may hold a long question."""
 ENDING_SECONDS = 10
 """How long requests in flight may go on once the server was asked to end."""
 
@@ -33,6 +35,7 @@ def run_app(app: ASGIApp, bound: socket.socket, announce: Callable[[], None]) ->
         server_header=False,
         ws="none",
         limit_concurrency=MAX_CONNECTIONS,
+        h11_max_incomplete_event_size=MAX_HEAD,
         timeout_graceful_shutdown=ENDING_SECONDS,
     )
     server = uvicorn.Server(config)

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import signal
 import socket
 import subprocess
 import sys
+import threading
+import time
 from pathlib import Path
 from typing import Any
 
@@ -19,11 +22,6 @@ from citewell.http.reading import MAX_BODY
 
 TOKEN = "a-token"
 JSON = {"Content-Type": "application/json"}
-REFERENCES = "".join(
-    f"@article{{k{n}, title={{Unheard of Thing Number {n} in Teacups of Porcelain}}, "
-    f"author={{Roe, Jo and Doe, Jan}}, year={{{1980 + n % 40}}}}}\n"
-    for n in range(6000)
-)
 
 
 def post(url: str, path: str, asked: dict[str, Any], **how: Any) -> Any:
@@ -79,6 +77,27 @@ def test_a_request_in_flight_is_answered_before_the_end(serving: Any, env: dict[
                 answer += part
         assert answer.startswith(b"HTTP/1.1 200") and b'"status":"found"' in answer
         assert process.wait(timeout=60) == 0
+
+
+def test_what_takes_longer_than_the_end_may_is_given_up(serving: Any, env: dict[str, str]) -> None:
+    places = "".join(f"Thing {n} is known \\cite<graph networks {n}>.\n" for n in range(1_000))
+    with serving(env) as (url, process):
+        assert post(url, "/v1/search", {"query": "attention"})["status"] == "found"
+        family = psutil.Process(process.pid).children(recursive=True)
+        begin = sum(family[0].cpu_times()[:2])
+
+        def ask() -> None:
+            with contextlib.suppress(httpx2.HTTPError):
+                httpx2.post(f"{url}/v1/fill", json={"text": places}, timeout=300)
+
+        asking = threading.Thread(target=ask)
+        asking.start()
+        while sum(family[0].cpu_times()[:2]) - begin < 0.3:
+            time.sleep(0.05)
+        process.send_signal(ENDS[-1])
+        assert process.wait(timeout=120) == 0
+        asking.join(60)
+        assert not psutil.wait_procs(family, timeout=60)[1]
 
 
 def test_the_line_that_tells_the_address_is_the_only_one(env: dict[str, str]) -> None:
@@ -154,6 +173,13 @@ def test_what_would_be_unsafe_does_not_start(
         env=env, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False,
     )  # fmt: skip
     assert run.returncode == 2 and said in run.stderr and run.stdout == ""
+
+
+def test_an_address_that_is_too_long_is_refused(url: str) -> None:
+    long = httpx2.get(f"{url}/v1/search", params={"query": "é" * 2_000}, timeout=120)
+    assert long.status_code == 200, long.text
+    longer = httpx2.get(f"{url}/v1/search", params={"query": "é" * 3_000}, timeout=120)
+    assert (longer.status_code, longer.json()["code"]) == (413, "request-too-large")
 
 
 def test_a_body_that_is_too_large_is_refused_and_the_next_request_answered(url: str) -> None:

@@ -93,7 +93,9 @@ def test_the_name_of_a_paper_is_never_a_file(client: Any, problem: Any, name: st
 
 def test_a_method_that_an_address_does_not_take_is_refused(client: Any, problem: Any) -> None:
     for method in ("GET", "PUT", "DELETE", "PATCH"):
-        assert problem(client.request(method, "/v1/find")) == (405, "method-refused")
+        found = client.request(method, "/v1/find")
+        assert problem(found) == (405, "method-refused")
+        assert found.headers["allow"] == "POST"
 
 
 def test_each_problem_leads_to_its_explanation(client: Any, problem: Any) -> None:

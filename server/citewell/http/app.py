@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import logging
+import asyncio
 from collections.abc import Sequence
 from functools import partial
 from typing import Any
@@ -29,8 +29,6 @@ from citewell.model import CitewellError, Problem
 from citewell.model.cancel import Cancel, Cancelled
 from citewell.options import Options
 from citewell.serving.problem_json import MEDIA_TYPE, problem_json
-
-logger = logging.getLogger(__name__)
 
 MAX_THREADS = 32
 """Requests that are worked on at once; the engine's process has queues of its own."""
@@ -105,6 +103,8 @@ async def answered(endpoint: Endpoint, service: Service, gate: Gate, request: Re
         return failed(error.problem)
     except (Cancelled, _NobodyWaitsError):
         return Response(status_code=_GONE)
+    except asyncio.CancelledError:  # what still runs when the server ends
+        return failed(_ENDING)
     body = msgspec.json.encode(answer)
     return Response(body, media_type="application/json", headers=_HEADERS)
 
@@ -202,6 +202,9 @@ _LATE = Problem(
     "request-late",
     "The answer was not ready in the time that it may take.",
     "Ask for less at a time; if it stays so, run `citewell doctor`.",
+)
+_ENDING = Problem(
+    "server-ending", "The server ended before the answer was ready.", "Ask again when it runs."
 )
 _NO_ENDPOINT = Problem(
     "endpoint-unknown", "There is no such address.", "See /openapi.json for those that there are."

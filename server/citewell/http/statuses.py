@@ -24,6 +24,7 @@ BY_CODE: Final[Mapping[str, int]] = {
     "style-unreadable": 422,
     "check-failed": 503,
     "server-busy": 503,
+    "server-ending": 503,
     "engine-late": 504,
     "request-late": 504,
 }

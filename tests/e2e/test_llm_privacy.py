@@ -91,6 +91,7 @@ def files_below(folder: Path) -> dict[str, bytes]:
         ("llm",),
         ("eval", "main.tex"),
         ("doctor",),
+        ("support", "main.tex"),
     ],
     ids=lambda arguments: arguments[0],
 )

@@ -99,18 +99,22 @@ def test_a_cancelled_question_ends_at_once(options: Options, chat: Any) -> None:
 def test_the_server_sees_that_nobody_waits_any_more_and_what_it_may_have_cost_is_counted(
     options: Options, chat: Any, kind: Any, how: str
 ) -> None:
-    asked = threading.Event()
+    asked, warm = threading.Event(), threading.Event()
 
     def script(request: dict[str, Any]) -> Any:
+        if not warm.is_set():
+            return chat.Reply('{"choice": "1", "reason": "r"}')
         asked.set()
         return chat.Reply("{}", seconds=600)
 
     server = chat.ChatServer(script)
-    limit = 1500 if how == "late" else 600_000
+    limit = 4000 if how == "late" else 600_000
     llm = attrs.evolve(options.llm, base_url=server.url, timeout_ms=limit)
     engine = kind(attrs.evolve(options, llm=llm))
     try:
-        engine.pick(Query(), [])  # DSPy is imported
+        engine.pick(Query(sentence="x [CITATION]"), WORKS)  # all is imported
+        before = engine.status().budget.used
+        warm.set()
         if how == "late":
             picked = engine.pick(Query(sentence="x [CITATION]"), WORKS)
             assert picked.problem is not None and picked.problem.code == "llm-late"
@@ -121,7 +125,9 @@ def test_the_server_sees_that_nobody_waits_any_more_and_what_it_may_have_cost_is
             with pytest.raises(Cancelled):
                 engine.pick(Query(sentence="x [CITATION]"), WORKS, cancel=cancel)
         assert server.left.acquire(timeout=60), "the connection stays open"
-        used = wait_for(lambda: engine.status().budget.used, lambda used: used.requests == 1)
+        used = wait_for(
+            lambda: engine.status().budget.used.minus(before), lambda used: used.requests == 1
+        )
         assert used.output_tokens == llm.answer_tokens
         assert used.input_tokens > 100
     finally:

@@ -22,13 +22,16 @@ def asked() -> threading.Event:
 
 @pytest.fixture
 def server(chat: Any, asked: threading.Event) -> Any:
-    """Takes ten minutes for an answer, and notices who goes away."""
+    """Takes ten minutes for an answer, and notices who goes away; quick while it warms up."""
 
     def script(request: dict[str, Any]) -> Any:
+        if server.warming:
+            return chat.Reply('{"choice": "1", "reason": "r"}')
         asked.set()
         return chat.Reply("{}", seconds=600)
 
     server = chat.ChatServer(script)
+    server.warming = False
     yield server
     server.close()
 
@@ -65,7 +68,10 @@ def test_a_request_ends_with_its_time_also_where_nobody_else_counts_it(
     server: Any, works: list[Work], query: Query, monkeypatch: pytest.MonkeyPatch,
     kind: tuple[str, str],
 ) -> None:  # fmt: skip
-    model = opened(server, monkeypatch, kind, 1500)
+    model = opened(server, monkeypatch, kind, 4000)
+    server.warming = True
+    model.pick(query, works)  # all is imported
+    server.warming = False
     picked = model.pick(query, works)
     assert picked.problem is not None and picked.problem.code == "llm-late"
     assert server.left.acquire(timeout=60)

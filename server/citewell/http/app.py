@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -58,13 +58,16 @@ def create_app(
             raise HTTPException(404)
         return Response(text, media_type="text/markdown; charset=utf-8", headers=_HEADERS)
 
+    by_path: dict[str, dict[str, Endpoint]] = {}
+    for one in endpoints:
+        by_path.setdefault(one.path, {})[one.method] = one
     routes = [
         Route(
-            one.path.replace("{id}", "{id:path}"),
-            partial(answered, one, service, gate),
-            methods=[one.method],
+            path.replace("{id}", "{id:path}"),
+            partial(answered, by_method, service, gate),
+            methods=list(by_method),
         )
-        for one in endpoints
+        for path, by_method in by_path.items()
     ]
     routes += [Route("/openapi.json", openapi), Route("/problems/{code}", page)]
     app = Starlette(
@@ -90,8 +93,11 @@ class Gate:
         self._inside -= 1
 
 
-async def answered(endpoint: Endpoint, service: Service, gate: Gate, request: Request) -> Response:
-    """The answer of an endpoint, or the problem why there is none."""
+async def answered(
+    by_method: Mapping[str, Endpoint], service: Service, gate: Gate, request: Request
+) -> Response:
+    """The answer of an address, or the problem why there is none."""
+    endpoint = by_method["GET" if request.method == "HEAD" else request.method]
     try:
         if endpoint.at_once:
             answer = endpoint.answer(service, await _asked(endpoint, request), Cancel())

@@ -96,6 +96,10 @@ def test_a_method_that_an_address_does_not_take_is_refused(client: Any, problem:
         found = client.request(method, "/v1/find")
         assert problem(found) == (405, "method-refused")
         assert found.headers["allow"] == "POST"
+    search = client.delete("/v1/search")
+    assert problem(search) == (405, "method-refused")
+    assert {"GET", "POST"} <= {name.strip() for name in search.headers["allow"].split(",")}
+    assert client.head("/v1/health").status_code == 200
 
 
 def test_each_problem_leads_to_its_explanation(client: Any, problem: Any) -> None:

@@ -24,7 +24,7 @@ from citewell.model.feedback import Event, Feedback, name_of
 from citewell.model.query import Reference
 from citewell.options import Options
 
-ROUNDS = 60
+ROUNDS = 300
 REFERENCES = 100
 """What the paper being written cites."""
 SENTENCES = (

@@ -147,15 +147,16 @@ def fill(service: Service, asked: FillRequest, cancel: Cancel) -> FillAnswer:
     options = service.options
     name = asked.path or f"paper{suffix_of(asked.text)}"
     project = TextProject.of({**asked.files, name: asked.text}, name, options)
-    places = places_of(project)
-    if len(places) > MAX_PLACEHOLDERS:
+    count = sum(len(document.placeholders) for document in project.documents.values())
+    if count > MAX_PLACEHOLDERS:
         raise CitewellError(
             Problem(
                 "request-too-large",
-                f"The document has {len(places)} placeholders, more than {MAX_PLACEHOLDERS}.",
+                f"The document has {count} placeholders, more than {MAX_PLACEHOLDERS}.",
                 "Send its parts one by one.",
             )
         )
+    places = places_of(project)
     named = {n: work for n, work in asked.choices.items() if work}
     works = all_named(service.engine, list(named.values()))
     chosen = dict.fromkeys(asked.choices) | dict(zip(named, works, strict=True))

@@ -36,7 +36,9 @@ def support(
     fixture_files(PAPER).write(tmp_path)
     (tmp_path / "none.toml").touch()
 
-    def run(*words: str, **llm: str) -> subprocess.CompletedProcess[str]:
+    def run(
+        *words: str, command: tuple[str, ...] = (), **llm: str
+    ) -> subprocess.CompletedProcess[str]:
         env = {name: value for name, value in os.environ.items() if "CITEWELL" not in name} | {
             "CITEWELL_LIBRARY_PATH": str(library_folder),
             "CITEWELL_CONFIG": str(tmp_path / "none.toml"),
@@ -45,7 +47,7 @@ def support(
             **{f"CITEWELL_LLM_{name.upper()}": value for name, value in llm.items()},
         }
         return subprocess.run(
-            [sys.executable, "-m", "citewell", "support", "main.tex", *words],
+            [sys.executable, "-m", "citewell", *(command or ("support", "main.tex")), *words],
             cwd=tmp_path, env=env, stdin=subprocess.DEVNULL, capture_output=True,
             encoding="utf-8", timeout=300, check=False,
         )  # fmt: skip
@@ -84,7 +86,33 @@ def test_each_citing_sentence_is_put_beside_the_abstract(
     assert "llm-down" in done.stderr
 
 
+@pytest.mark.parametrize(
+    ("choice", "said"),
+    [("2", "chose the right paper"), ("1", "chose the wrong paper"), ("x", "gave no answer")],
+)
+def test_a_small_question_tells_a_wrong_answer_from_none(
+    support: Callable[..., Any], chat: Any, choice: str, said: str
+) -> None:
+    server = chat.ChatServer(lambda request: chat.Reply(json.dumps({"choice": choice})))
+    named = {"provider": "llamacpp", "model": "scripted", "base_url": server.url}
+    done = support("--ask", command=("llm",), **named)
+    server.close()
+    assert said in done.stdout and server.url in done.stdout
+    assert done.returncode == (1 if choice == "x" else 0)
+
+
+def test_a_model_that_is_away_is_not_compared(support: Callable[..., Any]) -> None:
+    command = ("compare-models", "main.tex")
+    done = support("-m", "llamacpp:away@http://127.0.0.1:9/v1", command=command)
+    assert done.returncode == 1, done.stderr
+    assert "away@http://127.0.0.1:9/v1 gave no answer to " in done.stderr
+    assert "llm-down" in done.stderr and "100%" in done.stdout
+    assert support("-m", "away", command=command).returncode == 2
+
+
 def test_without_a_model_nothing_is_asked(support: Callable[..., Any]) -> None:
+    done = support("--ask", command=("llm",))
+    assert done.returncode == 1 and "llm-off" in done.stderr
     done = support()
     assert done.returncode == 1
     assert "llm-off" in done.stderr and not done.stdout

@@ -8,7 +8,7 @@ import click
 
 from citewell.cli.bars import Bars
 from citewell.cli.questions import PATH, examples_of, questions_of, with_questions
-from citewell.cli.report import FINDINGS, save_results, show_problems
+from citewell.cli.report import BROKEN, FINDINGS, OK, save_results, show_problems
 from citewell.cli.session import Session, console
 from citewell.tuning import TUNABLE
 
@@ -33,7 +33,9 @@ def compare_models(ctx: click.Context, /, **flags: Any) -> None:
     """Compare language models on the same passages.
 
     Recall, reciprocal rank, latency and estimated cost of each, with 95% intervals over papers,
-    beside the ranker's own order. The passages go to the models that you name, and nowhere else.
+    beside the ranker's own order. Where a model gives no answer the ranker's order counts. The
+    passages go to the models that you name, and nowhere else. Exits with 1 if a model answered
+    nothing.
     """
     from citewell.model import CitewellError
     from citewell.tuning.compare_models import compare_models as run
@@ -45,6 +47,10 @@ def compare_models(ctx: click.Context, /, **flags: Any) -> None:
     show_problems(problems)
     try:
         models = [(text, named(text, options.llm)) for text in dict.fromkeys(flags["models"])]
+    except CitewellError as error:
+        show_problems([error.problem], error=True)
+        ctx.exit(BROKEN)
+    try:
         with Bars() as bars:
             found = examples_of(questions, options, flags["limit"], flags["seed"], bars)
             comparison = run(models, flags["program"], found.examples, bars, seed=flags["seed"])
@@ -53,6 +59,8 @@ def compare_models(ctx: click.Context, /, **flags: Any) -> None:
         ctx.exit(FINDINGS)
     _show(comparison)
     save_results(flags, comparison, lambda: _page(comparison))
+    _explain(comparison)
+    ctx.exit(OK if all(one.answered for one in comparison.models) else FINDINGS)
 
 
 def _page(comparison: Comparison) -> str:
@@ -72,15 +80,29 @@ def _show(found: Comparison) -> None:
         table.add_column(name, justify="right")
     for one in found.models:
         gain = ""
-        if one.gain is not None:
+        if one.gain is not None and one.answered:
             gain = f"{one.gain.difference:+.3f}"
             if one.gain.low is not None:
                 gain += f" [{one.gain.low:+.3f}, {one.gain.high:+.3f}]"
         cost = "" if one.cost_per_thousand is None else f"{one.cost_per_thousand:.2f}"
         figures = [f"{one.figures[name].mean:.3f}" for name in names]
-        table.add_row(
-            Text(one.model), *figures, Text(gain), f"{one.p50:.2f}", f"{one.p95:.2f}",
-            f"{one.failed:.0%}", cost,
-        )  # fmt: skip
+        times = [f"{one.p50:.2f}", f"{one.p95:.2f}"]
+        if not one.answered:
+            figures, times, cost = ["-"] * len(figures), ["-", "-"], "-"
+        table.add_row(Text(one.model), *figures, Text(gain), *times, f"{one.failed:.0%}", cost)
     console().print(table)
-    click.echo(f"{found.examples} passages of {found.papers} papers.", err=True)
+    passages = f"{found.examples} passage" + ("" if found.examples == 1 else "s")
+    papers = f"{found.papers} paper" + ("" if found.papers == 1 else "s")
+    click.echo(f"{passages} of {papers}.", err=True)
+
+
+def _explain(found: Comparison) -> None:
+    """Which models gave no answer to how many passages, and why to the first of these."""
+    from msgspec.structs import replace
+
+    for one in found.models:
+        if one.why is None:
+            continue
+        without = sum(one.problems.values())
+        head = f"{one.model} gave no answer to {without} of {found.examples} passages"
+        show_problems([replace(one.why, message=f"{head}. The first time: {one.why.message}")])

@@ -57,6 +57,8 @@ def find(
     )
     if bibtex and as_json:
         raise click.UsageError("--bibtex and --json exclude each other.")
+    if year_from is not None and year_to is not None and year_from > year_to:
+        raise click.UsageError(f"--year-from {year_from} is after --year-to {year_to}.")
     options = session.load().options
     with open_engine(options, online=online) as engine:
         if online:

@@ -20,6 +20,7 @@ SENT = (
     "there, the section's and the paper's title; and of the papers found or cited titles, authors, "
     "years and the beginnings of the abstracts"
 )
+ON_REQUEST = "and whether a paper supports a sentence, when you ask that"
 NEVER = "files as a whole, other parts of the text, your keys, names of files"
 
 
@@ -52,7 +53,7 @@ def facts(options: Options, *, ask: bool = False) -> tuple[dict[str, Any], list[
     from citewell.llm.assistant import LanguageModel
     from citewell.llm.providers import key_of, needs_key, no_key
     from citewell.llm.versions import NAMES, current_version
-    from citewell.model import CitewellError
+    from citewell.model import CitewellError, Problem
 
     own = options.llm
     found: dict[str, Any] = {"provider": own.provider, "model": own.model}
@@ -83,6 +84,10 @@ def facts(options: Options, *, ask: bool = False) -> tuple[dict[str, Any], list[
             "daily_cost": own.daily_cost,
         },
     }
+    if ask and model is None and not problems:
+        problems.append(
+            Problem("llm-off", "There is nobody to ask.", "Set `llm.provider` and `llm.model`.")
+        )
     if ask and model is not None and not problems:
         found["answer"], problem = _try(model)
         problems += [] if problem is None else [problem]
@@ -121,6 +126,7 @@ def _try(model: LanguageModel) -> tuple[dict[str, Any], Problem | None]:
     model.close()
     return {
         "chose": picked.work,
+        "answered": picked.by == "model",
         "right": picked.by == "model" and picked.work == "b",
         "reason": picked.reason,
         "seconds": round(time.perf_counter() - begin, 2),
@@ -139,22 +145,26 @@ def _show(found: dict[str, Any]) -> None:
     if "host" in found:
         place = "on this machine" if found["on_this_machine"] else "another machine"
         rows["sees the text"] = f"{found['host']} ({place})"
+        if found["url"]:
+            rows["address"] = found["url"]
         rows["key"] = found["key"] or "none"
-    rows["is asked to"] = ", ".join(found["asked_to"]) or "nothing"
+    rows["is asked to"] = ", ".join((*found["asked_to"], ON_REQUEST))
     rows["is sent"] = found["sent"]
     rows["is never sent"] = NEVER
     rows["limits"] = ", ".join(f"{name} {value:,}" for name, value in found["limits"].items())
     rows["programs"] = ", ".join(f"{name}@{version}" for name, version in found["programs"].items())
     for name, usage in found["today"].items():
         cost = f"${usage.cost:.4f}" + (f", {usage.unpriced} unpriced" if usage.unpriced else "")
+        requests = f"{usage.requests} request" + ("" if usage.requests == 1 else "s")
         rows[f"today: {name}"] = (
-            f"{usage.requests} requests, {usage.input_tokens:,} tokens asked, "
+            f"{requests}, {usage.input_tokens:,} tokens asked, "
             f"{usage.output_tokens:,} answered, {cost}"
         )
     if "answer" in found:
         said = found["answer"]
-        word = "rightly" if said["right"] else "wrongly, or not at all"
-        rows["asked a small question"] = f"answered {word} in {said['seconds']} s"
+        word = "chose the wrong paper" if said["answered"] else "gave no answer"
+        word = "chose the right paper" if said["right"] else word
+        rows["asked a small question"] = f"{word}, in {said['seconds']} s"
     table = Table.grid(padding=(0, 2))
     table.add_column(style="cyan", no_wrap=True)
     table.add_column(overflow="fold")

@@ -204,7 +204,7 @@ def _as_file_error(error: OSError, path: Path, verb: str) -> FileError:
         code, message = "file-no-permission", f"{path.name} cannot be {verb}: no permission."
         cure = f"Give yourself the right to the file and to its folder {path.parent}."
     elif isinstance(error, FileNotFoundError):
-        code, message = "file-missing", f"{path.name} does not exist in {path.parent}."
+        code, message = "file-missing", f"{path.name} cannot be {verb}: no such file or folder."
         cure = "Check the name, or create the folder."
     else:
         reason = error.strerror or str(error)

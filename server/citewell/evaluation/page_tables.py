@@ -11,6 +11,7 @@ from citewell.evaluation.results import Comparison, Evaluation, MethodRun, Scope
 from citewell.evaluation.statistics import Estimate
 from citewell.evaluation.table import (
     MODEL_HEADS,
+    MODEL_TITLE,
     PICK_HEADS,
     PICK_TITLE,
     model_rows,
@@ -85,7 +86,7 @@ def details(evaluation: Evaluation) -> str:
     if any(run.coverage for run in evaluation.runs):
         parts.append(_confidence(evaluation))
     if rows := model_rows(evaluation):
-        title = "Asked of the language model (tokens and seconds: of one request)"
+        title = MODEL_TITLE
         parts.append(table(title, MODEL_HEADS, _cells(rows)))
     if rows := pick_rows(evaluation):
         parts.append(table(PICK_TITLE, PICK_HEADS, _cells(rows)))

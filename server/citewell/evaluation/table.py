@@ -184,6 +184,10 @@ MODEL_HEADS = (
 PICK_HEADS = (
     "method", "setting", "shown: right", "wrong", "none", "not shown: one", "none", "no choice",
 )  # fmt: skip
+MODEL_TITLE = (
+    "Asked of the language model for the figures (tokens and seconds: of one request); "
+    "the calls that are timed come on top"
+)
 PICK_TITLE = "What the model chose, where it was shown the right paper and where not"
 
 
@@ -225,7 +229,7 @@ def pick_rows(evaluation: Evaluation) -> list[tuple[str, ...]]:
 
 
 def _model(evaluation: Evaluation) -> Iterator[Table]:
-    asked = "Asked of the language model (tokens and seconds: of one request)"
+    asked = MODEL_TITLE
     of_requests = (asked, MODEL_HEADS, model_rows(evaluation))
     of_picks = (PICK_TITLE, PICK_HEADS, pick_rows(evaluation))
     for title, heads, rows in (of_requests, of_picks):

@@ -9,6 +9,7 @@ import re
 from typing import Any
 
 from citewell.documents.bib_work import inherited
+from citewell.documents.venues import venue_named
 from citewell.model import Author, Work
 from citewell.model.bib import BibEntry, BibFile
 from citewell.model.bib_value import MONTHS, literal_value
@@ -66,7 +67,8 @@ def csl_of_work(work: Work) -> CslItem:
     """The item of a library's record."""
     item: CslItem = {"id": work.id, "type": TYPES.get(work.kind, "document"), "title": work.title}
     item["author"] = [_name(author) for author in work.authors]
-    container = work.journal or work.booktitle or work.venue
+    known = venue_named(work.venue)
+    container = work.journal or work.booktitle or (known.name if known else work.venue)
     if work.kind in _THESES:
         item["genre"] = _THESES[work.kind]
     if item["type"] == "document" and work.arxiv and not container:

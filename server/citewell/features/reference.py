@@ -202,8 +202,8 @@ def _unknown(name: str, why: str) -> Problem:
     return Problem(
         "style-unknown",
         f"There is no citation style {name!r}: {why}.",
-        "Set `citewell.hover.style` to `apa` or to a .csl file, or install `citewell[styles]`, "
-        "which brings every style of the CSL repository.",
+        "Take `apa`, or install `citewell[styles]`, which brings every style of the CSL "
+        "repository; `citewell.hover.style` may also name a .csl file.",
     )
 
 

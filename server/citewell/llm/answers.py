@@ -18,6 +18,7 @@ _CHOICE = re.compile(
     r'"?choice"?\s*[:=]\s*(?:"\[?(\d{1,3}|none)\]?"|\[?(\d{1,3}|none)\]?(?=\s*(?:[,}\n]|$)))',
     re.IGNORECASE,
 )
+_NO_REASON = ("", "none", "null", "n/a")
 _ALONE = re.compile(r"\W*(?:candidate|paper|number)?\W*(\d{1,3}|none)\W*", re.IGNORECASE)
 _NUMBERS = re.compile(r"\d{1,4}")
 
@@ -69,10 +70,12 @@ def completed(first: Sequence[int], count: int) -> list[int]:
 
 
 def reason(answer: object) -> str:
-    """The model's reason in one line."""
+    """The model's reason in one line; empty when it says that there is none."""
     text = answer if isinstance(answer, str) else ""
     text = "".join(c if c.isprintable() else " " for c in text[: MAX_REASON * 4])
     text = " ".join(text.split())
+    if text.strip(".\"'").lower() in _NO_REASON:
+        return ""
     return text if len(text) <= MAX_REASON else text[: MAX_REASON - 1] + "…"
 
 

@@ -72,9 +72,11 @@ def failed(name: str, error: BaseException) -> Problem:
         cause = cause.__cause__ or cause.__context__
     kinds = {kind.__name__ for kind in type(error).__mro__}
     status = getattr(error, "status", None)
-    what = type(error).__name__ + (f", HTTP {status}" if status else "")
     problem = next((one for names, one in _FAILURES if kinds & names), _FAILED)
-    message = f"The language model {name} {problem.message} ({what})."
+    what = [type(error).__name__] if problem is _FAILED else []
+    what += [f"HTTP {status}"] if status else []
+    told = f" ({', '.join(what)})" if what else ""
+    message = f"The language model {name} {problem.message}{told}."
     return msgspec.structs.replace(problem, message=message)
 
 

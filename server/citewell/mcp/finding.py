@@ -129,6 +129,8 @@ class Finding:
         notes), try again."""
         if not (query.strip() or author or venue):
             raise ToolError("[mcp-empty] Nothing was asked for. Give a query, author or venue.")
+        if year_from is not None and year_to is not None and year_from > year_to:
+            raise ToolError("[mcp-years] year_from is after year_to. Exchange them.")
         asked = Query(text=query, author=author, venue=venue, year_from=year_from, year_to=year_to)
         name = digest(query, author, venue, year_from, year_to)
         with failures_told():

@@ -43,6 +43,13 @@ class Compared(msgspec.Struct, frozen=True, kw_only=True):
     """Reciprocal rank against the ranker's order of the same lists."""
     problems: dict[str, int] = {}
     """Codes of what went wrong, and how often."""
+    why: Problem | None = None
+    """The first of them."""
+
+    @property
+    def answered(self) -> bool:
+        """False when the model gave no answer at all: the figures are the ranker's alone."""
+        return self.failed < 1
 
 
 class Comparison(msgspec.Struct, frozen=True, kw_only=True):
@@ -147,4 +154,5 @@ def _compared(name: str, measured: Measured, base: Measured | None, seed: int) -
         cost_per_thousand=1000 * usage.cost / len(ranks) if priced else None,
         gain=gain,
         problems=problems,
+        why=next((one.problem for one in measured.tried if one.problem is not None), None),
     )

@@ -238,12 +238,15 @@ def _comparison(found: Comparison) -> Iterator[str]:
     for one in found.models:
         cells = "".join(f"<td>{one.figures[name].mean:.3f}</td>" for name in names)
         gain = "" if one.gain is None else _difference(one.gain)
+        times = f"{one.p50:.2f} / {one.p95:.2f}"
         cost = "" if one.model == RANKER else "not known"
         if one.cost_per_thousand is not None:
             cost = f"${one.cost_per_thousand:.2f}"
+        if not one.answered:
+            cells, gain, times, cost = "<td>-</td>" * len(names), "no answer", "-", "-"
         rows.append(
             f"<tr><th>{escape(one.model)}</th>{cells}<td>{escape(gain)}</td>"
-            f"<td>{one.p50:.2f} / {one.p95:.2f}</td><td>{one.failed:.0%}</td><td>{cost}</td></tr>"
+            f"<td>{times}</td><td>{one.failed:.0%}</td><td>{cost}</td></tr>"
         )
     yield (
         f'<section><h2>Figures</h2><div class="scroll"><table><thead><tr><th></th>{head}'
@@ -255,7 +258,8 @@ def _comparison(found: Comparison) -> Iterator[str]:
 
 def _dots(found: Comparison) -> str:
     """One row per model: a dot at its mean, a bar over its interval."""
-    height = _ROW * len(found.models) + 30
+    models = [one for one in found.models if one.answered]
+    height = _ROW * len(models) + 30
     span = _WIDTH - _LEFT - 30
 
     def x(value: float) -> float:
@@ -274,7 +278,7 @@ def _dots(found: Comparison) -> str:
     parts.append(
         f'<line class="axis" x1="{x(base):.1f}" x2="{x(base):.1f}" y1="4" y2="{height - 26}"/>'
     )
-    for row, one in enumerate(found.models):
+    for row, one in enumerate(models):
         y = _ROW * row + 22
         figure = one.figures["mrr"]
         low = figure.mean if figure.low is None else figure.low

@@ -173,6 +173,19 @@ def test_a_record_of_a_library_is_rendered_alike():
     assert author_year(item) == "Veličković & Bengio 2018"
 
 
+@pytest.mark.parametrize(
+    ("venue", "printed"),
+    [
+        ("neurips", "In Advances in Neural Information Processing Systems."),
+        ("JMLR", "In Journal of Machine Learning Research."),
+        ("Teacup Days", "In Teacup Days."),
+    ],
+)
+def test_a_venue_of_which_the_record_has_the_short_name_is_printed_in_full(venue, printed):
+    work = Work(id="x:1", title="On Cups", kind="inproceedings", year=2018, venue=venue)
+    assert style_named("apa").reference(csl_of_work(work)).text.endswith(printed)
+
+
 def test_every_entry_of_real_projects_is_rendered(shared_data):
     style = style_named("apa")
     rendered = 0

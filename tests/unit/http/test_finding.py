@@ -83,6 +83,13 @@ def test_nothing_found_is_an_answer(client: Any) -> None:
     assert found == {"status": "nothing_found", "papers": []}
 
 
+def test_years_that_are_exchanged_are_refused(client: Any, problem: Any) -> None:
+    asked = {"query": "attention", "year_from": 2020, "year_to": 2010}
+    assert problem(client.post("/v1/search", json=asked)) == (422, "request-invalid")
+    same = {"query": "attention", "year_from": 2017, "year_to": 2017}
+    assert client.post("/v1/search", json=same).json()["status"] == "found"
+
+
 def test_papers_come_by_id_doi_and_arxiv_id_in_order(client: Any) -> None:
     names = ["arXiv:1710.10903v3", ATTENTION, "nothing:1", "10.1162/neco.1997.9.8.1735"]
     found = client.post("/v1/papers", json={"ids": names}).json()

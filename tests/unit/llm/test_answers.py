@@ -81,3 +81,4 @@ def test_a_reason_is_one_line_of_bounded_length() -> None:
     assert answers.reason("It\nfits\x00 well.") == "It fits well."
     assert len(answers.reason("x" * 5000)) == answers.MAX_REASON
     assert answers.reason(7) == ""
+    assert not any(answers.reason(word) for word in ("none", "None.", ' "null" ', "n/a"))

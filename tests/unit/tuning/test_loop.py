@@ -228,6 +228,19 @@ def test_models_are_compared_on_the_same_lists(serve: Callable[..., LlmOptions])
     assert "<svg" in page and "<script" not in page
 
 
+def test_figures_of_a_model_that_never_answers_are_not_shown_as_its_own() -> None:
+    named_so = "llamacpp:away@http://127.0.0.1:9/v1"
+    some = examples(8).examples
+    base = LlmOptions(abstract_characters=0, daily_tokens=0)
+    found = compare_models([(named_so, named(named_so, base))], "pick", some, Silent())
+    ranker, away = found.models
+    assert ranker.answered and not away.answered
+    assert away.why is not None and away.why.code == "llm-down"
+    assert "LM" not in away.why.message, "a class of a package tells an author nothing"
+    page = comparison_page(found)
+    assert page.count("no answer") == 1 and page.count("<circle") == 1
+
+
 def test_a_model_is_named_with_its_provider_and_a_foreign_host_by_its_address() -> None:
     base = LlmOptions(timeout_ms=77)
     one = named("ollama:qwen3:8b", base)

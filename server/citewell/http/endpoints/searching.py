@@ -56,6 +56,11 @@ def search(service: Service, asked: SearchRequest, cancel: Cancel) -> SearchAnsw
                 "Give at least one of query, author and venue.",
             )
         )
+    since, until = asked.year_from, asked.year_to
+    if since is not None and until is not None and since > until:
+        raise CitewellError(
+            Problem("request-invalid", "`year_from` is after `year_to`.", "Exchange them.")
+        )
     name = digest(asked.query, asked.author, asked.venue, asked.year_from, asked.year_to)
     offset = from_cursor(asked.cursor, name)[1] if asked.cursor else 0
     query = Query(

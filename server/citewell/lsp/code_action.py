@@ -25,6 +25,8 @@ from citewell.lsp.actions.support import SupportActions
 from citewell.lsp.actions.uncited import UncitedActions
 from citewell.lsp.actions.undefined import UndefinedKeyActions
 from citewell.lsp.actions.verification import VerificationActions
+from citewell.lsp.arguments import arguments_of
+from citewell.lsp.buffers import is_bibliography
 from citewell.lsp.messages import inform
 from citewell.lsp.progress import with_progress
 from citewell.model import CitewellError, Problem
@@ -87,11 +89,8 @@ def register(server: Server) -> None:
 
     @server.command(ACT)
     async def act(arguments: Any) -> dict[str, Any]:
-        try:
-            wanted = msgspec.convert(arguments, ActArguments)
-        except msgspec.ValidationError as error:
-            problem = Problem("command-arguments", f"`{ACT}` was called wrongly: {error}.")
-            server.session.tell([problem], again=True)
+        wanted = arguments_of(server, ACT, arguments, ActArguments)
+        if wanted is None:
             return {"applied": False}
         return {"applied": await actions.act(wanted)}
 
@@ -122,8 +121,6 @@ class CodeActions:
         document = self._server.documents.open_document(uri)
         if path is None or document is None:
             return None
-        from citewell.lsp.buffers import is_bibliography
-
         context = params.context
         asked = Asked(
             session=session,

@@ -17,6 +17,7 @@ from lsprotocol import types
 from pygls.uris import from_fs_path
 
 from citewell.lsp import citing, learning
+from citewell.lsp.arguments import arguments_of
 from citewell.lsp.edits import TextOf, workspace_edit
 from citewell.lsp.stamp import stamp_of
 from citewell.lsp.text import LineIndex
@@ -62,11 +63,8 @@ def register(server: Server) -> None:
 
     @server.command(INSERT)
     async def insert(arguments: Any) -> dict[str, Any]:
-        try:
-            wanted = msgspec.convert(arguments, InsertArguments)
-        except msgspec.ValidationError as error:
-            problem = Problem("command-arguments", f"`{INSERT}` was called wrongly: {error}.")
-            server.session.tell([problem], again=True)
+        wanted = arguments_of(server, INSERT, arguments, InsertArguments)
+        if wanted is None:
             return {"applied": False}
         # A cancelled command must not leave a citation without its entry.
         return await asyncio.shield(_insert(server, wanted))

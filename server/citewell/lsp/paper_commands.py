@@ -11,12 +11,13 @@ import logging
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 from lsprotocol import types
 
 from citewell.lsp import citing, commands
+from citewell.lsp.arguments import arguments_of
 from citewell.lsp.learning import adds_entry
 from citewell.lsp.text import LineIndex
 from citewell.model import CitewellError, CitingPaper, Problem, SearchResult, Work
@@ -37,8 +38,6 @@ logger = logging.getLogger(__name__)
 SEARCH = "citewell.search"
 INSERT_PAPER = "citewell.insertPaper"
 MOST_ROWS = 100
-
-T = TypeVar("T")
 
 
 class Position(msgspec.Struct, frozen=True):
@@ -88,27 +87,18 @@ def register(server: Server) -> None:
 
     @server.command(SEARCH)
     async def search(arguments: Any) -> dict[str, Any]:
-        wanted = _converted(server, SEARCH, arguments, SearchArguments)
+        wanted = arguments_of(server, SEARCH, arguments, SearchArguments)
         if wanted is None:
             return {"rows": [], "problems": []}
         return await _search(server, wanted)
 
     @server.command(INSERT_PAPER)
     async def insert_paper(arguments: Any) -> dict[str, Any]:
-        wanted = _converted(server, INSERT_PAPER, arguments, InsertPaperArguments)
+        wanted = arguments_of(server, INSERT_PAPER, arguments, InsertPaperArguments)
         if wanted is None:
             return {"applied": False}
         # A cancelled command must not leave a citation without its entry.
         return await asyncio.shield(_insert(server, wanted))
-
-
-def _converted(server: Server, command: str, arguments: Any, kind: type[T]) -> T | None:
-    try:
-        return msgspec.convert(arguments, kind)
-    except msgspec.ValidationError as error:
-        problem = Problem("command-arguments", f"`{command}` was called wrongly: {error}.")
-        server.session.tell([problem], again=True)
-        return None
 
 
 # -- search -----------------------------------------------------------------------------------

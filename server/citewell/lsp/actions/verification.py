@@ -38,7 +38,7 @@ class VerificationActions:
             check = self._checking.of(bib, entry) if entry is not None else None
             if entry is None or check is None:
                 return []
-            here = {str(d.code) for d in asked.diagnostics if d.source == "citewell"}
+            here = asked.codes()
             actions = actions_on(bib, entry, check)
             # What mends the place that was asked about comes first.
             return sorted(actions, key=lambda one: here.isdisjoint(one.fixes))

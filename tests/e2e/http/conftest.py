@@ -93,7 +93,7 @@ def server(
     try:
         line = process.stdout.readline()
         if not line:
-            process.wait(timeout=60)
+            process.wait(timeout=180)
             reader.join(60)
             raise AssertionError(f"the server ended: {said}")
         told = json.loads(line)
@@ -101,7 +101,7 @@ def server(
     finally:
         if process.poll() is None:
             process.terminate()
-        process.wait(timeout=60)
+        process.wait(timeout=180)
         process.stdout.close()
 
 

@@ -63,7 +63,7 @@ def test_a_request_in_flight_is_answered_before_the_end(serving: Any, env: dict[
             f"POST /v1/search HTTP/1.1\r\nHost: {host}:{port}\r\nContent-Type: application/json\r\n"
             f"Content-Length: {len(body)}\r\nConnection: close\r\n\r\n"
         )
-        with socket.create_connection((host, int(port)), timeout=60) as connection:
+        with socket.create_connection((host, int(port)), timeout=180) as connection:
             connection.sendall(head.encode() + body[:5])
             # The server has begun to read: it is inside of the request, and answers another.
             assert httpx2.get(f"{url}/v1/health", timeout=60).status_code == 200
@@ -92,15 +92,19 @@ def test_what_takes_longer_than_the_end_may_is_given_up(serving: Any, env: dict[
             with contextlib.suppress(httpx2.HTTPError):
                 told.append(httpx2.post(f"{url}/v1/fill", json={"text": places}, timeout=300))
 
-        asking = threading.Thread(target=ask)
-        asking.start()
+        # Together more than any machine does in the time that the end may take.
+        asking = [threading.Thread(target=ask) for _ in range(4)]
+        for one in asking:
+            one.start()
         while sum(family[0].cpu_times()[:2]) - begin < 0.3:
             time.sleep(0.05)
         process.send_signal(ENDS[-1])
         assert process.wait(timeout=120) == 0
-        asking.join(60)
-        # Its connection may be gone before it could be told.
-        assert [one.json()["code"] for one in told] in (["server-ending"], [])
+        for one in asking:
+            one.join(60)
+        # A connection may be gone before its client could be told.
+        given_up = [found.json()["code"] for found in told if found.status_code != 200]
+        assert len(told) - len(given_up) < 4 and set(given_up) <= {"server-ending"}
         assert not psutil.wait_procs(family, timeout=60)[1]
 
 
@@ -202,7 +206,7 @@ def test_a_body_that_is_too_large_is_refused_and_the_next_request_answered(url: 
 def test_no_address_is_a_file(url: str, path: str) -> None:
     """Sent as it stands: a client library would tidy it first."""
     host, _, port = url.removeprefix("http://").partition(":")
-    with socket.create_connection((host, int(port)), timeout=60) as connection:
+    with socket.create_connection((host, int(port)), timeout=180) as connection:
         head = f"GET {path} HTTP/1.1\r\nHost: {host}:{port}\r\nConnection: close\r\n\r\n"
         connection.sendall(head.encode())
         answer = b""

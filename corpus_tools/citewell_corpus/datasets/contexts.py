@@ -207,12 +207,16 @@ def _reference(record: Record) -> Reference:
     doi, arxiv = identifiers(record.bib_entry_raw or "")
     return Reference(
         title=record.gold_title or "",
-        authors=tuple(parse_author(name).family for name in record.gold_authors or ()),
+        authors=_families(record),
         year=year_in(record.gold_year),
         doi=doi,
         arxiv=arxiv,
         key=record.key,
     )
+
+
+def _families(record: Record) -> tuple[str, ...]:
+    return tuple(parse_author(name).family for name in record.gold_authors or ())
 
 
 def _ids(record: Record) -> tuple[str, ...]:
@@ -250,7 +254,14 @@ def _question(record: Record, paper: str, references: _References) -> Question:
         paper=paper,
         tags=_tags(record),
         targets=(
-            Target(ids=ids, titles=titles, year=year_in(record.gold_year), doi=doi, arxiv=arxiv),
+            Target(
+                ids=ids,
+                titles=titles,
+                authors=_families(record),
+                year=year_in(record.gold_year),
+                doi=doi,
+                arxiv=arxiv,
+            ),
         ),
         year=references.year,
     )

@@ -20,6 +20,7 @@ from citewell.cli.eval_data import (
 )
 from citewell.cli.eval_references import evaluate_references, holds_references
 from citewell.cli.eval_replay import SCOPES, evaluate_replay, show_replay
+from citewell.cli.eval_typed import evaluate_typed, show_typed
 from citewell.cli.report import FINDINGS, OK, show_problems
 from citewell.cli.session import Session, console
 
@@ -83,6 +84,11 @@ PATH = click.Path(path_type=Path)
     help="Measure what learning from use gives: papers are asked in order, and what was learned "
     "is forgotten after each paper, each repository, or never.",
 )  # fmt: skip
+@click.option(
+    "--typed", is_flag=True,
+    help="Measure words typed into the placeholders: titles in whole or part, with a typing "
+    "error, authors, years, names.",
+)  # fmt: skip
 @click.option("--list", "listing", is_flag=True, help="List data sets, schemas and methods.")
 @click.pass_context
 def eval_command(ctx: click.Context, /, **flags: Any) -> None:
@@ -138,6 +144,11 @@ def _evaluate(session: Session, papers: tuple[Path, ...], flags: dict[str, Any])
         with Bars() as bars:
             asked = evaluate_replay(questions, options, flags, bars)
         show_replay(asked, info, flags)
+        return OK
+    if flags["typed"]:
+        with Bars() as bars:
+            typed = evaluate_typed(questions, options, flags, bars)
+        show_typed(typed, info, options, flags)
         return OK
     plan = _plan(options, flags, bool(papers))
     with Bars() as bars:

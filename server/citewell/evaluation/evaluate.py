@@ -120,10 +120,10 @@ def _evaluate(
     reporter: Reporter,
 ) -> Evaluation:
     reporter.begin("finding the right answers in the library", 0)
-    questions = _with_unique_ids(questions)
+    questions = with_unique_ids(questions)
     gold = Gold(base, questions)
     right = {question.id: gold.of(question) for question in questions}
-    questions = _sample(questions, right, plan)
+    questions = sample(questions, right, plan.limit, plan.seed)
     if plan.limit:
         sampled = f"a random sample of {plan.limit:,} answerable questions, seed {plan.seed}"
         info = msgspec.structs.replace(info, selection=f"{info.selection}; {sampled}".lstrip("; "))
@@ -181,7 +181,7 @@ def _evaluate(
     )
 
 
-def _with_unique_ids(questions: Sequence[Question]) -> list[Question]:
+def with_unique_ids(questions: Sequence[Question]) -> list[Question]:
     """The same questions; the second of an id becomes "id#2", so that none is lost."""
     seen: Counter[str] = Counter()
     out = []
@@ -193,17 +193,20 @@ def _with_unique_ids(questions: Sequence[Question]) -> list[Question]:
     return out
 
 
-def _sample(
-    questions: Sequence[Question], right: dict[str, list[frozenset[str]]], plan: Plan
+def sample(
+    questions: Sequence[Question],
+    right: dict[str, list[frozenset[str]]],
+    limit: int | None,
+    seed: int,
 ) -> list[Question]:
     """The questions to ask, in their own order; the mix of answerable ones and others stays."""
     held = [question for question in questions if right[question.id]]
-    if plan.limit is None or len(held) <= plan.limit:
+    if limit is None or len(held) <= limit:
         return list(questions)
     rest = [question for question in questions if not right[question.id]]
-    random = Random(plan.seed)
-    chosen = random.sample(held, plan.limit)
-    chosen += random.sample(rest, round(len(rest) * plan.limit / len(held)))
+    random = Random(seed)
+    chosen = random.sample(held, limit)
+    chosen += random.sample(rest, round(len(rest) * limit / len(held)))
     ids = {question.id for question in chosen}
     return [question for question in questions if question.id in ids]
 

@@ -114,6 +114,7 @@ def _of_project(project: Project, counts: dict[str, int]) -> list[Question]:
                 targets=(
                     Target(
                         titles=(reference.title,),
+                        authors=reference.authors,
                         year=reference.year,
                         doi=reference.doi,
                         arxiv=reference.arxiv,

@@ -72,6 +72,8 @@ class Target(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     ids: tuple[str, ...] = ()
     """Ids in the data set's own corpus; editions of the same work count alike."""
     titles: tuple[str, ...] = ()
+    authors: tuple[str, ...] = ()
+    """Family names, in order, where the data set tells them."""
     year: int | None = None
     doi: str = ""
     arxiv: str = ""

@@ -1,0 +1,166 @@
+"""What an author who knows the paper would type into a placeholder, derived from its description.
+
+Each kind is a way of naming a paper: its title, a few words of it, who wrote it and when. The words
+are made from what the citing paper's own .bib says, by rules and a random number that depends on
+the question alone, so that the same data always gives the same queries.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from random import Random
+
+import msgspec
+
+from citewell.corpus.columns import opening_name
+from citewell.model import Question, Target
+from citewell.model.titles import plain_title
+from citewell.retrieval.stopwords import STOPWORDS
+
+TAG = "typed:"
+"""Before the name of the kind in a question's tags."""
+LEFT_OUT = 0.4
+"""Share of the questions from an abstract that are asked with the paper taken out of the library:
+for papers that it lacks, no abstract is known."""
+
+_LETTERS = "abcdefghijklmnopqrstuvwxyz"
+_WORD = re.compile(r"[^\W_]+(?:[-'’][^\W_]+)*")
+_SENTENCE = re.compile(r"(?<=[.?!])\s+")
+_SHAPED = re.compile(r"(?=(?:.*[A-Z]){2}|.*[A-Z].*\d)[\w.+-]{2,20}")
+"""A system's name: two capitals, or a capital and a digit."""
+_VAGUE = frozenset(
+    "paper work study approach method methods model models results problem present show propose "
+    "proposed novel new using based also however recent existing task tasks".split()
+)
+
+
+def _content(text: str) -> list[str]:
+    """The words that carry a topic, lower-case, each once, in order."""
+    found = (word.lower() for word in _WORD.findall(text))
+    kept = (w for w in found if len(w) > 2 and w.encode() not in STOPWORDS and not w.isdigit())
+    return list(dict.fromkeys(kept))
+
+
+def _title(target: Target, abstract: str, random: Random) -> str:
+    return plain_title(target.titles[0])
+
+
+def _typo(target: Target, abstract: str, random: Random) -> str:
+    """The title with one letter of a longer word exchanged, dropped, doubled or replaced."""
+    words = plain_title(target.titles[0]).split()
+    places = [n for n, word in enumerate(words) if len(word) > 4 and word.isalpha()]
+    if not places:
+        return ""
+    place = random.choice(places)
+    word = changed = words[place]
+    while changed.lower() == word.lower():  # two letters that are alike cannot be exchanged
+        at = random.randrange(1, len(word) - 1)
+        changed = random.choice(
+            (
+                word[:at] + word[at + 1] + word[at] + word[at + 2 :],
+                word[:at] + word[at + 1 :],
+                word[:at] + word[at] + word[at:],
+                word[:at] + random.choice(_LETTERS) + word[at + 1 :],
+            )
+        )
+    words[place] = changed
+    return " ".join(words)
+
+
+def _opening(target: Target, abstract: str, random: Random) -> str:
+    """The title's first words."""
+    words = plain_title(target.titles[0]).split()
+    return " ".join(words[:4]) if len(words) > 5 else ""
+
+
+def _words(target: Target, abstract: str, random: Random) -> str:
+    """Three to five telling words of the title, in its order, but not all of them."""
+    content = _content(plain_title(target.titles[0]))
+    if len(content) < 4:
+        return ""
+    count = random.randint(3, min(5, len(content) - 1))
+    chosen = sorted(random.sample(range(len(content)), count))
+    return " ".join(content[n] for n in chosen)
+
+
+def _author(target: Target, abstract: str, random: Random) -> str:
+    return target.authors[0].lower() if target.authors and len(target.authors[0]) > 1 else ""
+
+
+def _author_year(target: Target, abstract: str, random: Random) -> str:
+    name = _author(target, abstract, random)
+    return f"{name} {target.year}" if name and target.year else ""
+
+
+def _author_word(target: Target, abstract: str, random: Random) -> str:
+    name = _author(target, abstract, random)
+    content = [w for w in _content(plain_title(target.titles[0])) if len(w) > 3 and w != name]
+    return f"{name} {random.choice(content)}" if name and content else ""
+
+
+def _author_year_word(target: Target, abstract: str, random: Random) -> str:
+    name, year = _author_year(target, abstract, random), target.year
+    words = _author_word(target, abstract, random)
+    return f"{words.rpartition(' ')[0]} {year} {words.split()[-1]}" if name and words else ""
+
+
+def _acronym(target: Target, abstract: str, random: Random) -> str:
+    """The name before the title's colon, if it looks like a system's: "BERT"."""
+    name = opening_name(plain_title(target.titles[0]))
+    return name if _SHAPED.fullmatch(name) else ""
+
+
+def _abstract(target: Target, abstract: str, random: Random) -> str:
+    """Six words in a row of a sentence of the abstract, none of which is in the title."""
+    known = set(_content(plain_title(target.titles[0]))) | _VAGUE
+    runs = []
+    for sentence in _SENTENCE.split(abstract):
+        content = [word for word in _content(sentence) if word not in known]
+        if len(content) > 5:
+            runs.append(content[:6])
+    return " ".join(random.choice(runs)) if runs else ""
+
+
+KINDS: Mapping[str, tuple[str, Callable[[Target, str, Random], str]]] = {
+    "title": ("the full title", _title),
+    "typo": ("the title with a typing error", _typo),
+    "opening": ("the title's first four words", _opening),
+    "words": ("3 to 5 words of the title", _words),
+    "author-year-word": ("first author, year, a title word", _author_year_word),
+    "author-year": ("first author and year", _author_year),
+    "author-word": ("first author and a title word", _author_word),
+    "author": ("first author alone", _author),
+    "acronym": ("the name before the colon", _acronym),
+    "abstract": ("6 words of the abstract, not of the title", _abstract),
+}
+"""What each kind is, and how it is made; an empty string where the paper has no such name."""
+
+
+def typed_questions(
+    questions: Iterable[Question],
+    abstracts: Mapping[str, str],
+    kinds: Sequence[str] = tuple(KINDS),
+) -> Iterator[Question]:
+    """Each question of one answer once per kind, with the words typed; `abstracts` are by the
+    question's id. Questions that have typed words already, or no title, are left out."""
+    for question in questions:
+        if question.query.text or len(question.targets) != 1 or not question.targets[0].titles:
+            continue
+        for kind in kinds:
+            random = Random(f"{question.id}:{kind}")
+            abstract = abstracts.get(question.id, "")
+            text = KINDS[kind][1](question.targets[0], abstract, random)
+            if text.strip():
+                yield _typed(question, kind, text, random)
+
+
+def _typed(question: Question, kind: str, text: str, random: Random) -> Question:
+    out = kind == "abstract" and random.random() < LEFT_OUT
+    exclude = (*question.query.exclude, *question.gold) if out else question.query.exclude
+    return msgspec.structs.replace(
+        question,
+        id=f"{question.id}:{kind}",
+        query=msgspec.structs.replace(question.query, text=text, exclude=exclude),
+        tags=(*question.tags, f"{TAG}{kind}", *(("left-out",) if out else ())),
+    )

@@ -1,0 +1,84 @@
+"""What authors type, derived from the paper that they cite."""
+
+import pytest
+
+from citewell.model import Query, Question, Target
+from citewell.model.titles import normalise_title
+from citewell_corpus.datasets.typed import KINDS, typed_questions
+
+BERT = Target(
+    titles=("BERT: Pre-training of Deep Bidirectional {Transformers} for Language Understanding",),
+    authors=("Devlin", "Chang"),
+    year=2019,
+)
+ABSTRACT = (
+    "We introduce a new representation model. Unlike recent models it conditions jointly on left "
+    "and right context in every layer, and obtains state-of-the-art scores on eleven benchmarks."
+)
+
+
+def question(target=BERT, number=1, text=""):
+    query = Query(text=text, sentence="We use it [CITATION].", exclude=("x:9",))
+    return Question(id=f"q{number}", query=query, gold=("t:1",), targets=(target,))
+
+
+def typed(target=BERT, number=1, abstract=ABSTRACT):
+    made = typed_questions([question(target, number)], {f"q{number}": abstract})
+    return {one.id.partition(":")[2]: one for one in made}
+
+
+def texts(**given):
+    return {kind: one.query.text for kind, one in typed(**given).items()}
+
+
+def test_every_kind_is_made_of_a_paper_that_has_all_of_it():
+    found = texts()
+    assert found.keys() == KINDS.keys()
+    assert found["title"] == (
+        "BERT: Pre-training of Deep Bidirectional Transformers for Language Understanding"
+    )
+    assert found["opening"] == "BERT: Pre-training of Deep"
+    assert found["acronym"] == "BERT"
+    assert found["author"] == "devlin"
+    assert found["author-year"] == "devlin 2019"
+    name, year, word = found["author-year-word"].split()
+    assert (name, year) == ("devlin", "2019")
+    assert word in normalise_title(BERT.titles[0]) or word == "pre-training"
+
+
+@pytest.mark.parametrize("number", range(12))
+def test_a_typing_error_changes_one_word_and_no_words_are_made_up(number):
+    found = texts(number=number)
+    title = found["title"].split()
+    wrong = found["typo"].split()
+    assert sum(a != b for a, b in zip(title, wrong, strict=True)) == 1
+    words = found["words"].split()
+    assert 3 <= len(words) <= 5
+    assert set(words) <= set(found["title"].lower().replace(":", "").split())
+    told = found["abstract"].split()
+    assert len(told) == 6
+    assert set(told) <= set(ABSTRACT.lower().replace(",", "").replace(".", "").split())
+    assert not set(told) & set(found["title"].lower().split())
+
+
+def test_the_same_question_always_gives_the_same_words():
+    assert texts(number=5) == texts(number=5)
+    assert len({texts(number=n)["typo"] for n in range(12)}) > 6
+
+
+def test_what_a_paper_lacks_is_not_typed():
+    found = texts(target=Target(titles=("Attention",)), abstract="")
+    assert found.keys() == {"title", "typo"}
+
+
+def test_a_paper_is_left_out_of_the_library_for_a_part_of_the_abstracts_alone():
+    made = [typed(number=n) for n in range(60)]
+    out = [one["abstract"] for one in made if "left-out" in one["abstract"].tags]
+    assert 12 < len(out) < 36
+    assert all(one.query.exclude == ("x:9", "t:1") for one in out)
+    assert all(one["title"].query.exclude == ("x:9",) for one in made)
+
+
+def test_the_sentence_stays_and_words_that_are_there_already_are_not_replaced():
+    assert typed()["title"].query.sentence == "We use it [CITATION]."
+    assert not list(typed_questions([question(text="words")], {}))

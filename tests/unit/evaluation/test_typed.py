@@ -1,0 +1,93 @@
+"""Typed words over a real small library, and the figures that are made of the answers."""
+
+import numpy as np
+import pytest
+
+from citewell.evaluation.evaluate import Silent
+from citewell.evaluation.typed import Typed, ask_typed, asked_as, calibration_error, lines_of
+from citewell.model import CitingPaper, Query, Question, Reference, Target
+
+SENTENCE = "Others have done the same with success [CITATION]."
+
+
+def question(number, text, title, kind="title", **more):
+    paper = CitingPaper(title="On Networks", references=(Reference("Beam Search Revisited"),))
+    return Question(
+        id=f"{number}:{kind}",
+        query=Query(text=text, sentence=SENTENCE, nearby=("Beam Search Revisited",), paper=paper),
+        targets=(Target(titles=(title,)),),
+        paper=f"paper {number % 2}",
+        tags=(f"typed:{kind}", *more.get("tags", ())),
+    )
+
+
+TOPICS = "Topic Models with Anchors"
+QUESTIONS = [
+    question(1, TOPICS, TOPICS),
+    question(2, "coreference clustering", "Coreference as Clustering", "words"),
+    question(3, "The Ring of the Nibelung", "The Ring of the Nibelung"),
+    question(4, "anchor words fast", TOPICS, "words", tags=("left-out",)),
+]
+
+
+@pytest.fixture(scope="module")
+def asked(library_options):
+    ways = ("alone", "sentence"), ("cold", "warm")
+    return ask_typed(QUESTIONS, library_options, *ways, Silent())
+
+
+def test_each_question_is_asked_in_four_ways(asked):
+    assert len(asked) == 16
+    assert {(one.place, one.setting) for one in asked} == {
+        (place, setting) for place in ("alone", "sentence") for setting in ("cold", "warm")
+    }
+    assert all(one.rank == 1 for one in asked if one.id == "1:title")
+    assert all(one.confidence > 0.9 for one in asked if one.id == "1:title")
+
+
+def test_a_paper_that_is_not_there_or_left_out_has_no_rank(asked):
+    lacking = [one for one in asked if one.id in ("3:title", "4:words")]
+    assert not any(one.held or one.rank for one in lacking)
+    assert all(one.held for one in asked if one not in lacking)
+
+
+def test_words_alone_know_the_text_only_where_it_is_cold():
+    query = QUESTIONS[0].query
+    assert asked_as(QUESTIONS[0], "alone", "cold") == Query(text=TOPICS)
+    assert asked_as(QUESTIONS[0], "alone", "warm") == Query(text=TOPICS, paper=query.paper)
+    cold = asked_as(QUESTIONS[0], "sentence", "cold")
+    assert (cold.sentence, cold.paper.references, cold.nearby) == (SENTENCE, (), ())
+    assert asked_as(QUESTIONS[0], "sentence", "warm") == query
+
+
+def answers():
+    told = [  # held, rank, confidence
+        (True, 1, 0.95), (True, 1, 0.85), (True, 3, 0.75), (True, 0, 0.15), (False, 0, 0.65),
+        (False, 0, 0.05),
+    ]  # fmt: skip
+    return [
+        Typed(str(n), f"paper {n % 3}", "title", "alone", "cold", held, rank, sure)
+        for n, (held, rank, sure) in enumerate(told)
+    ]
+
+
+def test_the_figures_count_what_fill_would_write_over_all_questions():
+    title, every = lines_of(answers(), 0.6)
+    assert (title.kind, every.kind) == ("title", "all")
+    assert (title.questions, title.lacking, title.filled) == (4, 2, 4)
+    assert title.ranks["recall@1"].mean == 0.5
+    assert title.ranks["recall@5"].mean == 0.75
+    assert title.ranks["mrr@100"].mean == pytest.approx((1 + 1 + 1 / 3) / 4)
+    assert title.precision.mean == 0.5
+    assert title.coverage.mean == 0.5
+    assert 0 <= title.precision.low <= 0.5 <= title.precision.high <= 1
+
+
+def test_nothing_filled_is_no_precision():
+    assert np.isnan(next(iter(lines_of(answers(), 0.99))).precision.mean)
+
+
+def test_the_calibration_error_is_the_mean_distance_of_the_bins():
+    sure = np.array([0.95, 0.91, 0.15, 0.11])
+    assert calibration_error(sure, np.array([True, True, False, False])) == pytest.approx(0.1)
+    assert calibration_error(sure, np.array([True, False, False, False])) == pytest.approx(0.28)

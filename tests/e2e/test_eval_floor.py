@@ -13,8 +13,9 @@ import msgspec
 import pytest
 
 from citewell.evaluation import methods
-from citewell.evaluation.evaluate import Plan, evaluate
+from citewell.evaluation.evaluate import Plan, Silent, evaluate
 from citewell.evaluation.results import DataInfo, Evaluation
+from citewell.evaluation.typed import Line, lines_of
 from citewell.options import Options
 
 REPOSITORY = Path(__file__).resolve().parents[2]
@@ -32,6 +33,20 @@ FLOORS = {
 }
 """Method and setting -> metric -> least value, on the test split by repository."""
 
+TYPED = 30
+"""Citations into whose places words are typed; 41 more are of papers that the library lacks."""
+TYPED_FLOORS = {
+    "title, alone": 0.95,
+    "title, sentence": 0.95,
+    "typo, alone": 0.9,
+    "words, sentence": 0.85,
+    "author-word, alone": 0.55,
+    "author-year, sentence": 0.55,
+}
+"""Kind and place -> least share of the papers that stand first."""
+FILLED_RIGHT, FILLED, CALIBRATION = 0.83, 0.55, 0.08
+"""Least precision and coverage of what `fill` writes, and most error of the confidence."""
+
 pytestmark = pytest.mark.skipif(
     not all(path.exists() for path in (*CORPORA, DEV)),
     reason="needs ../shared/data/corpus and ../shared/data/contexts beside the checkout",
@@ -39,15 +54,21 @@ pytestmark = pytest.mark.skipif(
 
 
 @pytest.fixture(scope="module")
-def evaluation() -> Evaluation:
-    from citewell.cli.eval_data import select
+def options() -> Options:
     from citewell_corpus.cached import cached_library
-    from citewell_corpus.datasets import open_data
 
     options = Options()
     folder, _ = cached_library(CORPORA, REPOSITORY / ".cache", options)
     library = attrs.evolve(options.library, path=folder.parent, name=folder.name)
-    options = attrs.evolve(options, library=library)
+    learning = attrs.evolve(options.learning, enabled=False)
+    return attrs.evolve(options, library=library, learning=learning)
+
+
+@pytest.fixture(scope="module")
+def evaluation(options: Options) -> Evaluation:
+    from citewell.cli.eval_data import select
+    from citewell_corpus.datasets import open_data
+
     questions, words = select(open_data(DEV), "test", every=False)
     plan = Plan(
         methods=tuple(methods.named(["pipeline"], options)),
@@ -85,3 +106,33 @@ def test_every_offered_paper_is_in_the_library_and_no_retriever_was_left_out(eva
         assert run.emitted > 0
         assert run.unbacked == 0
         assert not run.dropped, run.problems
+
+
+@pytest.fixture(scope="module")
+def typed(options: Options) -> dict[str, Line]:
+    """The figures of words typed into the placeholders of thirty citations, by kind."""
+    from citewell.cli.eval_data import select
+    from citewell.cli.eval_typed import evaluate_typed
+    from citewell_corpus.datasets import open_data
+
+    questions, _ = select(open_data(DEV), "test", every=False)
+    flags = {"limit": TYPED, "seed": SEED, "setting": "cold", "jobs": 1}
+    asked = evaluate_typed(questions, options, flags, Silent())
+    lines = lines_of(asked, options.fill.typed_threshold)
+    return {f"{line.kind}, {line.place}": line for line in lines}
+
+
+@pytest.mark.parametrize(("what", "floor"), list(TYPED_FLOORS.items()))
+def test_typed_words_find_the_paper_that_they_name(typed, what, floor):
+    line = typed[what]
+    assert line.questions >= 10
+    assert line.ranks["recall@1"].mean >= floor, line
+
+
+def test_fill_writes_what_typed_words_make_sure_and_leaves_the_rest_open(typed):
+    for place in ("alone", "sentence"):
+        line = typed[f"all, {place}"]
+        assert line.filled > 50
+        assert line.precision.mean >= FILLED_RIGHT, line
+        assert line.coverage.mean >= FILLED, line
+        assert line.calibration_error <= CALIBRATION, line

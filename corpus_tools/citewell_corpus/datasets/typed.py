@@ -14,7 +14,8 @@ from random import Random
 import msgspec
 
 from citewell.corpus.columns import opening_name
-from citewell.model import Question, Target
+from citewell.model import Question
+from citewell.model.query import MARK, OTHER
 from citewell.model.titles import plain_title
 from citewell.retrieval.stopwords import STOPWORDS
 
@@ -29,10 +30,24 @@ _WORD = re.compile(r"[^\W_]+(?:[-'’][^\W_]+)*")
 _SENTENCE = re.compile(r"(?<=[.?!])\s+")
 _SHAPED = re.compile(r"(?=(?:.*[A-Z]){2}|.*[A-Z].*\d)[\w.+-]{2,20}")
 """A system's name: two capitals, or a capital and a digit."""
+_NAME = re.compile(r"(?=(?:.*[A-Z]){2}|.*[A-Za-z].*\d)[\w.+-]{2,20}")
+"""The same within a sentence; "word2vec", too."""
 _VAGUE = frozenset(
     "paper work study approach method methods model models results problem present show propose "
     "proposed novel new using based also however recent existing task tasks".split()
 )
+
+
+class About(msgspec.Struct, frozen=True):
+    """What is known of a cited paper and of the place that cites it."""
+
+    title: str
+    authors: tuple[str, ...] = ()
+    """Family names."""
+    year: int | None = None
+    abstract: str = ""
+    sentence: str = ""
+    """The place's own, up to the citation."""
 
 
 def _content(text: str) -> list[str]:
@@ -42,13 +57,13 @@ def _content(text: str) -> list[str]:
     return list(dict.fromkeys(kept))
 
 
-def _title(target: Target, abstract: str, random: Random) -> str:
-    return plain_title(target.titles[0])
+def _title(about: About, random: Random) -> str:
+    return about.title
 
 
-def _typo(target: Target, abstract: str, random: Random) -> str:
+def _typo(about: About, random: Random) -> str:
     """The title with one letter of a longer word exchanged, dropped, doubled or replaced."""
-    words = plain_title(target.titles[0]).split()
+    words = about.title.split()
     places = [n for n, word in enumerate(words) if len(word) > 4 and word.isalpha()]
     if not places:
         return ""
@@ -68,15 +83,15 @@ def _typo(target: Target, abstract: str, random: Random) -> str:
     return " ".join(words)
 
 
-def _opening(target: Target, abstract: str, random: Random) -> str:
+def _opening(about: About, random: Random) -> str:
     """The title's first words."""
-    words = plain_title(target.titles[0]).split()
+    words = about.title.split()
     return " ".join(words[:4]) if len(words) > 5 else ""
 
 
-def _words(target: Target, abstract: str, random: Random) -> str:
+def _words(about: About, random: Random) -> str:
     """Three to five telling words of the title, in its order, but not all of them."""
-    content = _content(plain_title(target.titles[0]))
+    content = _content(about.title)
     if len(content) < 4:
         return ""
     count = random.randint(3, min(5, len(content) - 1))
@@ -84,45 +99,51 @@ def _words(target: Target, abstract: str, random: Random) -> str:
     return " ".join(content[n] for n in chosen)
 
 
-def _author(target: Target, abstract: str, random: Random) -> str:
-    return target.authors[0].lower() if target.authors and len(target.authors[0]) > 1 else ""
+def _author(about: About, random: Random) -> str:
+    return about.authors[0].lower() if about.authors and len(about.authors[0]) > 1 else ""
 
 
-def _author_year(target: Target, abstract: str, random: Random) -> str:
-    name = _author(target, abstract, random)
-    return f"{name} {target.year}" if name and target.year else ""
+def _author_year(about: About, random: Random) -> str:
+    name = _author(about, random)
+    return f"{name} {about.year}" if name and about.year else ""
 
 
-def _author_word(target: Target, abstract: str, random: Random) -> str:
-    name = _author(target, abstract, random)
-    content = [w for w in _content(plain_title(target.titles[0])) if len(w) > 3 and w != name]
+def _author_word(about: About, random: Random) -> str:
+    name = _author(about, random)
+    content = [w for w in _content(about.title) if len(w) > 3 and w != name]
     return f"{name} {random.choice(content)}" if name and content else ""
 
 
-def _author_year_word(target: Target, abstract: str, random: Random) -> str:
-    name, year = _author_year(target, abstract, random), target.year
-    words = _author_word(target, abstract, random)
+def _author_year_word(about: About, random: Random) -> str:
+    name, year = _author_year(about, random), about.year
+    words = _author_word(about, random)
     return f"{words.rpartition(' ')[0]} {year} {words.split()[-1]}" if name and words else ""
 
 
-def _acronym(target: Target, abstract: str, random: Random) -> str:
+def _acronym(about: About, random: Random) -> str:
     """The name before the title's colon, if it looks like a system's: "BERT"."""
-    name = opening_name(plain_title(target.titles[0]))
+    name = opening_name(about.title)
     return name if _SHAPED.fullmatch(name) else ""
 
 
-def _abstract(target: Target, abstract: str, random: Random) -> str:
+def _called(about: About, random: Random) -> str:
+    """The name before the citation, if it looks like a system's: "word2vec [CITATION]"."""
+    last = about.sentence.replace(OTHER, " ").rstrip(" (~,").split()[-1:]
+    return last[0] if last and _NAME.fullmatch(last[0]) else ""
+
+
+def _abstract(about: About, random: Random) -> str:
     """Six words in a row of a sentence of the abstract, none of which is in the title."""
-    known = set(_content(plain_title(target.titles[0]))) | _VAGUE
+    known = set(_content(about.title)) | _VAGUE
     runs = []
-    for sentence in _SENTENCE.split(abstract):
+    for sentence in _SENTENCE.split(about.abstract):
         content = [word for word in _content(sentence) if word not in known]
         if len(content) > 5:
             runs.append(content[:6])
     return " ".join(random.choice(runs)) if runs else ""
 
 
-KINDS: Mapping[str, tuple[str, Callable[[Target, str, Random], str]]] = {
+KINDS: Mapping[str, tuple[str, Callable[[About, Random], str]]] = {
     "title": ("the full title", _title),
     "typo": ("the title with a typing error", _typo),
     "opening": ("the title's first four words", _opening),
@@ -132,6 +153,7 @@ KINDS: Mapping[str, tuple[str, Callable[[Target, str, Random], str]]] = {
     "author-word": ("first author and a title word", _author_word),
     "author": ("first author alone", _author),
     "acronym": ("the name before the colon", _acronym),
+    "called": ("the name that the sentence gives it", _called),
     "abstract": ("6 words of the abstract, not of the title", _abstract),
 }
 """What each kind is, and how it is made; an empty string where the paper has no such name."""
@@ -147,10 +169,17 @@ def typed_questions(
     for question in questions:
         if question.query.text or len(question.targets) != 1 or not question.targets[0].titles:
             continue
+        target = question.targets[0]
+        about = About(
+            plain_title(target.titles[0]),
+            target.authors,
+            target.year,
+            abstracts.get(question.id, ""),
+            question.query.sentence.partition(MARK)[0],
+        )
         for kind in kinds:
             random = Random(f"{question.id}:{kind}")
-            abstract = abstracts.get(question.id, "")
-            text = KINDS[kind][1](question.targets[0], abstract, random)
+            text = KINDS[kind][1](about, random)
             if text.strip():
                 yield _typed(question, kind, text, random)
 

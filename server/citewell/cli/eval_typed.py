@@ -60,7 +60,7 @@ def show_typed(asked: list[Typed], info: DataInfo, options: Options, flags: dict
     out.print(f"{info.name}{selection}", soft_wrap=True)
     threshold = flags["threshold"]
     if threshold is None:
-        threshold = options.fill.threshold
+        threshold = options.fill.typed_threshold
     lines = list(lines_of(asked, threshold, flags["seed"]))
     for place in PLACES:
         for setting in ("cold", "warm"):

@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import zlib
 from array import array
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -151,6 +151,30 @@ class LibraryColumns:
         self._bases = np.array([s.base for s in segments], np.int64)
         self._parts = [_open(segment) for segment in segments]
         self.end = max((s.base + s.count for s in segments), default=0)
+
+    def parts(self) -> Iterator[tuple[int, Columns]]:
+        """Each segment's first row and its columns, mapped from the files."""
+        yield from zip(self._bases.tolist(), self._parts, strict=True)
+
+    def rows_by(self, name: int) -> NDArray[np.int64]:
+        """Rows with an author of this surname hash, rising: a pass over all surnames."""
+        found = [
+            base + np.searchsorted(
+                part.surname_starts, np.flatnonzero(part.surname == np.uint32(name)), side="right"
+            ) - 1
+            for base, part in self.parts()
+        ]  # fmt: skip
+        return np.unique(np.concatenate(found)) if found else np.zeros(0, np.int64)
+
+    def first_authors(self, rows: NDArray[np.int64]) -> NDArray[np.uint32]:
+        """Surname hash of each row's first author, 0 where there is none."""
+        out = np.zeros(len(rows), np.uint32)
+        for base, part in self.parts():
+            own = np.flatnonzero((rows >= base) & (rows < base + len(part)))
+            begin = part.surname_starts[rows[own] - base]
+            filled = begin < part.surname_starts[rows[own] - base + 1]
+            out[own[filled]] = part.surname[begin[filled]]
+        return out
 
     def keys(self) -> NDArray[np.uint64]:
         """Title keys of every row, shape (end,)."""

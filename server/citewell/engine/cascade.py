@@ -63,6 +63,11 @@ class Cascade:
         self._reader = reader
         self._linguist = linguist
 
+    @property
+    def ranks(self) -> bool:
+        """Whether a ranker orders the papers."""
+        return self._ranker is not None
+
     def run(
         self,
         query: Query,
@@ -197,7 +202,9 @@ class Cascade:
                 found.append(Evidence(name, rank, score))
                 continue
             try:
-                found.append(self._opened.retrievers[name].explain(query, row, rank, score))
+                retriever = self._opened.retrievers.get(name) or self._opened.named
+                assert retriever is not None
+                found.append(retriever.explain(query, row, rank, score))
             except Exception:
                 logger.exception("The retriever %s cannot explain a hit", name)
                 found.append(Evidence(name, rank, score))

@@ -143,11 +143,10 @@ class History:
             scores = np.log(np.maximum(scores, _TINY))
         scores = (scores + added[ordering.order]).astype(np.float32)
         places = np.lexsort((np.arange(len(scores)), -scores))
-        scores = scores[places]
-        confidence = None if ordering.calibrate is None else ordering.calibrate(scores)
+        confidence = None if ordering.calibrate is None else ordering.calibrate(scores)[places]
         before = np.empty(len(rows), np.int64)
         before[ordering.order] = np.arange(len(rows))
-        changed = Ordering(ordering.order[places], scores, confidence, ordering.calibrate)
+        changed = Ordering(ordering.order[places], scores[places], confidence)
         return Remembered(changed, before, found)
 
     def close(self) -> None:

@@ -24,6 +24,7 @@ from citewell.engine.rereading import Reader
 from citewell.engine.retrievers import Opened, open_retrievers
 from citewell.engine.search import Search
 from citewell.engine.signals import LibrarySignals
+from citewell.engine.typed_words import TypedWords
 from citewell.engine.which_library import which_library
 from citewell.model import CitewellError, Problem, Query, SearchResult, Work
 from citewell.model.cancel import Cancel
@@ -35,7 +36,6 @@ from citewell.options import Options
 from citewell.ranking.contract import Ranker
 from citewell.ranking.learned import LearnedRanker
 from citewell.retrieval.encoders.static import WEIGHTS
-from citewell.retrieval.structure import structured
 
 if TYPE_CHECKING:
     from citewell.engine.language import Linguist
@@ -44,6 +44,7 @@ if TYPE_CHECKING:
 
 OpenRetrievers = Callable[[Library, Options], Opened]
 RANKER = WEIGHTS / "ranker.npz"
+TYPED = WEIGHTS / "typed.npz"
 
 
 class LocalEngine:
@@ -79,6 +80,7 @@ class LocalEngine:
         self._history = (
             History(history or HistoryStore(), self._signals) if options.learning.enabled else None
         )
+        self._typed = TypedWords(library, opened.columns, self._signals)
         self._search = None
         if library is not None and self._signals is not None:
             cascade = Cascade(
@@ -122,7 +124,7 @@ class LocalEngine:
                 history=history,
             )
         if ranker is None and options.retrieval.ranker == "learned" and RANKER.exists():
-            ranker = LearnedRanker(RANKER)
+            ranker = LearnedRanker(RANKER, TYPED if TYPED.exists() else None)
         if reader is None and options.retrieval.cross_encoder:
             reader = Reader(options.retrieval)
         return cls(
@@ -161,7 +163,7 @@ class LocalEngine:
         if self._search is None:
             return self._with_online(SearchResult(problems=self._problems), query, k)
         begin = time.perf_counter()
-        asked = structured(query)
+        asked = self._typed.read(query)
         found = self._search.find(asked, k, tier, cancel)
         result = self._with_online(found, msgspec.structs.replace(asked, text=query.text), k)
         timings = {**found.timings, "total": (time.perf_counter() - begin) * 1e3}
@@ -208,7 +210,7 @@ class LocalEngine:
         """
         if self._search is None:
             return [SearchResult(problems=self._problems) for _ in queries]
-        asked = [structured(query) for query in queries]
+        asked = [self._typed.read(query) for query in queries]
         return self._search.find_batch(asked, k, tier, cancel or Cancel(), explained)
 
     def works(self, ids: Sequence[str]) -> list[Work | None]:

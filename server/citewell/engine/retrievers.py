@@ -24,6 +24,7 @@ from citewell.retrieval.dense import DenseRetriever
 from citewell.retrieval.encoders import load_encoder
 from citewell.retrieval.encoders.static import WEIGHTS
 from citewell.retrieval.filters import Filters
+from citewell.retrieval.named import NamedRetriever
 from citewell.retrieval.passages import joined_passages, read_passages
 
 logger = logging.getLogger(__name__)
@@ -44,6 +45,8 @@ class Opened(msgspec.Struct, frozen=True):
     """Why a retriever that was asked for is missing."""
     columns: LibraryColumns | None = None
     """What the ranker reads; None for a library built without it."""
+    named: NamedRetriever | None = None
+    """Brings what typed words name to the ranker; no list of its own without one."""
 
 
 def open_retrievers(library: Library, options: Options) -> Opened:
@@ -87,7 +90,21 @@ def open_retrievers(library: Library, options: Options) -> Opened:
             logger.exception("The citation priors cannot be opened")
             problems.append(unexpected("cited", error))
     used = encoder if "dense" in retrievers else ""
-    return Opened(retrievers, used, tuple(problems), columns)
+    named = _open_named(library, columns, terms, retrievers.get("cited"), mask)
+    return Opened(retrievers, used, tuple(problems), columns, named)
+
+
+def _open_named(
+    library: Library,
+    columns: LibraryColumns | None,
+    terms: Bm25Retriever | None,
+    cited: Retriever | None,
+    mask: Filters,
+) -> NamedRetriever | None:
+    if columns is None or terms is None:
+        return None
+    popularity = cited.popularity() if isinstance(cited, CitedRetriever) else None
+    return NamedRetriever(terms, columns, _live(library), popularity, mask=mask)
 
 
 def _open_columns(library: Library, problems: list[Problem]) -> LibraryColumns | None:

@@ -21,6 +21,8 @@ from citewell.options.tree import RetrievalOptions
 from citewell.retrieval.contract import Ranking, Retriever
 
 _BATCH_SECONDS = 3600.0
+TYPED_DEPTH = 0.6
+"""Share of `retrieval.depth` for typed words: it pays for the closer look at fewer papers."""
 
 
 class Search:
@@ -31,13 +33,15 @@ class Search:
     ) -> None:
         self._options = options
         self._opened = opened
+        # What is named is brought to a ranker that can judge it.
+        self._named = opened.named if cascade.ranks else None
         self._others = others
         self._cascade = cascade
         self._runner = Runner()
 
     def find(self, query: Query, k: int, tier: Tier, cancel: Cancel) -> SearchResult:
         """The best `k` works, and the milliseconds of each stage. Raises only `Cancelled`."""
-        depth = max(k, self._options.depth)
+        depth = self._depth(query, k)
         seconds = min(self._options.timeout_ms / 1e3, cancel.remaining)
         others = self._others.of(query, tier, cancel)
         tasks = {
@@ -45,6 +49,8 @@ class Search:
             for number, one in enumerate((query, *others.queries))
             for name, retriever in self._opened.retrievers.items()
         }
+        if query.text and self._named is not None:
+            tasks[self._named.name] = _search_task(self._named, query, depth)
         lists, late, timings = self._runner.run(tasks, seconds, cancel)
         try:
             result = self._cascade.run(query, k, lists, timings, cancel, tier=tier)
@@ -64,7 +70,7 @@ class Search:
 
         Only the first `explained` hits carry their evidence; None: all of them.
         """
-        depth = max(k, self._options.depth)
+        depth = max((self._depth(query, k) for query in queries), default=k)
         asked = [self._others.of(query, tier, cancel) for query in queries]
         most = max((len(others.queries) for others in asked), default=0)
         rounds = [queries] + [
@@ -79,19 +85,26 @@ class Search:
             for number, one in enumerate(rounds)
             for name, retriever in self._opened.retrievers.items()
         }
+        if self._named is not None and any(query.text for query in queries):
+            tasks[self._named.name] = _batch_task(self._named, queries, depth)
         lists, late, _ = self._runner.run(tasks, _BATCH_SECONDS, cancel)
         results: list[SearchResult] = []
         for number, query in enumerate(queries):
             cancel.check()
             others = asked[number]
             own = {
-                name: rankings[number]
+                name: rankings[number].head(self._depth(query, k))
                 for name, rankings in lists.items()
                 if variant_of(name) <= len(others.queries)
             }
             found = self._cascade.run(query, k, own, {}, cancel, tier=tier, explained=explained)
             results.append(self._said(found, others, late, {}))
         return results
+
+    def _depth(self, query: Query, k: int) -> int:
+        """How many papers each retriever gives: what is typed stands near the top."""
+        depth = self._options.depth
+        return max(k, round(TYPED_DEPTH * depth) if query.text else depth)
 
     def _said(
         self,

@@ -25,6 +25,7 @@ class LibrarySignals:
         self._retrievers = opened.retrievers
         self._columns = opened.columns
         self._keys: NDArray[np.uint64] | None = None
+        self._title_words: tuple[NDArray[np.uint32], NDArray[np.int64], int] | None = None
         self._encoded: tuple[object, tuple[Query, ...], NDArray[np.float32]] | None = None
 
     @property
@@ -113,7 +114,9 @@ class LibrarySignals:
         """Title words, sorted hashes, in how many titles each stands, of how many."""
         if self._columns is None:
             return np.zeros(0, np.uint32), np.zeros(0, np.int64), 0
-        return *self._columns.word_counts(), len(self._library)
+        if self._title_words is None:
+            self._title_words = (*self._columns.word_counts(), len(self._library))
+        return self._title_words
 
     def memory(self, query: Query, rows: NDArray[np.int64]) -> NDArray[np.float32] | None:
         """What the citation priors say of each row."""

@@ -23,6 +23,7 @@ _SOURCES = {
     "bib": "your .bib",
     "zotero": "your Zotero",
     "cited": "how others cite",
+    "named": "the title, author or year typed",
     "learned": "the trained ranker",
     "history": "what you accepted before",
     "cross-encoder": "reading it beside your passage",

@@ -1,15 +1,10 @@
 """How likely an author would cite the first of the papers found.
 
-For a sentence alone the ranker's calibrated probability stands (`Hit.confidence`). For words that
-an author typed a curve over what words and record share is surer. Measured on 450 citations that
-the curve was not fitted on (some of their papers trained the ranker, so its figures may flatter),
-among 159,215 records: with typed title words the curve has a Brier score of .039 (ranker: .118)
-and at 0.3 answers 37% of the queries, 80% of them rightly; for the
-sentence alone the ranker has .075 (curve: .106) and at 0.3 is right in 49%.
-
-The curves are logistic fits on searches in the same records: 4,790 typed queries (title words, in
-whole or in part, of papers of which 41% are not there) and 2,400 citing sentences. The second one
-serves where there is no ranker: it passes 0.3 only where the sentence all but names the title.
+Where a ranker states a calibrated probability (`Hit.confidence`), that stands: it has a calibration
+for sentences and one for typed words. Elsewhere (no ranker, a record that a source has just sent)
+curves over what words and record share serve: logistic fits on searches among 159,215 records,
+4,790 with typed title words, in whole or in part, of papers of which 41% are not there, and 2,400
+with citing sentences. The second one passes 0.3 only where the sentence all but names the title.
 """
 
 from __future__ import annotations
@@ -41,11 +36,11 @@ def confidence_of(query: Query, hits: Sequence[Hit]) -> float:
     if not hits:
         return 0.0
     first = hits[0]
+    if first.confidence is not None:
+        return first.confidence
     typed = bool(query.text.strip())
     if typed and title_key(query.text) == title_key(first.work.title):
         return _TITLE
-    if not typed and first.confidence is not None:
-        return first.confidence
     sentence = query.sentence.replace(MARK, " ").replace(OTHER, " ")
     asked = _words(query.text if typed else sentence)
     title = _words(first.work.title)

@@ -98,7 +98,8 @@ def plan_fill(
     """Plan the best paper for every placeholder of the project; nothing is written.
 
     Without `choose` a placeholder takes its best candidate if that is at least as certain as
-    `threshold` (default: the setting `fill.threshold`), and is left open with a reason otherwise.
+    `threshold` (default: the settings `fill.typed_threshold` and, for a placeholder without words,
+    `fill.threshold`), and is left open with a reason otherwise.
     Where a language model is named, the best candidate is the one that it picks.
     A work that the bibliography holds, or that an earlier placeholder brought, keeps its key.
     """
@@ -158,10 +159,16 @@ def least_confidence(
     found: PlaceholderFill, options: Options, threshold: float | None = None
 ) -> float:
     """How certain the best candidate must be to be taken: less where the model chose it."""
-    least = options.fill.threshold if threshold is None else threshold
+    least = least_for(found.query, options) if threshold is None else threshold
     if found.picked is not None and found.picked.by == "model":
         return min(least, options.llm.pick_threshold)
     return least
+
+
+def least_for(query: Query, options: Options) -> float:
+    """How certain the first paper must be by the settings, where no model chose it."""
+    typed = bool(query.text.strip())
+    return options.fill.typed_threshold if typed else options.fill.threshold
 
 
 def picked_from(found: PlaceholderFill, picked: Picked) -> PlaceholderFill:

@@ -226,7 +226,14 @@ class FillOptions:
 
     threshold: float = _leaf(
         0.3,
-        "A placeholder stays open when its best paper is less certain than this.",
+        "A placeholder without words of yours stays open when its best paper is less certain than "
+        "this.",
+        at_least=0,
+        at_most=1,
+    )
+    typed_threshold: float = _leaf(
+        0.65,
+        "The same for a placeholder with words typed in it, which say more.",
         at_least=0,
         at_most=1,
     )

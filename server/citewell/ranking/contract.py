@@ -36,7 +36,8 @@ class Ordering(msgspec.Struct, frozen=True):
     confidence: NDArray[np.float32] | None = None
     """Shape (n,), in that order: calibrated probability of being what the author would cite."""
     calibrate: Callable[[NDArray[np.float32]], NDArray[np.float32]] | None = None
-    """Confidence from scores, for whoever changes them: then they are logarithms of odds."""
+    """Confidence from changed scores, which stand in this ordering's order, for whoever changes
+    them: then they are logarithms of odds."""
 
 
 class Signals(Protocol):

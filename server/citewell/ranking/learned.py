@@ -29,6 +29,8 @@ from citewell.ranking.features import (
 )
 from citewell.ranking.lexical import TitleWords
 from citewell.ranking.trees import Trees
+from citewell.ranking.typed import TypedModel
+from citewell.ranking.typed_features import Typed, typed_features
 
 MEMORY = (
     "memory_similarity", "memory_popularity", "memory_citations", "memory_passage_best",
@@ -51,8 +53,11 @@ class LearnedRanker:
 
     name = "learned"
 
-    def __init__(self, weights: Path) -> None:
+    def __init__(self, weights: Path, typed: Path | None = None) -> None:
+        """`typed` are the weights for queries with typed words; without them the head alone
+        orders those, too."""
         self._path = weights
+        self._typed_path = typed
         self._lock = threading.Lock()
         self._words: tuple[int, TitleWords] | None = None
 
@@ -87,9 +92,38 @@ class LearnedRanker:
         table = features(query, known, self._title_words(signals))
         cancel.check()
         scores = head_scores(self._model.trees, table)
+        if query.text.strip() and self._typed_path is not None:
+            return self._order_typed(self._typed(query, known, table, scores, signals))
         order = np.lexsort((np.arange(len(rows)), -scores))
         confidence = self._model.confidence
         return Ordering(order, scores[order], confidence(scores)[order], confidence)
+
+    def _typed(
+        self,
+        query: Query,
+        known: Evidence,
+        table: NDArray[np.float32],
+        scores: NDArray[np.float32],
+        signals: Signals,
+    ) -> NDArray[np.float32]:
+        """What the typed words alone say of each candidate, shape (n, typed features)."""
+        alone = Query(text=query.text)
+        vector, bm25 = signals.encode([alone]), signals.bm25(alone, known.rows)
+        names = feature_names(MEMORY)
+        typed = Typed(
+            query.text,
+            known.columns,
+            np.zeros(len(scores), np.float32) if bm25 is None else bm25,
+            np.zeros(len(scores), np.float32) if vector is None else known.vectors @ vector[0],
+            scores,
+            table[:, names.index("memory_popularity")],
+            table[:, names.index("memory_citations")],
+            bool(query.sentence),
+        )
+        return typed_features(typed, self._title_words(signals))
+
+    def _order_typed(self, table: NDArray[np.float32]) -> Ordering:
+        return self._typed_model.order(table)
 
     def _company(self, query: Query, signals: Signals) -> Company | None:
         titles = [r.title for r in query.paper.references if r.title][:_MOST_REFERENCES]
@@ -125,6 +159,11 @@ class LearnedRanker:
     @cached_property
     def _model(self) -> Model:
         return Model(self._path)
+
+    @cached_property
+    def _typed_model(self) -> TypedModel:
+        assert self._typed_path is not None
+        return TypedModel(self._typed_path)
 
 
 def head_scores(trees: Trees, table: NDArray[np.float32]) -> NDArray[np.float32]:

@@ -131,9 +131,22 @@ class TitleWords:
         self._words = words
         self._idf = np.log1p(papers / np.maximum(counts, 1)).astype(np.float32)
         self._new = float(np.log1p(papers))
+        self._last: tuple[NDArray[np.uint32], NDArray[np.float32]] | None = None
 
     def idf(self, words: NDArray[np.uint32]) -> NDArray[np.float32]:
-        """Of each word; that of a word seen once where it is unknown."""
+        """Of each word; that of a word seen once where it is unknown.
+
+        The last array is remembered: more than one asks for the words of the same candidates.
+        """
+        last = self._last
+        if last is not None and last[0] is words:
+            return last[1]
+        found = self.of(words)
+        self._last = (words, found)
+        return found
+
+    def of(self, words: NDArray[np.uint32]) -> NDArray[np.float32]:
+        """The same, of an array that is asked for once."""
         if not len(self._words):
             return np.full(len(words), self._new, np.float32)
         at = np.minimum(np.searchsorted(self._words, words), len(self._words) - 1)
@@ -155,7 +168,7 @@ def lexical(passage: Passage, columns: Columns, words: TitleWords) -> NDArray[np
     out[:, 2] = _sum(idf * (_look(columns.word, passage.text) > 0), starts) / total
     out[:, 3] = _sum(idf * (_look(columns.word, passage.before) > 0), starts) / total
     out[:, 4] = _sum(idf * (_look(columns.word, passage.topic) > 0), starts) / total
-    out[:, 5] = shared / max(float(words.idf(passage.near[0]).sum()), 1e-6)
+    out[:, 5] = shared / max(float(words.of(passage.near[0]).sum()), 1e-6)
     out[:, 6] = (out[:, 0] > 0.99) & (np.diff(starts) > 1)
     has_opening = columns.opening != 0
     out[:, 7] = _look(columns.opening, passage.names) * has_opening

@@ -190,6 +190,15 @@ class Bm25Retriever:
                 found[segment.base + segment.rows[segment.postings(column)]] = True
         return found
 
+    def rows_of(self, term: bytes) -> NDArray[np.int64]:
+        """The rows that hold the term, such as b"a:vaswani", rising; dead ones too."""
+        found = [
+            segment.base + segment.rows[segment.postings(column)].astype(np.int64)
+            for segment in self._segments
+            if (column := segment.column(term)) >= 0
+        ]
+        return np.concatenate(found) if found else np.zeros(0, np.int64)
+
     def explain(self, query: Query, row: int, rank: int, score: float) -> Evidence:
         """The words, as the query wrote them, that gave this row its score."""
         segment_number = next(

@@ -64,6 +64,14 @@ class CitedRetriever:
         self._kept: OrderedDict[Query, NDArray[np.float32]] = OrderedDict()
         self._lock = threading.Lock()
 
+    def popularity(self) -> NDArray[np.float32]:
+        """Of every row, the logarithm of one more than how often it is known to be cited."""
+        known = np.maximum(self._memory.popularity(), 0)
+        out = np.zeros(len(self.number_of_row), np.float32)
+        has = self.number_of_row >= 0
+        out[has] = known[self.number_of_row[has]]
+        return out
+
     def rows_of_titles(self, titles: Sequence[str]) -> NDArray[np.int64]:
         """A live row of each title, -1 where the library has none."""
         if not len(self._keys) or not titles:

@@ -24,6 +24,10 @@ class Ranking(msgspec.Struct, frozen=True):
     scores: NDArray[np.float32]
     """Shape (n,), falling."""
 
+    def head(self, k: int) -> Ranking:
+        """The best `k` of it."""
+        return self if len(self.rows) <= k else Ranking(self.rows[:k], self.scores[:k])
+
 
 class Retriever(Protocol):
     name: str

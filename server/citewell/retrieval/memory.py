@@ -93,6 +93,11 @@ class Memory:
         out[~self.known | ((degree <= 0) & (priors.citations < 0))] = UNKNOWN
         return out
 
+    def popularity(self) -> NDArray[np.float32]:
+        """Logarithm of one more than how often each paper is cited, by any of the data, (P,)."""
+        told = self.priors.citations.astype(np.float32)
+        return np.asarray(np.maximum(np.log1p(self._degree), told), np.float32)
+
     @staticmethod
     def blend(signals: NDArray[np.float32]) -> NDArray[np.float32]:
         """One score a paper, shape (P,): the order of the memory's own list."""

@@ -18,7 +18,7 @@ ABSTRACT = (
 
 
 def question(target=BERT, number=1, text=""):
-    query = Query(text=text, sentence="We use it [CITATION].", exclude=("x:9",))
+    query = Query(text=text, sentence="We use DeBERTa-v3 [CITATION].", exclude=("x:9",))
     return Question(id=f"q{number}", query=query, gold=("t:1",), targets=(target,))
 
 
@@ -39,6 +39,7 @@ def test_every_kind_is_made_of_a_paper_that_has_all_of_it():
     )
     assert found["opening"] == "BERT: Pre-training of Deep"
     assert found["acronym"] == "BERT"
+    assert found["called"] == "DeBERTa-v3"
     assert found["author"] == "devlin"
     assert found["author-year"] == "devlin 2019"
     name, year, word = found["author-year-word"].split()
@@ -68,7 +69,7 @@ def test_the_same_question_always_gives_the_same_words():
 
 def test_what_a_paper_lacks_is_not_typed():
     found = texts(target=Target(titles=("Attention",)), abstract="")
-    assert found.keys() == {"title", "typo"}
+    assert found.keys() == {"title", "typo", "called"}
 
 
 def test_a_paper_is_left_out_of_the_library_for_a_part_of_the_abstracts_alone():
@@ -80,5 +81,5 @@ def test_a_paper_is_left_out_of_the_library_for_a_part_of_the_abstracts_alone():
 
 
 def test_the_sentence_stays_and_words_that_are_there_already_are_not_replaced():
-    assert typed()["title"].query.sentence == "We use it [CITATION]."
+    assert typed()["title"].query.sentence == "We use DeBERTa-v3 [CITATION]."
     assert not list(typed_questions([question(text="words")], {}))

@@ -183,5 +183,6 @@ def _left_open(filled: FillPlan) -> Problem:
         "placeholders-left-open",
         f"{len(filled.filled)} of {len(filled.fills)} placeholders were filled; {lines}: "
         f"{filled.open[0].reason}.",
-        "Choose from the list at the placeholder, or lower `fill.threshold`.",
+        "Choose from the list at the placeholder, or lower `fill.typed_threshold` "
+        "(`fill.threshold` for one without words).",
     )

@@ -1,0 +1,148 @@
+"""The order of what typed words find: trees over what the words alone say, and the head's score.
+
+LambdaMART as the head is, trained by `citewell_corpus.training.typed` on words derived from what is
+cited, with monotone splits: a better match never stands lower for it. A calibration of its own says
+how likely the first paper is the one that the words mean.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from zipfile import BadZipFile
+
+import numpy as np
+from numpy.typing import NDArray
+
+from citewell.model import CitewellError, Problem
+from citewell.ranking.contract import Ordering
+from citewell.ranking.trees import Trees
+from citewell.ranking.typed_features import NAMES
+
+RRF_K = 60.0
+RRF_RANKS = ("bm25_rank", "likeness_rank", "head_rank", "explained_rank")
+"""Features, log2(1 + rank), whose fusion smooths the trees."""
+SMOOTH = 0.3
+"""Weight of that fusion: it tells apart what the trees' steps leave equal."""
+KEPT = 60
+"""Candidates by each of these ranks that the trees look at."""
+EXACT = 20.0
+"""Added to the score of a paper whose whole title was typed: it stands first."""
+RIVALS = 30
+"""Best scores that a candidate's share is of."""
+CALIBRATION = (
+    "exact", "typed_explained", "title_covered", "both_covered", "in_order", "author_and_year",
+    "opening_whole", "words", "in_sentence", "rarest_explained", "unexplained", "head", "head_gap",
+)  # fmt: skip
+"""Features of a candidate that its confidence depends on beside the scores."""
+
+
+class TypedModel:
+    """The trained file: trees, the names of their features, and the calibration."""
+
+    def __init__(self, path: Path) -> None:
+        try:
+            with np.load(path, allow_pickle=False) as file:
+                self.trees = Trees(file["feature"], file["threshold"], file["leaf"])
+                self.calibration = file["calibration"].astype(np.float64)
+                names = tuple(str(name) for name in file["names"])
+            if names != NAMES:
+                raise ValueError("it was trained with other features")
+            if int(self.trees.feature.max(initial=0)) >= len(names):
+                raise ValueError("a tree asks for a feature that does not exist")
+            if self.calibration.shape != (calibration_width(),):
+                raise ValueError("its calibration has another length")
+        except (OSError, ValueError, KeyError, EOFError, BadZipFile) as error:
+            raise CitewellError(
+                Problem(
+                    "ranker-weights",
+                    f"The weights for typed words cannot be read ({error}).",
+                    "Reinstall citewell, or set `retrieval.ranker` to none.",
+                    path=str(path),
+                )
+            ) from error
+
+    def order(self, table: NDArray[np.float32]) -> Ordering:
+        """The candidates of one query, by their features of shape (n, len(NAMES))."""
+        kept = hopeful(table)
+        scores = _fused(table)
+        scores[kept] = typed_scores(self.trees, table[kept])
+        rest = np.ones(len(table), np.bool_)
+        rest[kept] = False
+        if rest.any():
+            scores[rest] += scores[kept].min() - 1 - scores[rest].max()
+        order = np.lexsort((np.arange(len(scores)), -scores))
+        own = table[order[: len(kept)]]
+
+        def calibrate(changed: NDArray[np.float32]) -> NDArray[np.float32]:
+            out = np.zeros(len(changed), np.float32)
+            if len(own):
+                inputs = calibration_inputs(changed[: len(own)], own)
+                out[: len(own)] = 1 / (1 + np.exp(-inputs @ self.calibration))
+            return out
+
+        return Ordering(order, scores[order], calibrate(scores[order]), calibrate)
+
+
+def hopeful(table: NDArray[np.float32]) -> NDArray[np.int64]:
+    """Places of the candidates that the trees look at, rising: the best by each of `RRF_RANKS`.
+
+    The others can hardly be what is meant; they follow in the order of the fusion.
+    """
+    keep = np.zeros(len(table), np.bool_)
+    for name in RRF_RANKS:
+        keep[np.argsort(table[:, NAMES.index(name)], kind="stable")[:KEPT]] = True
+    return np.flatnonzero(keep)
+
+
+def typed_scores(trees: Trees, table: NDArray[np.float32]) -> NDArray[np.float32]:
+    """The trees' sum plus a share of the logarithm of the fusion of `RRF_RANKS`, shape (n,)."""
+    exact = EXACT * table[:, NAMES.index("exact")]
+    return np.asarray(trees.predict(table) + _fused(table) + exact, np.float32)
+
+
+def _fused(table: NDArray[np.float32]) -> NDArray[np.float32]:
+    fused = np.zeros(len(table), np.float64)
+    for name in RRF_RANKS:
+        # The rank itself is 2 ** feature - 1.
+        fused += 1 / (RRF_K - 1 + np.exp2(table[:, NAMES.index(name)].astype(np.float64)))
+    return np.asarray(SMOOTH * np.log(fused), np.float32)
+
+
+def calibration_width() -> int:
+    """How many numbers `calibration_inputs` gives of a candidate."""
+    return len(_SHAPES) + len(CALIBRATION)
+
+
+_SHAPES = (
+    "one", "score", "share", "lead", "odds", "all_explained", "explained_squared", "wrong_year",
+    "log_words", "known_popularity", "only_named", "log_ties", "named_ties", "named_odds",
+    "sentence_ties",
+)  # fmt: skip
+"""What `calibration_inputs` makes of scores and features."""
+
+
+def calibration_inputs(
+    scores: NDArray[np.float32], table: NDArray[np.float32]
+) -> NDArray[np.float64]:
+    """Shape (n, calibration_width()): of a score, its softmax share and its lead over the best
+    other; of how many explain the typed words as well; and the features named in `CALIBRATION`."""
+
+    def column(name: str) -> NDArray[np.float64]:
+        return table[:, NAMES.index(name)].astype(np.float64)
+
+    plain = scores.astype(np.float64) - EXACT * column("exact")
+    best = np.sort(plain)[::-1][:RIVALS]
+    share = plain - best[0] - np.log(np.exp(best - best[0]).sum())
+    second = best[1] if len(best) > 1 else best[0] - 5
+    lead = np.clip(plain - np.where(plain >= best[0], second, best[0]), -5, 5)
+    explained = column("typed_explained")
+    fit = explained + column("opening_whole") + 0.5 * (column("first_author") > 0)
+    ties = np.log1p(np.searchsorted(np.sort(-fit), 1e-6 - fit, side="right"))
+    # A surname and a year alone fit papers that the library lacks as well.
+    named = column("any_author") * (column("typed_in_title") < 0.01)
+    shapes = (
+        np.ones(len(plain)), plain, share, lead, np.exp(share), explained > 0.999, explained**2,
+        column("year") < 0, np.log1p(column("words")), np.maximum(column("popularity"), 0), named,
+        ties, named * ties, named * np.exp(share), ties * column("in_sentence"),
+    )  # fmt: skip
+    return np.column_stack([*shapes, *(column(name) for name in CALIBRATION)])

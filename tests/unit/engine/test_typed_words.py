@@ -1,0 +1,113 @@
+"""Words that an author types, asked of a real library with the shipped ranker."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+import attrs
+import pytest
+
+from citewell.engine.local import LocalEngine
+from citewell.model import Query
+from citewell.options import Options
+
+WHAT = "What Does a Parser Look at?"
+TITLES = (
+    (WHAT, "An analysis of parsers.", 2019, "Ruiz"),
+    ("ORCH: Attention over Orchards", "Attention of farmers is measured.", 2021, "Brandt"),
+    ("Attention from 2010 to 2015 in Review", "What happened.", 2016, "Haddad"),
+    ("Parsing Valleys", "A parser of valleys that Brandt made.", 2015, "Okafor"),
+)
+SENTENCE = "Parsers look at words [CITATION]."
+
+
+@pytest.fixture(scope="module")
+def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalEngine]:
+    from citewell_corpus.build import build_library, default_builders
+    from citewell_corpus.sources import Source
+
+    folder = tmp_path_factory.mktemp("libraries")
+    records = folder / "records.jsonl"
+    others = tuple(
+        (f"Attention in Field {n} of Translation", "We translate.", 2000 + n % 20, f"Name{n}")
+        for n in range(40)
+    )
+    lines = [
+        {
+            "id": f"t:{number}",
+            "title": title,
+            "abstract": abstract,
+            "year": year,
+            "authors": [f"A. {family}"],
+            "kind": "inproceedings",
+            "source": "test-records",
+        }
+        for number, (title, abstract, year, family) in enumerate((*TITLES, *others))
+    ]
+    records.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    base = Options()
+    build_library(
+        folder / "small",
+        add=[Source(path=str(records), format="records")],
+        builders=default_builders(base),
+    )
+    library = attrs.evolve(base.library, path=folder, name="small")
+    learning = attrs.evolve(base.learning, enabled=False)
+    engine = LocalEngine.open(attrs.evolve(base, library=library, learning=learning))
+    yield engine
+    engine.close()
+
+
+def first(engine: LocalEngine, text: str, sentence: str = "") -> str:
+    query = Query(text=text, sentence=sentence)
+    single = engine.find(query, 5).hits
+    batch = engine.find_batch([query, Query(sentence="Other words [CITATION].")], 5)[0].hits
+    assert [hit.work.id for hit in single] == [hit.work.id for hit in batch]
+    return single[0].work.title
+
+
+@pytest.mark.parametrize("sentence", ["", SENTENCE])
+@pytest.mark.parametrize("title", [title for title, *_ in TITLES])
+def test_a_whole_title_comes_first_though_it_reads_like_a_question_or_a_filter(
+    engine: LocalEngine, title: str, sentence: str
+) -> None:
+    assert first(engine, title, sentence) == title
+
+
+@pytest.mark.parametrize("text", ["brandt", "brandt 2021", "ORCH", "orch brandt"])
+def test_a_name_finds_its_paper_before_those_that_mention_it(
+    engine: LocalEngine, text: str
+) -> None:
+    assert first(engine, text) == "ORCH: Attention over Orchards"
+
+
+def test_what_was_named_is_shown(engine: LocalEngine) -> None:
+    hit = engine.find(Query(text="brandt 2021"), 1).hits[0]
+    named = next(one for one in hit.evidence if one.retriever == "named")
+    assert named.fields == ("authors", "year")
+    assert "named" not in engine.status().retrievers
+
+
+def test_a_typing_error_finds_the_paper_all_the_same(engine: LocalEngine) -> None:
+    assert first(engine, "atention over orchards") == "ORCH: Attention over Orchards"
+
+
+def test_filters_in_typed_words_hold(engine: LocalEngine) -> None:
+    hits = engine.find(Query(text="attention translation since 2015"), 10).hits
+    assert hits and all((hit.work.year or 0) >= 2015 for hit in hits)
+
+
+def test_words_that_fit_are_surer_than_words_that_do_not(engine: LocalEngine) -> None:
+    def sure(text: str) -> float:
+        return engine.find(Query(text=text), 1).hits[0].confidence or 0.0
+
+    assert sure("parsing valleys") > 0.8
+    assert sure("orchards attention brandt") > sure("medieval attention guilds") + 0.3
+
+
+def test_a_query_without_typed_words_is_not_asked_for_names(engine: LocalEngine) -> None:
+    result = engine.find(Query(sentence="Brandt [CITATION] parses valleys."), 5)
+    assert result.hits
+    assert "named" not in result.timings
+    assert all(one.retriever != "named" for hit in result.hits for one in hit.evidence)

@@ -1,0 +1,71 @@
+"""Typing errors in typed words."""
+
+import numpy as np
+import pytest
+
+from citewell.corpus.columns import word_hash
+from citewell.retrieval.spelling import mended, neighbours
+
+COMMON = {
+    "attention": 8000,
+    "transformer": 900,
+    "supervised": 700,
+    "generation": 1500,
+    "atention": 1,
+}
+NAMES = {"Attardi", "attantion"}
+
+
+def counts(words):
+    held = {word_hash(word): count for word, count in COMMON.items()}
+    return np.array([held.get(one, 0) for one in words], np.int64)
+
+
+def mend(text):
+    return mended(text, counts, NAMES.__contains__)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "right"),
+    [
+        ("atention is all you need", "attention is all you need"),
+        ("attentoin", "attention"),
+        ("attenntion", "attention"),
+        ("Attemtion Heads", "Attention Heads"),
+        ("supervied transfomers", "supervised transformers"),
+    ],
+)
+def test_a_letter_too_many_too_few_wrong_or_exchanged_is_mended(wrong, right):
+    assert mend(wrong) == right
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "attention",
+        "zebrafish",  # nothing common is near
+        "atten",  # still being typed
+        "AttEntoin",  # somebody's own name for it
+        "attantion",  # somebody's name
+        "Which papers are about atention?",
+        "atention " * 30,
+        "author:atention",
+        "",
+    ],
+)
+def test_what_is_no_error_stays(text):
+    assert mend(text) == text
+
+
+def test_a_word_is_mended_only_by_one_that_is_far_commoner():
+    few = {word_hash("graphs"): 15, word_hash("grapes"): 3}
+    assert mended("graphz", lambda ws: np.array([few.get(w, 0) for w in ws]), lambda _: False) == (
+        "graphz"
+    )
+
+
+def test_neighbours_are_one_edit_away_and_keep_the_first_letter():
+    found = neighbours("graph")
+    assert {"grpah", "grph", "graphs", "graqh", "ggraph"} <= set(found)
+    assert "graph" not in found
+    assert all(word[0] == "g" for word in found)

@@ -49,7 +49,7 @@ class Search:
             for number, one in enumerate((query, *others.queries))
             for name, retriever in self._opened.retrievers.items()
         }
-        if query.text and self._named is not None:
+        if query.typed and self._named is not None:
             tasks[self._named.name] = _search_task(self._named, query, depth)
         lists, late, timings = self._runner.run(tasks, seconds, cancel)
         try:
@@ -85,7 +85,7 @@ class Search:
             for number, one in enumerate(rounds)
             for name, retriever in self._opened.retrievers.items()
         }
-        if self._named is not None and any(query.text for query in queries):
+        if self._named is not None and any(query.typed for query in queries):
             tasks[self._named.name] = _batch_task(self._named, queries, depth)
         lists, late, _ = self._runner.run(tasks, _BATCH_SECONDS, cancel)
         results: list[SearchResult] = []
@@ -104,7 +104,7 @@ class Search:
     def _depth(self, query: Query, k: int) -> int:
         """How many papers each retriever gives: what is typed stands near the top."""
         depth = self._options.depth
-        return max(k, round(TYPED_DEPTH * depth) if query.text else depth)
+        return max(k, round(TYPED_DEPTH * depth) if query.typed else depth)
 
     def _said(
         self,

@@ -30,7 +30,9 @@ class TypedWords:
     def read(self, query: Query) -> Query:
         """The query as it is asked. A title that the library holds is taken as it stands: "What
         does BERT look at?" asks for one paper and is no question for papers."""
-        if not query.text.strip() or self._is_title(query.text):
+        if not query.typed:
+            return structured(query)
+        if self._is_title(query.text):
             return query
         query = structured(query)
         if self._columns is None or self._signals is None:

@@ -66,7 +66,7 @@ def questions(meaning: KeyMeaning, context: Query) -> list[tuple[Query, int]]:
     """What to ask the library, and for how many papers each; none for a key that says nothing."""
     asked: list[tuple[Query, int]] = []
     change = msgspec.structs.replace
-    bare = change(context, paper=CitingPaper(title=context.paper.title))
+    bare = change(context, paper=CitingPaper(title=context.paper.title), guessed=True)
     if meaning.surname and len(meaning.surname) > 1:
         narrow = change(bare, text=meaning.words, author=meaning.surname)
         if meaning.year is not None:

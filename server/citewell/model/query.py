@@ -64,6 +64,14 @@ class Query(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     venue: str = ""
     exclude: tuple[str, ...] = ()
     """Work ids that must not be returned (already cited at this place)."""
+    guessed: bool = False
+    """The words were read out of something, such as a key: they hint at a paper, and nobody typed
+    them to name it."""
+
+    @property
+    def typed(self) -> bool:
+        """True when an author typed words."""
+        return bool(self.text.strip()) and not self.guessed
 
 
 class Target(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

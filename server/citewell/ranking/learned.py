@@ -92,7 +92,7 @@ class LearnedRanker:
         table = features(query, known, self._title_words(signals))
         cancel.check()
         scores = head_scores(self._model.trees, table)
-        if query.text.strip() and self._typed_path is not None:
+        if query.typed and self._typed_path is not None:
             return self._order_typed(self._typed(query, known, table, scores, signals))
         order = np.lexsort((np.arange(len(rows)), -scores))
         confidence = self._model.confidence

@@ -56,7 +56,7 @@ class NamedRetriever:
 
     def search(self, query: Query, k: int, cancel: Cancel) -> Ranking:
         """The best `k` rows; the oftener cited of those that match alike first."""
-        words = split(query.text)
+        words = split(query.text) if query.typed else []
         if not words:
             return Ranking(np.zeros(0, np.int64), np.zeros(0, np.float32))
         key = title_key(query.text)

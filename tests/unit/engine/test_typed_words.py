@@ -111,3 +111,11 @@ def test_a_query_without_typed_words_is_not_asked_for_names(engine: LocalEngine)
     assert result.hits
     assert "named" not in result.timings
     assert all(one.retriever != "named" for hit in result.hits for one in hit.evidence)
+
+
+def test_words_that_were_read_out_of_a_key_name_no_paper(engine: LocalEngine) -> None:
+    query = Query(text="brandt orch", sentence=SENTENCE, guessed=True)
+    result = engine.find(query, 5)
+    assert "named" not in result.timings
+    assert result.hits == engine.find_batch([query, Query(text="orch")], 5)[0].hits
+    assert result.hits[0].confidence != engine.find(Query(text="brandt orch"), 5).hits[0].confidence

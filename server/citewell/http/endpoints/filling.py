@@ -75,7 +75,10 @@ class FillRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     ] = {}
     threshold: Annotated[
         Annotated[float, Meta(ge=0, le=1)] | None,
-        Meta(description="How certain that is; without it, the setting `fill.threshold`."),
+        Meta(
+            description="How certain that is; without it, the settings `fill.threshold` and "
+            "`fill.typed_threshold`."
+        ),
     ] = None
     offsets: Unit = "code-points"
     texts: Annotated[bool, Meta(description="Answer with the changed files as a whole.")] = False

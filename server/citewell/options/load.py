@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from citewell.model import Problem
 from citewell.options.files import (
     CONFIG_VARIABLE,
     WORKSPACE_FILE,
@@ -52,6 +53,13 @@ def load(
     return merge.finish()
 
 
+def wrong_flags(overrides: Mapping[str, Any]) -> tuple[Problem, ...]:
+    """What is wrong with `overrides`, whatever the layers below say."""
+    merge = Merge()
+    merge.mapping("flag", overrides, "flags", base=Path.cwd(), textual=True)
+    return tuple(merge.problems)
+
+
 def from_wire(wire: Mapping[str, Any], workspace: Path | None = None) -> Loaded:
     """The defaults under the editor's settings alone, for tests and for a first answer."""
     merge = Merge()
@@ -68,4 +76,5 @@ __all__ = [
     "find_workspace_file",
     "from_wire",
     "load",
+    "wrong_flags",
 ]

@@ -56,6 +56,23 @@ def test_a_setting_without_a_value_is_wrong_usage(capsys: pytest.CaptureFixture[
     assert "NAME=VALUE" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("setting", "told"),
+    [
+        ("llm.provider=olama", "must be"),
+        ("completion.limit=many", "a whole number"),
+        ("retrieval.dens=false", "`retrieval.dense` is meant"),
+        ("retrieval=false", "a section"),
+    ],
+)
+def test_a_flag_that_cannot_hold_is_wrong_usage_and_nothing_is_done(
+    capsys: pytest.CaptureFixture[str], setting: str, told: str
+) -> None:
+    assert app.run(["--set", setting, "llm"]) == 2
+    shown = capsys.readouterr()
+    assert told in shown.err and not shown.out
+
+
 @pytest.fixture
 def failing(monkeypatch: pytest.MonkeyPatch) -> list[BaseException]:
     """Makes the command `find` raise whatever is put into the list."""
@@ -129,7 +146,9 @@ def test_set_flags_reach_the_settings_and_wrong_ones_are_reported(
 ) -> None:
     config = tmp_path / "config.toml"
     config.write_text("", encoding="utf-8")
+    session = Session(config=config, overrides=("retrieval.rrf_k=7",))
+    assert session.load(tmp_path / "paper.tex").options.retrieval.rrf_k == 7
+    assert not capsys.readouterr().err
     session = Session(config=config, overrides=("retrieval.rrf_k=7", "retrieval.densse=no"))
-    loaded = session.load(tmp_path / "paper.tex")
-    assert loaded.options.retrieval.rrf_k == 7
-    assert "Perhaps `retrieval.dense` is meant." in capsys.readouterr().err
+    with pytest.raises(click.UsageError, match=r"Perhaps `retrieval\.dense` is meant\."):
+        session.load(tmp_path / "paper.tex")

@@ -23,9 +23,14 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import hypothesis
 import pytest
 
 from citewell.model.document import Span
+
+# A time limit for each example fails a test whenever other tests hold the cores.
+hypothesis.settings.register_profile("citewell", deadline=None)
+hypothesis.settings.load_profile("citewell")
 
 _HEADER = re.compile(r"%! (?P<name>\S+)\s*$")
 _MARKS = re.compile(r"[ \t]*[|^!][ |^!]*$")

@@ -42,7 +42,9 @@ def bind(host: str, port: int, *, token: str, variable: str) -> socket.socket:
             Problem(
                 "address-taken",
                 f"Cannot listen on {host}:{port} ({error.strerror or error}).",
-                "Name another port, or 0 for a free one.",
+                "Name an address of this machine, such as 127.0.0.1."
+                if isinstance(error, socket.gaierror)
+                else "Name another port, or 0 for a free one.",
             )
         ) from error
     return bound

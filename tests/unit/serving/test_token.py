@@ -72,6 +72,12 @@ def test_an_address_that_is_taken_is_named() -> None:
     assert error.value.problem.code == "address-taken"
 
 
+def test_a_name_that_is_no_address_is_not_blamed_on_its_port() -> None:
+    with pytest.raises(CitewellError) as error:
+        bind("nowhere.invalid", 0, token="a-long-random-text", variable=NAME)
+    assert "127.0.0.1" in error.value.problem.cure and "port" not in error.value.problem.cure
+
+
 def test_an_address_is_written_as_clients_want_it() -> None:
     assert url_of("127.0.0.1", 80) == "http://127.0.0.1:80"
     assert url_of("::1", 80) == "http://[::1]:80"

@@ -104,6 +104,8 @@ async def test_filling_a_paper_is_kept_and_a_dry_run_is_not(start_editor, histor
     citewell(*library, "fill", paper, "--yes", "--threshold", "0")
     (event,) = kept()
     assert (event["kind"], event["through"]) == ("accepted", "fill")
+    shown = citewell("history")
+    assert "filled" in shown and "dismissed" not in shown
     assert event["project"] == str(editor.folder)
 
 

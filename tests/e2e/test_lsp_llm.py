@@ -89,7 +89,7 @@ async def test_a_model_is_asked_whether_a_paper_supports_the_sentence(start_edit
     editor = await start_editor(files=files, settings=model.settings)
     editor.open("main.tex", CITING)
     (action,) = await asking(editor, "luong")
-    assert action.title == "Ask whether luong supports this sentence"
+    assert action.title == "Ask llamacpp whether luong supports this sentence"
     assert not model.requests, "nothing is asked before it is chosen"
     await editor.act(action)
     (request,) = model.requests
@@ -148,7 +148,7 @@ async def test_the_question_is_given_up_by_its_button_and_the_server_sees_it(
     button = Button(editor)
     acting = asyncio.ensure_future(editor.act(action))
     await editor.wait_for(lambda: model.requests, 60)
-    assert (await button.press("Ask whether luong"))[1] == "Cancelled."
+    assert (await button.press("Ask llamacpp whether luong"))[1] == "Cancelled."
     await acting
     assert await asyncio.to_thread(model.left.acquire, timeout=60)
     assert not editor.messages

@@ -124,6 +124,8 @@ def _show(events: Sequence[Event], count: int) -> None:
     from rich.table import Table
     from rich.text import Text
 
+    from citewell.model.feedback import UNATTENDED
+
     if not events:
         return
     table = Table(box=None, pad_edge=False, header_style="bold")
@@ -133,7 +135,9 @@ def _show(events: Sequence[Event], count: int) -> None:
     table.add_column("project", ratio=2, overflow="fold", style="dim")
     table.add_column("by", no_wrap=True, style="dim")
     for event in events[-count:]:
-        kind = Text(event.kind, style="green" if event.kind == "accepted" else "yellow")
+        # What was filled unattended nobody chose, and nothing is learned from it.
+        told = "filled" if event.through == UNATTENDED else event.kind
+        kind = Text(told, style="green" if told == "accepted" else "yellow")
         when = _time(event, "minutes")[:16].replace("T", " ")
         table.add_row(when, kind, Text(event.title), Text(event.project), event.through)
     console().print(table)

@@ -144,7 +144,7 @@ class Linguist:
                 "llm-paused",
                 f"The language model {self.name} failed {FAILURES} times in a row and is not asked "
                 f"for another {wait:.0f} s.",
-                "The answer stands without it; `citewell llm --ask` shows what is wrong.",
+                "All else goes on without it; `citewell llm --ask` shows what is wrong.",
             )
         seconds = min(self._seconds, cancel.remaining)
         answers, problems, _ = self._runner.run({NAME: task}, seconds, cancel)
@@ -156,13 +156,13 @@ class Linguist:
             problem = Problem(
                 "llm-late",
                 f"The language model {self.name} did not answer within {seconds * 1e3:.0f} ms.",
-                "The answer stands without it; raise `llm.timeout_ms`, or name a faster model.",
+                "All else goes on without it; raise `llm.timeout_ms`, or name a faster model.",
             )
         elif problem.code == "retriever-failed":
             problem = Problem(
                 "llm-failed",
                 problem.message.replace(f"The retriever {NAME!r}", f"The model {self.name}"),
-                "The answer stands without it.",
+                "All else goes on without it.",
             )
         return None, problem
 

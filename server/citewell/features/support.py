@@ -136,7 +136,7 @@ def support_action(document: Document, offset: int, options: Options) -> Action 
         return None
     use = found[1]
     return Action(
-        title=f"Ask whether {use.key} supports this sentence",
+        title=f"Ask {options.llm.provider} whether {use.key} supports this sentence",
         kind=KIND,
         name="support",
         arguments={"key": use.key, "start": use.span.start},

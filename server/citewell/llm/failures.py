@@ -8,7 +8,7 @@ import msgspec
 
 from citewell.model import CitewellError, Problem
 
-_STANDS = "The answer stands without it."
+_STANDS = "All else goes on without it."
 _FAILED = Problem(
     "llm-failed", "failed", f"{_STANDS} `citewell llm --ask` shows whether it can be reached."
 )

@@ -11,6 +11,8 @@ from citewell.model.query import Query
 
 Through = Literal["completion", "action", "fill", "picker", "mcp"]
 """By what the paper was taken."""
+UNATTENDED: Through = "fill"
+"""Who cited by this looked at no list: no choice to learn from."""
 Kind = Literal["accepted", "dismissed"]
 
 SEEN = 5

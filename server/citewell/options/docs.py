@@ -33,8 +33,9 @@ rrf_k = 30
 ```
 
 A name or value that is wrong is reported with its place and the nearest right one, and the setting
-keeps the value that the other sources give it; on the command line it is an error. `citewell
-doctor` shows which source set what.
+keeps the value that the other sources give it; on the command line it is an error. Where it says
+who may be sent something (`llm.provider`, `sources.allow`), a wrong value is nobody, whatever other
+sources of settings say. `citewell doctor` shows which source set what.
 
 The user data folder, with the libraries, what is learned and what a language model has cost, is
 `~/.local/share/citewell` on Linux, `~/Library/Application Support/citewell` on macOS and

@@ -1,4 +1,7 @@
-"""Merges the layers of settings leaf by leaf: a wrong value costs itself, never its neighbours."""
+"""Merges the layers of settings leaf by leaf: a wrong value costs itself, never its neighbours.
+
+Where a setting says who may be sent something, a wrong value is nobody.
+"""
 
 from __future__ import annotations
 
@@ -141,6 +144,9 @@ class Merge:
             self.values[setting.name] = fit(setting, value, base=base, textual=textual)
             self.origins[setting.name] = origin
         except WrongValueError as error:
+            if setting.closed_if_wrong:
+                self.values.pop(setting.name, None)
+                self.origins.pop(setting.name, None)
             below = self.values.get(setting.name, setting.default)
             from_file = origin.layer in ("user file", "workspace file")
             self.problems.append(

@@ -22,6 +22,7 @@ def _leaf(
     at_most: float | None = None,
     pattern: str = "",
     trusted_only: bool = False,
+    closed_if_wrong: bool = False,
 ) -> Any:
     metadata = {
         "help": text,
@@ -29,12 +30,18 @@ def _leaf(
         "at_most": at_most,
         "pattern": pattern,
         "trusted_only": trusted_only,
+        "closed_if_wrong": closed_if_wrong,
     }
     return field(default=default, metadata=metadata)
 
 
-def _list(text: str, *, trusted_only: bool = False) -> Any:
-    return field(factory=tuple, metadata={"help": text, "trusted_only": trusted_only})
+def _list(text: str, *, trusted_only: bool = False, closed_if_wrong: bool = False) -> Any:
+    metadata = {
+        "help": text,
+        "trusted_only": trusted_only,
+        "closed_if_wrong": closed_if_wrong,
+    }
+    return field(factory=tuple, metadata=metadata)
 
 
 @frozen(kw_only=True)
@@ -260,6 +267,7 @@ class SourceOptions:
         "Sources that may be asked, such as crossref, arxiv, or all; empty: nothing leaves this "
         "machine. [What each gives and is sent](sources.md).",
         trusted_only=True,
+        closed_if_wrong=True,
     )
     ask: bool = _leaf(
         True, "The editor asks once before the first online action.", trusted_only=True
@@ -311,6 +319,7 @@ class LlmOptions:
         "(`transformers`, needs the `neural` extra), a company, or what LiteLLM knows. "
         "[What each is sent](llm.md).",
         trusted_only=True,
+        closed_if_wrong=True,
     )
     model: str = _leaf(
         "",

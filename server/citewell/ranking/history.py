@@ -15,7 +15,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from citewell.model.feedback import Event
+from citewell.model.feedback import UNATTENDED, Event
 
 CITED = 1.25
 """What a paper gains by being cited here once, where no other candidate is."""
@@ -42,8 +42,6 @@ everyone`)."""
 SAME_SENTENCE = 0.99
 """Cosine from which two queries of a project are taken to stand in one sentence. Where only events
 tell, what was accepted there is left alone: it may have been taken back."""
-UNATTENDED = "fill"
-"""Who cited by this looked at no list: no choice to learn from."""
 
 ACCEPTED, CITED_HERE, CITED_BESIDE, DISMISSED_HERE = 1, 2, 3, 4
 """Why a candidate was moved."""

@@ -7,6 +7,9 @@ import socket
 
 from citewell.model import CitewellError, Problem
 
+LEAST_TOKEN = 16
+"""Letters of a token beyond this machine: a shorter one is guessed."""
+
 
 def is_loopback(host: str) -> bool:
     """True for an address that only this machine reaches."""
@@ -21,12 +24,13 @@ def is_loopback(host: str) -> bool:
 def bind(host: str, port: int, *, token: str, variable: str) -> socket.socket:
     """A socket bound to the address; port 0 takes a free one. `variable` is the one that holds a
     token. Raises `CitewellError` for an address that is taken, or that reaches beyond this machine
-    without a token."""
-    if not token and not is_loopback(host):
+    without a token, or with a short one."""
+    if len(token) < LEAST_TOKEN and not is_loopback(host):
+        told = f"the token has only {len(token)} letters" if token else "no token is set"
         raise CitewellError(
             Problem(
                 "address-open",
-                f"{host} can be reached from other machines, and no token is set.",
+                f"{host} can be reached from other machines, and {told}.",
                 f"Listen on 127.0.0.1, or put a long random text into {variable}.",
             )
         )

@@ -78,6 +78,22 @@ def test_a_wrong_value_leaves_the_layer_below_in_force_and_is_named(
     assert problem.cure == f"Until then it is 7 (user file {user_file}:2)."
 
 
+def test_who_may_be_sent_something_is_nobody_when_the_name_is_wrong(
+    user_file: Path, workspace: Path
+) -> None:
+    user_file.write_text(
+        '[llm]\nprovider = "openai"\n[sources]\nallow = ["crossref"]\n', encoding="utf-8"
+    )
+    loaded = load(workspace, {"CITEWELL_LLM_PROVIDER": "olama"}, user_file=user_file)
+    assert loaded.options.llm.provider == "none"
+    assert loaded.options.sources.allow == ("crossref",)
+    (problem,) = loaded.problems
+    assert problem.cure == 'Until then it is "none" (default).'
+    wire = {"llm": {"provider": "ollama"}, "sources": {"allow": 7}}
+    loaded = load(workspace, {}, user_file=user_file, wire=wire)
+    assert (loaded.options.llm.provider, loaded.options.sources.allow) == ("ollama", ())
+
+
 def test_an_unknown_setting_is_named_with_its_line_and_the_nearest_one(
     user_file: Path, workspace: Path
 ) -> None:

@@ -60,6 +60,8 @@ def test_an_address_of_other_machines_needs_a_token(host: str) -> None:
     with pytest.raises(CitewellError) as error:
         bind(host, 0, token="", variable=NAME)
     assert error.value.problem.code == "address-open" and NAME in error.value.problem.cure
+    with pytest.raises(CitewellError, match="the token has only 3 letters"):
+        bind(host, 0, token="abc", variable=NAME)
 
 
 def test_an_address_that_is_taken_is_named() -> None:

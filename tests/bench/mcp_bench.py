@@ -66,7 +66,10 @@ def main():
         return
     import socket, uvicorn
 
-    bound = socket.create_server(("127.0.0.1", 0))
+    # Named, so that asyncio turns Nagle's algorithm off as it does for uvicorn's own sockets.
+    bound = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    bound.bind(("127.0.0.1", 0))
+    bound.listen()
     print(f"http://127.0.0.1:{bound.getsockname()[1]}/mcp", file=sys.stderr, flush=True)
     config = uvicorn.Config(server.streamable_http_app(), log_level="warning")
     uvicorn.Server(config).run(sockets=[bound])

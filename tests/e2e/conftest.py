@@ -6,6 +6,7 @@ import ast
 import asyncio
 import itertools
 import os
+import subprocess
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
@@ -18,7 +19,13 @@ from pygls.uris import from_fs_path, to_fs_path
 from pytest_lsp import ClientServerConfig, LanguageClient, client_capabilities, make_test_lsp_client
 
 _FOLDERS = itertools.count()
-PAPERS = Path(__file__).parents[1] / "fixtures" / "papers.jsonl"
+TESTS = Path(__file__).resolve().parents[1]
+REPOSITORY = TESTS.parent
+PAPERS = TESTS / "fixtures" / "papers.jsonl"
+EVERY_PAPER = sorted((TESTS / "fixtures").glob("*papers.jsonl"))
+CORPORA = tuple(
+    REPOSITORY.parent / "shared" / "data" / "corpus" / f"{name}.jsonl.zst" for name in ("acl", "ml")
+)
 DRIVEN = ("neovim", "vscode", "test_emacs.py")
 _CODECS = {"utf-8": ("utf-8", 1), "utf-16": ("utf-16-le", 2), "utf-32": ("utf-32-le", 4)}
 
@@ -32,6 +39,45 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.path.is_relative_to(here) and item.path.relative_to(here).parts[0] in DRIVEN:
             item.add_marker(pytest.mark.flaky(reruns=1))
+
+
+def clean_env(folder: Path) -> dict[str, str]:
+    """An environment with nothing of the user's."""
+    (folder / "config.toml").touch()
+    clean = {name: value for name, value in os.environ.items() if "CITEWELL" not in name}
+    return clean | {
+        "CITEWELL_CONFIG": str(folder / "config.toml"),
+        "CITEWELL_DATA": str(folder / "history"),
+        "CITEWELL_LEARNING_ENABLED": "false",
+        "CITEWELL_CACHE": str(folder / "cache"),
+        "CITEWELL_RETRIEVAL_TIMEOUT_MS": "60000",
+        "OMP_NUM_THREADS": "1",
+    }
+
+
+@pytest.fixture(scope="session")
+def env(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """An environment whose library holds the papers of the fixtures."""
+    folder = tmp_path_factory.mktemp("home")
+    clean = clean_env(folder) | {"CITEWELL_LIBRARY_PATH": str(folder / "libraries")}
+    add = [sys.executable, "-m", "citewell", "library", "add", *map(str, EVERY_PAPER)]
+    subprocess.run(add, env=clean, cwd=folder, check=True, capture_output=True)
+    return clean
+
+
+@pytest.fixture(scope="session")
+def real_env(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """An environment with a library of a quarter of a million papers."""
+    if not all(path.exists() for path in CORPORA):
+        pytest.skip("needs ../shared/data/corpus beside the checkout")
+    from citewell.options import Options
+    from citewell_corpus.cached import cached_library
+
+    folder, _ = cached_library(CORPORA, REPOSITORY / ".cache", Options())
+    return clean_env(tmp_path_factory.mktemp("home")) | {
+        "CITEWELL_LIBRARY_PATH": str(folder.parent),
+        "CITEWELL_LIBRARY_NAME": folder.name,
+    }
 
 
 def _units(text: str, encoding: str) -> int:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 import subprocess
 import sys
 import threading
@@ -14,12 +13,6 @@ from typing import Any
 
 import pytest
 
-TESTS = Path(__file__).resolve().parents[2]
-REPOSITORY = TESTS.parent
-PAPERS = sorted((TESTS / "fixtures").glob("*papers.jsonl"))
-CORPORA = tuple(
-    REPOSITORY.parent / "shared" / "data" / "corpus" / f"{name}.jsonl.zst" for name in ("acl", "ml")
-)
 TOKEN = "a-token"
 
 
@@ -28,45 +21,6 @@ def pytest_ignore_collect(collection_path: Path) -> bool | None:
     import importlib.util
 
     return True if importlib.util.find_spec("starlette") is None else None
-
-
-def clean_env(folder: Path) -> dict[str, str]:
-    """An environment with nothing of the user's."""
-    (folder / "config.toml").touch()
-    clean = {name: value for name, value in os.environ.items() if "CITEWELL" not in name}
-    return clean | {
-        "CITEWELL_CONFIG": str(folder / "config.toml"),
-        "CITEWELL_DATA": str(folder / "history"),
-        "CITEWELL_LEARNING_ENABLED": "false",
-        "CITEWELL_CACHE": str(folder / "cache"),
-        "CITEWELL_RETRIEVAL_TIMEOUT_MS": "60000",
-        "OMP_NUM_THREADS": "1",
-    }
-
-
-@pytest.fixture(scope="session")
-def env(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """An environment whose library holds the papers of the fixtures."""
-    folder = tmp_path_factory.mktemp("home")
-    clean = clean_env(folder) | {"CITEWELL_LIBRARY_PATH": str(folder / "libraries")}
-    add = [sys.executable, "-m", "citewell", "library", "add", *map(str, PAPERS)]
-    subprocess.run(add, env=clean, cwd=folder, check=True, capture_output=True)
-    return clean
-
-
-@pytest.fixture(scope="session")
-def real_env(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """An environment with a library of a quarter of a million papers."""
-    if not all(path.exists() for path in CORPORA):
-        pytest.skip("needs ../shared/data/corpus beside the checkout")
-    from citewell.options import Options
-    from citewell_corpus.cached import cached_library
-
-    folder, _ = cached_library(CORPORA, REPOSITORY / ".cache", Options())
-    return clean_env(tmp_path_factory.mktemp("home")) | {
-        "CITEWELL_LIBRARY_PATH": str(folder.parent),
-        "CITEWELL_LIBRARY_NAME": folder.name,
-    }
 
 
 @contextlib.contextmanager

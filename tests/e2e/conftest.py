@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import asyncio
 import itertools
 import os
@@ -10,7 +9,7 @@ import subprocess
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, Union
 
 import pytest
 import pytest_asyncio
@@ -85,12 +84,15 @@ def _units(text: str, encoding: str) -> int:
     return len(text.encode(codec)) // size
 
 
-def _as_action(found: types.CodeAction | types.Command) -> types.CodeAction | types.Command:
+def _read_actions(client: LanguageClient) -> None:
     """The library reads an action that has a command as a bare command: put that right."""
-    if isinstance(found, types.Command) and found.command.startswith("{"):
-        whole = ast.literal_eval(found.command)
-        return types.CodeAction(title=found.title, command=types.Command(**whole))
-    return found
+    converter = client.protocol._converter
+
+    def read(sent: Any, _: Any) -> types.CodeAction | types.Command:
+        bare = isinstance(sent.get("command"), str)
+        return converter.structure(sent, types.Command if bare else types.CodeAction)
+
+    converter.register_structure_hook(Union[types.Command, types.CodeAction], read)  # noqa: UP007
 
 
 class Editor:
@@ -98,6 +100,7 @@ class Editor:
 
     def __init__(self, client: LanguageClient) -> None:
         self.client = client
+        _read_actions(client)
         self.workspace = Path()
         self.folder = Path()
         self.encoding = "utf-16"
@@ -325,7 +328,7 @@ class Editor:
                 types.CodeActionContext(diagnostics or [], only=only),
             ),
         )
-        return [_as_action(one) for one in found or ()]
+        return list(found or ())
 
     async def act(self, action: types.CodeAction | types.Command) -> types.WorkspaceEdit | None:
         """Do an action as an editor does: resolve it, make its edit, run its command."""
@@ -342,6 +345,12 @@ class Editor:
                 types.ExecuteCommandParams(command=command.command, arguments=command.arguments)
             )
         return edit
+
+    async def execute(self, command: str, *arguments: Any) -> Any:
+        """Run a command of the server."""
+        return await self.client.workspace_execute_command_async(
+            types.ExecuteCommandParams(command=command, arguments=list(arguments))
+        )
 
     @property
     def messages(self) -> list[str]:

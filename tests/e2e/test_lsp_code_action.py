@@ -153,7 +153,8 @@ async def test_the_paper_that_an_undefined_key_means_is_added_under_that_key(
 async def test_a_misspelt_key_is_changed_to_the_one_that_is_meant(start_editor):
     editor = await start_editor(files={"refs.bib": OWN})
     editor.open("main.tex", UNDEFINED)
-    (action,) = await editor.actions("main.tex", "zuse-1969")
+    action, together = await editor.actions("main.tex", "zuse-1969")
+    assert together.title.startswith("Add all ")
     assert action.title == "Change to `zuse1969` (1969: Rechnender Raum)"
     assert action.is_preferred
     await editor.act(action)
@@ -174,7 +175,7 @@ async def test_the_fix_names_the_diagnostic_that_it_takes_away(start_editor):
         code="undefined-key",
     )
     other = types.Diagnostic(range=shown.range, message="x", source="texlab", code="undefined-key")
-    (action,) = await editor.actions("main.tex", "zuse-1969", diagnostics=[shown, other])
+    action, _ = await editor.actions("main.tex", "zuse-1969", diagnostics=[shown, other])
     assert [d.source for d in action.diagnostics] == ["citewell"]
 
 
@@ -200,3 +201,89 @@ async def test_a_sentence_that_cites_nobody_is_given_a_citation_before_its_full_
     await editor.act(he)
     assert "deep residual networks~\\cite{he2016deep}.\n" in editor.text("main.tex")
     assert "@inproceedings{he2016deep," in editor.text("refs.bib")
+
+
+def open_placeholder(editor, name, code="unresolved-placeholder"):
+    """The diagnostic that an editor shows at the first placeholder."""
+    text = editor.text(name)
+    start = text.index("\\cite<")
+    place = types.Range(
+        editor.position(text, start), editor.position(text, text.index(">", start) + 1)
+    )
+    return types.Diagnostic(place, "still open", source="citewell", code=code)
+
+
+async def test_the_actions_at_a_placeholder_are_quick_fixes_of_its_diagnostic(start_editor):
+    editor = await start_editor(files={"refs.bib": OWN})
+    editor.open("main.tex", PAPER)
+    shown = open_placeholder(editor, "main.tex")
+    actions = await editor.actions(
+        "main.tex", "\\cite<graph", end="attention>", only=["quickfix"], diagnostics=[shown]
+    )
+    assert [action.title.split(":")[0] for action in actions][:1] == ["Cite Veličković et al. 2018"]
+    assert actions[-1].title == "Fill all 2 placeholders in this file"
+    for action in actions:
+        assert action.kind == "quickfix"
+        assert [one.code for one in action.diagnostics] == ["unresolved-placeholder"]
+
+
+async def test_a_command_fills_the_placeholders_of_a_document(start_editor):
+    editor = await start_editor(files={"refs.bib": OWN})
+    editor.open("main.tex", PAPER)
+    assert await editor.execute("citewell.fillPlaceholders", editor.uri("main.tex")) == {
+        "applied": True
+    }
+    assert "\\cite{velickovic2018graph}" in editor.text("main.tex")
+    assert "velickovic2018graph" in editor.text("refs.bib")
+
+
+async def test_filling_says_that_there_is_nothing_to_fill(start_editor):
+    editor = await start_editor(files={"refs.bib": OWN})
+    editor.open("main.tex", PAPER.replace("\\cite<", "<"))
+    answer = await editor.execute("citewell.fillPlaceholders", editor.uri("main.tex"))
+    assert answer == {"applied": False}
+    assert "Citewell: There is no placeholder in main.tex." in editor.messages
+
+
+MISSING = (
+    "\\documentclass{article}\n\\begin{document}\n"
+    "Attention over graphs \\cite{velickovic2018graph, nobody1801nothing} and\n"
+    "\\cite{vaswani2017attention} and \\cite{zuse-1969}.\n"
+    "\\bibliography{refs}\n\\end{document}\n"
+)
+
+
+async def test_a_command_adds_the_missing_entries_that_are_sure(start_editor):
+    editor = await start_editor(files={"refs.bib": OWN})
+    editor.open("main.tex", MISSING)
+    answer = await editor.execute("citewell.addMissingEntries", editor.uri("main.tex"))
+    assert answer == {"applied": True}
+    assert editor.text("main.tex") == MISSING
+    bib = editor.text("refs.bib")
+    assert bib.startswith(OWN)
+    assert bib.count("@") == 3
+    assert "{velickovic2018graph," in bib
+    assert "{vaswani2017attention," in bib
+    assert len(editor.applied) == 1
+    (message,) = [m for m in editor.messages if "missing entries were added" in m]
+    assert "2 of 4" in message
+    assert "`nobody1801nothing`, `zuse-1969`" in message
+
+
+async def test_missing_entries_are_offered_together_at_one_of_them(start_editor):
+    editor = await start_editor(files={"refs.bib": OWN})
+    editor.open("main.tex", MISSING)
+    at_key = await editor.actions("main.tex", "velickovic", only=["quickfix"])
+    (together,) = [a for a in at_key if a.title == "Add all 4 missing entries of this paper"]
+    await editor.act(together)
+    assert editor.text("refs.bib").count("@") == 3
+    source = await editor.actions("main.tex", "Attention over", only=["source"])
+    assert [action.title for action in source] == ["Add all 2 missing entries of this paper"]
+
+
+async def test_commands_on_a_document_refuse_a_bibliography(start_editor):
+    editor = await start_editor(files={"refs.bib": OWN})
+    editor.open("refs.bib", language="bibtex")
+    for name in ("citewell.fillPlaceholders", "citewell.addMissingEntries"):
+        assert await editor.execute(name, editor.uri("refs.bib")) == {"applied": False}
+    assert sum("needs the URI" in message for message in editor.messages) == 2

@@ -11,9 +11,9 @@ from citewell.documents import Project
 from citewell.features.citation import citation_edit
 from citewell.features.diff import unified_diff
 from citewell.features.edited_text import EditedText
-from citewell.features.insert import plan_insert
+from citewell.features.insert import InsertPlan, plan_copy, plan_insert
 from citewell.model import CitewellError, Problem, Work
-from citewell.model.bib import FileEdit
+from citewell.model.bib import BibFile, FileEdit
 from citewell.model.document import Document, Placeholder
 from citewell.options import Options
 
@@ -46,16 +46,33 @@ class CitationWriter:
     def cite(self, path: Path, placeholder: Placeholder, work: Work) -> Cited:
         """Enter the work into the bibliography; the placeholder is written by `finish`."""
         plan = plan_insert(self.project, work, self.options, for_path=path)
-        self.problems += plan.problems
+        self._make(plan)
         if not plan.key:
             reason = plan.problems[0].message if plan.problems else "no entry can be written"
             return Cited(reason=reason)
+        self.cited.append((path, placeholder, plan.key))
+        return Cited(plan.key, bool(plan.edits))
+
+    def enter(self, path: Path, work: Work, key: str) -> bool:
+        """Enter the work under exactly this key, for a citation in the file `path`; False, and
+        nothing is entered, where that cannot be."""
+        plan = plan_insert(self.project, work, self.options, for_path=path, key=key)
+        if plan.key and plan.key != key:
+            return False
+        return self._make(plan)
+
+    def copy(self, path: Path, source: BibFile, key: str) -> bool:
+        """Take over an entry of another program's bibliography with its key."""
+        return self._make(plan_copy(self.project, source, key, for_path=path))
+
+    def _make(self, plan: InsertPlan) -> bool:
+        """Make the edits of a plan; False where it has none."""
+        self.problems += plan.problems
         for edit in plan.edits:
             self._apply(edit)
         if plan.edits:
             self._reopen()
-        self.cited.append((path, placeholder, plan.key))
-        return Cited(plan.key, bool(plan.edits))
+        return bool(plan.edits)
 
     def finish(self) -> tuple[tuple[FileEdit, ...], tuple[str, ...]]:
         """Write the citations into the documents and state all edits against the files."""

@@ -9,7 +9,7 @@ import msgspec
 
 from citewell.documents import Project
 from citewell.documents.key_index import KeyMatch
-from citewell.features.action import REWRITE, SOURCE, Action, ActionPlan
+from citewell.features.action import QUICK_FIX, REWRITE, SOURCE, Action, ActionPlan
 from citewell.features.citation import citation_edit
 from citewell.features.complete import SURE_SCORE, FindWork
 from citewell.features.completion import entry_candidate, work_candidate
@@ -23,6 +23,7 @@ from citewell.model.bib import BibEntry, FileEdit, TextEdit
 from citewell.model.document import Document, Format, Placeholder
 from citewell.options import Options
 
+CODE = "unresolved-placeholder"
 SHOWN = 3
 """Papers that are offered by name."""
 SURE = 0.5
@@ -69,10 +70,10 @@ def placeholder_actions(
     found = [
         Action(
             title=f"Cite {choice.shown}",
-            kind=REWRITE,
+            kind=QUICK_FIX,
             name="cite",
             arguments={**where, **_chosen(choices, rank, variant)},
-            fixes=("unresolved-placeholder",),
+            fixes=(CODE,),
             span=placeholder.span,
             is_preferred=sure and rank == 0,
         )
@@ -82,16 +83,16 @@ def placeholder_actions(
         found.append(
             Action(
                 title="Cite the best paper (searches longer)",
-                kind=REWRITE,
+                kind=QUICK_FIX,
                 name="best",
                 arguments=where,
-                fixes=("unresolved-placeholder",),
+                fixes=(CODE,),
                 span=placeholder.span,
                 slow=True,
             )
         )
     if open_places > 1:
-        found.append(fill_action(open_places))
+        found.append(fill_action(open_places, placeholder))
     return found
 
 
@@ -107,11 +108,17 @@ def _chosen(choices: Sequence[Choice], rank: int, variant: str) -> dict[str, str
     }
 
 
-def fill_action(open_places: int) -> Action:
-    """Fill every placeholder of the document that is certain enough."""
+def fill_action(open_places: int, at: Placeholder | None = None) -> Action:
+    """Fill every placeholder of the document that is certain enough: a quick fix `at` one of them,
+    elsewhere an action on the source."""
     what = f"all {open_places} placeholders" if open_places > 1 else "the placeholder"
     return Action(
-        title=f"Fill {what} in this file", kind=f"{SOURCE}.fillCitations", name="fill", slow=True
+        title=f"Fill {what} in this file",
+        kind=f"{SOURCE}.fillCitations" if at is None else QUICK_FIX,
+        name="fill",
+        fixes=() if at is None else (CODE,),
+        span=None if at is None else at.span,
+        slow=True,
     )
 
 

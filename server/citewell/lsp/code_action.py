@@ -11,6 +11,7 @@ import asyncio
 import logging
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +21,7 @@ from lsprotocol import types
 from citewell.lsp import commands, learning
 from citewell.lsp.actions.bibliography import BibliographyActions
 from citewell.lsp.actions.contract import Asked, Chosen, Provider
+from citewell.lsp.actions.missing import MissingEntriesActions
 from citewell.lsp.actions.placeholder import PlaceholderActions
 from citewell.lsp.actions.support import SupportActions
 from citewell.lsp.actions.uncited import UncitedActions
@@ -41,6 +43,11 @@ logger = logging.getLogger(__name__)
 
 ACT = "citewell.act"
 ACTED = "citewell.acted"
+WHOLE = {
+    "citewell.fillPlaceholders": ("placeholder", "fill", "Fill placeholders"),
+    "citewell.addMissingEntries": ("missing-entries", "add-all", "Add all missing entries"),
+}
+"""Commands on an open document: provider and name of the action that each does, and its title."""
 KINDS = ("quickfix", "refactor.rewrite", "source", "citewell.ask")
 MAX_PLANS = 16
 """Resolved edits that are remembered until the editor says that it made them."""
@@ -62,6 +69,7 @@ def providers(server: Server) -> tuple[Provider, ...]:
     """All that offer actions, in the order in which theirs are shown."""
     return (
         UndefinedKeyActions(),
+        MissingEntriesActions(),
         PlaceholderActions(),
         UncitedActions(),
         VerificationActions(server.diagnostics.checking),
@@ -94,9 +102,31 @@ def register(server: Server) -> None:
             return {"applied": False}
         return {"applied": await actions.act(wanted)}
 
+    for command, (provider, name, title) in WHOLE.items():
+        _register_whole(
+            server,
+            actions,
+            command,
+            partial(ActArguments, provider=provider, name=name, title=title, slow=True),
+        )
+
     @server.command(ACTED)
     async def acted(number: Any) -> None:
         await actions.acted(number)
+
+
+def _register_whole(
+    server: Server, actions: CodeActions, name: str, arguments: Callable[..., ActArguments]
+) -> None:
+    @server.command(name)
+    async def whole(uri: Any = None) -> dict[str, Any]:
+        path = server.session.buffers.path_of(uri) if isinstance(uri, str) else None
+        document = server.documents.open_document(uri) if path is not None else None
+        if path is None or document is None or is_bibliography(document, path):
+            message = f"`{name}` needs the URI of an open LaTeX or Markdown document."
+            server.session.tell([Problem("command-arguments", message)], again=True)
+            return {"applied": False}
+        return {"applied": await actions.act(arguments(uri=uri))}
 
 
 class CodeActions:
@@ -122,6 +152,7 @@ class CodeActions:
         if path is None or document is None:
             return None
         context = params.context
+        only = [str(getattr(kind, "value", kind)) for kind in context.only or ()]
         asked = Asked(
             session=session,
             uri=uri,
@@ -130,8 +161,8 @@ class CodeActions:
             range=params.range,
             diagnostics=context.diagnostics,
             automatic=context.trigger_kind is types.CodeActionTriggerKind.Automatic,
+            wants_source=bool(only) and all(_within(kind, ["source"]) for kind in only),
         )
-        only = [str(getattr(kind, "value", kind)) for kind in context.only or ()]
         wanted = [
             provider
             for provider in self._providers.values()

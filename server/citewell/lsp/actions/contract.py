@@ -33,6 +33,8 @@ class Asked:
     """Those that the editor shows there; ours carry the source "citewell"."""
     automatic: bool
     """True when the editor only wants to know whether to show a lamp: be quick."""
+    wants_source: bool = False
+    """True when the editor asks for nothing but actions on the source as a whole."""
 
     async def snapshot(self) -> Snapshot | None:
         """The manuscript as it is now; None for a .bib."""

@@ -28,7 +28,7 @@ class PlaceholderActions:
     """Cites papers where a placeholder asks for them."""
 
     name = "placeholder"
-    kinds = ("refactor.rewrite", "source.fillCitations")
+    kinds = ("quickfix", "source.fillCitations")
 
     async def offer(self, asked: Asked) -> Sequence[Action]:
         """The best three papers by name, the best after a longer search, and all in the file."""
@@ -42,7 +42,7 @@ class PlaceholderActions:
         placeholder = hovered_placeholder(
             snapshot.document, snapshot.index.offset(asked.range.start)
         )
-        if placeholder is None:
+        if asked.wants_source or placeholder is None:
             return () if asked.automatic else (feature.fill_action(count),)
         query = await citing.make_query(asked.session, snapshot, placeholder)
         result = await asked.session.engine.find_async(query, feature.SHOWN)
@@ -146,6 +146,8 @@ async def _fill(chosen: Chosen, snapshot: Snapshot) -> ActionPlan:
     from citewell.features.fill import candidates_for, fill_feedback, picked_from, plan_found
 
     session = chosen.session
+    if not snapshot.document.placeholders:
+        return ActionPlan(message=f"There is no placeholder in {snapshot.path.name}.")
     found: list[PlaceholderFill] = []
     problems: dict[Problem, None] = {}
     places: Sequence[Placeholder] = snapshot.document.placeholders

@@ -14,11 +14,12 @@ from citewell.lsp.learning import with_choice
 if TYPE_CHECKING:
     from citewell.features.action import Action, ActionPlan
     from citewell.features.key_meaning import KeyMeaning
+    from citewell.features.undefined_actions import Similar
     from citewell.features.undefined_key import Meaning
     from citewell.lsp.session import Session
     from citewell.lsp.snapshot import Snapshot
     from citewell.model import Query, Work
-    from citewell.model.document import KeyUse
+    from citewell.model.document import Document, KeyUse
 
 
 class UndefinedKeyActions:
@@ -46,14 +47,10 @@ class UndefinedKeyActions:
         if session.zotero.entry(use.key) is not None:
             return (feature.shelf_action(use),)
         meaning = read_key(use.key)
-        similar = await session.read(
-            lambda: feature.similar_keys(
-                meaning, ((str(path), entry) for path, entry in paper.project.entries())
-            )
-        )
+        similar = await similar_to(session, snapshot, meaning)
         meant = None
         if not any(one.certain for one in similar):
-            meant = await _meant(session, snapshot, use, meaning)
+            meant, _ = await meaning_of(session, snapshot, snapshot.document, use, meaning)
         return await session.read(
             lambda: feature.undefined_actions(use, similar, meant, paper.project)
         )
@@ -84,7 +81,7 @@ class UndefinedKeyActions:
         plan = await session.read(
             partial(feature.plan_addition, project, snapshot.document, use, work, snapshot.options)
         )
-        query = await session.read(lambda: _context(snapshot, use))
+        query = await session.read(lambda: _context(snapshot, snapshot.document, use))
         return await with_choice(plan, chosen, snapshot, work, query)
 
 
@@ -102,23 +99,36 @@ async def _copied(session: Session, uri: str, key: str) -> ActionPlan | None:
     )
 
 
-async def _meant(session: Session, snapshot: Snapshot, use: KeyUse, meaning: KeyMeaning) -> Meaning:
-    """What the library says that the key means."""
+async def similar_to(session: Session, snapshot: Snapshot, meaning: KeyMeaning) -> list[Similar]:
+    """The keys of the paper's .bib files that an undefined one may have been meant to be."""
+    from citewell.features.undefined_actions import similar_keys
+
+    project = snapshot.paper.project
+    return await session.read(
+        lambda: similar_keys(meaning, ((str(path), entry) for path, entry in project.entries()))
+    )
+
+
+async def meaning_of(
+    session: Session, snapshot: Snapshot, document: Document, use: KeyUse, meaning: KeyMeaning
+) -> tuple[Meaning, Query]:
+    """What the library says that a key in a document of the paper means, and the sentence around
+    it as a query."""
     from citewell.features.undefined_key import decide, questions
 
-    context = await session.read(lambda: _context(snapshot, use))
+    context = await session.read(lambda: _context(snapshot, document, use))
     known = asyncio.to_thread(_look_up, session, meaning)
     asked = questions(meaning, context)
     searches = [session.engine.find_async(query, count) for query, count in asked]
     works, results = await asyncio.gather(known, asyncio.gather(*searches))
-    return decide(meaning, works, [result.hits for result in results])
+    return decide(meaning, works, [result.hits for result in results]), context
 
 
-def _context(snapshot: Snapshot, use: KeyUse) -> Query:
+def _context(snapshot: Snapshot, document: Document, use: KeyUse) -> Query:
     from citewell.documents.context import context_at
     from citewell.model import Query
 
-    around = context_at(snapshot.document, use.span.start)
+    around = context_at(document, use.span.start)
     return Query(
         sentence=around.sentence,
         before=around.before,

@@ -108,12 +108,16 @@ class Editor:
         self.versions: dict[str, int] = {}
         self.applied: list[types.ApplyWorkspaceEditParams] = []
         self.refuse = ""
+        """Why every edit is refused; empty: none is."""
+        self.refuse_next = ""
+        """Why the next one is."""
         self.told = 0
 
         @client.feature(types.WORKSPACE_APPLY_EDIT)
         def apply_edit(params: types.ApplyWorkspaceEditParams) -> types.ApplyWorkspaceEditResult:
-            if self.refuse:
-                return types.ApplyWorkspaceEditResult(applied=False, failure_reason=self.refuse)
+            if reason := self.refuse_next or self.refuse:
+                self.refuse_next = ""
+                return types.ApplyWorkspaceEditResult(applied=False, failure_reason=reason)
             self.applied.append(params)
             self._apply(params.edit)
             return types.ApplyWorkspaceEditResult(applied=True)

@@ -180,7 +180,7 @@ def find_root(path: Path, load: LoadWith, mains: Callable[[Path], Iterator[Path]
 def main_files(path: Path, load: Load, text: Text, roots: Sequence[Path] = ()) -> Iterator[Path]:
     """Sources in the folder of `path` and above from which a paper can be built, likely ones first.
 
-    The search stays in the workspace's `roots`; without any it ends at a repository's top.
+    The search stays in the workspace's `roots`; outside of them it ends at a repository's top.
     """
     for folder in _folders_above(path, roots):
         for candidate in _candidates(folder):
@@ -208,7 +208,7 @@ def _folders_above(path: Path, roots: Sequence[Path]) -> Iterator[Path]:
     inside = [root for root in roots if path.is_relative_to(root)]
     home = Path.home()
     for depth, folder in enumerate(path.parents):
-        if roots and not any(folder.is_relative_to(root) for root in inside):
+        if inside and not any(folder.is_relative_to(root) for root in inside):
             return
         if depth and folder in (home, folder.parent):
             return

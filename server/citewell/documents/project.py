@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import os
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
 
@@ -52,9 +52,12 @@ class Project:
         cache: FileCache,
         bib_options: BibOptions,
         root: Path | None = None,
+        own_folders: Collection[Path] = (),
     ) -> None:
         self.path = path
         self.roots = tuple(roots)
+        self.own_folders = frozenset(own_folders)
+        """Folders outside of the workspace that may be written as well."""
         self.bib_options = bib_options
         self.problems: list[Problem] = []
         self._read = read
@@ -82,11 +85,13 @@ class Project:
         bib_options: BibOptions | None = None,
         cache: FileCache | None = None,
         root: Path | None = None,
+        own_folders: Collection[Path] = (),
     ) -> Project:
         """Open the paper to which `path` belongs; never raises for what stands in the files.
 
-        `roots` are the workspace's folders: the search for a root file stays in them, and nothing
-        outside of them is ever written. `read` gives the text of unsaved buffers. `root` is the
+        `roots` are the workspace's folders: for a file in one of them the search for a root file
+        stays there, and nothing outside of them and of `own_folders` (those of the files that the
+        editor has open) is ever written. `read` gives the text of unsaved buffers. `root` is the
         file from which the paper is built, where that is known.
         """
         return cls(
@@ -96,7 +101,14 @@ class Project:
             cache=cache or FileCache(options),
             bib_options=bib_options or BibOptions(),
             root=root,
+            own_folders=own_folders,
         )
+
+    def with_own_folders(self, folders: Collection[Path]) -> Project:
+        """The paper, with other folders outside of the workspace that may be written."""
+        changed = copy.copy(self)
+        changed.own_folders = frozenset(folders)
+        return changed
 
     def with_changes(self, text_of: Callable[[Path], str | None]) -> Project | None:
         """The paper with the present texts of the same files; None when a change bears on which
@@ -291,9 +303,9 @@ class Project:
         return declaration_edit(self.root, self.documents, self.styles.values(), path)
 
     def may_write(self, path: Path) -> bool:
-        """True for a file inside the workspace, links followed, that permissions let one write."""
+        """True for a file that `may_hold` allows and that permissions let one write."""
         real = Path(os.path.realpath(path))
-        if not any(real.is_relative_to(top) for top in self._writable_roots()):
+        if not self.may_hold(real):
             return False
         try:
             if real.exists():
@@ -302,13 +314,19 @@ class Project:
         except OSError:
             return False
 
-    def _writable_roots(self) -> list[Path]:
-        if self.roots:
-            return [Path(os.path.realpath(root)) for root in self.roots]
-        folder = Path(os.path.realpath(self.root.parent))
-        above = folder.parent
-        # Without a workspace: the paper's folder and, for `../refs.bib`, the one above.
-        return [folder] if above in (Path.home(), above.parent) else [folder, above]
+    def may_hold(self, path: Path) -> bool:
+        """True for a place inside the workspace or beside an open file, links followed."""
+        real = Path(os.path.realpath(path))
+        return any(real.is_relative_to(top) for top in self._writable_roots())
+
+    def _writable_roots(self) -> Iterator[Path]:
+        yield from (Path(os.path.realpath(top)) for top in (*self.roots, *self.own_folders))
+        if not self.roots or self.path.parent in self.own_folders:
+            folder = Path(os.path.realpath(self.root.parent))
+            yield folder
+            # For `../refs.bib`.
+            if folder.parent not in (Path.home(), folder.parent.parent):
+                yield folder.parent
 
     # Reading
 

@@ -62,6 +62,7 @@ class Workspace:
         self._is_read = False
         self._passed_over: set[Path] = set()
         """Files that the author did not want to wait for."""
+        self._own_folders: frozenset[Path] = frozenset()
         self._seen: set[Path] = set()
         """The files that were looked at since the last refresh."""
         self._projects: dict[Path, Project] = {}
@@ -71,10 +72,16 @@ class Workspace:
         """Every project of the workspace, as of the last refresh, in a fixed order."""
         return tuple(self._projects.values())
 
-    def refresh(self, read: Overlay, opened: Collection[Path] = ()) -> None:
+    def refresh(
+        self,
+        read: Overlay,
+        opened: Collection[Path] = (),
+        own_folders: frozenset[Path] = frozenset(),
+    ) -> None:
         """Take in what changed. `read` gives the texts of the editor's buffers, `opened` are their
-        files, which need not be on disk yet."""
+        files, which need not be on disk yet, `own_folders` what may be written outside."""
         self._read = read
+        self._own_folders = own_folders
         self._seen.clear()
         listed = self._sources.list()
         unsaved = [path for path in opened if self._is_unsaved(path, listed)]
@@ -233,6 +240,8 @@ class Workspace:
     def _now(self, path: Path, before: Project | None, root: Path | None) -> Project:
         """The project that begins at `path`, read again as far as its files changed."""
         if before is not None and not any(self._text(p) is not None for p in before.unread_bibs):
+            if before.own_folders != self._own_folders:
+                before = before.with_own_folders(self._own_folders)
             if self._is_same(before):
                 return before
             if (after := before.with_changes(self._text)) is not None:
@@ -244,6 +253,7 @@ class Workspace:
             bib_options=self._bib_options,
             cache=self._cache,
             root=root,
+            own_folders=self._own_folders,
         )
 
     def _is_same(self, project: Project) -> bool:

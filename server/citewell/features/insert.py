@@ -17,6 +17,10 @@ from citewell.model.bib import BibEntry, BibFile, FileEdit, TextEdit
 from citewell.model.document import Document, Span
 from citewell.options import Options
 
+OUTSIDE = "bib-outside-workspace"
+PROTECTED = "bib-not-writable"
+"""Codes of what keeps a .bib from taking an entry."""
+
 
 class InsertPlan(msgspec.Struct, frozen=True):
     """The edits that make a paper citable, none when it is so already."""
@@ -105,7 +109,7 @@ def _plan(
     file that is there, `new` the text of one that is not, each with the key."""
     target = project.target_bib(for_path)
     if not project.may_write(target):
-        return InsertPlan(problems=(_no_place(target),))
+        return InsertPlan(problems=(_no_place(project, target),))
     bib = project.bib_at(target)
     if isinstance(bib, Problem):
         return InsertPlan(problems=(bib,))
@@ -155,10 +159,18 @@ def taken_keys(project: Project) -> frozenset[str]:
     return frozenset(keys) | frozenset(key.lower() for key in keys)
 
 
-def _no_place(target: Path) -> Problem:
+def _no_place(project: Project, target: Path) -> Problem:
+    if not project.may_hold(target):
+        return Problem(
+            OUTSIDE,
+            f"Nothing was cited: {target.name} would take the entry and lies outside of the "
+            "workspace.",
+            "Open it in the editor, or name another file in the setting `bib.target`.",
+            str(target),
+        )
     return Problem(
-        "bib-not-writable",
-        f"{target.name} cannot take the entry: it is outside of the workspace, or write-protected.",
-        "Name another file in the setting `bib.target`, or open the folder that holds it.",
+        PROTECTED,
+        f"Nothing was cited: {target.name} would take the entry and is write-protected.",
+        "Make it writable, or name another file in the setting `bib.target`.",
         str(target),
     )

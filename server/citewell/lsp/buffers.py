@@ -32,6 +32,7 @@ class Buffers:
     def __init__(self, server: Server) -> None:
         self._server = server
         self._assumed: dict[Path, tuple[object, str]] = {}
+        self._allowed: set[Path] = set()
         self.epoch = 0
         """Rises with every change of a file other than the one that is asked about."""
 
@@ -80,6 +81,17 @@ class Buffers:
             if (found := self.path_of(uri)) is not None
         }
 
+    def own_folders(self) -> frozenset[Path]:
+        """Folders outside of the workspace that may be written: a file that the editor has open is
+        the author's, and some others the author has allowed."""
+        opened = (path.parent for path in self.opened() if self.root_of(path) is None)
+        return frozenset(opened) | frozenset(self._allowed)
+
+    def allow(self, folder: Path) -> None:
+        """The author wants a folder outside of the workspace to be written."""
+        self._allowed.add(folder)
+        self.epoch += 1
+
     def marks(self, uri: str) -> tuple[str, ...]:
         """The author's own stand-ins for a citation."""
         path = self.path_of(uri)
@@ -125,6 +137,7 @@ class Buffers:
             roots=tuple(roots),
             options=self.workspace_options(),
             epoch=self.epoch,
+            own_folders=self.own_folders(),
         )
 
     def reading_of(self, document: OpenDocument, path: Path) -> Reading:
@@ -139,6 +152,7 @@ class Buffers:
             options=self.options_for(path),
             epoch=self.epoch,
             is_bib=is_bibliography(document, path),
+            own_folders=self.own_folders(),
         )
 
     def refuse_outdated(self, scope: Scope) -> None:

@@ -297,7 +297,7 @@ class CodeActions:
             problem = Problem("action-outdated", message, "Ask for the actions again.")
             session.tell([problem], again=True)
             return None
-        session.tell(plan.problems, again=True)
+        session.obstacles.tell(plan.problems, lambda: self.act(wanted))
         if plan.message:
             inform(self._server, plan.message)
         return plan if await self._is_current(plan.texts) else None

@@ -50,6 +50,8 @@ class InsertArguments(msgspec.Struct, frozen=True):
     line: int = 0
     text: str = ""
     """What the item wrote into the document, on that line."""
+    typed: str | None = None
+    """What stood there before the cursor: put back when the entry cannot be written."""
     tail: str = ""
     """What the item was to replace behind the cursor."""
     rest: int = 0
@@ -81,13 +83,26 @@ def register(server: Server) -> None:
         return {"library": "", "works": 0, **found}
 
 
-async def _insert(server: Server, wanted: InsertArguments) -> dict[str, Any]:
+async def _insert(
+    server: Server, wanted: InsertArguments, *, again: bool = False
+) -> dict[str, Any]:
+    """The entry of what was accepted; `again`: with the citation, which had been taken back."""
+
     def failed(error: Exception) -> Problem:
         message = f"The entry for `{wanted.key}` could not be added: {error}."
         cure = "Run the completion again at the key, or add the entry by hand."
         return Problem("insert-failed", message, cure)
 
-    return await one_edit(server, lambda learned: _insert_now(server, wanted, learned), failed)
+    async def edit(learned: list[Feedback]) -> dict[str, Any]:
+        done: dict[str, Any] = {"applied": False}
+        try:
+            done = await _insert_now(server, wanted, learned, again)
+        finally:
+            if not done["applied"] and wanted.work and not again:
+                await _put_back(server, wanted)
+        return done
+
+    return await one_edit(server, edit, failed)
 
 
 async def one_edit(
@@ -115,7 +130,7 @@ async def one_edit(
 
 
 async def _insert_now(
-    server: Server, wanted: InsertArguments, learned: list[Feedback]
+    server: Server, wanted: InsertArguments, learned: list[Feedback], again: bool
 ) -> dict[str, Any]:
     session = server.session
     if wanted.work:
@@ -125,7 +140,7 @@ async def _insert_now(
         plan = await citing.plan_insertion(session, wanted.uri, work, wanted.key)
         if plan is None:
             raise CitewellError(_not_open(wanted))
-        session.tell(plan.problems, again=True)
+        session.obstacles.tell(plan.problems, lambda: _insert(server, wanted, again=True))
         snapshot, texts, key, edits = plan.snapshot, plan.texts, plan.key, list(plan.edits)
         if edits:
             learned.append(learning.feedback_on(session.lists.recall(wanted.list), snapshot, work))
@@ -137,7 +152,9 @@ async def _insert_now(
         texts = {snapshot.path: snapshot.document.text}
     if not key:
         return {"applied": False}
-    tidy = _tidy(snapshot, wanted, key)
+    tidy = _cited(snapshot, wanted, key) if again else _tidy(snapshot, wanted, key)
+    if again and tidy is None:
+        raise CitewellError(_not_open(wanted))
     if tidy is not None:
         edits = _merged(edits, tidy)
     if not edits:
@@ -169,14 +186,12 @@ def _tidy(snapshot: Snapshot, wanted: InsertArguments, key: str) -> FileEdit | N
     from citewell.model.bib import TextEdit
     from citewell.model.document import Span
 
-    text = snapshot.document.text
-    start = snapshot.index.offset(types.Position(line=wanted.line, character=0))
-    end = snapshot.index.offset(types.Position(line=wanted.line, character=2**31 - 1))
-    written = text[start : max(start, end - wanted.rest)]
-    tail = wanted.tail if wanted.tail and written.endswith(wanted.text + wanted.tail) else ""
-    if not written.endswith(wanted.text + tail):
+    tail = wanted.tail
+    at = _place(snapshot, wanted, wanted.text + tail) if tail else None
+    if at is None:
+        at, tail = _place(snapshot, wanted, wanted.text), ""
+    if at is None:
         return None
-    at = start + len(written) - len(wanted.text + tail)
     changes: list[TextEdit] = []
     if key != wanted.key and wanted.key in wanted.text:
         place = at + wanted.text.index(wanted.key)
@@ -185,6 +200,43 @@ def _tidy(snapshot: Snapshot, wanted: InsertArguments, key: str) -> FileEdit | N
         place = at + len(wanted.text)
         changes.append(TextEdit(Span(place, place + len(tail)), ""))
     return FileEdit(str(snapshot.path), tuple(changes)) if changes else None
+
+
+def _cited(snapshot: Snapshot, wanted: InsertArguments, key: str) -> FileEdit | None:
+    """The citation in the place of what was typed, which had been put back."""
+    typed = (wanted.typed or "") + wanted.tail
+    return _replaced(snapshot, wanted, typed, wanted.text.replace(wanted.key, key, 1))
+
+
+async def _put_back(server: Server, wanted: InsertArguments) -> None:
+    """Take back a citation whose entry was not written: what was typed stands there again."""
+    snapshot = await server.session.snapshot(wanted.uri)
+    if snapshot is None or wanted.typed is None or not server.flags.apply_edit:
+        return
+    typed = wanted.typed + wanted.tail
+    edit = _replaced(snapshot, wanted, wanted.text + wanted.tail, typed) if wanted.tail else None
+    edit = edit or _replaced(snapshot, wanted, wanted.text, typed)
+    if edit is not None:
+        texts = {snapshot.path: snapshot.document.text}
+        await apply_edits(server, [edit], texts, "Take the citation back")
+
+
+def _replaced(snapshot: Snapshot, wanted: InsertArguments, old: str, new: str) -> FileEdit | None:
+    from citewell.model.bib import TextEdit
+    from citewell.model.document import Span
+
+    at = _place(snapshot, wanted, old)
+    if at is None:
+        return None
+    return FileEdit(str(snapshot.path), (TextEdit(Span(at, at + len(old)), new),))
+
+
+def _place(snapshot: Snapshot, wanted: InsertArguments, text: str) -> int | None:
+    """Where the text stands, if the line is what it was but for it."""
+    start = snapshot.index.offset(types.Position(line=wanted.line, character=0))
+    end = snapshot.index.offset(types.Position(line=wanted.line, character=2**31 - 1))
+    written = snapshot.document.text[start : max(start, end - wanted.rest)]
+    return start + len(written) - len(text) if written.endswith(text) else None
 
 
 def _merged(edits: Sequence[FileEdit], more: FileEdit) -> list[FileEdit]:

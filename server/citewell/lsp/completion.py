@@ -135,6 +135,7 @@ def _command(
         "key": candidate.key,
         "line": start.line,
         "text": candidate.text,
+        "typed": found.typed,
         "tail": found.tail,
         "rest": end - found.span.end,
         "list": number,

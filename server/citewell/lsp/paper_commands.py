@@ -217,7 +217,7 @@ async def _insert_now(
         insertion = await citing.plan_insertion(session, wanted.uri, work, wanted.key)
         if insertion is None:
             raise CitewellError(_not_open())
-        session.tell(insertion.problems, again=True)
+        session.obstacles.tell(insertion.problems, lambda: _insert(server, wanted))
         if insertion.edits:
             folder = insertion.snapshot.paper.project.root.parent
             learned.append(session.offers.taken(folder, work))
@@ -247,9 +247,9 @@ async def _cite(
             )
         )
         plan: ActionPlan = found.plan
-        if not session.is_current(snapshot, plan.texts):
+        if not await session.is_current(snapshot, plan.texts):
             continue
-        session.tell(plan.problems, again=True)
+        session.obstacles.tell(plan.problems, lambda: _insert(server, wanted))
         if not found.key:
             return {"applied": False}
         if work is not None and adds_entry(plan):

@@ -44,11 +44,13 @@ class Reading:
     """Rises when a file may have changed in a way that nothing else shows."""
     is_bib: bool = False
     """True for a bibliography."""
+    own_folders: frozenset[Path] = frozenset()
+    """Those outside of the workspace that hold an open file, or that the author allowed."""
 
     @property
     def setting(self) -> object:
         """What a paper that was opened for this reading remains valid for."""
-        return (self.epoch, self.options, self.roots)
+        return (self.epoch, self.options, self.roots, self.own_folders)
 
     def overlay(self, path: Path) -> str | None:
         """The text that an editor holds for a file."""
@@ -194,6 +196,7 @@ class Papers:
             read=wanted.overlay,
             bib_options=wanted.options.bib,
             cache=cache,
+            own_folders=wanted.own_folders,
         )
         paper = Paper(project, known[1] if known is not None else None)
         paper.stamps = _stamps(cache, project)
@@ -247,7 +250,7 @@ class Papers:
     def workspace(self, wanted: Reading) -> Workspace:
         """All projects of the workspace, as they are now."""
         workspace = self._workspace(wanted)
-        workspace.refresh(wanted.overlay, wanted.texts.keys())
+        workspace.refresh(wanted.overlay, wanted.texts.keys(), wanted.own_folders)
         return workspace
 
     def read_ahead(self, wanted: Reading, seconds: float = 0.02) -> bool:

@@ -21,6 +21,7 @@ from citewell.lsp.cards import Cards
 from citewell.lsp.learning import Offers
 from citewell.lsp.loading import Loading
 from citewell.lsp.messages import Teller
+from citewell.lsp.obstacles import Obstacles
 from citewell.lsp.opening import Opening
 from citewell.lsp.refresh import Refresher
 from citewell.lsp.shown import ShownLists
@@ -52,6 +53,7 @@ class Session:
         self._papers: Papers | None = None
         self._papers_lock = threading.Lock()
         self.tell = Teller(server)
+        self.obstacles = Obstacles(server)
         self._reader = Loading(server, self._tell_given_up)
         self.background = foreground_of(server).background("citewell-background")
         """For what nobody waits for."""

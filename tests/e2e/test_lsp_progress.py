@@ -151,7 +151,8 @@ async def test_a_large_workspace_can_be_given_up_and_no_key_is_renamed_in_a_part
 
 
 async def halted(editor):
-    """The worker, halted while it opens the library."""
+    """The worker that the first paper starts, halted while it opens the library."""
+    editor.open("first.tex", PAPER % "So.")
     server = psutil.Process(editor.client._server.pid)
     for _ in range(500):
         if children := server.children(recursive=True):

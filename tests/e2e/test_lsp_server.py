@@ -230,3 +230,75 @@ def _worker() -> tuple[str, ...]:
 
     assert Path(sys.executable).exists()
     return worker_command()
+
+
+README = "# A program\n\nRecent work has shown that @octocat maintains it. See [the docs](docs/).\n"
+
+
+def workers(editor):
+    import psutil
+
+    return psutil.Process(editor.client._server.pid).children(recursive=True)
+
+
+async def all_that_an_editor_asks_by_itself(editor, name):
+    uri = types.TextDocumentIdentifier(editor.uri(name))
+    here = types.Range(types.Position(2, 5), types.Position(2, 5))
+    client = editor.client
+    await client.workspace_execute_command_async(
+        types.ExecuteCommandParams("citewell.check", [uri.uri])
+    )
+    await client.text_document_document_symbol_async(types.DocumentSymbolParams(uri))
+    await client.text_document_hover_async(types.HoverParams(uri, here.start))
+    await client.text_document_code_action_async(
+        types.CodeActionParams(
+            uri,
+            here,
+            types.CodeActionContext([], trigger_kind=types.CodeActionTriggerKind.Automatic),
+        )
+    )
+
+
+async def test_a_readme_alone_starts_no_worker(start_editor):
+    editor = await start_editor(alone=True)
+    editor.open("README.md", README, language="markdown")
+    await all_that_an_editor_asks_by_itself(editor, "README.md")
+    state = await status(editor)
+    assert workers(editor) == []
+    assert field(state, "works") > 0
+    assert Path(field(state, "library")).name == "default"
+
+
+async def test_the_first_citation_in_a_readme_starts_the_worker(start_editor):
+    editor = await start_editor(alone=True)
+    editor.open("README.md", README, language="markdown")
+    await all_that_an_editor_asks_by_itself(editor, "README.md")
+    assert workers(editor) == []
+    at = editor.type("README.md", len(README), "See [@graph attention")
+    assert await editor.complete("README.md", at)
+    assert len(workers(editor)) == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("main.tex", "\\documentclass{article}\n\\begin{document}\nSo.\n\\end{document}\n"),
+        ("paper.md", "So it is [CITATION].\n"),
+        ("own.md", "So it is [@own1969].\n"),
+    ],
+)
+async def test_a_document_that_cites_starts_the_worker_when_it_is_opened(start_editor, name, text):
+    files = {"refs.bib": "@book{own1969,\n  title = {Own},\n  year = {1969}\n}\n"}
+    editor = await start_editor(alone=True, files=files)
+    editor.open(name, text, language="markdown" if name.endswith(".md") else "latex")
+    await editor.wait_for(lambda: workers(editor))
+
+
+async def test_the_state_names_a_missing_library_before_anything_is_searched(
+    start_editor, tmp_path
+):
+    editor = await start_editor(settings={"library": {"path": str(tmp_path / "none")}})
+    editor.open("README.md", README, language="markdown")
+    (problem,) = field(await status(editor), "problems")
+    assert field(problem, "code") == "library-missing"
+    assert workers(editor) == []

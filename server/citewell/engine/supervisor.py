@@ -35,11 +35,17 @@ class Supervisor:
         self._not_before = 0.0
         self._closed = False
         self._last_words = ""
+        self._begun = False
 
     @property
     def options(self) -> Options:
         """What the present child, or the next one, answers with."""
         return self._options
+
+    @property
+    def begun(self) -> bool:
+        """True once a child was wanted, whether it lives or not."""
+        return self._begun
 
     def running(self) -> Child | None:
         """The child, if there is one that lives."""
@@ -48,6 +54,7 @@ class Supervisor:
 
     def ensure(self) -> Child:
         """The child, or another one. Raises `CitewellError` when it must not start, or not yet."""
+        self._begun = True
         with self._lock:
             if self._closed:
                 raise CitewellError(CLOSED)
@@ -69,6 +76,7 @@ class Supervisor:
 
     def start(self) -> None:
         """Start the child now, in the background, so that the first request finds it warm."""
+        self._begun = True
 
         def quietly() -> None:
             try:

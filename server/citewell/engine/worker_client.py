@@ -213,6 +213,17 @@ class WorkerEngine:
         return self._supervisor.configure(options)
 
     @property
+    def begun(self) -> bool:
+        """True once the child was wanted, whether it lives or not."""
+        return self._supervisor.begun
+
+    def status_at_rest(self) -> EngineStatus:
+        """What is known without a child."""
+        from citewell.engine.at_rest import status_at_rest
+
+        return status_at_rest(self._supervisor.options)
+
+    @property
     def pid(self) -> int:
         """Process id of the child; 0 when there is none."""
         child = self._supervisor.running()

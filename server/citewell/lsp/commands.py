@@ -74,7 +74,10 @@ def register(server: Server) -> None:
     @server.command(STATUS)
     async def status() -> dict[str, Any]:
         await server.session.configured()
-        state = await asyncio.to_thread(server.session.engine.status)
+        engine = server.session.engine
+        # Whoever only shows the state must not cost the memory of a library.
+        ask = engine.status if engine.begun else engine.status_at_rest
+        state = await asyncio.to_thread(ask)
         found = msgspec.to_builtins(state)
         found["problems"] = [
             {"code": p.code, "message": p.message, "cure": p.cure} for p in state.problems

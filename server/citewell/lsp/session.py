@@ -30,13 +30,15 @@ from citewell.lsp.text import foreground_of
 from citewell.lsp.warm import load_checks, load_scanners, prepare
 from citewell.lsp.zotero import Zotero
 from citewell.model import Problem
+from citewell.model.document import Format
 
 if TYPE_CHECKING:
     from citewell.documents.key_index import KeyIndex
     from citewell.features.state import FindCheck
-    from citewell.lsp.papers import Papers, Reading
+    from citewell.lsp.papers import Paper, Papers, Reading
     from citewell.lsp.server import Server
     from citewell.model.bib import BibFile
+    from citewell.model.document import Document
 
 logger = logging.getLogger(__name__)
 
@@ -83,10 +85,9 @@ class Session:
     # -- life ---------------------------------------------------------------------------------
 
     def start(self) -> None:
-        """The settings are known: start the worker and load the scanners, in the background."""
+        """The settings are known: load the scanners, in the background. The worker starts when a
+        document is opened, or written, that cites or wants to (`wake`)."""
         self._configured.set()
-        self.engine.start()
-        self.opening.watch(self.engine, self.buffers.workspace_options().library.name)
         self._reader.submit(self._load)
         self.background.submit(load_checks)
         self.zotero.configure(self.buffers.workspace_options().zotero)
@@ -117,6 +118,12 @@ class Session:
                 self.opening.watch(self._engine, options.library.name)
         if self._configured.is_set():
             self.zotero.configure(self.buffers.workspace_options().zotero)
+
+    def wake(self) -> None:
+        """Papers will be asked for: start the worker, so that the first request finds it warm."""
+        if not self.engine.begun:
+            self.engine.start()
+            self.opening.watch(self.engine, self.buffers.workspace_options().library.name)
 
     @property
     def engine(self) -> WorkerEngine:
@@ -263,6 +270,8 @@ class Session:
         if not paper.is_prepared:
             self._reader.submit(prepare, paper.prepare_index)
             self.background.submit(prepare, paper.prepare)
+        if _wants_papers(scanned, paper):
+            self.wake()
         stamps = tuple((p, stamp) for p, stamp in paper.stamps if p not in wanted.texts)
         return Snapshot(uri, path, version, scanned, paper, index, wanted.options, stamps)
 
@@ -322,3 +331,13 @@ class Session:
     def encoding(self) -> str:
         """The negotiated position encoding."""
         return self._server.documents.encoding
+
+
+def _wants_papers(document: Document, paper: Paper) -> bool:
+    """True for a document whose author cites, or is about to. Markdown is mostly no paper: a README
+    must not cost the memory of a library, and "@name" in it is nobody's key."""
+    return (
+        document.format is not Format.MARKDOWN
+        or bool(document.placeholders or document.bibliographies)
+        or bool(document.citations and paper.project.bibs)
+    )

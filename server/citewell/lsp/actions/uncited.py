@@ -30,7 +30,7 @@ class UncitedActions:
         from citewell.features.uncited import uncited_at
 
         session, snapshot = asked.session, await asked.snapshot()
-        if snapshot is None:
+        if snapshot is None or (asked.automatic and not session.engine.begun):
             return ()
         offset = snapshot.index.offset(asked.range.start)
         found = await session.read(lambda: uncited_at(snapshot.document, offset))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Container, Iterator, Sequence
+from collections.abc import Collection, Container, Iterator, Mapping, Sequence
 
 from citewell.documents.bib_match import find_work
 from citewell.documents.bib_style import BibStyle, detect_style
@@ -36,15 +36,15 @@ def insert_entry(
         key = make_key(work, options.key_pattern, keys)
     style = detect_style(bib)
     text = entry_text(work, key, style, abstract=options.abstract)
-    return FileEdit(bib.path, (_insertion(bib, [text], style),)), key
+    return FileEdit(bib.path, (_insertion(bib, [text], style),), adds=(key,)), key
 
 
-def insert_texts(bib: BibFile, texts: Sequence[str]) -> FileEdit:
-    """The edit that adds whole entries, one text for each, as they are: only their line ends become
-    those of the file."""
+def insert_texts(bib: BibFile, texts: Mapping[str, str]) -> FileEdit:
+    """The edit that adds whole entries by key, as they are: only their line ends become those of
+    the file."""
     style = detect_style(bib)
-    ended = [style.newline.join(text.splitlines()) for text in texts]
-    return FileEdit(bib.path, (_insertion(bib, ended, style),))
+    ended = [style.newline.join(text.splitlines()) for text in texts.values()]
+    return FileEdit(bib.path, (_insertion(bib, ended, style),), adds=tuple(texts))
 
 
 def _insertion(bib: BibFile, texts: Sequence[str], style: BibStyle) -> TextEdit:

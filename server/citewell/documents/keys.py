@@ -35,6 +35,9 @@ FIELDS = ("author", "authors", "year", "yy", "word", "title", "venue", "bibkey")
 _FIELD = re.compile(r"\{([^{}]*)\}")
 _SPEC = re.compile(r"^([A-Za-z]+)(?::(\d{1,2}))?$")
 _UNSAFE = re.compile(r"[^A-Za-z0-9_:./+-]+")
+_ILLEGAL = re.compile(r"[^\w:./+-]")
+MAX_KEY = 200
+KEY_SHAPE = "Use letters, digits and any of _ : . / + - only."
 _HYPHEN = re.compile(r"(?<=\w)[-‐‑](?=\w)")
 _INITIALS = re.compile(r"\b[A-Z]")
 _STOP_WORDS = frozenset(
@@ -55,6 +58,26 @@ _LETTERS = {
     "μ": "m", "ν": "n", "ξ": "x", "ο": "o", "π": "p", "ρ": "r", "σ": "s", "ς": "s", "τ": "t",
     "υ": "y", "φ": "f", "χ": "ch", "ψ": "ps", "ω": "o",
 }  # fmt: skip
+
+
+def check_key(key: str) -> Problem | None:
+    """What is wrong with a key that a program or an author names; None when it is right.
+
+    Letters and digits of any script and `_:./+-`: BibTeX, biblatex and LaTeX give a meaning to
+    nearly all else, and a brace or comma would end the key and begin something new.
+    """
+    if not key:
+        return Problem("key-invalid", "A key cannot be empty.", KEY_SHAPE)
+    if len(key) > MAX_KEY:
+        return Problem("key-invalid", f"A key has {MAX_KEY} characters at most.", KEY_SHAPE)
+    wrong = _ILLEGAL.search(key)
+    if wrong is None:
+        return None
+    char = wrong[0]
+    shown = f"`{char}`" if char.isprintable() else f"U+{ord(char):04X}"
+    if char.isspace():
+        shown = "a blank"
+    return Problem("key-invalid", f"A key cannot hold {shown}.", KEY_SHAPE)
 
 
 def check_pattern(pattern: str) -> Problem | None:

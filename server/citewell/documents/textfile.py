@@ -7,13 +7,13 @@ import errno
 import os
 import secrets
 import stat
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import msgspec
 
-from citewell.model.bib import FileEdit, TextEdit
+from citewell.model.bib import TextEdit
 from citewell.model.problem import CitewellError, Problem
 
 MAX_BYTES = 128 * 1024 * 1024
@@ -119,11 +119,50 @@ def write_text(file: TextFile, new_text: str) -> TextFile:
     over the old one, so that a crash or a full disk never leaves half a file. A symbolic link
     stays a link. A file that has changed since `file` was read is left alone.
     """
-    data = file.encode(new_text)
+    write_texts([(file, new_text)])
+    return msgspec.structs.replace(file, text=new_text)
+
+
+def write_texts(changes: Sequence[tuple[TextFile, str]]) -> None:
+    """Replace the texts of several files: all, or none when one of them fails (FileError).
+
+    All new texts are on the disk, each beside its file, before the first is renamed over the old
+    one. Should a rename fail then, the files before it get their old bytes back.
+    """
+    staged: list[_Staged] = []
+    done: list[_Staged] = []
     try:
+        for file, new_text in changes:
+            staged.append(_stage(file, file.encode(new_text)))
+        for one in staged:
+            with _told(one.path, "written"):
+                one.temporary.replace(one.target)
+            done.append(one)
+    except BaseException as error:
+        for one in staged[len(done) :]:
+            with suppress(OSError):
+                one.temporary.unlink()
+        _restore(done, error)
+        raise
+
+
+class _Staged(msgspec.Struct):
+    """A new text that waits beside its file."""
+
+    path: Path
+    target: Path
+    temporary: Path
+    old: bytes | None
+    """None for a file that is new."""
+    mode: int | None
+
+
+def _stage(file: TextFile, data: bytes) -> _Staged:
+    with _told(file.path, "written"):
         target = file.path.resolve()
         mode = _mode_of(target)
-        if mode is not None and target.read_bytes() != file.encode(file.text):
+        old = target.read_bytes() if mode is not None else None
+        if old is not None and old != file.encode(file.text):
             raise FileError(
                 Problem(
                     "file-changed",
@@ -132,10 +171,31 @@ def write_text(file: TextFile, new_text: str) -> TextFile:
                     str(file.path),
                 )
             )
-        _replace(target, data, mode)
+        return _Staged(file.path, target, _temporary(target, data, mode), old, mode)
+
+
+def _restore(done: Sequence[_Staged], error: BaseException) -> None:
+    """Give files that were replaced their old bytes; say which one did not take them."""
+    for one in reversed(done):
+        try:
+            if one.old is None:
+                one.target.unlink()
+            else:
+                _temporary(one.target, one.old, one.mode).replace(one.target)
+        except OSError as again:
+            reason = again.strerror or str(again)
+            message = f"{one.path.name} was written, and could not be put back: {reason}."
+            problem = Problem("file-io", message, "Undo its change by hand.", str(one.path))
+            raise FileError(problem) from error
+
+
+@contextmanager
+def _told(path: Path, verb: str) -> Iterator[None]:
+    """An error of the system as one that names the file."""
+    try:
+        yield
     except OSError as error:
-        raise _as_file_error(error, file.path, "written") from error
-    return msgspec.structs.replace(file, text=new_text)
+        raise _as_file_error(error, path, verb) from error
 
 
 def new_file(path: Path | str, newline: str = "\n") -> TextFile:
@@ -157,13 +217,6 @@ def apply_edits(text: str, edits: Sequence[TextEdit]) -> str:
     return "".join(parts)
 
 
-def apply_file_edit(edit: FileEdit) -> TextFile:
-    """Make the edits of one file on disk, creating it if the edit says so."""
-    path = Path(edit.path)
-    file = new_file(path) if edit.create and not path.exists() else read_text(path)
-    return write_text(file, apply_edits(file.text, edit.edits))
-
-
 def _mode_of(target: Path) -> int | None:
     """Permission bits of an existing file; PermissionError if nobody may write to it."""
     try:
@@ -176,7 +229,8 @@ def _mode_of(target: Path) -> int | None:
     return mode
 
 
-def _replace(target: Path, data: bytes, mode: int | None) -> None:
+def _temporary(target: Path, data: bytes, mode: int | None) -> Path:
+    """A file beside the target with this data, flushed to the disk."""
     temporary = target.with_name(f".{target.name[:100]}.{secrets.token_hex(6)}.tmp")
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
     # A new file gets the permissions that the user's umask leaves.
@@ -188,11 +242,11 @@ def _replace(target: Path, data: bytes, mode: int | None) -> None:
             os.fsync(stream.fileno())
         if mode is not None:
             temporary.chmod(mode)
-        temporary.replace(target)
     except BaseException:
         with suppress(OSError):
             temporary.unlink()
         raise
+    return temporary
 
 
 def _as_file_error(error: OSError, path: Path, verb: str) -> FileError:

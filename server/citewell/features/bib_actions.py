@@ -103,14 +103,17 @@ def plan_sort(bib: BibFile, by: By) -> ActionPlan:
 def plan_removal(bib: BibFile, entries: Sequence[BibEntry]) -> ActionPlan:
     """The file without some of its entries."""
     words = f"Remove {entries[0].key}" if len(entries) == 1 else f"Remove {len(entries)} entries"
-    return in_file(bib, without(bib, entries), words)
+    gone = tuple(entry.key for entry in entries)
+    return in_file(bib, without(bib, entries), words, removes=gone)
 
 
-def in_file(bib: BibFile, edits: Sequence[TextEdit], label: str) -> ActionPlan:
-    """Edits of one bibliography as a plan."""
+def in_file(
+    bib: BibFile, edits: Sequence[TextEdit], label: str, *, removes: tuple[str, ...] = ()
+) -> ActionPlan:
+    """Edits of one bibliography as a plan; `removes` are the keys of entries that go."""
     path = Path(bib.path)
     return ActionPlan(
-        edits=(FileEdit(bib.path, tuple(edits)),) if edits else (),
+        edits=(FileEdit(bib.path, tuple(edits), removes=removes),) if edits else (),
         texts={path: bib.text},
         label=label,
     )

@@ -83,7 +83,11 @@ def plan_merge(
             return ActionPlan(problems=(_unwritable(file_path),))
     return ActionPlan(
         edits=tuple(
-            FileEdit(str(one), tuple(sorted(changes, key=lambda change: change.span)))
+            FileEdit(
+                str(one),
+                tuple(sorted(changes, key=lambda change: change.span)),
+                removes=tuple(entry.key for entry in gone) if one == path else (),
+            )
             for one, changes in edits.items()
             if changes
         ),

@@ -40,6 +40,8 @@ class CitationWriter:
         self.project = project
         self.texts: dict[Path, EditedText] = {}
         self.created: set[Path] = set()
+        self.added: dict[Path, tuple[str, ...]] = {}
+        """Keys of the entries that each .bib gets."""
         self.cited: list[tuple[Path, Placeholder, str]] = []
         self.problems: list[Problem] = []
 
@@ -91,7 +93,8 @@ class CitationWriter:
             changes = edited.edits()
             if changes:
                 new = path in self.created
-                edits.append(FileEdit(str(path), changes, create=new))
+                added = self.added.get(path, ())
+                edits.append(FileEdit(str(path), changes, create=new, adds=added))
                 diffs.append(unified_diff(edited.original, edited.text, self._shown(path), new=new))
         return tuple(edits), tuple(diffs)
 
@@ -99,6 +102,7 @@ class CitationWriter:
         path = Path(edit.path)
         if edit.create and path not in self.texts:
             self.created.add(path)
+        self.added[path] = (*self.added.get(path, ()), *edit.adds)
         self._edited(path).apply(edit.edits)
 
     def _edited(self, path: Path) -> EditedText:

@@ -11,6 +11,7 @@ from citewell.documents import Project
 from citewell.documents.bib_copy import self_contained, with_parents
 from citewell.documents.bib_edit import insert_entry, insert_texts, new_bib_text
 from citewell.documents.bib_match import find_work
+from citewell.documents.keys import check_key
 from citewell.documents.textfile import newline_of
 from citewell.model import Problem, Work
 from citewell.model.bib import BibEntry, BibFile, FileEdit, TextEdit
@@ -50,6 +51,8 @@ def plan_insert(
     known = entry_of(project, work)
     if known is not None:
         return InsertPlan(key=known[1].key)
+    if key and (wrong := check_key(key)):
+        return InsertPlan(problems=(wrong,))
     taken = taken_keys(project)
 
     def into(bib: BibFile) -> tuple[FileEdit | None, str]:
@@ -88,7 +91,7 @@ def plan_copy(
     entries = [entry for entry in with_parents(source, key) if entry.key not in taken]
 
     def into(bib: BibFile) -> tuple[FileEdit | None, str]:
-        texts = [self_contained(source, entry, bib.strings) for entry in entries]
+        texts = {entry.key: self_contained(source, entry, bib.strings) for entry in entries}
         return insert_texts(bib, texts), key
 
     def new(newline: str) -> tuple[str, str]:
@@ -96,7 +99,8 @@ def plan_copy(
         ended = (newline.join(text.splitlines()) + newline for text in texts)
         return newline.join(ended), key
 
-    return _plan(project, for_path, into, new) if entries else InsertPlan()
+    keys = tuple(entry.key for entry in entries)
+    return _plan(project, for_path, into, new, keys) if entries else InsertPlan()
 
 
 def _plan(
@@ -104,9 +108,11 @@ def _plan(
     for_path: Path | None,
     into: Callable[[BibFile], tuple[FileEdit | None, str]],
     new: Callable[[str], tuple[str, str]],
+    keys: tuple[str, ...] = (),
 ) -> InsertPlan:
     """The edits of the .bib that takes new entries, with its declaration: `into` gives that of a
-    file that is there, `new` the text of one that is not, each with the key."""
+    file that is there, `new` the text of one that is not, each with the key. `keys` are those of
+    all entries where there are several."""
     target = project.target_bib(for_path)
     if not project.may_write(target):
         return InsertPlan(problems=(_no_place(project, target),))
@@ -119,7 +125,9 @@ def _plan(
         texts = {str(target): bib.text}
     else:
         text, key = new(newline_of(project.root_document.text))
-        edits = [FileEdit(str(target), (TextEdit(Span(0, 0), text),), create=True)]
+        added = keys or (key,)
+        whole = (TextEdit(Span(0, 0), text),)
+        edits = [FileEdit(str(target), whole, create=True, adds=added)]
         texts = {str(target): ""}
     declaration = project.declaration_edit(target)
     if declaration is not None:
@@ -132,14 +140,16 @@ def plan_entry(
     path: Path, bib: BibFile | None, work: Work, options: Options, *, key: str = ""
 ) -> InsertPlan:
     """Plan the entry of `work` in the one file `path`; without a `bib` the file is made."""
+    if key and (wrong := check_key(key)):
+        return InsertPlan(problems=(wrong,))
     if bib is None:
         text, key = new_bib_text(work, key or None, options.bib)
-        edit = FileEdit(str(path), (TextEdit(Span(0, 0), text),), create=True)
+        edit = FileEdit(str(path), (TextEdit(Span(0, 0), text),), create=True, adds=(key,))
         return InsertPlan((edit,), key, (), {str(path): ""})
     added, key = insert_entry(bib, work, key or None, options.bib)
     if added is None:
         return InsertPlan(key=key)
-    edit = FileEdit(str(path), added.edits)
+    edit = msgspec.structs.replace(added, path=str(path))
     return InsertPlan((edit,), key, (), {str(path): bib.text})
 
 

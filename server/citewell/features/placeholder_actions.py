@@ -200,16 +200,15 @@ def plan_citation(
 def joined(edits: Sequence[FileEdit], path: Path, more: Sequence[TextEdit]) -> tuple[FileEdit, ...]:
     """All edits with those of one file in one piece, bibliographies first."""
     found: list[FileEdit] = []
-    changes = tuple(more)
-    create = False
+    own = FileEdit(str(path), tuple(more))
     for edit in edits:
         if Path(edit.path) == path:
-            changes, create = (*edit.edits, *changes), create or edit.create
+            own = msgspec.structs.replace(edit, edits=(*edit.edits, *own.edits))
         else:
             found.append(edit)
-    if changes:
-        ordered = tuple(sorted(changes, key=lambda change: change.span))
-        found.append(FileEdit(str(path), ordered, create))
+    if own.edits:
+        ordered = tuple(sorted(own.edits, key=lambda change: change.span))
+        found.append(msgspec.structs.replace(own, edits=ordered))
     return tuple(found)
 
 

@@ -11,16 +11,15 @@ import msgspec
 
 from citewell.documents.bib_macros import macro_at
 from citewell.documents.key_table import BibKeys, DocumentKeys, KeyTable
+from citewell.documents.keys import KEY_SHAPE, check_key
 from citewell.documents.project import Project
 from citewell.features.references import Reference, references
 from citewell.model.bib import FileEdit, TextEdit
 from citewell.model.document import Format, Span
 from citewell.model.problem import Problem
 
-_FORBIDDEN = re.compile(r"[\s,{}()=\"#%~\\@'&$^]")
 _PANDOC = re.compile(r"\w+(?:[:.#$%&+?<>~/-]+\w+)*")
 _MACRO = re.compile(r"[^\W\d][\w:.+/-]*")
-_SHAPE = "Use letters, digits and any of _ : . / + - only."
 
 
 class Renaming(msgspec.Struct, frozen=True):
@@ -73,20 +72,37 @@ def rename(
     edits: dict[Path, list[TextEdit]] = {}
     for place in places:
         edits.setdefault(place.path, []).append(TextEdit(place.span, new))
+    renamed = {file: _renamed(table, file, old, changes) for file, changes in edits.items()}
     near = {file for project in own for file in (*project.documents, *project.bibs)} | {path}
     return Renaming(
-        tuple(FileEdit(str(file), tuple(changes)) for file, changes in edits.items()),
+        tuple(
+            FileEdit(
+                str(file),
+                tuple(changes),
+                adds=(new,) * renamed[file],
+                removes=(old,) * renamed[file],
+            )
+            for file, changes in edits.items()
+        ),
         frozenset(str(file) for file in edits if file not in near),
     )
 
 
+def _renamed(table: KeyTable, path: Path, old: str, changes: Iterable[TextEdit]) -> int:
+    """How many entries of a .bib get the new key."""
+    file = table.files.get(path)
+    if not isinstance(file, BibKeys):
+        return 0
+    places = {change.span for change in changes}
+    return sum(entry.key == old and entry.key_span in places for entry in file.source.entries)
+
+
 def _bad_key(table: KeyTable, places: Iterable[Reference], old: str, new: str) -> Problem | None:
-    wrong = _FORBIDDEN.search(new)
     if not new:
-        return Problem("rename-invalid", f"The key `{old}` needs a name.", _SHAPE)
+        return Problem("rename-invalid", f"The key `{old}` needs a name.", KEY_SHAPE)
+    wrong = check_key(new)
     if wrong is not None:
-        shown = "a blank" if wrong[0].isspace() else f"`{wrong[0]}`"
-        return Problem("rename-invalid", f"A key cannot hold {shown}.", _SHAPE)
+        return msgspec.structs.replace(wrong, code="rename-invalid")
     if _PANDOC.fullmatch(new) is None:
         for place in places:
             source = table.files[place.path].source

@@ -9,6 +9,7 @@ from pathlib import Path
 import msgspec
 
 from citewell.documents import Project
+from citewell.documents.keys import check_key
 from citewell.features.action import QUICK_FIX, Action, ActionPlan
 from citewell.features.completion import entry_candidate, work_candidate
 from citewell.features.insert import entry_of, plan_insert
@@ -29,7 +30,6 @@ _NEAR = 0.78
 _TWIN = 0.87
 _WORTH_A_LOOK = 0.15
 _DIGITS = re.compile(r"\d+")
-_BAD_KEY = re.compile(r"[\s{}\"#%,~\\()=']")
 
 
 class Similar(msgspec.Struct, frozen=True):
@@ -44,7 +44,7 @@ class Similar(msgspec.Struct, frozen=True):
 
 def may_be_a_key(key: str) -> bool:
     """True for a key that an entry can have."""
-    return bool(key) and not _BAD_KEY.search(key)
+    return check_key(key) is None
 
 
 def similar_keys(

@@ -226,6 +226,11 @@ class CodeActions:
         plan = await self._plan(wanted, lambda message: None)
         if plan is None or not plan.edits:
             return action
+        try:
+            await commands.check_meaning(self._server, plan.edits, plan.texts)
+        except CitewellError as error:
+            self._server.session.tell([error.problem], again=True)
+            return action
         if any(edit.create for edit in plan.edits) and not self._server.flags.create_files:
             # Only a command can create the file first.
             action.command = types.Command(

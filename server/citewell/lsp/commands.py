@@ -249,11 +249,29 @@ def _merged(edits: Sequence[FileEdit], more: FileEdit) -> list[FileEdit]:
     for edit in edits:
         if Path(edit.path) == Path(more.path):
             both = tuple(sorted((*edit.edits, *more.edits), key=lambda change: change.span))
-            merged.append(FileEdit(edit.path, both, edit.create))
+            merged.append(msgspec.structs.replace(edit, edits=both))
             taken = True
         else:
             merged.append(edit)
     return merged if taken else [*merged, more]
+
+
+async def check_meaning(
+    server: Server, edits: Sequence[FileEdit], texts: Mapping[Path, str]
+) -> None:
+    """Raise `CitewellError` when an edit of a .bib would do something else than it says."""
+    if any(edit.path.lower().endswith((".bib", ".bibtex")) for edit in edits):
+        from citewell.documents.bib_guard import check_edits
+
+        options = server.session.buffers.options_for
+        held = {str(path): text for path, text in texts.items()}
+        await server.session.read(
+            lambda: check_edits(
+                edits,
+                held,
+                lambda path, text: server.session.papers().parsed(path, text, options(path)),
+            )
+        )
 
 
 def edit_of(
@@ -275,8 +293,13 @@ async def apply_edits(
     server: Server, edits: Sequence[FileEdit], texts: Mapping[Path, str], label: str
 ) -> bool:
     """Have the editor make edits of `texts`; tell the author, with a cure, when it does not."""
-    if not server.flags.apply_edit:
-        return _write(server, edits)
+    try:
+        await check_meaning(server, edits, texts)
+        if not server.flags.apply_edit:
+            return _write(server, edits, texts)
+    except CitewellError as error:
+        server.session.tell([error.problem], again=True)
+        return False
     if not server.flags.create_files:
         for edit in edits:
             if edit.create:
@@ -322,11 +345,10 @@ def assume(
             server.session.assume(path, applied_to(texts[path], edit.edits), before.get(path))
 
 
-def _write(server: Server, edits: Sequence[FileEdit]) -> bool:
-    """For an editor that takes no edits: write the files that it does not show."""
-    from citewell.documents.textfile import apply_file_edit
+def _write(server: Server, edits: Sequence[FileEdit], texts: Mapping[Path, str]) -> bool:
+    """For an editor that takes no edits: write the files, if it shows none of them."""
+    from citewell.features.write import write_edits
 
-    done = True
     for edit in edits:
         if server.session.buffers.open_document(Path(edit.path)) is not None:
             name = Path(edit.path).name
@@ -336,7 +358,5 @@ def _write(server: Server, edits: Sequence[FileEdit]) -> bool:
                 "Save it, close it and complete the key again.",
             )
             server.session.tell([problem], again=True)
-            done = False
-        else:
-            apply_file_edit(edit)
-    return done
+            return False
+    return write_edits(edits, {str(path): text for path, text in texts.items()})

@@ -232,6 +232,10 @@ class Papers:
         """A bibliography by itself."""
         return self._cache(wanted.options).bib(wanted.path, wanted.text)
 
+    def parsed(self, path: Path, text: str, options: Options) -> BibFile:
+        """Any .bib with the text that an edit refers to."""
+        return self._cache(options).bib(path, text)
+
     def find_entries(self, wanted: Reading, query: str, limit: int) -> list[tuple[Symbol, str]]:
         """Entries of every .bib of the workspace and of those that are open, the best first, each
         with the text of its file."""

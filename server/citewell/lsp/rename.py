@@ -10,7 +10,7 @@ from lsprotocol import types
 from citewell.lsp.edits import TextOf, workspace_edit
 from citewell.lsp.places import Locator, Ranges
 from citewell.lsp.wire import Refused
-from citewell.model import Problem
+from citewell.model import CitewellError, Problem
 
 if TYPE_CHECKING:
     from citewell.features.rename import Renaming
@@ -54,7 +54,10 @@ def register(server: Server) -> None:
             return None
         if found.problem is not None:
             return Refused(f"{found.problem.message} {found.problem.cure}")
-        return await session.read(lambda: _edit(server, scope, found, params.new_name))
+        try:
+            return await session.read(lambda: _edit(server, scope, found, params.new_name))
+        except CitewellError as error:
+            return Refused(f"{error.problem.message} {error.problem.cure}")
 
 
 def _plan(scope: Scope, offset: int, new: str) -> Renaming | None:
@@ -65,7 +68,14 @@ def _plan(scope: Scope, offset: int, new: str) -> Renaming | None:
 
 
 def _edit(server: Server, scope: Scope, plan: Renaming, new: str) -> types.WorkspaceEdit:
+    from citewell.documents.bib_guard import check_edits
+    from citewell.documents.bibtex import parse_bib
+    from citewell.documents.key_table import BibKeys
+
     files = scope.circle.all_keys.files
+    texts = {edit.path: files[Path(edit.path)].source.text for edit in plan.edits}
+    known = {path: file.source for path, file in files.items() if isinstance(file, BibKeys)}
+    check_edits(plan.edits, texts, lambda path, text: known.get(path) or parse_bib(text, str(path)))
     locator = Locator(scope, server.session.encoding)
 
     def text_of(path: Path) -> TextOf:

@@ -13,6 +13,8 @@ from pydantic import Field
 from typing_extensions import TypedDict
 
 from citewell.documents import FileCache
+from citewell.documents.bib_guard import BibOf, check_edits
+from citewell.documents.bibtex import parse_bib
 from citewell.documents.scan import format_of
 from citewell.features.diff import unified_diff
 from citewell.features.edited_text import EditedText
@@ -250,7 +252,11 @@ class Writing:
                 raise CitewellError(text)
             parsed = None if text is None else FileCache().bib(path, text)
             plan = plan_entry(path, parsed, work, self._desk.options, key=key)
-            written = write and self._write(plan.edits, plan.texts)
+            if not plan.key:
+                raise CitewellError(plan.problems[0])
+            known = parsed or parse_bib("", str(path))
+            check_edits(plan.edits, plan.texts, lambda _path, _text: known)
+            written = write and self._write(plan.edits, plan.texts, lambda _path, _text: known)
         if written:
             self._desk.learn(work, path.parent)
         return {
@@ -272,11 +278,13 @@ class Writing:
                 )
             )
 
-    def _write(self, edits: Sequence[FileEdit], texts: Mapping[str, str]) -> bool:
+    def _write(
+        self, edits: Sequence[FileEdit], texts: Mapping[str, str], bib_of: BibOf | None = None
+    ) -> bool:
         for edit in edits:
             if not self._desk.roots.holds(Path(edit.path)):
                 raise CitewellError(outside(edit.path))
-        return write_edits(edits, texts)
+        return write_edits(edits, texts, bib_of)
 
 
 async def tell_written(ctx: Context, written: bool, path: str) -> None:

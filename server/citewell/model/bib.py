@@ -276,3 +276,8 @@ class FileEdit(msgspec.Struct, frozen=True):
     edits: tuple[TextEdit, ...]
     create: bool = False
     """The file does not exist yet and is to be created."""
+    adds: tuple[str, ...] = ()
+    """Of a .bib: the keys of the entries that it has afterwards and did not have before, one for
+    each. Every entry that is named neither here nor in `removes` stays."""
+    removes: tuple[str, ...] = ()
+    """Of a .bib: the keys of the entries that it had before and does not have afterwards."""

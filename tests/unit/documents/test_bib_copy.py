@@ -64,7 +64,7 @@ def test_every_real_entry_arrives_as_it_was(shared_data):
             if entry.key.lower() in {key.lower() for key in target.by_key}:
                 continue
             text = self_contained(source, entry, target.strings)
-            edit = insert_texts(target, [text])
+            edit = insert_texts(target, {entry.key: text})
             (change,) = edit.edits
             after = parse_bib(apply_edits(target.text, edit.edits))
             copied = after.by_key[entry.key]

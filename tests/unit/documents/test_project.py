@@ -9,7 +9,7 @@ import pytest
 from citewell.documents.declare import declaration_edit
 from citewell.documents.files import FileCache
 from citewell.documents.project import Project
-from citewell.documents.textfile import apply_edits, apply_file_edit
+from citewell.documents.textfile import apply_edits, read_text, write_text
 from citewell.options.tree import BibOptions, DocumentOptions
 
 Files = Callable[..., Any]
@@ -508,7 +508,7 @@ def check_declaration(path: Path, before: str, after: str | None) -> None:
         return
     assert edit is not None
     assert apply_edits(before, edit.edits) == after
-    apply_file_edit(edit)
+    write_text(read_text(path), after)
     again = Project.open(path)
     assert any(problem.path == str(bib) for problem in again.problems)
     assert again.declaration_edit(bib) is None

@@ -13,13 +13,13 @@ from citewell.documents import textfile
 from citewell.documents.textfile import (
     FileError,
     apply_edits,
-    apply_file_edit,
     decode,
     new_file,
     read_text,
     write_text,
+    write_texts,
 )
-from citewell.model.bib import FileEdit, TextEdit
+from citewell.model.bib import TextEdit
 from citewell.model.document import Span
 
 
@@ -60,8 +60,8 @@ def test_the_most_frequent_line_end_is_known(tmp_path: Path) -> None:
 def test_an_edit_leaves_all_other_bytes_alone(tmp_path: Path) -> None:
     path = tmp_path / "a.tex"
     path.write_bytes(b"\xef\xbb\xbfcaf\xc3\xa9\r\nold\r\nend\n")
-    edit = FileEdit(str(path), (TextEdit(Span(6, 9), "new"),))
-    apply_file_edit(edit)
+    file = read_text(path)
+    write_text(file, apply_edits(file.text, [TextEdit(Span(6, 9), "new")]))
     assert path.read_bytes() == b"\xef\xbb\xbfcaf\xc3\xa9\r\nnew\r\nend\n"
 
 
@@ -156,6 +156,46 @@ def test_a_new_file_is_created_and_never_replaces_one_that_is_there(tmp_path: Pa
     with pytest.raises(FileError) as caught:
         write_text(new_file(tmp_path / "missing" / "a.bib"), "y")
     assert caught.value.problem.code == "file-missing"
+
+
+def test_of_several_files_none_is_written_when_one_cannot_hold_its_text(tmp_path: Path) -> None:
+    bib, paper, new = tmp_path / "a.bib", tmp_path / "a.tex", tmp_path / "new.bib"
+    bib.write_bytes(b"old")
+    paper.write_bytes(b"G\xf6del")
+    with pytest.raises(FileError) as caught:
+        write_texts(
+            [(new_file(new), "x"), (read_text(bib), "new"), (read_text(paper), "Erd\u0151s")]
+        )
+    assert caught.value.problem.code == "encoding-too-small"
+    assert (bib.read_bytes(), paper.read_bytes()) == (b"old", b"G\xf6del")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a.bib", "a.tex"]
+
+
+@pytest.mark.parametrize("failing", [1, 2, 3])
+def test_files_that_were_replaced_are_put_back_when_a_later_one_fails(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, failing: int
+) -> None:
+    bib, paper, new = tmp_path / "a.bib", tmp_path / "a.tex", tmp_path / "new.bib"
+    bib.write_bytes(b"old\r\n")
+    bib.chmod(0o640)
+    paper.write_bytes(b"text")
+    changes = [(new_file(new), "x"), (read_text(bib), "new"), (read_text(paper), "more")]
+    replace, count = Path.replace, 0
+
+    def refuse(self: Path, target: Path) -> Path:
+        nonlocal count
+        count += 1
+        if count == failing:
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+        return replace(self, target)
+
+    monkeypatch.setattr(Path, "replace", refuse)
+    with pytest.raises(FileError) as caught:
+        write_texts(changes)
+    assert caught.value.problem.code == "file-no-permission"
+    assert (bib.read_bytes(), paper.read_bytes()) == (b"old\r\n", b"text")
+    assert os.name != "posix" or stat.S_IMODE(bib.stat().st_mode) == 0o640
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a.bib", "a.tex"]
 
 
 def test_a_missing_file_and_a_folder_are_reported(tmp_path: Path) -> None:

@@ -8,8 +8,9 @@ import pytest
 
 from citewell.documents import FileCache, Project
 from citewell.documents.key_table import KeyTable
-from citewell.documents.textfile import apply_file_edit, read_text
+from citewell.documents.textfile import read_text
 from citewell.features.rename import rename, renamed_span
+from citewell.features.write import write_edits
 
 PAPERS = r"""
 %! one/main.tex
@@ -62,8 +63,7 @@ def renamed(files, new):
     plan = rename(files.table, files.projects, files.path, files.cursor, new)
     assert plan.problem is None
     before = {edit.path: Path(edit.path).read_text() for edit in plan.edits}
-    for edit in plan.edits:
-        apply_file_edit(edit)
+    write_edits(plan.edits, before)
     changed = {}
     for path, text in before.items():
         name = Path(path).relative_to(files.folder).as_posix()
@@ -224,7 +224,7 @@ def test_renaming_changes_the_name_and_no_other_byte_of_any_real_bib(shared_data
             assert plan.problem is None, (source, key, plan.problem)
             (edit,) = plan.edits
             assert len(edit.edits) == len({p.span for p in places})
-            apply_file_edit(edit)
+            write_edits([edit], {edit.path: file.text})
             after = copy.read_bytes()
             # The bytes between the names are the same, in the same order.
             pieces, last = [], 0
@@ -241,7 +241,7 @@ def test_renaming_changes_the_name_and_no_other_byte_of_any_real_bib(shared_data
             table = KeyTable.of({copy: cache.keys(copy, cache.bib(copy, text))})
             back = rename(table, [], copy, at, key)
             if back.problem is None:
-                apply_file_edit(back.edits[0])
+                write_edits(back.edits, {back.edits[0].path: text})
                 assert copy.read_bytes() == before, (source, key)
             else:
                 copy.write_bytes(before)

@@ -140,3 +140,55 @@ def test_a_root_that_is_a_link_is_the_folder_it_leads_to(tmp_path: Path) -> None
     roots = Roots.open([tmp_path / "link"])
     assert roots.find("a.bib") == Path(os.path.realpath(tmp_path / "real" / "a.bib"))
     assert [roots.shown(path) for path in roots.bibs()] == ["a.bib"]
+
+
+BAD_KEYS = [
+    "x,\n title={Y}}\n\n@article{fake, author={Nobody}",
+    "a b",
+    "a{b",
+    "a}b",
+    "a,b",
+    "a%b",
+    "a#b",
+    "a\\b",
+    "a~b",
+    "a'b",
+    'a"b',
+    "a=b",
+    "a@b",
+    "a\nb",
+    "a\x00b",
+    "a\u202eb",
+    "a\u00a0b",
+    "x" * 300,
+]
+
+
+@pytest.mark.parametrize("key", BAD_KEYS)
+@pytest.mark.parametrize("there", [True, False])
+async def test_no_entry_can_be_written_through_a_key(
+    agent: Agent, root: Path, key: str, there: bool
+) -> None:
+    bib = root / "refs.bib"
+    if there:
+        bib.write_text(ENTRY)
+    async with agent(root, allow_write=True) as client:
+        for write in (False, True):
+            found = await client.call_tool(
+                "add_entry", {"id": "fx:1", "bib": "refs.bib", "key": key, "write": write}
+            )
+            assert found.is_error
+            assert "key" in found.content[0].text.lower()
+    assert (bib.read_text() if bib.exists() else None) == (ENTRY if there else None)
+
+
+@pytest.mark.parametrize("key", ["Müller2019:a", "DBLP:conf/acl/X-Y", "a.b_c+d"])
+async def test_a_legal_key_is_taken_as_it_is(agent: Agent, root: Path, key: str) -> None:
+    (root / "refs.bib").write_text(ENTRY)
+    async with agent(root, allow_write=True) as client:
+        found = await client.call_tool(
+            "add_entry", {"id": "fx:1", "bib": "refs.bib", "key": key, "write": True}
+        )
+    assert found.structured_content["key"] == key
+    text = (root / "refs.bib").read_text()
+    assert text.startswith(ENTRY) and f"{{{key}," in text

@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta
 
+from citewell.documents.bib_guard import check_edits
 from citewell.documents.bibtex import parse_bib
 from citewell.documents.text_project import MAX_NAME, TextProject
 from citewell.features.edited_text import EditedText
@@ -180,6 +181,7 @@ def fill(service: Service, asked: FillRequest, cancel: Cancel) -> FillAnswer:
     plan = plan_found(project, found, options, choose=choose, more=[*problems, *more])
     if options.llm.verify and picks(options):
         plan = verified(plan, service.engine, cancel)
+    check_edits(plan.edits, plan.texts)
     changed = _changed(plan, project)
     return FillAnswer(
         status=status_of(results) if places else "no_placeholders",

@@ -68,9 +68,9 @@ class UndefinedKeyActions:
         key, new = chosen.text("key"), chosen.text("new")
         use = feature.use_near(snapshot.document, chosen.number("start", 0), key)
         changing = chosen.name == "change"
-        if use is None or (changing and not feature.may_be_a_key(new)):
-            return None
         project = snapshot.paper.project
+        if use is None or (changing and not (feature.may_be_a_key(new) or project.entry(new))):
+            return None
         if changing:
             return await session.read(
                 lambda: feature.plan_change(project.documents.values(), key, new)

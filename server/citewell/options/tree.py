@@ -403,7 +403,8 @@ class LlmOptions:
     )
     daily_tokens: int = _leaf(
         1_000_000,
-        "Most tokens a day, questions and answers; 0: no limit.",
+        "Most tokens a day, questions and answers, of models that do not run on this machine; 0: "
+        "no limit.",
         at_least=0,
         at_most=10**12,
         trusted_only=True,

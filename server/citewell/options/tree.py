@@ -164,6 +164,11 @@ class DiagnosticsOptions:
         "Which entries are looked up to see whether they are real and right: those of open .bib "
         "files and those that open documents cite, only the latter, or none.",
     )
+    list_not_found: bool = _leaf(
+        False,
+        "Underline each entry that the library lacks. Otherwise a hint on the first one of a file "
+        "says how many there are.",
+    )
 
 
 @frozen(kw_only=True)

@@ -287,3 +287,57 @@ async def test_commands_on_a_document_refuse_a_bibliography(start_editor):
     for name in ("citewell.fillPlaceholders", "citewell.addMissingEntries"):
         assert await editor.execute(name, editor.uri("refs.bib")) == {"applied": False}
     assert sum("needs the URI" in message for message in editor.messages) == 2
+
+
+PROSE = (
+    " in the middle of a sentence, where p > 0.05 and more follow.\nAnd so on \\cite{zuse1969}.\n"
+)
+
+
+@ENCODINGS
+@pytest.mark.parametrize(
+    ("name", "opened", "citation"),
+    [
+        ("main.tex", "\\citep<graph attention", "\\citep{velickovic2018graph}"),
+        ("main.tex", "\\citep{graph attention", "\\citep{velickovic2018graph}"),
+        ("main.tex", "\\citep{zuse1969, graph attention", "\\citep{zuse1969, velickovic2018graph}"),
+        ("paper.md", "[@graph attention", "[@velickovic2018graph]"),
+        ("paper.md", "[@?graph attention", "[@velickovic2018graph]"),
+        ("paper.md", "\\citep<graph attention", "\\citep{velickovic2018graph}"),
+    ],
+)
+async def test_a_fix_of_an_open_placeholder_leaves_the_prose(
+    start_editor, encoding, name, opened, citation
+):
+    editor = await start_editor(files={"refs.bib": OWN}, encodings=(encoding,))
+    head = {"main.tex": "\\bibliography{refs}\n", "paper.md": "---\nbibliography: refs.bib\n---\n"}
+    before = head[name] + "😀 We follow "
+    editor.open(name, before + opened + PROSE, language="latex")
+    actions = await editor.actions(name, PROSE)  # an empty range, behind what was typed
+    await editor.act(titled(actions, "Cite Veličković"))
+    assert editor.text(name) == before + citation + PROSE
+    assert "velickovic2018graph" in editor.text("refs.bib")
+
+    items = await editor.complete(name, len(before + citation))
+    assert all(item.text_edit.range.start.line == head[name].count("\n") for item in items)
+
+
+async def test_the_diagnostic_of_an_open_placeholder_is_fixed_by_closing_it(start_editor):
+    editor = await start_editor(files={"refs.bib": OWN})
+    text = "We follow \\citep<graph attention, as is said" + PROSE
+    editor.open("main.tex", text)
+    actions = await editor.actions("main.tex", "\\citep", end="attention")
+    assert not [action for action in actions if action.title.startswith("Cite")]
+    await editor.act(titled(actions, "End the placeholder after “graph attention”"))
+    assert editor.text("main.tex") == text.replace("attention,", "attention>,", 1)
+
+
+async def test_filling_the_file_leaves_an_open_placeholder_and_its_prose(start_editor):
+    editor = await start_editor(files={"refs.bib": OWN})
+    text = "We follow \\citep<graph attention" + PROSE + "Adam \\cite<graph attention networks>.\n"
+    editor.open("main.tex", text)
+    actions = await editor.actions("main.tex", "Adam", only=["source"])
+    await editor.act(actions[0])
+    done = text.replace("\\cite<graph attention networks>", "\\cite{velickovic2018graph}")
+    assert editor.text("main.tex") == done
+    assert any("nothing closes it" in message for message in editor.messages)

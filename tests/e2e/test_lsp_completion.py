@@ -281,3 +281,22 @@ async def test_a_bibliography_is_named_by_the_files_that_are_there(start_editor)
     editor.open("paper.md", "---\nbibliography: re|\n---\n", language="markdown")
     items = await editor.complete("paper.md")
     assert [item.label for item in items][:1] == ["refs.bib"]
+
+
+PROSE = " in the middle of a sentence, where x>y and more follow"
+
+
+@pytest.mark.parametrize(
+    ("opened", "citation"),
+    [
+        ("\\citep<graph attention", "\\citep{velickovic2018graph}"),
+        ("\\citep{graph attention", "\\citep{velickovic2018graph}"),
+        ("\\citep<graph attention ", "\\citep{velickovic2018graph}"),
+    ],
+)
+async def test_accepting_at_an_open_placeholder_leaves_the_prose(start_editor, opened, citation):
+    editor = await start_editor(files={"refs.bib": BIB})
+    editor.open("main.tex", paper(opened + "|" + PROSE))
+    items = await editor.complete("main.tex")
+    await editor.accept("main.tex", items[0])
+    assert editor.text("main.tex") == paper(citation + PROSE)

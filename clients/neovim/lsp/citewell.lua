@@ -6,6 +6,8 @@ return {
   filetypes = require('citewell.config').filetypes,
   root_markers = { { 'citewell.toml', '.latexmkrc', '_quarto.yml' }, '.git' },
   settings = { citewell = vim.empty_dict() },
+  -- In normal mode the cursor stands on the last letter of what was typed, not behind it.
+  capabilities = { experimental = { citewell = { cursorOnCharacter = true } } },
   handlers = {
     ['window/showMessage'] = function(...)
       return require('citewell.server').tell(...)

@@ -13,14 +13,16 @@ import msgspec
 
 from citewell.documents.latex_args import ArgumentReader, skip_gap
 from citewell.documents.latex_commands import CiteCommand
-from citewell.documents.placeholders import KeyList, KeyPiece, split_keys, squeeze
+from citewell.documents.open_words import OpenWords, open_words, runs_on
+from citewell.documents.placeholders import KeyList, KeyPiece, free_text, split_keys, squeeze
 from citewell.model.document import Citation, KeyUse, Placeholder, PlaceholderKind, Span
 
 _OVERLAY = re.compile(
     r"[\d\-,+.*|\s]*(?:\|?(?:handout|beamer|article|trans|second|all):[\d\-,+.]+)*"
 )
 _ANGLE = re.compile(
-    r"<((?:[^<>{}\n]|(?<=-)>|(?<=\s)>(?=\s)|\{[^{}\n]{0,200}\}|\r?\n(?![ \t]*\r?\n)){0,600})>"
+    r"<((?:[^<>{}\n]|(?<=[-=])>|(?<=\s)>(?=[\s\w$\\=])|(?<=\b\w)>(?=\w)|>(?=[=\d])"
+    r"|\{[^{}\n]{0,200}\}|\r?\n(?![ \t]*\r?\n)){0,600})>"
 )
 _COMMAND = re.compile(r"\\[A-Za-z]")
 _KEY_STOP = re.compile(r"\\.|[{}$]|%[^\n]*|\n[ \t]*\r?\n", re.DOTALL)
@@ -91,11 +93,16 @@ class CiteReader:
                 break
             group_start, angle = found
             group = self._key_group(group_start)
-            listed = split_keys(self._pieces(group))
+            words = None
+            if group.closed:
+                listed = split_keys(self._pieces(group))
+                end = group.after
+            else:
+                listed, words = self._open_list(group)
+                end = words.end
             keys += [KeyUse(piece.text, piece.span) for piece in listed.keys]
-            end = group.after
             if not command.name.startswith("nocite"):
-                wanted = wanted or self._wanted(site, group, listed, angle)
+                wanted = wanted or self._wanted(site, group, listed, angle, words)
             if not group.closed or not command.repeats:
                 break
             position = end
@@ -144,9 +151,7 @@ class CiteReader:
         """Read `<...>`: its span when keys follow it, else the placeholder that it is."""
         text = self.text
         match = _ANGLE.match(text, place)
-        # `accuracy > 90` is prose: a closing `>` has a word on one side at least.
-        spaced = match is not None and _spaced(text, match.end() - 1)
-        if match is None or spaced or self._runs_on(match[1]):
+        if match is None or not _closes(text, match.end() - 1) or self._runs_on(match[1]):
             return self._open_angle(site, place)
         span = Span(*match.span())
         if self._keys_follow(span):
@@ -183,14 +188,18 @@ class CiteReader:
     @staticmethod
     def _runs_on(content: str) -> bool:
         """True when `>` was found in later prose and closes nothing: `\\cite<query ... $p > 0$`."""
-        return content.count("$") % 2 == 1 or "\\cite" in content or "\\begin" in content
+        foreign = "\\cite" in content or "\\begin" in content
+        return content.count("$") % 2 == 1 or foreign or runs_on(content)
 
     def _open_angle(self, site: _Site, place: int) -> Placeholder:
-        end = self._loose_end(place + 1)
-        return self._query(site, Span(place + 1, end), end, closed=False)
+        words = open_words(self.text, place + 1, self._loose_end(place + 1))
+        return self._query(site, Span(place + 1, words.end), words.end, words)
 
-    def _query(self, site: _Site, words: Span, end: int, *, closed: bool = True) -> Placeholder:
+    def _query(
+        self, site: _Site, words: Span, end: int, open_: OpenWords | None = None
+    ) -> Placeholder:
         query = squeeze(self._without_comments(words))
+        closed = open_ is None
         return Placeholder(
             kind=PlaceholderKind.QUERY if query else PlaceholderKind.EMPTY,
             span=Span(site.start, end),
@@ -199,10 +208,17 @@ class CiteReader:
             command=site.name,
             closed=closed,
             prefix=self.text[site.after_name : words.start - 1].strip(),
+            reach=0 if open_ is None else open_.reach,
+            certain=open_ is None or open_.certain,
         )
 
     def _wanted(
-        self, site: _Site, group: _Group, listed: KeyList, angle: Span | None
+        self,
+        site: _Site,
+        group: _Group,
+        listed: KeyList,
+        angle: Span | None,
+        open_: OpenWords | None,
     ) -> Placeholder | None:
         """The placeholder that a key group holds, if it holds one."""
         if listed.wanted is None:
@@ -220,13 +236,15 @@ class CiteReader:
             prefix = prefix.strip()
         return Placeholder(
             kind=kind,
-            span=Span(site.start, group.after),
+            span=Span(site.start, group.after if open_ is None else open_.end),
             query=query,
             query_span=span,
             command=site.name,
             closed=group.closed,
             prefix=prefix,
             other_keys=tuple(piece.text for piece in listed.keys),
+            reach=0 if open_ is None else open_.reach,
+            certain=open_ is None or open_.certain,
         )
 
     def _key_group(self, place: int) -> _Group:
@@ -260,6 +278,8 @@ class CiteReader:
         footnote's: long prose in a paragraph that has one closing brace too few."""
         text = self.text
         words = text[group.start : group.end]
+        if runs_on(words):
+            return True
         if len(words.split()) <= _LONG_WORDS or "," in words or self._balance_checks <= 0:
             return False
         self._balance_checks -= 1
@@ -278,6 +298,27 @@ class CiteReader:
         """Where words end that nothing closes: the line, a command or a sentence end."""
         match = _LOOSE_STOP.search(self.text, start, min(len(self.text), start + 300))
         return match.start() if match else min(len(self.text), start + 300)
+
+    def _open_list(self, group: _Group) -> tuple[KeyList, OpenWords]:
+        """The keys of a group that nothing closes, and the words that follow them."""
+        text, reach = self.text, group.end
+        if text[group.start : group.start + 1].isspace():  # only begun, in front of prose
+            words = open_words(text, group.start, reach)
+            return KeyList((), Span(group.start, group.start)), words
+        keys: list[KeyPiece] = []
+        end = group.start
+        for piece in self._pieces(group):
+            wanted = free_text(piece.text)
+            if wanted is None:
+                keys.append(piece)
+                end = piece.span.end
+                continue
+            start = piece.span.start
+            words = open_words(text, start, reach)
+            query = free_text(text[start : words.end] + " ?") if wanted else ""
+            if query or piece.span.end >= reach or not text[piece.span.end : reach].strip():
+                return KeyList(tuple(keys), Span(start, words.end), query or ""), words
+        return KeyList(tuple(keys)), OpenWords(end, reach, True)
 
     def _pieces(self, group: _Group) -> Iterator[KeyPiece]:
         text = self.text
@@ -321,6 +362,13 @@ def _split(content: str, offset: int) -> Iterator[KeyPiece]:
         position += len(part) + 1
 
 
-def _spaced(text: str, place: int) -> bool:
+def _closes(text: str, place: int) -> bool:
+    """True of a `>` that ends words, false of one that compares or is part of an arrow."""
     before, after = text[place - 1 : place], text[place + 1 : place + 2]
-    return before.isspace() and (after.isspace() or not after)
+    if after and after in "{[":
+        return True
+    if before.isspace():  # `accuracy > 90`, `accuracy >90`
+        return bool(after) and not after.isspace() and not after.isalnum() and after not in "$\\="
+    if before in ("-", "=") or after == "=" or after.isdigit():
+        return False
+    return not (after.isalpha() and re.search(r"\b\w\Z", text[max(0, place - 2) : place]))

@@ -10,6 +10,7 @@ from citewell.documents.latex_args import ArgumentReader
 from citewell.documents.latex_cite import CiteReader
 from citewell.documents.markdown_text import markdown_to_text
 from citewell.documents.markdown_yaml import FrontMatter, front_matter_span, read_front_matter
+from citewell.documents.open_words import OpenWords, open_words, runs_on
 from citewell.documents.placeholders import find_markers, is_dummy, squeeze
 from citewell.documents.spans import SpanIndex, merge_spans
 from citewell.model.document import (
@@ -242,8 +243,18 @@ class _Scanner:
             return False  # an inline footnote
         keys = [KeyUse(*key) for key in self._keys(start + 1, inner_end)]
         wanted = self._wanted(start + 1, inner_end)
+        if wanted is not None and closed and runs_on(wanted[1]):
+            closed = False  # the bracket belongs to something further on
+            inner_end = self._loose_end(start + 1)
+            keys = [key for key in keys if key.span.start < inner_end]
+            wanted = self._wanted(start + 1, inner_end)
         if not closed and wanted is None:
             return False  # `[see @key` is read as a bare key
+        open_: OpenWords | None = None
+        if wanted is not None and not closed:
+            wanted, open_ = self._opened(wanted, inner_end)
+            inner_end = open_.end
+            keys = [key for key in keys if key.span.start < wanted[0]]
         span = Span(start, inner_end + 1 if closed else inner_end)
         if wanted is not None:
             place, query, query_span = wanted
@@ -260,6 +271,8 @@ class _Scanner:
                     command="[@]" if alone else "@",
                     closed=closed,
                     other_keys=tuple(k.key for k in keys),
+                    reach=0 if open_ is None else open_.reach,
+                    certain=open_ is None or open_.certain,
                 )
             )
         if keys:
@@ -268,6 +281,18 @@ class _Scanner:
             self.taken.append(span)
             return True
         return False
+
+    def _opened(
+        self, wanted: tuple[int, str, Span], reach: int
+    ) -> tuple[tuple[int, str, Span], OpenWords]:
+        """The same where no bracket closes: only as far as its words are plausible."""
+        place, start = wanted[0], wanted[0] + 1
+        while self.text.startswith("?", start):
+            start += 1
+        words = open_words(self.text, start, reach)
+        query = squeeze(self.text[start : words.end])
+        span = Span(start, words.end)
+        return (place, "" if is_dummy(query) else query, span), words
 
     def _wanted(self, start: int, end: int) -> tuple[int, str, Span] | None:
         """Words that stand for a key: `@`, `@?`, `@?words`, `@query words`, `@a; @`."""

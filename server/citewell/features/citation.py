@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
+
+import msgspec
 
 from citewell.model.bib import TextEdit
 from citewell.model.document import Document, Format, Placeholder, PlaceholderKind, Span
+
+_WORD = re.compile(r"\w+")
 
 
 def citation_edit(
@@ -15,8 +20,11 @@ def citation_edit(
 
     Commands, notes and keys around it stay as they are typed: `\\citep[p.~5]{a, neural nets}`
     changes inside the braces only. `default_command` is what a mark such as `[CITATION]` becomes;
-    empty: the document's own most used command.
+    empty: the document's own most used command. Words that may be prose are never removed: of a
+    placeholder whose words are not `certain` only the beginning is replaced.
     """
+    if not placeholder.certain:
+        placeholder = _begun(placeholder)
     if placeholder.kind is not PlaceholderKind.MARKER:
         if placeholder.command in ("[@]", "@"):
             return _markdown(document.text, placeholder, key)
@@ -41,23 +49,45 @@ def default_cite_command(document: Document) -> str:
     return "cite" if document.format is Format.LATEX else "[@]"
 
 
+def extent(placeholder: Placeholder) -> int:
+    """How far a cursor may stand behind its start and be in it."""
+    return max(placeholder.span.end, placeholder.reach)
+
+
+def word_end(document: Document, offset: int) -> int:
+    """Behind the word at an offset; the offset itself where there is none."""
+    word = _WORD.match(document.text, offset)
+    return word.end() if word else offset
+
+
 def until(document: Document, placeholder: Placeholder, cursor: int) -> Placeholder:
     """The placeholder as far as it is typed.
 
-    One that nothing closes yet reaches into the prose behind the cursor: only what stands before
-    the cursor is the author's query.
+    Of one that nothing closes only what stands before the cursor is the author's: behind it there
+    may be prose. A cursor before its words tells nothing.
     """
-    import msgspec
-
-    if placeholder.closed or not placeholder.span.start < cursor < placeholder.span.end:
+    start = placeholder.query_span.start
+    if placeholder.closed or not start <= cursor <= extent(placeholder):
         return placeholder
-    start = min(placeholder.query_span.start, cursor)
-    typed = document.text[start:cursor]
     return msgspec.structs.replace(
         placeholder,
         span=Span(placeholder.span.start, cursor),
-        query=" ".join(typed.split()),
+        query=" ".join(document.text[start:cursor].split()),
         query_span=Span(start, cursor),
+        reach=cursor,
+        certain=True,
+    )
+
+
+def _begun(placeholder: Placeholder) -> Placeholder:
+    """The placeholder without its words."""
+    place = placeholder.query_span.start
+    return msgspec.structs.replace(
+        placeholder,
+        span=Span(placeholder.span.start, place),
+        query="",
+        query_span=Span(place, place),
+        certain=True,
     )
 
 

@@ -12,7 +12,7 @@ from citewell.documents import Project, query_for
 from citewell.engine.contract import Engine
 from citewell.features.citation_writer import CitationWriter
 from citewell.features.confidence import confidence_of
-from citewell.features.pick import chosen_first, its_words, picks
+from citewell.features.pick import chosen_first, picks
 from citewell.model import Hit, Problem, Query, SearchResult
 from citewell.model.bib import FileEdit
 from citewell.model.cancel import Cancel
@@ -22,6 +22,11 @@ from citewell.model.llm import Picked, Supported
 from citewell.options import Options
 
 CANDIDATES = 8
+NOT_CLOSED = (
+    "nothing closes it, so that its words cannot be told from the text behind them: "
+    "close it with the bracket that it lacks"
+)
+"""Why no paper is written there, however sure it is."""
 
 
 class PlaceholderFill(msgspec.Struct, frozen=True, kw_only=True):
@@ -178,7 +183,8 @@ def picked_from(found: PlaceholderFill, picked: Picked) -> PlaceholderFill:
         return change(found, picked=picked)
     made = f"{found.variant}+{picked.program}"
     if not picked.work:
-        reason = f"the language model found none of {picked.of} papers fitting{its_words(picked)}"
+        words = f": {picked.reason}" if picked.reason else ""
+        reason = f"the language model found none of {picked.of} papers fitting{words}"
         return change(found, picked=picked, reason=reason, variant=made)
     hits = chosen_first(found.candidates, picked)
     sure = confidence_of(found.query, hits)
@@ -297,9 +303,11 @@ def fill_feedback(
 
 def _decide(found: PlaceholderFill, least: float, choose: Choose | None) -> PlaceholderFill:
     change = msgspec.structs.replace
+    if not found.placeholder.certain:
+        return change(found, reason=NOT_CLOSED)
     if choose is not None:
         hit = choose(found)
-        return change(found, hit=hit, reason="" if hit else found.reason or "skipped")
+        return change(found, hit=hit, reason="" if hit else "skipped")
     if not found.candidates or found.reason:
         return found
     if found.confidence < least:

@@ -9,6 +9,7 @@ from pathlib import PurePath
 import msgspec
 
 from citewell.features.card import Known, byline, entry_card, moved_by
+from citewell.features.citation import extent, until, word_end
 from citewell.features.markdown import escape
 from citewell.features.site import placeholder_at
 from citewell.model import Hit
@@ -53,13 +54,16 @@ def shown_path(path: str, base: str) -> str:
 
 
 def hovered_placeholder(document: Document, offset: int) -> Placeholder | None:
-    """The placeholder at the offset, whole."""
+    """The placeholder at the offset, whole; one that nothing closes as far as the word there."""
     if placeholder_at(document, max(offset, 0)) is None:
         offset += 1
+    found: Placeholder | None = None
     for placeholder in document.placeholders:
-        if placeholder.span.start < offset <= placeholder.span.end:
-            return placeholder
-    return None
+        if placeholder.span.start < offset <= extent(placeholder):
+            found = placeholder
+    if found is None or found.closed:
+        return found
+    return until(document, found, min(word_end(document, offset), extent(found)))
 
 
 def hover_placeholder(placeholder: Placeholder, hits: Sequence[Hit]) -> HoverCard:

@@ -10,17 +10,18 @@ import msgspec
 from citewell.documents import Project
 from citewell.documents.key_index import KeyMatch
 from citewell.features.action import QUICK_FIX, REWRITE, SOURCE, Action, ActionPlan
-from citewell.features.citation import citation_edit
+from citewell.features.citation import citation_edit, extent, until, word_end
 from citewell.features.complete import SURE_SCORE, FindWork
 from citewell.features.completion import entry_candidate, work_candidate
 from citewell.features.confidence import confidence_of
+from citewell.features.hover import hovered_placeholder
 from citewell.features.insert import plan_citable
 from citewell.features.markdown import shorten
 from citewell.features.site import is_key_like
 from citewell.features.state import FindCheck, doubt, is_invented, unknown
 from citewell.model import Hit, Problem, Query, Work
 from citewell.model.bib import BibEntry, FileEdit, TextEdit
-from citewell.model.document import Document, Format, Placeholder
+from citewell.model.document import Document, Format, Placeholder, Span
 from citewell.options import Options
 
 CODE = "unresolved-placeholder"
@@ -63,10 +64,9 @@ def placeholder_actions(
 ) -> list[Action]:
     """The actions at a placeholder of a document that has `open_places` of them; `variant` names
     what made the order of the choices."""
-    where: dict[str, str | int | bool] = {
-        "start": placeholder.span.start,
-        "query": placeholder.query,
-    }
+    where = _where(placeholder)
+    if not placeholder.certain:
+        return [_close_action(placeholder)]
     found = [
         Action(
             title=f"Cite {choice.shown}",
@@ -94,6 +94,25 @@ def placeholder_actions(
     if open_places > 1:
         found.append(fill_action(open_places, placeholder))
     return found
+
+
+def _where(placeholder: Placeholder) -> dict[str, str | int | bool]:
+    """What finds the placeholder again in a text that may have changed."""
+    at_cursor = placeholder.certain and not placeholder.closed
+    typed = placeholder.span.end - placeholder.span.start if at_cursor else 0
+    return {"start": placeholder.span.start, "query": placeholder.query, "typed": typed}
+
+
+def _close_action(placeholder: Placeholder) -> Action:
+    """Close what nothing closes: where its words end only the author can tell."""
+    return Action(
+        title=f"End the placeholder after “{shorten(placeholder.query, _TITLE)}”",
+        kind=QUICK_FIX,
+        name="close",
+        arguments=_where(placeholder),
+        fixes=(CODE,),
+        span=placeholder.span,
+    )
 
 
 def _chosen(choices: Sequence[Choice], rank: int, variant: str) -> dict[str, str]:
@@ -163,10 +182,51 @@ def is_sure(query: Query, hits: Sequence[Hit]) -> bool:
     return confidence_of(query, hits) >= SURE
 
 
-def placeholder_near(document: Document, start: int, query: str) -> Placeholder | None:
-    """The placeholder that stood at `start`: still there, or the nearest with the same words."""
-    same = [p for p in document.placeholders if p.query == query]
+def placeholder_for(
+    document: Document, selection: Span, *, on_character: bool = False
+) -> Placeholder | None:
+    """The placeholder at a cursor or a selection. One that nothing closes ends at the cursor; with
+    `on_character` behind the word on which the cursor stands.
+
+    A selection of a whole placeholder is what an editor gives for its diagnostic: no cursor.
+    """
+    placeholder = hovered_placeholder(document, selection.start)
+    if placeholder is None or placeholder.closed:
+        return placeholder
+    for one in document.placeholders:
+        if one.span.start == placeholder.span.start:
+            if selection.start < selection.end == one.span.end:
+                return one
+            at_letter = on_character and selection.start == selection.end
+            end = word_end(document, selection.end) if at_letter else selection.end
+            return until(document, one, min(end, extent(one)))
+    return placeholder
+
+
+def placeholder_near(
+    document: Document, start: int, query: str, typed: int = 0
+) -> Placeholder | None:
+    """The placeholder that stood at `start`: still there, or the nearest with the same words.
+
+    `typed` is the length of one that nothing closes and that ended at a cursor.
+    """
+    found = document.placeholders
+    if typed:
+        found = tuple(until(document, p, p.span.start + typed) for p in found if not p.closed)
+    same = [p for p in found if p.query == query]
     return min(same, key=lambda p: abs(p.span.start - start), default=None)
+
+
+def plan_close(document: Document, placeholder: Placeholder) -> ActionPlan:
+    """A `>`, `}` or `]` behind the placeholder's words; nothing else changes."""
+    opened = document.text[placeholder.span.start : placeholder.query_span.start].rstrip("@?")
+    closing = {"<": ">", "{": "}", "[": "]"}
+    mark = next((closing[c] for c in reversed(opened) if c in closing), "")
+    end = placeholder.query_span.end
+    change = FileEdit(document.path, (TextEdit(Span(end, end), mark),))
+    return ActionPlan(
+        edits=(change,), texts={Path(document.path): document.text}, label="End the placeholder"
+    )
 
 
 def plan_citation(

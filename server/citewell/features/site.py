@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from citewell.features.citation import until
+from citewell.features.citation import extent, until
 from citewell.model.document import (
     Citation,
     Document,
@@ -17,21 +17,27 @@ from citewell.model.document import (
 
 def placeholder_at(document: Document, cursor: int) -> Placeholder | None:
     """The placeholder in which, or at whose end, the cursor stands, as far as it is typed."""
+    found: Placeholder | None = None
     for placeholder in document.placeholders:
-        if placeholder.span.start < cursor <= placeholder.span.end:
-            return _at_cursor(document, until(document, placeholder, cursor), cursor)
         if placeholder.span.start >= cursor:
             break
-    return None
+        if cursor <= extent(placeholder):
+            found = placeholder  # the words of one that is open may reach over the next one
+    return None if found is None else _at_cursor(document, until(document, found, cursor), cursor)
 
 
 def _at_cursor(document: Document, placeholder: Placeholder, cursor: int) -> Placeholder:
-    """In `{a, |}` the key belongs where the cursor is, not directly behind the comma."""
-    place = placeholder.query_span
-    gap = document.text[place.end : cursor]
-    if place.start == place.end and gap and not gap.strip(" \t"):
-        return msgspec.structs.replace(placeholder, query_span=Span(cursor, cursor))
-    return placeholder
+    """With the blanks between its words and the cursor.
+
+    In `{a, |}` the key belongs where the cursor is; in `[@word embeddings |]` it replaces the last
+    blank, too.
+    """
+    words = placeholder.query_span
+    gap = document.text[words.end : cursor]
+    if not gap or gap.strip(" \t") or not cursor <= placeholder.span.end:
+        return placeholder
+    start = cursor if words.start == words.end else words.start
+    return msgspec.structs.replace(placeholder, query_span=Span(start, cursor))
 
 
 def key_at(document: Document, cursor: int) -> tuple[Citation, KeyUse] | None:
@@ -51,9 +57,9 @@ def wanted_at(document: Document, cursor: int) -> Placeholder | None:
     before the cursor as its words.
     """
     placeholder = placeholder_at(document, cursor)
-    if placeholder is not None:
-        return placeholder
     found = key_at(document, cursor)
+    if placeholder is not None and (found is None or cursor in placeholder.query_span):
+        return placeholder
     if found is None:
         return None
     citation, use = found

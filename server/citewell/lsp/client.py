@@ -49,6 +49,10 @@ class ClientFlags:
     lists_references: bool = False
     """Shows a list of references, and wants to be told when it may be another one."""
 
+    cursor_on_character: bool = False
+    """The author's cursor stands on a letter and not between two: a place that it sends from within
+    a word may mean the word's end."""
+
     @classmethod
     def of(cls, capabilities: types.ClientCapabilities) -> ClientFlags:
         """The flags of a client's announcement; what it does not mention it cannot do."""
@@ -104,6 +108,9 @@ class ClientFlags:
             ),
             refresh_lenses=bool(workspace.code_lens and workspace.code_lens.refresh_support),
             lists_references=_announces(capabilities.experimental, "citewell", "references"),
+            cursor_on_character=_announces(
+                capabilities.experimental, "citewell", "cursorOnCharacter"
+            ),
         )
 
 

@@ -161,6 +161,7 @@ class CodeActions:
             range=params.range,
             diagnostics=context.diagnostics,
             automatic=context.trigger_kind is types.CodeActionTriggerKind.Automatic,
+            on_character=self._server.flags.cursor_on_character,
             wants_source=bool(only) and all(_within(kind, ["source"]) for kind in only),
         )
         wanted = [

@@ -73,6 +73,11 @@ class Placeholder(msgspec.Struct, frozen=True):
     """Text of the citation before the keys that must stay: optional arguments `[see][p. 5]`."""
     other_keys: tuple[str, ...] = ()
     """Keys that stand beside it in the same braces and must stay: `\\cite{a,,b}`."""
+    reach: int = 0
+    """Of one that is not closed: how far its words may reach. What stands behind `span` may as well
+    be prose."""
+    certain: bool = True
+    """False where its words cannot be told from the prose behind them: no edit may remove them."""
 
 
 class Heading(msgspec.Struct, frozen=True):

@@ -192,6 +192,22 @@ def test_an_undefined_key_gets_its_entry_and_a_placeholder_its_paper(start_neovi
     assert text.startswith(BIB.rstrip("\n"))
 
 
+def test_a_fix_at_words_that_nothing_closes_leaves_the_sentence(start_neovim: Any) -> None:
+    rest = " in a sentence that goes on, with p > 0.05 and more."
+    paper = PAPER.replace(" on graphs.", rest)
+    editor = start_neovim({"main.tex": paper, "refs.bib": BIB}, "main.tex")
+    column = paper.splitlines()[3].index(rest)
+    editor.call("nvim_win_set_cursor", 0, [4, column - 1])
+    editor.keys("a")
+    editor.type(" \\citep<graph attention")
+    editor.keys("<C-e><Esc>")
+    editor.wait("vim.api.nvim_get_mode().mode == 'n'")
+    code_action(editor, "Cite Veli")
+    editor.wait("vim.fn.bufexists('refs.bib') == 1 and vim.bo[vim.fn.bufnr('refs.bib')].modified")
+    cited = paper.replace(rest, f" \\citep{{velickovic2018graph}}{rest}")
+    assert editor.text() == cited
+
+
 def test_one_goes_from_a_key_to_its_entry_and_renames_it_everywhere(start_neovim: Any) -> None:
     paper = PAPER.replace("graphs.", "graphs \\cite{hochreiter97}.")
     notes = "---\nbibliography: refs.bib\n---\nSee @hochreiter97.\n"

@@ -66,3 +66,32 @@ def test_a_real_paper_gets_a_citation_and_its_bib_the_entry(window, copied):
     typed = f"{place} \\citep<decomposable attention natural language inference>".encode()
     assert code.read("acl2019.tex") == before["acl2019.tex"].replace(place.encode(), typed, 1)
     assert code.read("acl2019_bib.bib") == before["acl2019_bib.bib"]
+
+
+OPEN = r"""
+%! main.tex
+\documentclass{article}
+\begin{document}
+Graphs are everywhere in a sentence that goes on, with p > 0.05 and more.
+\bibliography{refs}
+\end{document}
+%! refs.bib
+@article{zuse1969, title = {Rechnender Raum}, year = {1969}}
+"""
+
+
+def test_a_fix_at_words_that_nothing_closes_leaves_the_sentence(window, fixture_files, tmp_path):
+    before = fixture_files(OPEN).files
+    code = window(fixture_files(OPEN).write(tmp_path / "paper"))
+    code.open("main.tex")
+    code.wait_ready()
+    code.goto_text("main.tex", "Graphs are everywhere", after=True)
+    code.type(" \\citep<graph attention networks")
+    code.wait_suggestion("velickovic2018graph")
+    code.press("Escape")
+    code.fix("Cite Veli")
+    code.wait(lambda: code.dirty() == {"main.tex", "refs.bib"})
+    code.save_all()
+    cited = "everywhere \\citep{velickovic2018graph} in a sentence"
+    wanted = before["main.tex"].replace("everywhere in a sentence", cited)
+    assert code.read("main.tex").decode() == wanted

@@ -240,3 +240,37 @@ def test_without_a_library_every_placeholder_stays_open_with_the_problem(tmp_pat
     assert [f.reason for f in plan.fills] == ["no paper was found"]
     assert "library-missing" in {p.code for p in plan.problems}
     assert plan.edits == ()
+
+
+@pytest.mark.parametrize("opening", ["\\citep<", "\\cite{"])
+@pytest.mark.parametrize("how", [{"threshold": 0.0}, {"choose": lambda found: found.candidates[0]}])
+def test_a_placeholder_that_nothing_closes_is_left_open(
+    fill: Callable[..., FillPlan], opening: str, how: dict[str, Any]
+) -> None:
+    plan = fill(
+        f"""
+%! main.tex
+We build on {opening}graph attention in this work and go on.
+We use \\citet<generative adversarial nets>.
+%! refs.bib
+@misc{{kept, title = {{Kept}}}}
+""",
+        **how,
+    )
+    (open_,) = plan.open
+    assert open_.text == f"{opening}graph attention"
+    assert open_.candidates[0].work.title == "Graph Attention Networks"
+    assert open_.reason.startswith("nothing closes it")
+    assert (
+        f"We build on {opening}graph attention in this work and go on.\nWe use \\citet{{"
+        in after(plan)["main.tex"]
+    )
+
+
+def test_one_word_that_nothing_closes_is_filled_up_to_its_line_end(
+    fill: Callable[..., FillPlan],
+) -> None:
+    plan = fill("%! main.tex\nAs in \\citet<adam\nand more prose.\n", threshold=0.0)
+    text = after(plan)["main.tex"]
+    assert text.startswith("As in \\citet{")
+    assert text.endswith("}\nand more prose.\n")

@@ -33,6 +33,8 @@ class Asked:
     """Those that the editor shows there; ours carry the source "citewell"."""
     automatic: bool
     """True when the editor only wants to know whether to show a lamp: be quick."""
+    on_character: bool = False
+    """An empty range stands on a letter, as in Neovim, and not between two."""
     wants_source: bool = False
     """True when the editor asks for nothing but actions on the source as a whole."""
 

@@ -33,17 +33,19 @@ class PlaceholderActions:
     async def offer(self, asked: Asked) -> Sequence[Action]:
         """The best three papers by name, the best after a longer search, and all in the file."""
         from citewell.features import placeholder_actions as feature
-        from citewell.features.hover import hovered_placeholder
 
         snapshot = await asked.snapshot()
         if snapshot is None or not snapshot.document.placeholders:
             return ()
         count = len(snapshot.document.placeholders)
-        placeholder = hovered_placeholder(
-            snapshot.document, snapshot.index.offset(asked.range.start)
+        selected = snapshot.index.span(asked.range)
+        placeholder = feature.placeholder_for(
+            snapshot.document, selected, on_character=asked.on_character
         )
         if asked.wants_source or placeholder is None:
             return () if asked.automatic else (feature.fill_action(count),)
+        if not placeholder.certain:
+            return feature.placeholder_actions(placeholder, (), sure=False, open_places=count)
         query = await citing.make_query(asked.session, snapshot, placeholder)
         result = await asked.session.engine.find_async(query, feature.SHOWN)
         words = placeholder.query
@@ -63,18 +65,27 @@ class PlaceholderActions:
 
     async def plan(self, chosen: Chosen) -> ActionPlan | None:
         """The edits for one placeholder, or for all."""
-        from citewell.features import placeholder_actions as feature
 
         snapshot = await chosen.session.fresh_snapshot(chosen.uri)
         if snapshot is None:
             return None
         if chosen.name == "fill":
             return await _fill(chosen, snapshot)
+        return await self._plan_one(chosen, snapshot)
+
+    async def _plan_one(self, chosen: Chosen, snapshot: Snapshot) -> ActionPlan | None:
+        from citewell.features import placeholder_actions as feature
+
         placeholder = feature.placeholder_near(
-            snapshot.document, chosen.number("start", 0), chosen.text("query")
+            snapshot.document,
+            chosen.number("start", 0),
+            chosen.text("query"),
+            chosen.number("typed", 0),
         )
         if placeholder is None:
             return None
+        if chosen.name == "close":
+            return feature.plan_close(snapshot.document, placeholder)
         work, key = None, chosen.text("key")
         variant = chosen.text("variant")
         query = await citing.make_query(chosen.session, snapshot, placeholder)

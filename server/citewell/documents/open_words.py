@@ -1,0 +1,73 @@
+"""Where the words of a placeholder end that nothing closes: `\\cite<spectral graph` within prose.
+
+No rule can tell the author's words from the prose behind them. What is found here is a guess for
+searching and showing; only a cursor makes it certain (`features.citation.until`).
+"""
+
+from __future__ import annotations
+
+import re
+
+import msgspec
+
+MOST_WORDS = 8
+"""Words that are taken for the author's where nothing else ends them."""
+MOST_TYPED = 25
+"""Words before a cursor that may be the author's: as many as a long title has."""
+
+_TOKEN = re.compile(r"\S+")
+_PUNCTUATION = ".,;:!?)]}\"'”’"
+_PROSE = frozenset(
+    """a an the is are was were be been being am has have had can could may might will would shall
+    should must do does did which that who whom whose where when while whereas because since
+    although though if unless until however therefore thus hence then so we our us they
+    their them he she his her it its this these those there i you your not also but as than
+    such show shows showed shown use uses used propose proposes proposed find finds found
+    achieve achieves achieved""".split()
+)
+"""Words with which prose goes on; in a query of a few words they are rare."""
+_JOINING = frozenset(
+    """and or of for in on at to from by with without via over under between into through
+    against about both more most very""".split()
+)
+"""Words that end no query."""
+_SENTENCE_END = re.compile(r"(?<=[a-z]{4})[.!?]\s+[A-Z]")
+
+
+class OpenWords(msgspec.Struct, frozen=True):
+    """The words behind an opening `<`, `{` or `@`."""
+
+    end: int
+    """Behind the last plausible one; where they would start if there is none."""
+    reach: int
+    """How far words that are typed may reach."""
+    certain: bool
+    """True when no prose follows from which they could not be told apart."""
+
+
+def open_words(text: str, start: int, reach: int) -> OpenWords:
+    """The plausible words in [start, reach), where `reach` is the next thing that is no word.
+
+    White space at the start parts a citation that was only begun from the prose behind it.
+    """
+    tokens = list(_TOKEN.finditer(text, start, reach))
+    if len(tokens) > MOST_TYPED:
+        reach = tokens[MOST_TYPED - 1].end()
+    if not tokens or tokens[0].start() > start:
+        return OpenWords(start, reach, True)
+    kept: list[tuple[str, int]] = []
+    for token in tokens[:MOST_WORDS]:
+        bare = token[0].rstrip(_PUNCTUATION)
+        if kept and bare.lower() in _PROSE:
+            break
+        kept.append((bare.lower(), token.start() + len(bare)))
+        if len(bare) < len(token[0]):
+            break
+    while len(kept) > 1 and kept[-1][0] in _JOINING:
+        kept.pop()
+    return OpenWords(kept[-1][1], reach, len(tokens) == 1)
+
+
+def runs_on(words: str) -> bool:
+    """True of text that is too much for a query: what closes it belongs to something else."""
+    return len(words.split()) > 2 * MOST_TYPED or _SENTENCE_END.search(words) is not None

@@ -28,7 +28,7 @@ def test_a_section_begins_with_the_level_of_its_code() -> None:
     levels = {rule.code: rule.level for rule in RULES if rule.code != ANY_SYNTAX} | SYNTAX
     levels |= dict.fromkeys(verify.FINDINGS, Level.WARNING)
     levels |= dict.fromkeys(verify.NOTES, Level.HINT)
-    levels[verify.NOT_FOUND] = Level.INFORMATION
+    levels |= {verify.NOT_FOUND: Level.HINT, verify.FABRICATED: Level.ERROR}
     for code, text in sections().items():
         if code == verify.UNCHECKED:
             continue

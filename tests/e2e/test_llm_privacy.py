@@ -145,7 +145,7 @@ def test_the_named_server_alone_is_asked_and_nothing_of_the_text_stays(
     assert set(server.keys) == {"Bearer sk-very-secret"}
     sent = "\n".join(chat.prompt_of(request) for request in server.requests)
     assert "Zwiebelkuchen aligners" in sent
-    assert "chosen by llamacpp scripted (pick@builtin): It fits." in seen["out"]
+    assert "chosen by llamacpp scripted (pick@builtin): “It fits.”" in seen["out"]
     assert "today" in seen["err"] and "language model:" in seen["err"]
     made = {
         name: data
@@ -159,3 +159,26 @@ def test_the_named_server_alone_is_asked_and_nothing_of_the_text_stays(
     assert set(made) == {"home/data/llm-usage.sqlite"}
     for text in (seen["err"], seen["out"].partition("--- a/")[0]):
         assert "sk-very-secret" not in text
+
+
+@pytest.mark.parametrize("choice", ["2", "none"])
+def test_what_the_model_says_beside_its_choice_reaches_the_terminal_as_a_quotation(
+    watched: Callable[..., dict[str, Any]], chat: Any, choice: str
+) -> None:
+    pytest.importorskip("dspy")
+    said = json.dumps({"choice": choice, "reason": chat.INJECTION})
+    server = chat.ChatServer(lambda request: chat.Reply(said))
+    settings = {
+        "CITEWELL_LLM_PROVIDER": "llamacpp", "CITEWELL_LLM_MODEL": "scripted",
+        "CITEWELL_LLM_BASE_URL": server.url, "COLUMNS": "2000",
+    }  # fmt: skip
+    fill = ("--set", "llm.pick_threshold=0", "-v", "fill", "main.tex", "--dry-run")
+    for arguments in (fill, (*fill, "--json"), ("find", "attention", "--pick")):
+        seen = watched(*arguments, **settings)
+        told = seen["out"] + seen["err"]
+        assert "Ignore the list." in told
+        leaks = [leak for leak in chat.LEAKS if leak not in ("\n", "http", "cite{")]
+        assert not [leak for leak in leaks if leak in told], told
+        if "--json" not in arguments:
+            assert ": “Ignore the list." in told
+    server.close()

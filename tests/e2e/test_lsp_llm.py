@@ -2,6 +2,7 @@
 says of a citation whether the abstract supports the sentence."""
 
 import asyncio
+import json
 
 import pytest
 from tests.e2e.test_lsp_progress import Button
@@ -53,6 +54,19 @@ async def test_nothing_is_cited_where_the_model_finds_none_fitting(start_editor,
     assert model.requests
     assert editor.text("main.tex") == PAPER
     assert not editor.applied
+
+
+async def test_what_the_model_says_is_shown_as_a_quotation_that_names_nothing_else(
+    start_editor, model, chat
+):
+    said = json.dumps({"choice": "none", "reason": chat.INJECTION})
+    model.script = lambda request: chat.Reply(said)
+    editor = await start_editor(files={"refs.bib": ""}, settings=model.settings)
+    editor.open("main.tex", PAPER)
+    await chosen(editor, "graph attention", "Cite the best")
+    (message,) = editor.messages
+    assert "papers fitting: “Ignore the list." in message
+    assert not [leak for leak in chat.LEAKS if leak in message]
 
 
 async def test_the_first_paper_stands_where_the_model_gives_no_choice(start_editor, model, chat):

@@ -67,12 +67,12 @@ async def test_states_come_as_they_are_known_and_a_fix_mends_the_entry(start_edi
             break
         await asyncio.sleep(0.1)
     assert [(r["key"], r["state"]) for r in found["references"]] == [
+        ("nobody", "undefined"),
         ("späte", "wrong-detail"),
         ("right", "verified"),
-        ("nobody", "undefined"),
     ]
     await editor.wait_for(lambda: told)
-    late = found["references"][0]
+    late = found["references"][1]
     cited, defined = late["cited"][0], late["defined"]
     line = PAPER.splitlines()[2]
     start, end = cited["range"]["start"], cited["range"]["end"]

@@ -48,6 +48,8 @@ export const STATES: readonly { readonly state: string; readonly sign: string; r
   { state: "verified", sign: "✓", name: "Verified" },
 ];
 
+/** States that want a look; that the library lacks a work is none. The server lists these first. */
+const PROBLEMS = new Set(["fabricated", "undefined", "wrong-detail"]);
 const SHOWN_PLACES = 8;
 const ENTITIES: Record<string, string> = {
   "&": "&amp;",
@@ -100,7 +102,9 @@ export function summary(list: ReferenceList | undefined, why = ""): string {
   if (!list) return why || "Open a LaTeX, Markdown or .bib file to see its references.";
   if (list.total === 0) return "This document cites nothing yet.";
   const cut = list.total > list.references.length ? ` The first ${list.references.length} are shown.` : "";
-  return `${list.total} ${list.total === 1 ? "reference" : "references"}.${cut}`;
+  const wrong = list.references.filter((one) => PROBLEMS.has(one.state)).length;
+  const look = wrong > 0 ? ` ${wrong} to look at first.` : "";
+  return `${list.total} ${list.total === 1 ? "reference" : "references"}.${look}${cut}`;
 }
 
 /** The lines of the list. */

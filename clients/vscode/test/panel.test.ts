@@ -99,8 +99,11 @@ test("the filters are the states that there are, the worst first", () => {
 });
 
 test("the summary says how much there is, and why there is nothing", () => {
-  assert.equal(summary(list(LATE)), "1 reference.");
-  assert.equal(summary({ ...list(LATE), total: 5000 }), "5000 references. The first 1 are shown.");
+  const right = { ...LATE, state: "verified" };
+  const unknown = { ...LATE, state: "not-found" };
+  assert.equal(summary(list(right)), "1 reference.");
+  assert.equal(summary(list(LATE, right, unknown)), "3 references. 1 to look at first.");
+  assert.equal(summary({ ...list(unknown), total: 5000 }), "5000 references. The first 1 are shown.");
   assert.equal(summary(list()), "This document cites nothing yet.");
   assert.equal(summary(undefined, "No <server>."), "No <server>.");
   assert.ok(summary(undefined).startsWith("Open a"));

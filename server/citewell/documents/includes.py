@@ -157,6 +157,7 @@ def find_root(path: Path, load: LoadWith, mains: Callable[[Path], Iterator[Path]
 
     A magic comment or a subfile's class option names it; a file with `\\documentclass` is its own;
     else `mains`, which gives the files worth a look, are searched for one whose includes reach it.
+    A part that none includes yet belongs to the one paper that lies beside or above it.
     """
     seen = {path}
     current = path
@@ -171,10 +172,26 @@ def find_root(path: Path, load: LoadWith, mains: Callable[[Path], Iterator[Path]
     document = load(path)
     if document is None or is_main(document):
         return path
+    found: list[Path] = []
     for candidate in mains(path):
-        if candidate.suffix.lower() in LATEX_MAINS and path in include_tree(candidate, load):
-            return candidate
-    return path
+        if candidate.suffix.lower() in LATEX_MAINS:
+            if path in include_tree(candidate, load):
+                return candidate
+            found.append(candidate)
+    return _host(path, found, load) or path
+
+
+def _host(path: Path, mains: Sequence[Path], load: Load) -> Path | None:
+    """The paper that a part will belong to: the only one in the nearest folder that holds any, or
+    of several the one with a usual name, or the one that declares a bibliography."""
+    if path.suffix.lower() not in LATEX_MAINS or not mains:
+        return None
+    near = [main for main in mains if main.parent == mains[0].parent]
+    if len(near) > 1:
+        usual = [main for main in near if _rank(main.name) < len(_FIRST_NAMES)]
+        citing = [main for main in near if (own := load(main)) is not None and own.bibliographies]
+        near = next((few for few in (usual, citing) if len(few) == 1), [])
+    return near[0] if near else None
 
 
 def main_files(path: Path, load: Load, text: Text, roots: Sequence[Path] = ()) -> Iterator[Path]:

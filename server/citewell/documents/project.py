@@ -278,22 +278,19 @@ class Project:
         """The .bib that takes new entries cited in `for_path`; it may not exist yet.
 
         The one that the settings name; else the first declared one that can be written, a
-        file's own declarations before those of others; else `references.bib` beside the root.
+        file's own declarations before those of others; else the first declared one, though it
+        cannot; without any `references.bib` beside the root. Ask `may_write` before writing.
         """
         if self.bib_options.target:
-            named = absolute(self.root.parent / Path(self.bib_options.target).expanduser())
-            if self.may_write(named):
-                return named
+            return absolute(self.root.parent / Path(self.bib_options.target).expanduser())
         own = absolute(for_path) if for_path is not None else self.path
         declared = sorted(self._declared, key=lambda item: item[1] != own)
-        usable = [path for path, _ in declared if self.may_write(path)]
-        if not declared:
-            usable = [path for path in self.bibs if self.may_write(path)]
+        known = [path for path, _ in declared] or list(self.bibs)
         # A collection such as the whole ACL Anthology is no place for one's own entries.
-        small = [path for path in usable if not _is_collection(path, self.bibs.get(path))]
-        if small or usable:
-            return (small or usable)[0]
-        return self.root.parent / DEFAULT_BIB
+        small = [path for path in known if not _is_collection(path, self.bibs.get(path))]
+        # Another file beside one that cannot be written would be no place that the author chose.
+        known = small or known or [self.root.parent / DEFAULT_BIB]
+        return next((path for path in known if self.may_write(path)), known[0])
 
     def declaration_edit(self, bib: Path | str) -> FileEdit | None:
         """The edit that makes the paper use `bib`; None when it does so already or cannot."""

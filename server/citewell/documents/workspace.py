@@ -66,6 +66,8 @@ class Workspace:
         self._seen: set[Path] = set()
         """The files that were looked at since the last refresh."""
         self._projects: dict[Path, Project] = {}
+        self._opened: frozenset[Path] = frozenset()
+        """The strays that were open at the last refresh."""
 
     @property
     def projects(self) -> tuple[Project, ...]:
@@ -95,9 +97,12 @@ class Workspace:
             before = None if anew else known.get(path)
             self._projects[path] = project = self._now(path, before, root=path)
             covered.update(project.documents)
+        were_open, self._opened = self._opened, frozenset(opened) - covered
         for path in self._strays(covered):
-            before = None if anew else known.get(path)
-            self._projects[path] = self._now(path, before, root=path)
+            # One that is being written belongs to the paper that will include it.
+            is_open = path in self._opened
+            before = None if anew or is_open != (path in were_open) else known.get(path)
+            self._projects[path] = self._now(path, before, root=None if is_open else path)
 
     def read_ahead(self, read: Overlay, seconds: float) -> bool:
         """Scan for about so long what was never scanned; True when nothing is left. So a large
@@ -145,7 +150,7 @@ class Workspace:
 
     def sharing(self, projects: Iterable[Project]) -> tuple[Project, ...]:
         """The projects, and all that share a .bib with one of them, or with such a one."""
-        found = {project.root: project for project in projects}
+        found = {(project.root, project.path): project for project in projects}
         waiting = list(self._projects.values())
         asked: set[Path] = set()
         while True:
@@ -155,10 +160,12 @@ class Workspace:
                 if not any(bib.is_relative_to(root) for root in self.roots):
                     waiting += self._others_of(bib)
             asked |= bibs
-            more = [p for p in waiting if p.root not in found and not bibs.isdisjoint(p.bibs)]
+            more = [
+                p for p in waiting if (p.root, p.path) not in found and not bibs.isdisjoint(p.bibs)
+            ]
             if not more:
                 return tuple(found.values())
-            found.update((project.root, project) for project in more)
+            found.update(((project.root, project.path), project) for project in more)
 
     def bibs(self, opened: Iterable[Path] = ()) -> tuple[BibFile, ...]:
         """Every .bib of the workspace or of its projects, or that is open, used or not."""

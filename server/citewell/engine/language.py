@@ -161,8 +161,9 @@ class Linguist:
         elif problem.code == "retriever-failed":
             problem = Problem(
                 "llm-failed",
-                problem.message.replace(f"The retriever {NAME!r}", f"The model {self.name}"),
-                "All else goes on without it.",
+                # The exception's own words may quote the answer: they stand in the log alone.
+                f"The language model {self.name} failed.",
+                "All else goes on without it; the log says more.",
             )
         return None, problem
 

@@ -10,7 +10,7 @@ from citewell.features import verify
 from citewell.features.lint import CODES as LINT_CODES
 from citewell.features.lint import LintPaper, lint_bib, lint_document
 from citewell.features.suppress import heard, unknown_codes
-from citewell.features.verify import CheckOf, verified
+from citewell.features.verify import CheckOf, cited_inventions, summarised, verified
 from citewell.model import Problem
 from citewell.model.bib import BibFile
 from citewell.model.diagnostic import Diagnostic
@@ -35,10 +35,17 @@ def diagnose(
     if isinstance(source, BibFile):
         found = lint_bib(source, paper)
         if check_of is not None and options.verification != "off":
-            found = chain(found, verified(source, check_of, options.severity))
+            listed = options.list_not_found
+            more = verified(source, check_of, options.severity, list_not_found=listed)
+            found = chain(found, more)
     else:
         found = lint_document(source, paper)
-    return sorted(heard(found, source, options.severity), key=lambda one: one.span)
+        if check_of is not None and options.verification != "off":
+            found = chain(found, cited_inventions(source, projects, check_of, options.severity))
+    found = heard(found, source, options.severity)
+    if not options.list_not_found:
+        found = summarised(found)
+    return sorted(found, key=lambda one: one.span)
 
 
 def wrong_codes(options: DiagnosticsOptions) -> list[Problem]:

@@ -28,6 +28,9 @@ MAX_FIXED = 300
 
 UNDEFINED = "undefined"
 """The state of a key that nothing defines; the other states are verdicts."""
+_FIRST = (str(Verdict.FABRICATED), UNDEFINED, str(Verdict.WRONG_DETAIL))
+_WITHOUT_WORD = frozenset({Verdict.NOT_FOUND, Verdict.UNCHECKED})
+"""Verdicts that say nothing against a reference: the state tells all."""
 
 CheckOf = Callable[[BibFile, BibEntry], Check | None]
 """The verdict on an entry when it is known already; nothing waits for it."""
@@ -74,8 +77,9 @@ class DocumentReferences(msgspec.Struct, frozen=True):
 
 
 def document_references(table: KeyTable, path: Path, check_of: CheckOf) -> DocumentReferences:
-    """What the paper of a manuscript cites, in the order in which it does, its own keys first; of
-    a .bib, every entry in the order of the file."""
+    """What the paper of a manuscript cites, or every entry of a .bib: first the references with
+    which something is wrong, then the others; both in the order in which the paper cites them, its
+    own keys first, or the file holds them."""
     near = table.near(path)
     source = table.files.get(path)
     keys = _entries(source) if isinstance(source, BibKeys) else _cited(table, path, near)
@@ -84,7 +88,12 @@ def document_references(table: KeyTable, path: Path, check_of: CheckOf) -> Docum
         _reference(table, path, key, near, check_of=check_of, fixes=fixes)
         for key in keys[:MAX_REFERENCES]
     )
-    return DocumentReferences(tuple(found), len(keys))
+    return DocumentReferences(tuple(sorted(found, key=_rank)), len(keys))
+
+
+def _rank(one: DocumentReference) -> int:
+    """What is wrong comes first; that the library lacks a work is nothing wrong."""
+    return _FIRST.index(one.state) if one.state in _FIRST else len(_FIRST)
 
 
 class _Fixes:
@@ -177,7 +186,7 @@ def _described(
     problems = tuple(
         ReferenceProblem(one.code, one.message, one.level)
         for one in said(entry, check)
-        if check.verdict is not Verdict.UNCHECKED
+        if check.verdict not in _WITHOUT_WORD
     )
     return msgspec.structs.replace(
         described,

@@ -12,7 +12,7 @@ from citewell.documents import Project, query_for
 from citewell.engine.contract import Engine
 from citewell.features.citation_writer import CitationWriter
 from citewell.features.confidence import confidence_of
-from citewell.features.pick import chosen_first, picks
+from citewell.features.pick import chosen_first, its_words, picks
 from citewell.model import Hit, Problem, Query, SearchResult
 from citewell.model.bib import FileEdit
 from citewell.model.cancel import Cancel
@@ -183,8 +183,7 @@ def picked_from(found: PlaceholderFill, picked: Picked) -> PlaceholderFill:
         return change(found, picked=picked)
     made = f"{found.variant}+{picked.program}"
     if not picked.work:
-        words = f": {picked.reason}" if picked.reason else ""
-        reason = f"the language model found none of {picked.of} papers fitting{words}"
+        reason = f"the language model found none of {picked.of} papers fitting{its_words(picked)}"
         return change(found, picked=picked, reason=reason, variant=made)
     hits = chosen_first(found.candidates, picked)
     sure = confidence_of(found.query, hits)
@@ -307,7 +306,7 @@ def _decide(found: PlaceholderFill, least: float, choose: Choose | None) -> Plac
         return change(found, reason=NOT_CLOSED)
     if choose is not None:
         hit = choose(found)
-        return change(found, hit=hit, reason="" if hit else "skipped")
+        return change(found, hit=hit, reason="" if hit else found.reason or "skipped")
     if not found.candidates or found.reason:
         return found
     if found.confidence < least:

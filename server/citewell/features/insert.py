@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
@@ -133,7 +133,23 @@ def _plan(
     if declaration is not None:
         edits.append(declaration)
         texts[declaration.path] = project.documents[Path(declaration.path)].text
-    return InsertPlan(tuple(edits), key, (), texts)
+    problems = (_stray(project, target),) if bib is None and _is_stray(project, edits) else ()
+    return InsertPlan(tuple(edits), key, problems, texts)
+
+
+def _is_stray(project: Project, edits: Sequence[FileEdit]) -> bool:
+    """True when a .bib is made that no file of the project declares."""
+    return len(edits) == 1 and not project.declares_bibs
+
+
+def _stray(project: Project, target: Path) -> Problem:
+    return Problem(
+        "bib-undeclared",
+        f"{target.name} is made beside {project.root.name}, and no paper declares it: none that "
+        f"includes {project.root.name} was found.",
+        f"Declare it in the main file, or begin {project.root.name} with `% !TeX root = main.tex`.",
+        str(target),
+    )
 
 
 def plan_entry(

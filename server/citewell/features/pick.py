@@ -22,12 +22,18 @@ def chosen_first(hits: Sequence[Hit], picked: Picked) -> tuple[Hit, ...]:
     return (chosen, *(hit for hit in hits if hit is not chosen))
 
 
+def its_words(picked: Picked) -> str:
+    """ ": “the reason”", empty without one. The quotation marks say whose words they are: a reader
+    that is a program must not take them for ours."""
+    return f": “{picked.reason}”" if picked.reason else ""
+
+
 def none_fits(picked: Picked) -> Problem:
     """What an author is told whose place no paper fits, by the model."""
-    words = f": {picked.reason}" if picked.reason else "."
     return Problem(
         "llm-none",
-        f"The language model {picked.model} found none of {picked.of} papers fitting{words}",
+        f"The language model {picked.model} found none of {picked.of} papers fitting"
+        f"{its_words(picked)}.",
         "Choose from the list yourself, or use other words.",
     )
 
@@ -44,8 +50,7 @@ def what_it_says(supported: Supported) -> str:
 
 
 def who_chose(picked: Picked) -> str:
-    """ "chosen by ollama qwen3:8b (pick@builtin): the reason", for a line of output."""
+    """ "chosen by ollama qwen3:8b (pick@builtin): “the reason”", for a line of output."""
     if picked.by != "model":
         return f"the first of the list: {picked.model} gave no choice"
-    words = f": {picked.reason}" if picked.reason else ""
-    return f"chosen by {picked.model} ({picked.program}){words}"
+    return f"chosen by {picked.model} ({picked.program}){its_words(picked)}"

@@ -9,9 +9,11 @@ import datetime
 import logging
 import sqlite3
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+
+import msgspec
 
 from citewell.model import CitewellError, Problem
 from citewell.model.llm import Budget, Usage
@@ -23,13 +25,17 @@ KEPT_DAYS = 400
 BUSY_SECONDS = 5.0
 _SQL = """
 CREATE TABLE IF NOT EXISTS usage (day TEXT, model TEXT, requests INTEGER, input_tokens INTEGER,
-  output_tokens INTEGER, cost REAL, unpriced INTEGER, PRIMARY KEY (day, model)) WITHOUT ROWID;
+  output_tokens INTEGER, cost REAL, unpriced INTEGER, local INTEGER DEFAULT 0,
+  PRIMARY KEY (day, model)) WITHOUT ROWID;
 """
+_ADD_LOCAL = "ALTER TABLE usage ADD COLUMN local INTEGER DEFAULT 0"
+"""For a count that an older version began."""
 _ADD = """
-INSERT INTO usage VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (day, model) DO UPDATE SET
+INSERT INTO usage (day, model, requests, input_tokens, output_tokens, cost, unpriced, local)
+  VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (day, model) DO UPDATE SET
   requests = requests + excluded.requests, input_tokens = input_tokens + excluded.input_tokens,
   output_tokens = output_tokens + excluded.output_tokens, cost = cost + excluded.cost,
-  unpriced = unpriced + excluded.unpriced
+  unpriced = unpriced + excluded.unpriced, local = excluded.local
 """
 
 
@@ -38,14 +44,28 @@ def today() -> str:
     return datetime.date.today().isoformat()
 
 
+def _total(parts: Iterable[Usage]) -> Usage:
+    total = Usage()
+    for part in parts:
+        total = total.plus(part)
+    return total
+
+
 class Account:
     """Counts per day over all processes of this user. Safe across threads and processes."""
 
     def __init__(
-        self, daily_tokens: int = 0, daily_cost: float = 0.0, path: Path | None = None
+        self,
+        daily_tokens: int = 0,
+        daily_cost: float = 0.0,
+        path: Path | None = None,
+        *,
+        local: bool = False,
     ) -> None:
-        """0: no limit."""
-        self.daily_tokens = daily_tokens
+        """0: no limit. `local`: what is counted runs on this machine, where tokens cost nobody
+        anything: they are shown, and neither limited nor held against other models."""
+        self.local = local
+        self.daily_tokens = 0 if local else daily_tokens
         self.daily_cost = daily_cost
         self._path = path or data_folder() / "llm-usage.sqlite"
         self._lock = threading.Lock()
@@ -65,7 +85,7 @@ class Account:
         if not (self.daily_tokens or self.daily_cost):
             return
         try:
-            used = self.used()
+            used = self._limited()
         except (sqlite3.Error, OSError) as error:
             raise CitewellError(
                 Problem(
@@ -102,7 +122,7 @@ class Account:
             self._session = self._session.plus(usage)
         row = (
             today(), model[:200], usage.requests, usage.input_tokens, usage.output_tokens,
-            usage.cost, usage.unpriced,
+            usage.cost, usage.unpriced, self.local,
         )  # fmt: skip
         try:
             with self._database() as database:
@@ -114,29 +134,35 @@ class Account:
 
     def used(self, day: str = "") -> Usage:
         """What a day (default: today) has cost. Raises `sqlite3.Error` or `OSError`."""
-        rows = self.by_model(day).values()
-        total = Usage()
-        for row in rows:
-            total = total.plus(row)
-        return total
+        return _total(self.by_model(day).values())
 
     def by_model(self, day: str = "") -> dict[str, Usage]:
         """The same per model."""
+        return {model: usage for model, _, usage in self._rows(day)}
+
+    def _limited(self) -> Usage:
+        """What of today counts for the limits: the tokens of models elsewhere, dollars of all."""
+        rows = self._rows("")
+        cost = sum(usage.cost for _, _, usage in rows)
+        elsewhere = _total(usage for _, local, usage in rows if not local)
+        return msgspec.structs.replace(elsewhere, cost=cost)
+
+    def _rows(self, day: str) -> list[tuple[str, bool, Usage]]:
         if not self._path.exists():
-            return {}
+            return []
         with self._database() as database:
             rows = database.execute(
-                "SELECT model, requests, input_tokens, output_tokens, cost, unpriced FROM usage "
-                "WHERE day = ? ORDER BY model",
+                "SELECT model, local, requests, input_tokens, output_tokens, cost, unpriced "
+                "FROM usage WHERE day = ? ORDER BY model",
                 (day or today(),),
             ).fetchall()
-        return {model: Usage(*numbers) for model, *numbers in rows}
+        return [(model, bool(local), Usage(*numbers)) for model, local, *numbers in rows]
 
     def budget(self) -> Budget:
         """What was spent today and what may be; nothing spent where the count cannot be read."""
         used = Usage()
         with suppress(sqlite3.Error, OSError):
-            used = self.used()
+            used = self.used() if self.local else self._limited()
         return Budget(used, self.session, self.daily_tokens, self.daily_cost)
 
     @contextmanager
@@ -145,6 +171,9 @@ class Account:
         database = sqlite3.connect(self._path, timeout=BUSY_SECONDS)
         try:
             database.executescript(_SQL)
+            if not any(row[1] == "local" for row in database.execute("PRAGMA table_info(usage)")):
+                with suppress(sqlite3.OperationalError):  # another process was quicker
+                    database.execute(_ADD_LOCAL)
             with database:
                 yield database
         finally:

@@ -10,15 +10,15 @@ import re
 import unicodedata
 from collections.abc import Iterable, Sequence
 
+from citewell.llm.remarks import GAP, without_identifiers
+
 NONE = "none"
-MAX_REASON = 400
 LEAST_QUOTE = 8
 """Letters of a quotation that says something."""
 _CHOICE = re.compile(
     r'"?choice"?\s*[:=]\s*(?:"\[?(\d{1,3}|none)\]?"|\[?(\d{1,3}|none)\]?(?=\s*(?:[,}\n]|$)))',
     re.IGNORECASE,
 )
-_NO_REASON = ("", "none", "null", "n/a")
 _ALONE = re.compile(r"\W*(?:candidate|paper|number)?\W*(\d{1,3}|none)\W*", re.IGNORECASE)
 _NUMBERS = re.compile(r"\d{1,4}")
 
@@ -69,16 +69,6 @@ def completed(first: Sequence[int], count: int) -> list[int]:
     return [*first, *(number for number in range(1, count + 1) if number not in named)]
 
 
-def reason(answer: object) -> str:
-    """The model's reason in one line; empty when it says that there is none."""
-    text = answer if isinstance(answer, str) else ""
-    text = "".join(c if c.isprintable() else " " for c in text[: MAX_REASON * 4])
-    text = " ".join(text.split())
-    if text.strip(".\"'").lower() in _NO_REASON:
-        return ""
-    return text if len(text) <= MAX_REASON else text[: MAX_REASON - 1] + "…"
-
-
 def quotation(answer: object, sources: Sequence[str]) -> str:
     """The words as the first source that holds them has them; empty when none does.
 
@@ -96,9 +86,11 @@ def quotation(answer: object, sources: Sequence[str]) -> str:
 
 
 def queries(answer: object, most: int) -> list[str]:
-    """Other queries, in one line each, without repetition."""
+    """Other queries, in one line each, without repetition. They are words to search for: an
+    identifier in one would name a paper."""
     items = answer if isinstance(answer, (list, tuple)) else [answer]
-    lines = [" ".join(str(item).split())[:300] for item in items[:20] if isinstance(item, str)]
+    lines = [without_identifiers(item).replace(GAP, " ") for item in items[:20]]
+    lines = [" ".join(line.split())[:300] for line in lines]
     return list(dict.fromkeys(line for line in lines if len(line) > 2))[:most]
 
 

@@ -19,6 +19,7 @@ from citewell.llm import answers
 from citewell.llm.account import Account
 from citewell.llm.failures import failed, missing_package, no_answer
 from citewell.llm.providers import Endpoint, endpoint_of
+from citewell.llm.remarks import remark
 from citewell.llm.stopping import stoppable
 from citewell.llm.texts import (
     PASSAGE_CHARACTERS,
@@ -94,7 +95,8 @@ class LanguageModel:
             return None
         if (problem := missing_package()) is not None:
             raise CitewellError(problem)
-        return cls(options, endpoint, Account(options.daily_tokens, options.daily_cost))
+        account = Account(options.daily_tokens, options.daily_cost, local=endpoint.local)
+        return cls(options, endpoint, account)
 
     @property
     def name(self) -> str:
@@ -174,7 +176,7 @@ class LanguageModel:
         return Picked(
             work=works[number - 1].id if number else "",
             by="model",
-            reason=answers.reason(found.field("reason")),
+            reason=remark(found.field("reason"), works[: len(lines)]),
             of=len(lines),
             program=program,
             model=self.name,
@@ -295,7 +297,8 @@ class LanguageModel:
         predict = module.predict
         frame = tokens_of(predict.signature.instructions)
         frame += sum(tokens_of(str(value)) for demo in predict.demos for value in demo.values())
-        room = self.options.request_tokens - self.options.answer_tokens - FRAME_TOKENS - frame
+        answer = self.options.answer_tokens + self.endpoint.reasoning_tokens
+        room = self.options.request_tokens - answer - FRAME_TOKENS - frame
         return lines[: fitting(lines, room - tokens_of(passage))]
 
     def _ask(self, module: Program, cancel: Cancel | None, /, **fields: Any) -> _Answer:

@@ -11,12 +11,14 @@ import contextvars
 import logging
 import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from typing import Any
 
 from citewell.llm.account import Account
+from citewell.llm.bounded import AnswerTooLong
+from citewell.llm.failures import oversized
 from citewell.llm.providers import LOOPBACK, Endpoint, key_of, needs_key, no_key
 from citewell.llm.stopping import OutOfTime, Stoppable, stopped
 from citewell.llm.texts import tokens_of
@@ -28,6 +30,10 @@ from citewell.options.tree import LlmOptions
 _ROUTES = {"hosted_vllm": "vllm", "ollama_chat": "ollama", "openai": "openai-chat"}
 """DSPy's name of the protocol by LiteLLM's prefix, where they differ."""
 _PRICED = {"openai": "openai-chat", "anthropic": "anthropic"}
+_OPTIONAL = ("reasoning", "temperature", "response_format")
+"""Fields of a request's config that a server may refuse, and an answer can do without."""
+EFFORT = "low"
+"""The least that all of these models take."""
 _NO_PROXY = ("NO_PROXY", "no_proxy")
 _receipt: contextvars.ContextVar[list[Usage] | None] = contextvars.ContextVar(
     "citewell_llm_receipt", default=None
@@ -92,7 +98,8 @@ def prices_of(endpoint: Endpoint, options: LlmOptions) -> Prices:
 class Meter:
     """A DSPy engine around another one: asks the account first, and tells it afterwards.
 
-    Also forgoes the schema of the answer where a server refuses it: the prompt still asks for it.
+    Also leaves out what a server refuses: a temperature, an effort, the schema of the answer, which
+    the prompt still asks for.
     """
 
     supports_response_schema = True
@@ -110,8 +117,10 @@ class Meter:
         most_tokens: int,
         answer_tokens: int,
         schema: bool = True,
+        reasoning_tokens: int = 0,
     ) -> None:
-        """`open_inner` is called for the first request: it may load a model."""
+        """`open_inner` is called for the first request: it may load a model. `reasoning_tokens`:
+        what the model writes for itself before it answers, if it does."""
         self._open_inner = open_inner
         self._inner: Any = None
         self._account = account
@@ -119,7 +128,8 @@ class Meter:
         self._model = model
         self._most = most_tokens
         self._answer = answer_tokens
-        self._schema = schema
+        self._left_out = set() if schema else {"response_format"}
+        self._reasoning = reasoning_tokens
 
     def complete(self, request: Any) -> Any:
         """One answer. Raises `CitewellError` when the request may not be sent, and `Cancelled`."""
@@ -129,6 +139,9 @@ class Meter:
             raise Cancelled
         asked = tokens_of(_text_of(request))
         answer = request.config.max_tokens or self._answer
+        if self._reasoning:
+            answer += self._reasoning
+            request = _for_reasoning(request, answer)
         if asked + answer > self._most:
             raise CitewellError(
                 Problem(
@@ -142,23 +155,17 @@ class Meter:
         self._account.allow(asked + answer, self._prices.cost(asked, answer) or 0.0)
         if self._inner is None:
             self._inner = self._open_inner()
-        if not self._schema:
-            request = _without_schema(request)
+        request = _without(request, self._left_out)
         began = time.perf_counter()
         try:
-            try:
-                response = self._inner.complete(request)
-            except (lm15.InvalidRequestError, lm15.UnsupportedFeatureError) as error:
-                too_long = isinstance(error, lm15.ContextLengthError)
-                if request.config.response_format is None or too_long:
-                    raise
-                response = self._inner.complete(_without_schema(request))
-                self._schema = False
-        except (Cancelled, OutOfTime) as error:
+            response = self._answered(request)
+        except (Cancelled, OutOfTime, AnswerTooLong) as error:
             # Nobody will say what it took: at most this.
             self._count(asked, answer, time.perf_counter() - began)
             if isinstance(error, OutOfTime):
                 raise lm15.TimeoutError("The time of the request is up.") from error
+            if isinstance(error, AnswerTooLong):
+                raise CitewellError(oversized(self._model)) from error
             raise
         used = response.usage
         self._count(
@@ -169,6 +176,24 @@ class Meter:
             time.perf_counter() - began,
         )
         return response
+
+    def _answered(self, request: Any) -> Any:
+        """The answer to as much of the request as the server takes; what it refuses once it is not
+        sent again."""
+        from dspy import lm15
+
+        left_out: set[str] = set()
+        while True:
+            try:
+                response = self._inner.complete(_without(request, left_out))
+            except (lm15.InvalidRequestError, lm15.UnsupportedFeatureError) as error:
+                more = _refused(error, _without(request, left_out))
+                if isinstance(error, lm15.ContextLengthError) or not more:
+                    raise
+                left_out.add(more)
+            else:
+                self._left_out |= left_out
+                return response
 
     def stream(self, request: Any) -> Any:
         """Not offered: nothing here is shown while it is written."""
@@ -223,13 +248,15 @@ def open_lm(endpoint: Endpoint, options: LlmOptions, account: Account) -> Any:
         most_tokens=options.request_tokens,
         answer_tokens=options.answer_tokens,
         schema=endpoint.provider.name != "transformers",
+        reasoning_tokens=endpoint.reasoning_tokens,
     )
     return dspy.LM(
         endpoint.routed,
         cache=False,
         num_retries=0,
-        temperature=0.0,
-        max_tokens=options.answer_tokens,
+        # DSPy refuses both for models that reason; the meter sets what they take.
+        temperature=None if endpoint.reasoning_tokens else 0.0,
+        max_tokens=None if endpoint.reasoning_tokens else options.answer_tokens,
         engine=meter,
     )
 
@@ -249,7 +276,9 @@ def _opener(endpoint: Endpoint, options: LlmOptions, key: str | None) -> Callabl
         litellm.drop_params = True
         # The sessions of aiohttp complain when a process ends without closing them.
         litellm.disable_aiohttp_transport = True
-        given = {"api_key": key, "timeout": seconds}
+        given: dict[str, Any] = {"api_key": key, "timeout": seconds}
+        # What is bounded are the bytes that travel (`bounded`).
+        given["extra_headers"] = {"accept-encoding": "identity"}
         if endpoint.url:
             given["api_base"] = endpoint.url
         return Stoppable(lambda: AsyncLiteLLMEngine(**given), seconds)
@@ -272,8 +301,29 @@ def _opener(endpoint: Endpoint, options: LlmOptions, key: str | None) -> Callabl
     return {"transformers": in_process, "litellm": over_litellm}.get(endpoint.provider.name, native)
 
 
-def _without_schema(request: Any) -> Any:
-    return replace(request, config=replace(request.config, response_format=None))
+def _without(request: Any, names: Collection[str]) -> Any:
+    """The request without some fields of its config."""
+    return replace(request, config=replace(request.config, **dict.fromkeys(names)))
+
+
+def _refused(error: Exception, request: Any) -> str:
+    """The field of the config that a server may have refused: one that it names, else the least
+    common one. Empty where nothing more can be left out."""
+    held = [name for name in _OPTIONAL if getattr(request.config, name) is not None]
+    words = str(error).lower()
+    named = (name for name in held if name in words)
+    return next(named, "response_format" if "response_format" in held else "")
+
+
+def _for_reasoning(request: Any, most: int) -> Any:
+    """As models take it that reason before they answer: no temperature, little effort, and room for
+    what they write for themselves."""
+    from dspy.lm15 import Reasoning
+
+    config = replace(
+        request.config, temperature=None, max_tokens=most, reasoning=Reasoning(effort=EFFORT)
+    )
+    return replace(request, config=config)
 
 
 def _text_of(request: Any) -> str:

@@ -6,6 +6,7 @@ from importlib.util import find_spec
 
 import msgspec
 
+from citewell.llm.bounded import MAX_ANSWER
 from citewell.model import CitewellError, Problem
 
 _STANDS = "All else goes on without it."
@@ -78,6 +79,16 @@ def failed(name: str, error: BaseException) -> Problem:
     told = f" ({', '.join(what)})" if what else ""
     message = f"The language model {name} {problem.message}{told}."
     return msgspec.structs.replace(problem, message=message)
+
+
+def oversized(name: str) -> Problem:
+    """That the answer had more bytes than are read of one, or was compressed unasked."""
+    return Problem(
+        "llm-answer",
+        f"The language model {name} sent more than {MAX_ANSWER >> 20} MB, or a "
+        "compressed answer, and was cut off.",
+        f"{_STANDS} Check `llm.base_url`: this is no answer of a language model.",
+    )
 
 
 def no_answer(name: str, wanted: str) -> Problem:

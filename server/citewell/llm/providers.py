@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Mapping
 from urllib.parse import urlsplit
 
@@ -14,6 +15,8 @@ from citewell.sources.web.keys import Key, find_key
 
 logger = logging.getLogger(__name__)
 
+REASONING_TOKENS = 2_000
+_REASONS = re.compile(r"(?:^|/)(?:o\d|gpt-[5-9])(?![^/]*-chat)[^/]*$", re.IGNORECASE)
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
@@ -77,6 +80,14 @@ class Endpoint(msgspec.Struct, frozen=True):
         """The model's name in LiteLLM's spelling."""
         route = self.provider.route
         return f"{route}/{self.model}" if route else self.model
+
+    @property
+    def reasoning_tokens(self) -> int:
+        """What the model may write for itself before its answer, beside `llm.answer_tokens`. More
+        than 0 for OpenAI's models that reason, which count both together and take other parameters:
+        an answer whose room was spent on reasoning is empty."""
+        openai = self.provider.name in ("openai", "litellm")
+        return REASONING_TOKENS if openai and _REASONS.search(self.model) else 0
 
     @property
     def shown(self) -> str:

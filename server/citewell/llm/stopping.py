@@ -16,6 +16,7 @@ from concurrent.futures import Future, wait
 from contextlib import contextmanager, suppress
 from typing import Any, TypeVar
 
+from citewell.llm.bounded import Allowance, AnswerTooLong, BoundedLoop, allowed
 from citewell.model.cancel import Cancel, Cancelled
 
 LOOK_SECONDS = 0.05
@@ -61,8 +62,17 @@ class Stoppable:
         self._running: set[Future[Any]] = set()
 
     def complete(self, request: Any) -> Any:
-        """One answer. Raises `Cancelled` or `OutOfTime` when nobody waits for it any more."""
-        return self._wait(self._start(self._engine.complete(request)))
+        """One answer. Raises `Cancelled` or `OutOfTime` when nobody waits for it any more, and
+        `AnswerTooLong`."""
+        allowance = Allowance()
+        try:
+            return self._wait(self._start(self._asked(request, allowance)))
+        except (Cancelled, OutOfTime):
+            raise
+        except Exception as error:
+            if allowance.is_spent:
+                raise AnswerTooLong from error
+            raise
 
     def close(self) -> None:
         """End what still runs, and close connections."""
@@ -72,6 +82,10 @@ class Stoppable:
             future.cancel()
         with suppress(Exception):
             wait([self._start(self._engine.aclose())], timeout=CLOSE_SECONDS)
+
+    async def _asked(self, request: Any, allowance: Allowance) -> Any:
+        with allowed(allowance):
+            return await self._engine.complete(request)
 
     def _start(self, work: Coroutine[Any, Any, T]) -> Future[T]:
         future = asyncio.run_coroutine_threadsafe(work, _running_loop())
@@ -104,6 +118,6 @@ def _running_loop() -> asyncio.AbstractEventLoop:
     global _loop  # noqa: PLW0603 - clients of LiteLLM live as long as the process, on one loop
     with _lock:
         if _loop is None:
-            _loop = asyncio.new_event_loop()
+            _loop = BoundedLoop()
             threading.Thread(target=_loop.run_forever, name="citewell-llm", daemon=True).start()
         return _loop

@@ -58,10 +58,8 @@ class Buffers:
 
     def open_document(self, path: Path) -> OpenDocument | None:
         """The open document of a file."""
-        for uri in self._server.documents.text_documents:
-            if self.path_of(uri) == path:
-                return self._server.documents.open_document(uri)
-        return None
+        found = self._server.documents.opened.items()
+        return next((document for uri, document in found if self.path_of(uri) == path), None)
 
     def workspace_options(self) -> Options:
         """The settings of the engine: those of the outermost workspace folder."""
@@ -77,7 +75,7 @@ class Buffers:
         """The files that the editor has open now."""
         return {
             found: OpenFile(uri, document.version)
-            for uri, document in self._server.documents.text_documents.items()
+            for uri, document in self._server.documents.opened.items()
             if (found := self.path_of(uri)) is not None
         }
 
@@ -103,7 +101,7 @@ class Buffers:
             if stamp_of(path) != stamp:
                 del self._assumed[path]
         texts = {path: text for path, (_, text) in self._assumed.items()}
-        for uri, document in self._server.documents.text_documents.items():
+        for uri, document in self._server.documents.opened.items():
             found = self.path_of(uri)
             if found is not None:
                 texts[found] = document.source

@@ -216,7 +216,7 @@ class Diagnostics:
         before = {_path(uri): (uri, value) for uri, value in previous.items()}
         items = []
         told: set[Path] = set()
-        for uri in list(self._server.documents.text_documents):
+        for uri in list(self._server.documents.opened):
             path = session.buffers.path_of(uri)
             found = await self._reporter.of_open(uri)
             if found is not None and path is not None:
@@ -252,7 +252,7 @@ class Diagnostics:
         """Bring the client up to date, and begin to look up what is not known."""
         session = self._server.session
         reports: dict[str, tuple[Report, int | None]] = {}
-        for uri in list(self._server.documents.text_documents):
+        for uri in list(self._server.documents.opened):
             try:
                 found = await self._reporter.of_open(uri)
             except Exception:

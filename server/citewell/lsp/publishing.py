@@ -52,9 +52,12 @@ class Publisher:
                 if one is not None and (uri in self._pushed or one.items != b"[]"):
                     self._publish(uri, one, None)
                     sent.add(uri)
+        shown = {session.buffers.path_of(uri) for uri in sent}
         for uri in [uri for uri in self._pushed if uri not in sent]:
             del self._pushed[uri]
-            self._send(uri, b"[]", None)
+            # An editor may write the address of a file that it opens in another way than we did.
+            if session.buffers.path_of(uri) not in shown:
+                self._send(uri, b"[]", None)
 
     def _publish(self, uri: str, report: Report, version: int | None) -> None:
         if self._pushed.get(uri) != report.result_id:

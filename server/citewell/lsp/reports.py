@@ -10,12 +10,12 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from pathlib import Path
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from citewell.documents import Project
 from citewell.features.diagnose import diagnose
 from citewell.features.lint_rule import LintPaper
-from citewell.features.verify import CheckOf
+from citewell.features.verify import CheckOf, invented_keys
 from citewell.lsp.diagnostic_wire import encoded, result_id
 from citewell.lsp.papers import Papers, Reading
 from citewell.lsp.text import LineIndex
@@ -57,6 +57,9 @@ class _Known:
     bearing: object
     """Of a .bib: what of the papers bears on its diagnostics."""
     setting: object
+    generation: int
+    invented: object
+    """Of a manuscript: what is known against the entries that it cites."""
     report: Report
 
 
@@ -130,7 +133,10 @@ class Reports:
         setting = (wanted.options, wanted.encoding, wanted.tags, wanted.related, of_references,
                    index is None)  # fmt: skip
         known = self._known.pop(path, None)
-        if known is not None and (known.setting != setting or known.source is not source):
+        invented = self._invented(wanted, source, projects, known)
+        if known is not None and (
+            known.setting != setting or known.source is not source or known.invented != invented
+        ):
             known = None
         bearing: object = None
         if known is None or not _same(known.projects, projects):
@@ -140,11 +146,33 @@ class Reports:
                 report = self._find(wanted, source, projects, index)
             else:
                 report = Report(known.report.items, known.report.result_id, projects, source)
-            known = _Known(source, projects, bearing, setting, report)
+            known = _Known(source, projects, bearing, setting, wanted.generation, invented, report)
+        elif known.generation != wanted.generation:
+            known = evolve(known, generation=wanted.generation)
         self._known[path] = known
         while len(self._known) > MAX_REPORTS:
             self._known.popitem(last=False)
         return known.report
+
+    @staticmethod
+    def _invented(
+        wanted: Wanted,
+        source: Document | BibFile,
+        projects: tuple[Project, ...],
+        known: _Known | None,
+    ) -> object:
+        """What is known against the entries that a manuscript cites; of a .bib all that is known
+        counts, and is no matter of this."""
+        if isinstance(source, BibFile) or wanted.check_of is None:
+            return ()
+        if (
+            known is not None
+            and known.generation == wanted.generation
+            and known.source is source
+            and _same(known.projects, projects)
+        ):
+            return known.invented
+        return invented_keys(source, projects, wanted.check_of)
 
     @staticmethod
     def _find(

@@ -281,6 +281,13 @@ class DocumentStore(Workspace):
         """The negotiated position encoding: "utf-8", "utf-16" or "utf-32"."""
         return getattr(self.position_encoding, "value", self.position_encoding) or "utf-16"
 
+    @property
+    def opened(self) -> dict[str, OpenDocument]:
+        """The open documents by the address that the editor gave them. (`text_documents` has their
+        addresses without escapes: of a path with `#` or `%20` that is no address.)"""
+        found = self.text_documents.values()
+        return {document.uri: document for document in found if isinstance(document, OpenDocument)}
+
     def open_document(self, uri: str) -> OpenDocument | None:
         """The document if the editor has it open, else None (never a read from disk)."""
         from urllib.parse import unquote

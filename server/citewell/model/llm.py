@@ -45,7 +45,8 @@ class Picked(msgspec.Struct, frozen=True, omit_defaults=True):
     by: Literal["model", "ranker"] = "ranker"
     """Who chose: where the model could not, the first candidate stands for the ranker."""
     reason: str = ""
-    """The model's own words."""
+    """The model's own words, short and without references that are not candidates
+    (`llm.remarks`). A claim, to be shown in quotation marks."""
     of: int = 0
     """How many candidates the model was shown: the first ones."""
     program: str = ""

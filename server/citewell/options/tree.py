@@ -164,6 +164,11 @@ class DiagnosticsOptions:
         "Which entries are looked up to see whether they are real and right: those of open .bib "
         "files and those that open documents cite, only the latter, or none.",
     )
+    list_not_found: bool = _leaf(
+        False,
+        "Underline each entry that the library lacks. Otherwise a hint on the first one of a file "
+        "says how many there are.",
+    )
 
 
 @frozen(kw_only=True)
@@ -403,7 +408,8 @@ class LlmOptions:
     )
     daily_tokens: int = _leaf(
         1_000_000,
-        "Most tokens a day, questions and answers; 0: no limit.",
+        "Most tokens a day, questions and answers, of models that do not run on this machine; 0: "
+        "no limit.",
         at_least=0,
         at_most=10**12,
         trusted_only=True,

@@ -41,7 +41,8 @@ networks \citep{curie2017enhanced}. Some do it by inheritance \citep{mendel2019u
 
 YEAR = "The work is of 2016, not of 2014."
 AUTHORS = "None of the authors given is an author of the work."
-NOBODY = "No record with this title was found"
+NOBODY = "No record"
+INVENTED = "curie2017enhanced (“Enhanced LSTM for Natural Language Inference”) is likely fabricated"
 
 
 def test_wrong_and_invented_references_are_shown_and_put_right(window, fixture_files, tmp_path):
@@ -51,8 +52,16 @@ def test_wrong_and_invented_references_are_shown_and_put_right(window, fixture_f
     code.wait_ready()
 
     # Underlined and listed, in the paper and in a .bib that is not open.
-    for words in (YEAR, AUTHORS, NOBODY, 'The key "parikh2016decomposible" is in no bibliography'):
+    for words in (
+        YEAR,
+        AUTHORS,
+        INVENTED,
+        'The key "parikh2016decomposible" is in no bibliography',
+    ):
         code.wait(lambda words=words: any(words in row for row in code.problems()))
+    # The invented one is marked at its entry and where it is cited; what the library lacks is not.
+    code.wait(lambda: sum(INVENTED in row for row in code.problems()) == 2)
+    assert not any(NOBODY in row for row in code.problems())
     code.screenshots("problems")
 
     # A hover explains the citation.

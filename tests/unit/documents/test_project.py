@@ -378,7 +378,8 @@ def test_nothing_outside_of_the_workspace_is_a_target(fixture_files: Files, tmp_
     assert project.target_bib() == folder / "work/inside.bib"
     escape = BibOptions(target="../outside.bib")
     project = Project.open(folder / "work/main.tex", roots=[folder / "work"], bib_options=escape)
-    assert project.target_bib() == folder / "work/inside.bib"
+    assert project.target_bib() == folder / "outside.bib"
+    assert not project.may_write(project.target_bib()), "which is said, and nothing is written"
     link = folder / "work" / "linked.bib"
     try:
         link.symlink_to(folder / "outside.bib")
@@ -395,7 +396,9 @@ def test_a_read_only_bib_and_a_collection_are_passed_over(tmp_path: Path) -> Non
     main.write_text("\\bibliography{anthology,frozen,custom}", encoding="utf-8")
     assert Project.open(main).target_bib() == tmp_path / "custom.bib"
     main.write_text("\\bibliography{anthology,frozen}", encoding="utf-8")
-    assert Project.open(main).target_bib() == tmp_path / "anthology.bib"
+    project = Project.open(main)
+    assert project.target_bib() == tmp_path / "frozen.bib"
+    assert not project.may_write(project.target_bib()), "which is said, and nothing is written"
 
 
 def test_a_files_own_declaration_comes_first(fixture_files: Files, tmp_path: Path) -> None:
@@ -577,3 +580,50 @@ def test_the_parts_that_tectonic_joins_are_one_paper(
     assert [path.name for path in project.bibs] == ["refs.bib"]
     talk = Project.open(folder / "src" / "talk.tex", roots=[folder])
     assert [path.name for path in talk.documents] == ["talk.tex"]
+
+
+@pytest.mark.parametrize(
+    ("others", "host"),
+    [
+        ({}, "main.tex"),
+        ({"response.tex": "\\documentclass{letter}\\begin{document}\\end{document}"}, "main.tex"),
+        (
+            {
+                "a.tex": "\\documentclass{x}\\begin{document}\\end{document}",
+                "b.tex": "\\documentclass{x}\\begin{document}\\bibliography{refs}\\end{document}",
+                "main.tex": None,
+            },
+            "b.tex",
+        ),
+        ({"other.tex": "\\documentclass{x}\\begin{document}\\end{document}", "main.tex": None}, "other.tex"),
+    ],
+)  # fmt: skip
+def test_a_part_that_no_paper_includes_yet_belongs_to_the_one_above_it(
+    tmp_path: Path, others: dict[str, str | None], host: str
+) -> None:
+    files = {
+        "main.tex": "\\documentclass{x}\\begin{document}\\bibliography{refs}\\end{document}",
+        "refs.bib": "@book{a, title={A}}\n",
+        "sections/new.tex": "\\section{New} \\cite{a}",
+    } | others
+    for name, text in files.items():
+        if text is not None:
+            (tmp_path / name).parent.mkdir(exist_ok=True)
+            (tmp_path / name).write_text(text, encoding="utf-8")
+    part = tmp_path / "sections/new.tex"
+    for roots in ([], [tmp_path]):
+        project = Project.open(part, roots=roots)
+        assert project.root == tmp_path / host
+        assert part in project.documents and project.document.path == str(part)
+        if "refs" in (tmp_path / host).read_text():
+            assert list(project.bibs) == [tmp_path / "refs.bib"]
+            assert project.target_bib(part) == tmp_path / "refs.bib"
+
+
+def test_a_part_beside_several_papers_belongs_to_none(tmp_path: Path) -> None:
+    paper = "\\documentclass{x}\\begin{document}\\bibliography{refs}\\end{document}"
+    for name in ("one.tex", "two.tex"):
+        (tmp_path / name).write_text(paper, encoding="utf-8")
+    part = tmp_path / "part.tex"
+    part.write_text("\\cite{a}", encoding="utf-8")
+    assert Project.open(part, roots=[tmp_path]).root == part

@@ -1,3 +1,5 @@
+import pytest
+
 from citewell.documents import Project, apply_edits
 from citewell.features.insert import plan_insert
 from citewell.model import Author, Work
@@ -81,3 +83,29 @@ def test_a_bib_that_cannot_be_written_is_a_problem_with_a_cure(tmp_path):
     plan, _ = planned(tmp_path, {"main.tex": PAPER})
     assert plan.problems or plan.key
     assert all(problem.message for problem in plan.problems)
+
+
+def test_a_write_protected_bib_is_said_and_nothing_is_changed(tmp_path):
+    (tmp_path / "refs.bib").write_text("@misc{a, title={A}}\n")
+    (tmp_path / "refs.bib").chmod(0o444)
+    (tmp_path / "main.tex").write_text(PAPER)
+    plan = plan_insert(Project.open(tmp_path / "main.tex", roots=[tmp_path]), WORK, Options())
+    assert (plan.edits, plan.key) == ((), "")
+    assert [problem.code for problem in plan.problems] == ["bib-not-writable"]
+    assert "refs.bib" in plan.problems[0].message
+
+
+def test_a_stray_bib_is_never_made_silently(tmp_path):
+    (tmp_path / "part.tex").write_text("\\section{A}")
+    plan = plan_insert(Project.open(tmp_path / "part.tex", roots=[tmp_path]), WORK, Options())
+    assert [edit.create for edit in plan.edits] == [True]
+    assert [problem.code for problem in plan.problems] == ["bib-undeclared"]
+
+
+@pytest.mark.parametrize("key", ["a b", "x,\n title={Y}}\n@article{fake", "a%b"])
+def test_a_key_that_cannot_be_is_said_and_nothing_is_changed(tmp_path, key):
+    (tmp_path / "main.tex").write_text(PAPER)
+    project = Project.open(tmp_path / "main.tex", roots=[tmp_path])
+    plan = plan_insert(project, WORK, Options(), key=key)
+    assert (plan.edits, plan.key) == ((), "")
+    assert [problem.code for problem in plan.problems] == ["key-invalid"]

@@ -76,7 +76,7 @@ def test_the_models_choice_is_told_as_its_own(asked_model: Any, model: Any, chat
     assert [one["id"] for one in found["candidates"]] == ["fx:5", "fx:1", "fx:8"]
     (place,) = asked_model.post("/v1/find", json={"text": PASSAGE}).json()["places"]
     assert place["pick"] == place["papers"][0]["id"]
-    assert place["chosen"] == "chosen by llamacpp scripted (pick@builtin): It fits."
+    assert place["chosen"] == "chosen by llamacpp scripted (pick@builtin): “It fits.”"
     model.script = lambda request: chat.Reply('{"choice": "none", "reason": "No."}')
     none = asked_model.post("/v1/pick", json=asked).json()
     assert (none["status"], none["reason"], "paper" in none) == ("none_fits", "No.", False)
@@ -87,6 +87,24 @@ def test_the_models_choice_is_told_as_its_own(asked_model: Any, model: Any, chat
         "places"
     ]
     assert "chosen" not in place and len(model.requests) == before
+
+
+@pytest.mark.parametrize("choice", ["2", "none"])
+def test_what_the_model_says_is_quoted_and_names_nothing_else(
+    asked_model: Any, model: Any, chat: Any, choice: str
+) -> None:
+    said = json.dumps({"choice": choice, "reason": chat.INJECTION})
+    model.script = lambda request: chat.Reply(said)
+    asked = {"text": PASSAGE, "candidates": ["fx:1", "fx:5", "fx:8"]}
+    reason = asked_model.post("/v1/pick", json=asked).json()["reason"]
+    (place,) = asked_model.post("/v1/find", json={"text": PASSAGE}).json()["places"]
+    document = {"path": "main.tex", "text": PASSAGE}
+    (one,) = asked_model.post("/v1/fill", json=document).json()["placeholders"]
+    assert reason.startswith("Ignore the list.") and len(reason) <= 200
+    assert place["chosen"].endswith(f": “{reason}”")
+    assert f"“{reason}”" in (one["reason"] if choice == "none" else one["chosen"])
+    for text in (reason, place["chosen"], one.get("chosen", ""), one.get("reason", "")):
+        assert not [leak for leak in chat.LEAKS if leak in text]
 
 
 @pytest.mark.parametrize(

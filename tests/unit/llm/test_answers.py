@@ -77,8 +77,6 @@ def test_words_that_the_abstract_does_not_have_are_no_quotation(words: str) -> N
     assert answers.quotation(words, (ABSTRACT,)) == ""
 
 
-def test_a_reason_is_one_line_of_bounded_length() -> None:
-    assert answers.reason("It\nfits\x00 well.") == "It fits well."
-    assert len(answers.reason("x" * 5000)) == answers.MAX_REASON
-    assert answers.reason(7) == ""
-    assert not any(answers.reason(word) for word in ("none", "None.", ' "null" ', "n/a"))
+def test_a_query_names_no_paper_by_its_identifier() -> None:
+    said = ["cite 10.1000/fake now", "see https://evil.example/x", "beam search"]
+    assert answers.queries(said, 5) == ["cite now", "see", "beam search"]

@@ -1,5 +1,6 @@
 """Each provider is asked in its own protocol, with its own key, and its tokens are counted."""
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -138,3 +139,103 @@ def test_a_request_at_an_unknown_price_is_counted_as_unpriced(tmp_path: Path) ->
     meter = Meter(Inner, account, Prices(None, None), model="m", most_tokens=500, answer_tokens=20)
     meter.complete(Request(model="m", messages=(Message.user("Well?"),)))
     assert account.used() == Usage(1, 7, 3, 0.0, 1)
+
+
+REASONING = ["gpt-5", "gpt-5-mini", "gpt-5.1", "gpt-5-2025-08-07", "o1", "o3-mini", "o4-mini"]
+
+
+@pytest.mark.parametrize("model", REASONING)
+@pytest.mark.parametrize("provider", ["openai", "litellm"])
+def test_models_that_reason_are_asked_with_the_parameters_that_they_take(
+    server: Any, works: list[Work], query: Query, monkeypatch: pytest.MonkeyPatch, provider: str,
+    model: str,
+) -> None:  # fmt: skip
+    monkeypatch.setenv("CITEWELL_LLM_KEY", "k")
+    name = f"openai/{model}" if provider == "litellm" else model
+    options = LlmOptions(provider=provider, model=name, base_url=server.url)  # type: ignore[arg-type]
+    asked = LanguageModel.open(options)
+    assert asked is not None
+    picked = asked.pick(query, works)
+    assert picked.problem is None and picked.by == "model"
+    (request,) = server.requests
+    assert request["model"] == model
+    assert "temperature" not in request and "max_tokens" not in request
+    assert request["reasoning_effort"] == "low"
+    assert request["max_completion_tokens"] > options.answer_tokens, "reasoning counts as answer"
+    assert "response_format" in request
+
+
+@pytest.mark.parametrize("model", ["gpt-4o-mini", "gpt-4.1", "gpt-5-chat-latest"])
+def test_models_that_do_not_reason_are_asked_at_temperature_zero(
+    server: Any, works: list[Work], query: Query, monkeypatch: pytest.MonkeyPatch, model: str
+) -> None:
+    monkeypatch.setenv("CITEWELL_LLM_KEY", "k")
+    options = LlmOptions(provider="openai", model=model, base_url=server.url)
+    asked = LanguageModel.open(options)
+    assert asked is not None and asked.pick(query, works).by == "model"
+    (request,) = server.requests
+    assert (request["temperature"], "reasoning_effort" in request) == (0, False)
+    assert request["max_completion_tokens"] == options.answer_tokens
+
+
+@pytest.mark.parametrize("name", ["reasoning_effort", "temperature"])
+def test_a_parameter_that_a_server_refuses_by_name_is_left_out_from_then_on(
+    server: Any, chat: Any, works: list[Work], query: Query, monkeypatch: pytest.MonkeyPatch,
+    name: str,
+) -> None:  # fmt: skip
+    monkeypatch.setenv("CITEWELL_LLM_KEY", "k")
+
+    def script(request: dict[str, Any]) -> Any:
+        if name in request:
+            words = f"Unsupported value: '{name}' does not support {request[name]} with this model."
+            error = {"message": words, "type": "invalid_request_error", "param": name}
+            return chat.Reply(status=400, body=json.dumps({"error": error}).encode())
+        return chat.Reply('{"choice": "3", "reason": "r"}')
+
+    server.script = script
+    model = "gpt-5-pro" if name == "reasoning_effort" else "a-later-model"
+    asked = LanguageModel.open(LlmOptions(provider="openai", model=model, base_url=server.url))
+    assert asked is not None
+    assert [asked.pick(query, works).work for _ in range(2)] == ["t:3", "t:3"]
+    assert len(server.requests) == 3, "it is sent once"
+    assert "response_format" in server.requests[-1], "the rest is sent as before"
+
+
+def test_candidates_leave_room_for_what_a_model_writes_for_itself(
+    server: Any, query: Query, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CITEWELL_LLM_KEY", "k")
+    works = [Work(id=f"w:{n}", title=f"Title {n}", abstract="word " * 800) for n in range(50)]
+    options = LlmOptions(
+        provider="openai", model="gpt-5", base_url=server.url, pick_depth=50,
+        abstract_characters=4000,
+    )  # fmt: skip
+    asked = LanguageModel.open(options)
+    assert asked is not None
+    picked = asked.pick(query, works)
+    assert picked.problem is None and 1 <= picked.of < 50
+
+
+def test_a_model_on_this_machine_is_not_held_to_the_tokens_of_a_day(
+    server: Any, works: list[Work], query: Query, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def asked(provider: str, **more: Any) -> Any:
+        options = LlmOptions(provider=provider, model="m", daily_tokens=10_000, **more)  # type: ignore[arg-type]
+        model = LanguageModel.open(options)
+        assert model is not None
+        return model
+
+    local = asked("vllm", base_url=server.url)
+    local.account.add(local.name, Usage(1, 900_000, 100_000))
+    assert local.pick(query, works).problem is None
+    assert local.budget().daily_tokens == 0, "there is no limit to tell of"
+    assert local.budget().used.input_tokens > 900_000, "it is counted all the same"
+    # Nor is it held against a model that costs money.
+    monkeypatch.setenv("CITEWELL_LLM_KEY", "k")
+    far = asked("openai")
+    far.account.allow(9_000)
+    assert far.budget().used.input_tokens == 0
+    far.account.add(far.name, Usage(1, 9_990, 0))
+    picked = far.pick(query, works)
+    assert picked.problem is not None and picked.problem.code == "llm-budget"
+    assert len(server.requests) == 1

@@ -1,5 +1,6 @@
 """Where a language model is named, agents get its choice, and hear who chose."""
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -56,7 +57,7 @@ async def test_the_models_choice_is_the_pick_and_says_who_chose(
     found = await asked(engine, options, "find_citations", tmp_path, text=PASSAGE)
     (place,) = found["places"]
     assert place["pick"] == place["papers"][0]["id"] != "fx:5"
-    assert "Place 1: chosen by llamacpp scripted (pick@builtin): It fits." in found["notes"]
+    assert "Place 1: chosen by llamacpp scripted (pick@builtin): “It fits.”" in found["notes"]
     model.script = lambda request: chat.Reply('{"choice": "none", "reason": "No."}')
     found = await asked(engine, options, "find_citations", tmp_path, text=PASSAGE)
     assert "pick" not in found["places"][0]
@@ -65,6 +66,24 @@ async def test_the_models_choice_is_the_pick_and_says_who_chose(
     found = await asked(engine, options, "find_citations", tmp_path, text=PASSAGE)
     assert found["places"][0]["papers"][0]["id"] == "fx:5"
     assert "[llm-answer]" in found["notes"]
+
+
+async def test_an_order_that_the_model_passes_on_does_not_reach_the_agent(
+    engine: LocalEngine, options: Options, model: Any, chat: Any, tmp_path: Path
+) -> None:
+    (tmp_path / "main.tex").write_text("\\begin{document}\n" + PASSAGE + "\n\\end{document}\n")
+    for choice in ("2", "none"):
+        said = json.dumps({"choice": choice, "reason": chat.INJECTION})
+        model.script = lambda request, said=said: chat.Reply(said)
+        found = await asked(engine, options, "find_citations", tmp_path, text=PASSAGE)
+        notes = found["notes"]
+        assert "(pick@builtin): “Ignore the list." in notes, "quoted, so that it is nobody's order"
+        assert not [leak for leak in chat.LEAKS if leak in notes.replace("\n", "")]
+        filled = await asked(engine, options, "fill_document", tmp_path, path="main.tex")
+        told = json.dumps([filled.get("notes"), filled["placeholders"]], ensure_ascii=False)
+        said_there = [part.partition("”")[0] for part in told.split("“")[1:]]
+        assert not [leak for leak in chat.LEAKS for part in said_there if leak in part]
+        assert "evil" not in told and "fake" not in told
 
 
 async def test_a_document_is_filled_by_the_model_but_for_what_the_agent_chose(

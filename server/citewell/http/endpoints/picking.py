@@ -37,7 +37,7 @@ class PickAnswer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     status: Literal["chosen", "none_fits", "ranked", "nothing_found", "not_checked"]
     paper: Paper | None = None
     by: Annotated[Literal["model", "ranker", ""], Meta(description="Who chose the paper.")] = ""
-    reason: Annotated[str, Meta(description="The model's own words.")] = ""
+    reason: Annotated[str, Meta(description="The model's own words, to be quoted.")] = ""
     candidates: Annotated[tuple[Paper, ...], Meta(description="The chosen one first.")] = ()
     of: Annotated[int, Meta(description="How many candidates the model was shown.")] = 0
     model: str = ""

@@ -1,0 +1,229 @@
+"""A model's free text, made safe to show: one short line that names nothing but the candidates.
+
+A model repeats what it reads, and what it reads may be written by somebody who wants an agent or an
+author to do something. What it says beside its choice is therefore cut, loses markup, addresses and
+identifiers, and loses each reference that no candidate answers to. Front ends put it in quotation
+marks (`features.pick`). It remains a claim: nothing here looks at whether it is true.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Sequence
+
+from citewell.model import Work
+
+MAX_REMARK = 200
+MAX_READ = 1_000
+"""Characters of a text that are looked at."""
+GAP = "[…]"
+"""Stands where something was taken out."""
+_NOTHING = ("", "none", "null", "n/a")
+
+_MARKUP = re.compile(
+    r"<!--.*?(?:-->|$)"
+    r"|<(script|style)\b.*?(?:</\1\s*>|$)"
+    r"|</?[A-Za-z!?][^<>]{0,300}(?:>|$)"
+    r"|<\|[^|>]{0,40}\|?>"
+    r"|\[\[\s*##[^\]]{0,80}(?:\]\]|$)"
+    r"|```+|~~~+",
+    re.IGNORECASE | re.DOTALL,
+)
+_ENTITY = re.compile(r"&(?:#\d{1,7}|#x[0-9A-F]{1,6}|[A-Z]{2,10});?", re.IGNORECASE)
+_CITATION = re.compile(
+    r"\\\w*(?:cite|ref|bibitem)\w*\*?(?:\s*\[[^\]]{0,200}\])*\s*(?:\{[^}]{0,300}(?:\}|$)"
+    r"|<[^>]{0,300}(?:>|$))?"
+    r"|\[[^\]\[]{0,200}?-?@[^\]]{0,300}(?:\]|$)"
+    r"|@[A-Za-z]+\s*[{(].*?(?:[)}]{2,}|$)"
+    r"|(?<![\w.])@[A-Za-z][\w:.+/-]*",
+    re.DOTALL,
+)
+_LINK = re.compile(r"!?\[([^\]\[]{0,300})\]\([^()\s]{0,2000}[^()]{0,300}\)?")
+_ADDRESS = re.compile(
+    r"[\w+.-]{0,40}:\s?//\S*"
+    r"|\b(?:mailto|javascript|data|file|vscode|command|tel|urn|doi|arxiv|hdl|pmid|pmcid|isbn|issn)"
+    r"\s?:\s?[^\s,;]+"
+    r"|(?<![\w.+%-])[\w.+%-]{1,100}@[\w-]{1,100}(?:\.[\w-]{1,100}){1,9}"
+    r"|\bwww\.\S+"
+    r"|(?<![\w.-])(?:[\w-]{1,100}\.){1,9}(?:com|org|net|edu|gov|io|ai|dev|app|info|biz|xyz|me|ly|co|uk|de|cn|ru|fr"
+    r"|eu|ch|at|jp|in|us|tv|gg|sh|to|cc|site|online|zip|mov)\b(?:[/:?#]\S*)?"
+    r"|\b(?:\d{1,3}\.){3}\d{1,3}(?::\d+)?(?:/\S*)?",
+    re.IGNORECASE,
+)
+_IDENTIFIER = re.compile(
+    r"(?<!\d)10\s?\.\s?\d{4,9}(?:\.\d{1,9}){0,5}\s?/\s?\S+"
+    r"|\b\d{4}\s?\.\s?\d{4,5}(?:v\d+)?\b"
+    r"|(?<![\w-])[a-z-]{2,20}(?:\.[A-Z]{2})?/\d{7}(?:v\d+)?\b"
+    r"|\b[A-Z]\d{2}-\d{4}\b"
+    r"|\b\d{4}\.[a-z][\w-]{1,40}\.\d+\b"
+    r"|\b(?:PMC|W)\d{5,}\b"
+    r"|\b(?:PMID|ISBN(?:-1[03])?|ISSN)\s*[\dX-]{7,17}"
+    r"|\b97[89][\d -]{10,14}\b"
+    r"|\b[0-9a-f]{20,}\b"
+    r"|(?<![\w-])[A-Za-z][\w-]{0,60}?(?:19|20)\d{2}[A-Za-z]\w*"
+    r"|(?<![\w-])[A-Za-z][A-Za-z_:-]{1,60}(?:19|20)\d{2}\b"
+)
+_ESCAPE = re.compile(
+    r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]{0,300}(?:\x07|\x1b\\|$)|.)|\x9b[0-?]*[@-~]"
+)
+_NAME = r"(?<![\w'’.-])[^\W\d_a-zà-öø-ÿ][\w'’.-]{0,60}"
+_OTHERS = "(?:colleagues|coworkers|others)"
+_PEOPLE = rf"{_NAME}(?:(?:\s*,\s*{_NAME}){{0,9}}\s*,?\s*(?:and|&)\s+(?:{_NAME}|{_OTHERS}))?"
+_AUTHORS = re.compile(
+    rf"(?P<people>{_PEOPLE})(?P<more>\s+(?:et\s+al\b\.?|and\s+{_OTHERS}))?"
+    r"(?:['’]s?)?\s*,?\s*(?:[(\[]\s*)?(?P<year>(?:1[89]|20)\d{2})[a-z]?(?:\s*[)\]])?"
+    rf"|(?P<first>{_NAME})\s+(?:et\s+al\b\.?|and\s+{_OTHERS})"
+)
+_QUOTED = re.compile(r"[“”\"«»„‟]([^“”\"«»„‟]{1,300})(?:[“”\"«»„‟]|$)|‘([^‘’]{1,300})’")
+_TITLE = re.compile(
+    r"(?:[^\W\d_a-z][\w'’-]*[:,]?)(?:\s+(?:(?:a|an|and|are|as|at|by|for|from|in|into|is|of|on|or|the|"
+    r"to|via|vs|with|you|all|not|than)\s+){0,3}(?:[^\W\d_a-z][\w'’-]*[:,]?)){3,}"
+)
+_NUMBER = re.compile(
+    r"\[\s*#?(\d{1,4})\s*\]|\b((?:candidate|paper|number|no\.|#)\s*#?)(\d{1,4})\b", re.IGNORECASE
+)
+_SIGNS = re.compile(r"[`*_#~|\\<>{}$^@]+")
+_SPACE = re.compile(r"\s+")
+_GAPS = re.compile(r"(?:[\s(,;:\"'“”]*\[…\][\s),;:\"'“”]*){2,}")
+_BEFORE_SIGN = re.compile(r"\s+([.,;:!?)])")
+_WORDS = re.compile(r"[^\W_]+")
+_ORDINARY = frozenset(
+    "after and as at before both by during early even from if in it its late like of on since "
+    "that the then these this those through to until what when where while with year".split()
+)
+"""Words that may stand before a year at the beginning of a sentence."""
+
+
+def remark(answer: object, works: Sequence[Work] = ()) -> str:
+    """The text in one line of at most `MAX_REMARK` characters; empty when nothing is said.
+
+    Names, years and titles stay only where one of `works`, the candidates that the model was
+    shown, has them.
+    """
+    text = without_identifiers(answer)
+    if text.strip(".\"' ").lower() in _NOTHING:
+        return ""
+    known = _Known(works)
+    text = _QUOTED.sub(lambda found: _quoted(found, known), text)
+    text = _AUTHORS.sub(lambda found: _authors(found, known), text)
+    text = _TITLE.sub(lambda found: found[0] if known.title(found[0]) else GAP, text)
+    text = _NUMBER.sub(lambda found: _numbered(found, len(works)), text)
+    text = _tidy(text)
+    return text if _says_something(text) else ""
+
+
+def without_identifiers(answer: object) -> str:
+    """The text in one line, without control characters, markup, addresses and identifiers; of
+    bounded length. Empty for what is no text."""
+    if not isinstance(answer, str):
+        return ""
+    text = answer[:MAX_READ].encode("utf-8", "replace").decode("utf-8")
+    # Letters that only look like others would hide an address.
+    text = unicodedata.normalize("NFKC", _ESCAPE.sub(" ", text))
+    text = "".join(_plain(character) for character in text)
+    for pattern in (_MARKUP, _ENTITY):
+        text = _until_stable(pattern, " ", text)
+    text = _LINK.sub(r" \1 ", text)
+    for pattern in (_CITATION, _ADDRESS, _IDENTIFIER):
+        text = _until_stable(pattern, f" {GAP} ", text)
+    text = _SIGNS.sub(" ", text)
+    # Without its signs a text may hold another address or identifier than before.
+    for pattern in (_ADDRESS, _IDENTIFIER):
+        text = _until_stable(pattern, f" {GAP} ", text)
+    return _SPACE.sub(" ", text).strip()
+
+
+def _until_stable(pattern: re.Pattern[str], by: str, text: str) -> str:
+    """What is left when a part is taken out must not be another such part."""
+    for _ in range(8):
+        less = pattern.sub(by, text)
+        if less == text:
+            return text
+        text = less
+    return "" if pattern.search(text) else text
+
+
+def _plain(character: str) -> str:
+    if character.isspace():
+        return " "
+    kind = unicodedata.category(character)
+    if kind in ("Cf", "Mn") and character not in "\u0301\u0308":
+        return ""  # zero width, bidirectional marks, variation selectors, stacked accents
+    return " " if kind.startswith(("C", "Z")) else character
+
+
+class _Known:
+    """What the candidates say of themselves."""
+
+    def __init__(self, works: Sequence[Work]) -> None:
+        self._works = [(_folded(_text_of(work)), work.year) for work in works]
+        self._people = {
+            word
+            for work in works
+            for author in work.authors
+            for word in _folded(author.display).split()
+        }
+
+    def people(self, names: Sequence[str]) -> bool:
+        return all(name in self._people for name in names)
+
+    def dated(self, names: Sequence[str], year: str) -> bool:
+        """Whether one candidate has all of the names and the year."""
+        return any(
+            all(f" {name} " in text for name in names)
+            and (str(known) == year or f" {year} " in text)
+            for text, known in self._works
+        )
+
+    def title(self, words: str) -> bool:
+        """Whether the words stand in the title, the venue or the abstract of one."""
+        wanted = f" {_folded(words).strip()} "
+        return any(wanted in text for text, _ in self._works)
+
+
+def _text_of(work: Work) -> str:
+    names = " ".join(author.display for author in work.authors)
+    places = (work.venue, work.booktitle, work.journal)
+    return " . ".join((names, work.title, *places, work.abstract))
+
+
+def _folded(text: str) -> str:
+    bare = unicodedata.normalize("NFKD", text).casefold()
+    bare = "".join(c for c in bare if not unicodedata.combining(c))
+    return f" {' '.join(_WORDS.findall(bare))} "
+
+
+def _authors(found: re.Match[str], known: _Known) -> str:
+    year = found["year"]
+    names = _folded(found["first"] or found["people"]).split()
+    names = [name for name in names if name not in ("and", "al", "et", "s") and len(name) > 1]
+    names = [name for name in names if name not in ("colleagues", "coworkers", "others")]
+    if year is None:
+        return found[0] if known.people(names) else GAP
+    if set(names) <= _ORDINARY:
+        return found[0]
+    return found[0] if known.dated(names, year) else GAP
+
+
+def _quoted(found: re.Match[str], known: _Known) -> str:
+    words = found[1] or found[2] or ""
+    few = len(_WORDS.findall(words)) < 3
+    return f"'{words.strip()}'" if few or known.title(words) else GAP
+
+
+def _numbered(found: re.Match[str], count: int) -> str:
+    number = int(found[1] or found[3])
+    return found[0] if 1 <= number <= count else GAP
+
+
+def _tidy(text: str) -> str:
+    text = _GAPS.sub(f" {GAP} ", text.replace('"', "'").replace("“", "'").replace("”", "'"))
+    text = _BEFORE_SIGN.sub(r"\1", _SPACE.sub(" ", text)).strip()
+    if len(text) <= MAX_REMARK:
+        return text
+    return text[: MAX_REMARK - 1].rsplit(" ", 1)[0] + "…"
+
+
+def _says_something(text: str) -> bool:
+    return any(character.isalpha() for character in text.replace(GAP, ""))

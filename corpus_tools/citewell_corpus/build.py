@@ -91,8 +91,9 @@ class _Plan(msgspec.Struct, frozen=True, kw_only=True):
 def default_builders(options: Options) -> list[IndexBuilder]:
     """The index builders of the retrievers that the settings switch on."""
     from citewell.corpus.columns import ColumnsBuilder
+    from citewell.retrieval.facets import FacetsBuilder
 
-    builders: list[IndexBuilder] = [ColumnsBuilder()]
+    builders: list[IndexBuilder] = [ColumnsBuilder(), FacetsBuilder()]
     if options.retrieval.bm25:
         from citewell.retrieval.bm25_build import Bm25Builder
 

@@ -110,6 +110,42 @@ class TestFind:
         assert years
         assert min(years) >= 2016
 
+    @pytest.mark.parametrize(
+        ("asked", "title"),
+        [
+            (["10.18653/v1/N19-1423"], "BERT"),
+            (["https://doi.org/10.18653/v1/N19-1423"], "BERT"),
+            (["https://aclanthology.org/N19-1423.pdf"], "BERT"),
+            (["arXiv:1710.10903v3"], "Graph Attention"),
+            (["https://arxiv.org/abs/1710.10903"], "Graph Attention"),
+            (["graphs", "--author", "Thomas Kipf"], "Semi-Supervised"),
+            (["--author", "Kipf, Thomas N."], "Semi-Supervised"),
+            (["attention", "--venue", "NIPS", "--year", "2017"], "Attention Is All"),
+            (["--venue", "Neural Information Processing Systems 2017"], "Attention Is All"),
+        ],
+    )
+    def test_an_identifier_and_filters_as_people_write_them_lead_to_one_paper(
+        self, citewell: Run, asked: list[str], title: str
+    ) -> None:
+        run = citewell("find", *asked, "--json")
+        assert run.returncode == 0, run.stderr
+        (hit,) = json.loads(run.stdout)["hits"]
+        assert hit["work"]["title"].startswith(title)
+
+    @pytest.mark.parametrize(
+        ("asked", "said"),
+        [
+            (["10.1000/attention"], "[identifier-unknown]"),
+            (["https://example.org/attention"], "[identifier-unknown]"),
+            (["attention", "--author", "Jan Kipf"], "no paper by 'Jan Kipf'"),
+            (["attention", "--year", "2090"], "no paper of 2090"),
+        ],
+    )
+    def test_what_found_nothing_is_named(self, citewell: Run, asked: list[str], said: str) -> None:
+        run = citewell("find", *asked)
+        assert run.returncode == 1
+        assert said in run.stderr
+
     def test_nothing_found_is_exit_code_one(self, citewell: Run) -> None:
         run = citewell("--set", "retrieval.dense=false", "find", "zzyzzx")
         assert run.returncode == 1

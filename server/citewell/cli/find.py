@@ -19,12 +19,25 @@ ONLINE_SECONDS = 30.0
 
 
 @click.command("find", short_help="Find papers for a text.")
-@click.argument("text", nargs=-1, required=True)
-@click.option("-k", "count", default=10, type=click.IntRange(1, 1000), help="How many papers.")
+@click.argument("text", nargs=-1)
+@click.option(
+    "-k", "--limit", "count", default=10, type=click.IntRange(1, 1000), help="How many papers."
+)
+@click.option("--year", type=int, metavar="YEAR", help="Only papers of this year.")
 @click.option("--year-from", type=int, metavar="YEAR", help="Only papers of this year or later.")
 @click.option("--year-to", type=int, metavar="YEAR", help="Only papers of this year or earlier.")
-@click.option("--author", default="", metavar="NAME", help="Only papers by this author.")
-@click.option("--venue", default="", metavar="NAME", help="Only papers of this venue.")
+@click.option(
+    "--author",
+    default="",
+    metavar="NAME",
+    help="Only papers by this author: a full name, initials, or the surname.",
+)
+@click.option(
+    "--venue",
+    default="",
+    metavar="NAME",
+    help="Only papers of this venue: its acronym or its name, with a year or without.",
+)
 @click.option("--online", is_flag=True, help="Ask the allowed sources too (`citewell sources`).")
 @click.option("--pick", is_flag=True, help="Let the language model choose one, put it first.")
 @click.option("--bibtex", is_flag=True, help="Write the papers as BibTeX entries.")
@@ -34,6 +47,7 @@ def find(
     ctx: click.Context,
     text: tuple[str, ...],
     count: int,
+    year: int | None,
     year_from: int | None,
     year_to: int | None,
     author: str,
@@ -45,13 +59,22 @@ def find(
 ) -> None:
     """Find papers for a text.
 
-    TEXT is a title, a topic, or a sentence that wants a citation. With --online it is sent to the
-    sources that you have allowed. Exits with 1 if nothing is found.
+    TEXT is a title, a topic, or a sentence that wants a citation; with --author, --venue or a year
+    it may be left out. A DOI, an arXiv or Anthology id, or an address is looked up: it names one
+    paper or none. With --online TEXT is sent to the sources that you have allowed. Exits with 1 if
+    nothing is found.
     """
     from citewell.cli.opening import open_engine
     from citewell.model import Query
 
     session: Session = ctx.obj
+    if year is not None:
+        if year_from is not None or year_to is not None:
+            raise click.UsageError("--year excludes --year-from and --year-to.")
+        year_from = year_to = year
+    filtered = author.strip() or venue.strip() or year_from is not None or year_to is not None
+    if not " ".join(text).strip() and not filtered:
+        raise click.UsageError("Missing argument 'TEXT...'.")
     query = Query(
         text=" ".join(text), year_from=year_from, year_to=year_to, author=author, venue=venue
     )

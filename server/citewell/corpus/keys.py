@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 
 from citewell.model import Work
+from citewell.model.identifiers import address_key, arxiv_ids, identifier_of
 from citewell.model.ids import acl_id, arxiv_id, normalise_doi
 from citewell.model.titles import title_key
 
@@ -81,8 +82,10 @@ def work_keys(work: Work) -> set[int]:
     """Numbers of every key of the work."""
     found = identity_numbers(work)
     found.update(id_number(origin.source_id) for origin in work.provenance if origin.source_id)
+    if work.url and (named := identifier_of(work.url)) is not None and named.kind == "url":
+        found.add(id_number(address_key(work.url)))
     numbers = (
-        arxiv_number(work.arxiv) if work.arxiv else None,
+        *(arxiv_number(identifier) for identifier in arxiv_ids(work)),
         title_number(work.title),
         bibkey_number(work.bibkey) if work.bibkey else None,
     )

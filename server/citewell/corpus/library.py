@@ -18,6 +18,7 @@ from citewell.corpus.errors import LibraryError, library_error
 from citewell.corpus.layout import Manifest, current_snapshot, read_manifest
 from citewell.corpus.segment import Segment
 from citewell.model import Problem, Work
+from citewell.model.identifiers import arxiv_ids
 from citewell.model.ids import arxiv_id, normalise_doi
 from citewell.model.titles import title_key
 
@@ -275,7 +276,7 @@ def _same_doi(work: Work, doi: str) -> bool:
 
 
 def _same_arxiv(work: Work, arxiv: str) -> bool:
-    return bool(work.arxiv) and arxiv_id(work.arxiv) == arxiv_id(arxiv)
+    return arxiv_id(arxiv) in arxiv_ids(work)
 
 
 def _same_title(work: Work, title: str) -> bool:

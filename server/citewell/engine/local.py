@@ -15,7 +15,9 @@ from citewell.engine.checking import LibraryCheck, Traffic, check_online
 from citewell.engine.contract import Checks, EngineStatus, Related, Tier
 from citewell.engine.history import History
 from citewell.engine.history_store import HistoryStore
+from citewell.engine.identified import Identified
 from citewell.engine.late import LateRetriever
+from citewell.engine.listing import Listing
 from citewell.engine.lookup import LookUp
 from citewell.engine.memory import rss_mb
 from citewell.engine.other_queries import OtherQueries
@@ -81,6 +83,13 @@ class LocalEngine:
             History(history or HistoryStore(), self._signals) if options.learning.enabled else None
         )
         self._typed = TypedWords(library, opened.columns, self._signals)
+        self._identified = Identified(
+            self._lookup,
+            self._online,
+            self._problems if library is None else (),
+            self._lookup.held,
+        )
+        self._listing = None if library is None else Listing(library, opened)
         self._search = None
         if library is not None and self._signals is not None:
             cascade = Cascade(
@@ -160,11 +169,16 @@ class LocalEngine:
             return self._find(query, k, tier, cancel or Cancel())
 
     def _find(self, query: Query, k: int, tier: Tier, cancel: Cancel) -> SearchResult:
+        named = self._identified.answer(query)
+        if named is not None:
+            return named
         if self._search is None:
             return self._with_online(SearchResult(problems=self._problems), query, k)
         begin = time.perf_counter()
         asked = self._typed.read(query)
-        found = self._search.find(asked, k, tier, cancel)
+        found = self._filtered(asked, k)
+        if found is None:
+            found = self._said_why(asked, self._search.find(asked, k, tier, cancel))
         result = self._with_online(found, msgspec.structs.replace(asked, text=query.text), k)
         timings = {**found.timings, "total": (time.perf_counter() - begin) * 1e3}
         return msgspec.structs.replace(
@@ -210,8 +224,31 @@ class LocalEngine:
         """
         if self._search is None:
             return [SearchResult(problems=self._problems) for _ in queries]
-        asked = [self._typed.read(query) for query in queries]
-        return self._search.find_batch(asked, k, tier, cancel or Cancel(), explained)
+        named = [self._identified.answer(query) for query in queries]
+        asked = [
+            self._typed.read(query)
+            for query, answer in zip(queries, named, strict=True)
+            if answer is None
+        ]
+        found = iter(self._search.find_batch(asked, k, tier, cancel or Cancel(), explained))
+        searched = iter(asked)
+        return [
+            self._said_why(next(searched), next(found)) if answer is None else answer
+            for answer in named
+        ]
+
+    def _filtered(self, query: Query, k: int) -> SearchResult | None:
+        """The papers that pass the filters of a query without words; None for any other."""
+        if self._listing is None or query.text.strip() or query.sentence:
+            return None
+        return self._listing.of(query, k)
+
+    def _said_why(self, query: Query, result: SearchResult) -> SearchResult:
+        """An empty result with the filter that emptied it."""
+        if result.hits or result.problems or self._opened.filters is None:
+            return result
+        problem = self._opened.filters.empty(query)
+        return result if problem is None else msgspec.structs.replace(result, problems=(problem,))
 
     def works(self, ids: Sequence[str]) -> list[Work | None]:
         """Records by id, in order, of the library or of a source that has been asked; else None."""

@@ -94,6 +94,16 @@ class Online:
         """What the sources find for words, once they have answered. Never blocks."""
         return self._submit(lambda sources: sources.search(text, limit))
 
+    def look_up(self, wanted: Wanted) -> Future[list[Answer]]:
+        """What the sources have under a DOI or arXiv identifier, once they have answered. Never
+        blocks."""
+
+        async def ask(sources: Sources) -> list[Answer]:
+            (said,) = await sources.by_ids([wanted])
+            return list(said.all)
+
+        return self._submit(ask)
+
     def reach(self, cancel: Cancel | None = None) -> dict[str, Answer]:
         """Whether each source answers now."""
         return self._wait(lambda sources: sources.reach(), cancel)

@@ -18,8 +18,11 @@ import msgspec
 
 from citewell.engine.online import Online
 from citewell.model import Evidence, Hit, Problem, Query, Work
+from citewell.model.identifiers import identifier_of
+from citewell.model.name_forms import is_by
 from citewell.model.titles import fold, normalise_title, title_key
-from citewell.sources.answers import Answer, Found
+from citewell.retrieval.filters import is_of_venue
+from citewell.sources.answers import Answer, Found, Wanted
 from citewell.sources.merge import Merged, merge, same_works
 from citewell.sources.service import failures
 
@@ -124,12 +127,26 @@ class OnlineSearch:
                 return
             self._asked.add(key)
         try:
-            future = self._online.search(" ".join(text.split()), LIMIT)
+            future = self._send(text)
         except Exception as error:
             logger.warning("The online search failed: %s", type(error).__name__)
             self._keep(key, Late(), lasting=False)
             return
         future.add_done_callback(lambda done: self._take(key, done))
+
+    def _send(self, text: str) -> Future[list[Answer]]:
+        """An identifier is sent as one, anything else as words."""
+        identifier = identifier_of(text)
+        if identifier is None:
+            return self._online.search(" ".join(text.split()), LIMIT)
+        doi = identifier.doi
+        if identifier.kind == "acl":
+            doi = f"10.18653/v1/{identifier.value.lower()}"
+        if doi or identifier.arxiv:
+            return self._online.look_up(Wanted(doi=doi, arxiv=identifier.arxiv))
+        nothing: Future[list[Answer]] = Future()
+        nothing.set_result([])
+        return nothing
 
     def _take(self, key: str, done: Future[list[Answer]]) -> None:
         if done.cancelled() or done.exception() is not None:
@@ -184,14 +201,10 @@ def allows(query: Query, work: Work) -> bool:
         return False
     if query.year_to and (work.year or 9999) > query.year_to:
         return False
-    if query.author:
-        wanted = fold(query.author)
-        if not any(fold(author.family) in wanted for author in work.authors if author.family):
-            return False
-    if query.venue:
-        places = fold(f"{work.venue} {work.booktitle} {work.journal}")
-        if fold(query.venue) not in places:
-            return False
+    if query.author.strip() and not is_by(query.author, work.authors):
+        return False
+    if query.venue.strip() and not is_of_venue(query.venue, work):
+        return False
     own = title_key(query.paper.title)
     return work.id not in query.exclude and (not own or title_key(work.title) != own)
 

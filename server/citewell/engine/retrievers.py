@@ -23,6 +23,8 @@ from citewell.retrieval.contract import Retriever
 from citewell.retrieval.dense import DenseRetriever
 from citewell.retrieval.encoders import load_encoder
 from citewell.retrieval.encoders.static import WEIGHTS
+from citewell.retrieval.facets import NAME as FACETS
+from citewell.retrieval.facets import Facets
 from citewell.retrieval.filters import Filters
 from citewell.retrieval.named import NamedRetriever
 from citewell.retrieval.passages import joined_passages, read_passages
@@ -45,6 +47,8 @@ class Opened(msgspec.Struct, frozen=True):
     """Why a retriever that was asked for is missing."""
     columns: LibraryColumns | None = None
     """What the ranker reads; None for a library built without it."""
+    filters: Filters | None = None
+    """Says which papers pass the filters of a query."""
     named: NamedRetriever | None = None
     """Brings what typed words name to the ranker; no list of its own without one."""
 
@@ -62,7 +66,9 @@ def open_retrievers(library: Library, options: Options) -> Opened:
     except Exception as error:
         logger.exception("BM25 cannot be opened")
         problems.append(unexpected("bm25", error))
-    mask = Filters(library.columns().year, terms)
+    mask = Filters(
+        library.columns().year, terms, _open_facets(library, problems), live_rows(library)
+    )
     if terms is not None and options.retrieval.bm25:
         terms.mask = mask
         retrievers["bm25"] = terms
@@ -91,7 +97,7 @@ def open_retrievers(library: Library, options: Options) -> Opened:
             problems.append(unexpected("cited", error))
     used = encoder if "dense" in retrievers else ""
     named = _open_named(library, columns, terms, retrievers.get("cited"), mask)
-    return Opened(retrievers, used, tuple(problems), columns, named)
+    return Opened(retrievers, used, tuple(problems), columns, mask, named)
 
 
 def _open_named(
@@ -104,7 +110,7 @@ def _open_named(
     if columns is None or terms is None:
         return None
     popularity = cited.popularity() if isinstance(cited, CitedRetriever) else None
-    return NamedRetriever(terms, columns, _live(library), popularity, mask=mask)
+    return NamedRetriever(terms, columns, live_rows(library), popularity, mask=mask)
 
 
 def _open_columns(library: Library, problems: list[Problem]) -> LibraryColumns | None:
@@ -113,6 +119,17 @@ def _open_columns(library: Library, problems: list[Problem]) -> LibraryColumns |
         return None
     try:
         return LibraryColumns(library.segments)
+    except CitewellError as error:
+        problems.append(error.problem)
+        return None
+
+
+def _open_facets(library: Library, problems: list[Problem]) -> Facets | None:
+    """None for a library built without them: filters then know surnames and short names only."""
+    if FACETS not in library.manifest.indexes:
+        return None
+    try:
+        return Facets(library.segments)
     except CitewellError as error:
         problems.append(error.problem)
         return None
@@ -132,7 +149,7 @@ def _open_cited(
     files = [PASSAGES, *(one.path / WORDS for one in fitting)]
     words = [read_passages(path) for path in files if path.exists()]
     passages = joined_passages(words) if words else None
-    return CitedRetriever(priors, columns, dense, _live(library), mask=mask, passages=passages)
+    return CitedRetriever(priors, columns, dense, live_rows(library), mask=mask, passages=passages)
 
 
 def open_graph(library: Library, columns: LibraryColumns) -> CitationGraph:
@@ -140,10 +157,10 @@ def open_graph(library: Library, columns: LibraryColumns) -> CitationGraph:
     `CitewellError` where it cannot be read."""
     parts = [read_priors(PRIORS)] if PRIORS.exists() else []
     parts += [one.priors() for one in library.citing]
-    return CitationGraph(parts, columns, _live(library))
+    return CitationGraph(parts, columns, live_rows(library))
 
 
-def _live(library: Library) -> NDArray[np.bool_]:
+def live_rows(library: Library) -> NDArray[np.bool_]:
     """Of each row whether it stands."""
     live = np.ones(library.rows, np.bool_)
     for segment in library.segments:

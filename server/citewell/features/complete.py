@@ -19,11 +19,13 @@ from citewell.features.completion import (
     place_for,
     work_candidate,
 )
+from citewell.features.known_works import entries_identified
 from citewell.features.site import is_key_like, wanted_at
 from citewell.features.state import FindCheck, is_invented, unknown
 from citewell.model import Evidence, Hit, Problem, Work
 from citewell.model.bib import BibEntry, TextEdit
 from citewell.model.document import Document, Placeholder, Span
+from citewell.model.identifiers import identifier_of
 
 Own = tuple[str, BibEntry, tuple[Evidence, ...]]
 """Path of a .bib, one of its entries, and why it fits."""
@@ -92,9 +94,15 @@ def own_entries(
 
     What is typed in braces is looked for in keys, titles, authors and years. Words of a query must
     all fit. Where nothing is typed every entry is on offer, the most cited first, but only a few
-    of them stand before what the library finds for the sentence.
+    of them stand before what the library finds for the sentence. An identifier names an entry and
+    is no words.
     """
     words = at.placeholder.query
+    identifier = identifier_of(words)
+    if identifier is not None:
+        named = entries_identified(index.files.values(), identifier)
+        seen = (Evidence("bib", 1, SURE_SCORE, (identifier.kind,)),)
+        return [(path, entry, seen) for path, entry in named[:limit]], []
     here = {use.key for citation in at.document.citations for use in citation.keys}
     if at.key_like and not words:
         found = _own(index.search("", limit, here))
@@ -117,8 +125,9 @@ def _own(matches: Sequence[KeyMatch]) -> list[Own]:
 
 
 def search_words(placeholder: Placeholder) -> str:
-    """The words to search the library for: a key such as "vaswani2017attention" is taken apart."""
-    if not is_key_like(placeholder):
+    """The words to search the library for: a key such as "vaswani2017attention" is taken apart, an
+    identifier is not."""
+    if not is_key_like(placeholder) or identifier_of(placeholder.query) is not None:
         return placeholder.query
     return " ".join(_PIECES.findall(placeholder.query))
 

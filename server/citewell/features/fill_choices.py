@@ -64,5 +64,5 @@ def refuse_failed(results: Sequence[SearchResult]) -> None:
     `CitewellError`."""
     if results and not any(result.hits for result in results):
         for result in results:
-            if result.problems:
-                raise CitewellError(result.problems[0])
+            if result.failed:
+                raise CitewellError(result.failed[0])

@@ -11,11 +11,14 @@ from citewell.documents import query_for
 from citewell.documents.key_index import KeyIndex
 from citewell.features.complete import SURE_SCORE, FindWork, NewKey, search_words
 from citewell.features.completion import Candidate, entry_candidate, work_candidate
+from citewell.features.known_works import entries_identified
 from citewell.features.markdown import shorten
 from citewell.features.site import wanted_at
 from citewell.features.state import FindCheck, doubt, is_invented, unknown
 from citewell.model import CitingPaper, Hit, Query
+from citewell.model.bib import BibEntry
 from citewell.model.document import Document, Placeholder, PlaceholderKind, Span
+from citewell.model.identifiers import identifier_of
 
 MAX_ABSTRACT = 1500
 MAX_WORDS = 500
@@ -84,12 +87,11 @@ def paper_rows(
     invented: list[PaperRow] = []
     seen: set[str] = set()
     if index is not None and words.strip():
-        most = max(1, limit // 2)
-        for match in index.search(words, most):
-            if match.score >= SURE_SCORE and match.entry.key not in seen:
-                seen.add(match.entry.key)
-                check = check_of(match.path, match.entry)
-                row = _entry_row(entry_candidate(match.entry, match.path, ""), doubt(check))
+        for path, entry in _own(words, index, max(1, limit // 2)):
+            if entry.key not in seen:
+                seen.add(entry.key)
+                check = check_of(path, entry)
+                row = _entry_row(entry_candidate(entry, path, ""), doubt(check))
                 (invented if is_invented(check) else rows).append(row)
     for hit in hits:
         known = find_work(hit.work)
@@ -100,6 +102,15 @@ def paper_rows(
         key = known[1].key if known is not None else new_key(hit.work)
         rows.append(_work_row(hit, key, known[0] if known is not None else ""))
     return [*rows[: limit - len(invented)], *invented]
+
+
+def _own(words: str, index: KeyIndex, most: int) -> list[tuple[str, BibEntry]]:
+    """Own entries in which all words fit, or that the words identify."""
+    identifier = identifier_of(words)
+    if identifier is not None:
+        return entries_identified(index.files.values(), identifier)[:most]
+    found = index.search(words, most)
+    return [(match.path, match.entry) for match in found if match.score >= SURE_SCORE]
 
 
 def _entry_row(shown: Candidate, doubt: str) -> PaperRow:

@@ -7,9 +7,37 @@ from collections.abc import Iterable
 from citewell.documents.bib_match import same_work
 from citewell.model import Work
 from citewell.model.bib import BibEntry, BibFile
+from citewell.model.identifiers import Identifier, address_key, identifier_of
 from citewell.model.ids import arxiv_id, normalise_doi
 from citewell.model.titles import title_key
 from citewell.model.unhurried import unhurried
+
+
+def entries_identified(
+    bibs: Iterable[BibFile], identifier: Identifier
+) -> list[tuple[str, BibEntry]]:
+    """The entries with this identifier, each with the path of its .bib."""
+    return [
+        (bib.path, entry)
+        for bib in bibs
+        for entry in unhurried(bib.entries)
+        if entry.key and _is_named(entry, identifier)
+    ]
+
+
+def _is_named(entry: BibEntry, identifier: Identifier) -> bool:
+    body = entry.body
+    if identifier.kind == "arxiv":
+        return body.arxiv == identifier.arxiv
+    if body.doi and body.doi == identifier.doi:
+        return True
+    if identifier.kind == "doi":
+        return False
+    return any(
+        (named := identifier_of(entry.get(field))) is not None
+        and (named == identifier or address_key(named.value) == address_key(identifier.value) != "")
+        for field in ("url", "doi", "eprint")
+    )
 
 
 class KnownWorks:

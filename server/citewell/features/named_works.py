@@ -1,25 +1,21 @@
-"""Records that a program names by what it has of them: an id, a DOI, an arXiv identifier."""
+"""Records that a program names by what it has of them: an id, a DOI, an arXiv id, an address."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from citewell.engine.contract import Engine
+from citewell.engine.identified import work_identified
 from citewell.model import CitewellError, Problem, Work
-from citewell.model.ids import arxiv_id, normalise_doi
+from citewell.model.identifiers import identifier_of
 
 
 def works_named(engine: Engine, names: Sequence[str]) -> list[Work | None]:
     """The record of each name, in order; None for a name that no record has."""
     found = engine.works(names)
     for number, (name, work) in enumerate(zip(names, found, strict=True)):
-        if work is not None:
-            continue
-        doi, arxiv = normalise_doi(name), arxiv_id(name)
-        same = engine.lookup(doi=doi) if doi else []
-        if not same and arxiv:
-            same = engine.lookup(arxiv=arxiv)
-        found[number] = same[0] if same else None
+        if work is None and (identifier := identifier_of(name)) is not None:
+            found[number] = work_identified(engine, identifier)
     return found
 
 

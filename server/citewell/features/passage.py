@@ -14,6 +14,7 @@ from citewell.documents.scan import scan_document
 from citewell.features.confidence import confidence_of
 from citewell.features.pick import chosen_first, who_chose
 from citewell.model import CitewellError, CitingPaper, Hit, Query, SearchResult
+from citewell.model.identifiers import identifier_of
 from citewell.model.llm import Picked
 from citewell.options import Options
 
@@ -49,7 +50,9 @@ def passage_queries(
     text: str, suffix: str, options: Options, paper: CitingPaper | None = None
 ) -> list[Query]:
     """What is asked for each `[CITATION]` or other placeholder, `MAX_PLACES` at most; a passage
-    without any wants a citation at its end."""
+    without any wants a citation at its end. One that is an identifier asks for what it names."""
+    if identifier_of(text) is not None:
+        return [Query(text=text.strip(), paper=paper or CitingPaper())]
     name = f"passage{suffix}"
     document = scan_document(name, text, options.documents)
     if not document.placeholders:
@@ -82,6 +85,6 @@ def status_of(results: Sequence[SearchResult]) -> Status:
     if any(result.hits for result in results):
         return "found"
     for result in results:
-        if result.problems:
-            raise CitewellError(result.problems[0])
+        if result.failed:
+            raise CitewellError(result.failed[0])
     return "not_checked" if any(result.dropped for result in results) else "nothing_found"

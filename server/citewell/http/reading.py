@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import msgspec
@@ -9,7 +10,9 @@ import msgspec.inspect
 from starlette.requests import ClientDisconnect, Request
 
 from citewell.model import CitewellError, Problem
+from citewell.model.suggest import meant
 
+_UNKNOWN = re.compile(r"^Object contains unknown field `([^`]*)`$")
 MAX_BODY = 4 * 1024 * 1024
 """Bytes of one request."""
 MAX_QUERY = 16_384
@@ -42,7 +45,7 @@ def decoded(body: bytes, kind: type[msgspec.Struct]) -> Any:
     try:
         return msgspec.json.decode(body, type=kind)
     except msgspec.ValidationError as error:
-        raise CitewellError(_invalid(str(error))) from None
+        raise CitewellError(_invalid(str(error), kind)) from None
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
         raise CitewellError(
             Problem(
@@ -72,7 +75,7 @@ def converted(request: Request, kind: type[msgspec.Struct]) -> Any:
     try:
         return msgspec.convert(given | request.path_params, type=kind, strict=False)
     except msgspec.ValidationError as error:
-        raise CitewellError(_invalid(str(error))) from None
+        raise CitewellError(_invalid(str(error), kind)) from None
 
 
 def _is_list(kind: Any) -> bool:
@@ -82,10 +85,14 @@ def _is_list(kind: Any) -> bool:
     return isinstance(found, msgspec.inspect.VarTupleType | msgspec.inspect.ListType)
 
 
-def _invalid(words: str) -> Problem:
+def _invalid(words: str, kind: type[msgspec.Struct] | None = None) -> Problem:
+    hint = ""
+    if kind is not None and (unknown := _UNKNOWN.search(words)) is not None:
+        close = meant(unknown[1], [field.encode_name for field in msgspec.structs.fields(kind)])
+        hint = f" Did you mean `{close}`?" if close else ""
     return Problem(
         "request-invalid",
-        f"{words.rstrip('.')}.",
+        f"{words.rstrip('.')}.{hint}",
         "See /openapi.json for what this address takes.",
     )
 

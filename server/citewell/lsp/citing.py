@@ -113,7 +113,8 @@ async def complete(session: Session, snapshot: Snapshot, cursor: int) -> Complet
 
 
 def _worth_telling(result: SearchResult) -> tuple[Problem, ...]:
-    return result.problems if result.hits else (*result.problems, *result.dropped)
+    """What keeps the list from being what it could be; not that nothing fits what is half typed."""
+    return result.problems if result.hits else (*result.failed, *result.dropped)
 
 
 async def make_query(session: Session, snapshot: Snapshot, placeholder: Placeholder) -> Query:

@@ -117,6 +117,7 @@ class Finding:
         query: Annotated[str, Field(max_length=2000)] = "",
         author: str = "",
         venue: str = "",
+        year: int | None = None,
         year_from: int | None = None,
         year_to: int | None = None,
         k: Count = 10,
@@ -124,11 +125,15 @@ class Finding:
         detail: Detail = "short",
         max_tokens: int = 4000,
     ) -> Annotated[CallToolResult, Page]:
-        """Search the library by words, a title or a topic. For more, repeat with
-        cursor=next_cursor. nothing_found: the library has none; not_checked: a part failed (see
-        notes), try again."""
+        """Search the library by words, a title, a topic or an identifier. For more, repeat with
+        cursor=next_cursor. nothing_found: notes say which filter left none, else the library has
+        none; not_checked: a part failed (see notes), try again."""
         if not (query.strip() or author or venue):
             raise ToolError("[mcp-empty] Nothing was asked for. Give a query, author or venue.")
+        if year is not None:
+            if year_from is not None or year_to is not None:
+                raise ToolError("[mcp-years] Give year, or year_from and year_to.")
+            year_from = year_to = year
         if year_from is not None and year_to is not None and year_from > year_to:
             raise ToolError("[mcp-years] year_from is after year_to. Exchange them.")
         asked = Query(text=query, author=author, venue=venue, year_from=year_from, year_to=year_to)

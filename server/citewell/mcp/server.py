@@ -19,6 +19,7 @@ from citewell.mcp.finding import Finding
 from citewell.mcp.relating import Relating
 from citewell.mcp.resources import add_resources
 from citewell.mcp.roots import Roots
+from citewell.mcp.tool import StrictTool
 from citewell.mcp.writing import Writing
 from citewell.options import Options
 
@@ -72,7 +73,7 @@ _UNSAID = frozenset(
 
 def _tool(fn: Callable[..., Any], *, asks: bool = False, writes: bool = False) -> Tool:
     """Its name is its title. `asks`: sources on the network, too."""
-    tool = Tool.from_function(
+    tool = StrictTool.from_function(
         fn,
         description=" ".join(inspect.getdoc(fn).split()),  # type: ignore[union-attr]
         annotations=ToolAnnotations(
@@ -87,8 +88,29 @@ def _tool(fn: Callable[..., Any], *, asks: bool = False, writes: bool = False) -
     )
     tool.parameters = slim(tool.parameters)
     if tool.fn_metadata.output_schema is not None:
-        tool.fn_metadata.output_schema = slim(tool.fn_metadata.output_schema)
+        tool.fn_metadata.output_schema = bare(slim(tool.fn_metadata.output_schema))
     return tool
+
+
+def bare(schema: dict[str, Any]) -> dict[str, Any]:
+    """An answer's schema without what its parts say twice: an object has properties, a choice is
+    of strings. Which fields a part always has stands in the documentation."""
+    parts: dict[str, Any] = {name: _bare(part) for name, part in schema["properties"].items()}
+    return {**schema, "properties": parts}
+
+
+def _bare(schema: Any) -> Any:
+    if not isinstance(schema, dict):
+        return schema
+    said = {name: value for name, value in schema.items() if name != "required"}
+    if "properties" in said:
+        said.pop("type", None)
+        said["properties"] = {name: _bare(part) for name, part in said["properties"].items()}
+    if "enum" in said:
+        said.pop("type", None)
+    if "items" in said:
+        said["items"] = _bare(said["items"])
+    return said
 
 
 def slim(schema: dict[str, Any]) -> dict[str, Any]:

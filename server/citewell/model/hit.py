@@ -37,6 +37,10 @@ class Hit(msgspec.Struct, frozen=True, omit_defaults=True):
     """Calibrated probability in [0, 1] that an author would cite this work here, if known."""
 
 
+NO_FAILURE = frozenset({"filter-empty", "identifier-unknown"})
+"""Codes of problems of a search that was made, and for a reason of its own found nothing."""
+
+
 class SearchResult(msgspec.Struct, frozen=True, omit_defaults=True):
     """The ranked hits, what was left out, and what it cost."""
 
@@ -45,6 +49,12 @@ class SearchResult(msgspec.Struct, frozen=True, omit_defaults=True):
     """Retrievers that failed or were late; the rest of the result stands without them."""
     problems: tuple[Problem, ...] = ()
     """Why there is nothing, or less than there could be, with the cure."""
+
+    @property
+    def failed(self) -> tuple[Problem, ...]:
+        """The problems for which no search could be made; the others say why it found nothing."""
+        return tuple(one for one in self.problems if one.code not in NO_FAILURE)
+
     timings: dict[str, float] = msgspec.field(default_factory=dict)
     """Milliseconds per stage."""
     variant: str = ""

@@ -21,7 +21,7 @@ _HOMONYM = re.compile(r"\s+\d{4}$")
 _LETTER = re.compile(r"[^\W\d_]")
 _SPECIAL = re.compile(r"^\{\\")
 
-_PARTICLES = frozenset(
+PARTICLES = frozenset(
     {
         "van", "von", "der", "den", "de", "del", "della", "dela", "di", "da", "dos", "das", "do",
         "du", "des", "la", "le", "ten", "ter", "te", "zu", "zum", "zur", "af", "av", "al", "el",
@@ -161,7 +161,7 @@ def _first_particle(words: list[str]) -> int:
     """Index of the word at which the family name begins."""
     last = len(words) - 1
     for index, word in enumerate(words[:last]):
-        if _is_lower(word) and (index > 0 or word in _PARTICLES):
+        if _is_lower(word) and (index > 0 or word in PARTICLES):
             return index
     begin = last
     while begin > 1 and words[begin - 1] in _CAPITAL_PARTICLES:
@@ -232,6 +232,6 @@ def family_key(author: Author | str) -> str:
     if family.isalnum():
         return family
     words = family.replace("-", " ").replace(".", " ").split()
-    while len(words) > 1 and words[0] in _PARTICLES:
+    while len(words) > 1 and words[0] in PARTICLES:
         words.pop(0)
     return "".join(char for char in "".join(words) if char.isalnum())

@@ -1,36 +1,213 @@
-"""The rows that a query's filters allow: years, author, venue."""
+"""The rows that a query's filters allow: years, author, venue; and which of them leaves nothing."""
 
 from __future__ import annotations
 
+import re
+import threading
+from collections import OrderedDict
+from collections.abc import Callable
+
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from citewell.model import Query
+from citewell.model import Problem, Query, Work
+from citewell.model.name_forms import NameForm, forms_asked
+from citewell.model.names import parse_author
+from citewell.model.titles import normalise_title
+from citewell.model.venue_names import SHORT
+from citewell.model.venues import content_words, venue_ids
 from citewell.retrieval.bm25 import Bm25Retriever
+from citewell.retrieval.facets import Facets, venues_in
 from citewell.retrieval.words import split
+
+_REMEMBERED = 16
+"""Authors and venues whose rows are kept: every retriever asks for the same ones."""
+_YEAR = re.compile(r"(?<!\d)((?:19|20)\d\d)(?!\d)")
+_SHORT_YEAR = re.compile(r"(?<=[A-Za-z])\s?['’]?(\d\d)$")
+_Rows = NDArray[np.bool_]
+
+
+class VenueAsked(msgspec.Struct, frozen=True):
+    """What a filter by venue asks for: "NIPS 2017" or "Workshop on Figurative Language"."""
+
+    ids: tuple[str, ...] = ()
+    words: tuple[str, ...] = ()
+    """What the name must hold where the table of venues does not know it."""
+    year: int | None = None
+
+
+def venue_asked(text: str) -> VenueAsked:
+    """Reads a filter by venue; a year in it is one of publication."""
+    year = None
+    if found := _YEAR.search(text):
+        year = int(found[1])
+        text = f"{text[: found.start()]} {text[found.end() :]}"
+    elif found := _SHORT_YEAR.search(text.strip()):
+        short = int(found[1])
+        name = text.strip()[: found.start()]
+        if normalise_title(name) in SHORT:
+            year = (1900 if short > 50 else 2000) + short
+            text = name
+    ids = venue_ids(text)
+    words = () if ids else tuple(content_words(text) or (w.decode() for w in split(text)))
+    return VenueAsked(tuple(sorted(ids)), words, year)
+
+
+def is_of_venue(text: str, work: Work) -> bool:
+    """Whether a record passes a filter by venue."""
+    asked = venue_asked(text)
+    if asked.year is not None and work.year != asked.year:
+        return False
+    if asked.ids:
+        return not venues_in(work).isdisjoint(asked.ids)
+    own = content_words(f"{work.venue} {work.booktitle} {work.journal}")
+    return set(asked.words) <= set(own)
 
 
 class Filters:
-    """Turns a query's filters into a mask over the library's rows.
+    """Turns a query's filters into a mask over the library's rows. Safe to call from any thread.
 
     `years` has one entry per row, 0 where unknown: a paper of unknown year meets no year filter.
-    Author and venue are looked up in the terms of the BM25 index.
+    Without `facets`, in a library built before there were any, surnames and short names of venues
+    are looked up in the terms of the BM25 index.
     """
 
-    def __init__(self, years: NDArray[np.int16], terms: Bm25Retriever | None) -> None:
+    def __init__(
+        self,
+        years: NDArray[np.int16],
+        terms: Bm25Retriever | None,
+        facets: Facets | None = None,
+        live: _Rows | None = None,
+    ) -> None:
         self._years = years
         self._terms = terms
+        self._facets = facets
+        self._live = np.ones(len(years), np.bool_) if live is None else live
+        self._known: OrderedDict[tuple[str, str], _Rows] = OrderedDict()
+        self._lock = threading.Lock()
 
-    def __call__(self, query: Query) -> NDArray[np.bool_] | None:
+    def __call__(self, query: Query) -> _Rows | None:
         """Shape (rows,); None when every row is allowed."""
-        mask: NDArray[np.bool_] | None = None
-        if query.year_from is not None or query.year_to is not None:
-            low = max(1, query.year_from or 1)
-            high = query.year_to if query.year_to is not None else 9999
-            mask = (self._years >= low) & (self._years <= high)
-        if self._terms is not None:
-            for prefix, value in ((b"a:", query.author), (b"v:", query.venue)):
-                for part in split(value):
-                    has = self._terms.holding(prefix + part, len(self._years))
-                    mask = has if mask is None else mask & has
+        mask: _Rows | None = None
+        for _, rows in self._each(query):
+            mask = rows if mask is None else mask & rows
         return mask
+
+    def empty(self, query: Query) -> Problem | None:
+        """Which of the filters is why a search found nothing; None for a query without filters."""
+        each = list(self._each(query))
+        if not each:
+            return None
+        allowed = self._live.copy()
+        counts: list[tuple[str, int]] = []
+        for name, rows in each:
+            counts.append((name, int((rows & self._live).sum())))
+            allowed &= rows
+        left = int(allowed.sum())
+        none = [name for name, count in counts if not count]
+        if none:
+            message = f"The library holds no paper {' and none '.join(none)}."
+            cure = self._hint(query) or "Leave this filter out, or write it in another way."
+        elif not left:
+            told = ", ".join(f"{count:,} {name}" for name, count in counts)
+            message = f"No paper passes all filters; each one alone leaves some: {told}."
+            cure = "Leave one of them out."
+        else:
+            names = " and ".join(name for name, _ in counts)
+            message = f"None of the {left:,} papers {names} matches the words."
+            cure = "Use other words, or leave a filter out."
+        return Problem("filter-empty", message, cure)
+
+    def _each(self, query: Query) -> list[tuple[str, _Rows]]:
+        """Each filter in words, and its rows."""
+        found: list[tuple[str, _Rows]] = []
+        low, high = query.year_from, query.year_to
+        if low is not None or high is not None:
+            least, most = max(1, low or 1), 9999 if high is None else high
+            found.append((_years(low, high), (self._years >= least) & (self._years <= most)))
+        if query.author.strip():
+            rows = self._remembered("author", query.author, self._by)
+            found.append((f"by {query.author.strip()[:100]!r}", rows))
+        if query.venue.strip():
+            rows = self._remembered("venue", query.venue, self._at)
+            found.append((f"of the venue {query.venue.strip()[:100]!r}", rows))
+        return found
+
+    def _remembered(self, kind: str, text: str, find: Callable[[str], _Rows]) -> _Rows:
+        with self._lock:
+            rows = self._known.get((kind, text))
+            if rows is None:
+                rows = self._known[kind, text] = find(text)
+            self._known.move_to_end((kind, text))
+            while len(self._known) > _REMEMBERED:
+                self._known.popitem(last=False)
+        return rows
+
+    def _by(self, text: str) -> _Rows:
+        """Rows by everybody whom the text names."""
+        people = forms_asked(text)
+        found = np.full(len(self._years), bool(people))
+        for person in people:
+            found &= self._by_person(person)
+        return found
+
+    def _by_person(self, person: tuple[NameForm, ...]) -> _Rows:
+        if self._facets is not None:
+            return self._facets.by(person, len(self._years))
+        found = np.zeros(len(self._years), np.bool_)
+        if self._terms is not None:
+            for family in {form.family for form in person if form.given or not form.initial}:
+                found |= self._terms.holding(b"a:" + family.encode(), len(found))
+        return found
+
+    def _at(self, text: str) -> _Rows:
+        asked = venue_asked(text)
+        count = len(self._years)
+        if self._facets is not None:
+            facets = self._facets
+            rows = (
+                facets.of_venues(asked.ids, count)
+                if asked.ids
+                else facets.named(asked.words, count)
+            )
+        else:
+            rows = self._at_by_terms(asked)
+        if asked.year is None:
+            return rows
+        in_year: _Rows = self._years == asked.year
+        return rows & in_year if asked.ids or asked.words else in_year
+
+    def _at_by_terms(self, asked: VenueAsked) -> _Rows:
+        count = len(self._years)
+        found = np.zeros(count, np.bool_)
+        if self._terms is None:
+            return found
+        names = [name for name, venue in SHORT.items() if venue in asked.ids]
+        for words in [name.split() for name in names] + [list(asked.words)]:
+            rows = np.full(count, bool(words))
+            for word in words:
+                rows &= self._terms.holding(b"v:" + word.encode(), count)
+            found |= rows
+        return found
+
+    def _hint(self, query: Query) -> str:
+        """What there is under the surname alone, where a full name found nobody."""
+        people = forms_asked(query.author)
+        if self._facets is None or len(people) != 1:
+            return ""
+        surname = parse_author(query.author).family
+        for forms in forms_asked(surname) if any(form.initial for form in people[0]) else ():
+            count = int((self._facets.by(forms, len(self._years)) & self._live).sum())
+            if count:
+                papers = "1 paper" if count == 1 else f"{count:,} papers"
+                return f"The surname {surname[:100]!r} alone has {papers}."
+        return ""
+
+
+def _years(low: int | None, high: int | None) -> str:
+    if low is None:
+        return f"of {high} or earlier"
+    if high is None:
+        return f"of {low} or later"
+    return f"of {low}" if low == high else f"of {low} to {high}"

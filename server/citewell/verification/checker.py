@@ -11,6 +11,7 @@ from citewell.model import Problem, Work
 from citewell.model.cancel import Cancel
 from citewell.model.check import Check, Claim, FieldFinding, Severity, Verdict
 from citewell.model.titles import title_key
+from citewell.model.venues import venue_ids, work_venues
 from citewell.verification import fields
 from citewell.verification.finding import SURE, address, names
 from citewell.verification.free_text import title_guesses
@@ -26,7 +27,6 @@ from citewell.verification.people import Difference
 from citewell.verification.people_check import check_placeholders
 from citewell.verification.proceedings import Meeting, Proceedings, meeting_of
 from citewell.verification.records import Candidates, Records
-from citewell.verification.venues import venue_ids, work_venues
 
 BATCH = 256
 """Claims that are looked up together: few enough to show progress and to stop soon."""

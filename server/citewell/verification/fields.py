@@ -9,6 +9,7 @@ import msgspec
 
 from citewell.model import Work
 from citewell.model.check import Claim, FieldFinding, Severity
+from citewell.model.venues import venue_ids, work_venues
 from citewell.verification.finding import SURE, address, finding
 from citewell.verification.id_check import check_arxiv, check_doi, check_doi_alone
 from citewell.verification.identifiers import arxiv_says, doi_says
@@ -18,7 +19,7 @@ from citewell.verification.people_check import check_people, check_placeholders
 from citewell.verification.proceedings import check_meeting
 from citewell.verification.records import Candidates
 from citewell.verification.venue_check import check_venue, is_minor
-from citewell.verification.venues import means_preprint, venue_ids, work_venues
+from citewell.verification.venues import means_preprint
 
 _YEAR = re.compile(r"(?<!\d)(?:1[89]|20)\d\d(?!\d)")
 _NUMBER = re.compile(r"\d+")

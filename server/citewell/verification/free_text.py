@@ -14,8 +14,9 @@ from citewell.model.ids import arxiv_id, normalise_doi
 from citewell.model.names import parse_author
 from citewell.model.tex import tex_to_unicode
 from citewell.model.titles import plain_title
+from citewell.model.venues import venue_ids
 from citewell.model.work import Author
-from citewell.verification.venues import is_preprint, venue_ids
+from citewell.verification.venues import is_preprint
 
 _YEAR = re.compile(r"(?<![\d.:/-])(1[89]\d\d|20\d\d)[a-z]?(?![\d/:-])")
 _YEAR_IN_BRACKETS = re.compile(r"\((?:\w+[ .,]+){0,2}(1[89]\d\d|20\d\d)[a-z]?(?:,[^)]*)?\)[.,:]?")

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from citewell.model import Work
 from citewell.model.check import Claim, FieldFinding, Severity
 from citewell.model.ids import arxiv_id, normalise_doi
+from citewell.model.venues import venue_ids, work_venues
 from citewell.verification.finding import finding
 from citewell.verification.identifiers import (
     arxiv_says,
@@ -20,7 +21,6 @@ from citewell.verification.identifiers import (
 from citewell.verification.identify import Match, TitleLike, title_likeness
 from citewell.verification.people import Difference
 from citewell.verification.records import Candidates
-from citewell.verification.venues import venue_ids, work_venues
 
 Said = tuple[str, str, float]
 """Code, sentence and confidence."""

@@ -12,7 +12,7 @@ from functools import lru_cache
 import msgspec
 
 from citewell.model.ids import acl_id, arxiv_id
-from citewell.verification.venues import venue_ids
+from citewell.model.venues import venue_ids
 
 
 class Said(msgspec.Struct, frozen=True):

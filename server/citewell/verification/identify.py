@@ -11,6 +11,7 @@ import msgspec
 from citewell.model import Work
 from citewell.model.check import Claim
 from citewell.model.titles import fold, normalise_title, title_key
+from citewell.model.venues import venue_ids, work_venues
 from citewell.verification.people import (
     Comparison,
     Difference,
@@ -18,7 +19,7 @@ from citewell.verification.people import (
     without_anonymous,
 )
 from citewell.verification.records import Candidates
-from citewell.verification.venues import means_preprint, same_words, venue_ids, work_venues
+from citewell.verification.venues import means_preprint, same_words
 
 _GOOD = frozenset({Difference.SAME, Difference.CUT, Difference.UNKNOWN})
 _ALIKE = frozenset({*_GOOD, Difference.ORDER, Difference.MISSING, Difference.ADDED})

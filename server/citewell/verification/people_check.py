@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from citewell.model import Work
 from citewell.model.check import Claim, FieldFinding, Severity
+from citewell.model.venues import work_venues
 from citewell.verification.finding import finding, listed, names
 from citewell.verification.people import (
     Comparison,
@@ -11,7 +12,7 @@ from citewell.verification.people import (
     placeholder_names,
     without_anonymous,
 )
-from citewell.verification.venues import means_preprint, work_venues
+from citewell.verification.venues import means_preprint
 
 LONG = 10
 """Lists so long differ between a preprint, its later versions and the proceedings."""

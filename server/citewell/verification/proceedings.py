@@ -16,9 +16,10 @@ import msgspec
 from citewell.model import Author, Work
 from citewell.model.check import Claim, FieldFinding, Severity
 from citewell.model.titles import normalise_title
+from citewell.model.venues import content_words, venue_ids
 from citewell.verification.finding import address, finding
 from citewell.verification.people import Difference, compare_people
-from citewell.verification.venues import content_words, is_preprint, venue_ids
+from citewell.verification.venues import is_preprint
 
 WHOLE = 0.98
 """Share of the accepted papers that must be known; some are withdrawn after the count."""

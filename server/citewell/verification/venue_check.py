@@ -10,17 +10,15 @@ from citewell.model import Work
 from citewell.model.check import Claim, FieldFinding, Severity
 from citewell.model.ids import arxiv_id
 from citewell.model.titles import normalise_title
+from citewell.model.venues import content_words, venue_ids, work_venues
 from citewell.verification.identifiers import doi_says, known_registrant, registrant
 from citewell.verification.identify import Match, TitleLike
 from citewell.verification.venues import (
-    content_words,
     is_journal,
     is_preprint,
     misspelt,
     names_published_venue,
     same_words,
-    venue_ids,
-    work_venues,
 )
 
 

@@ -80,7 +80,8 @@ def test_a_cursor_of_another_request_is_refused(client: Any, problem: Any) -> No
 def test_nothing_found_is_an_answer(client: Any) -> None:
     asked = {"query": "attention", "author": "Nobody Atall"}
     found = client.post("/v1/search", json=asked).json()
-    assert found == {"status": "nothing_found", "papers": []}
+    assert (found["status"], found["papers"]) == ("nothing_found", [])
+    assert [one["code"] for one in found["problems"]] == ["filter-empty"]
 
 
 def test_years_that_are_exchanged_are_refused(client: Any, problem: Any) -> None:

@@ -31,7 +31,7 @@ from citewell.options import Options
         (b'{"query": 5}', 422, "request-invalid"),
         (b'{"query": "a", "k": 0}', 422, "request-invalid"),
         (b'{"query": "a", "k": 51}', 422, "request-invalid"),
-        (b'{"query": "a", "limit": 5}', 422, "request-invalid"),
+        (b'{"query": "a", "limits": 5}', 422, "request-invalid"),
         (b'{"query": "' + b"a" * 2_001 + b'"}', 422, "request-invalid"),
         (b'{"query": "' + b"a" * MAX_BODY + b'"}', 413, "request-too-large"),
     ],
@@ -70,7 +70,7 @@ def test_only_json_that_says_so_is_read(client: Any, problem: Any, headers: Any)
 
 
 def test_the_address_is_checked_as_a_body_is(client: Any, problem: Any) -> None:
-    for query in ("", "query=a&k=x", "query=a&query=b", "query=a&limit=3"):
+    for query in ("", "query=a&k=x", "query=a&query=b", "query=a&limits=3"):
         assert problem(client.get(f"/v1/search?{query}")) == (422, "request-invalid"), query
     assert problem(client.get(f"/v1/search?query={'a' * 20_000}")) == (413, "request-too-large")
 

@@ -27,9 +27,11 @@ class SearchRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     ] = ""
     author: Annotated[str, Meta(max_length=300)] = ""
     venue: Annotated[str, Meta(max_length=300)] = ""
+    year: Annotated[Year | None, Meta(description="This year alone.")] = None
     year_from: Year | None = None
     year_to: Year | None = None
     k: Count = 10
+    limit: Annotated[Count | None, Meta(description="The same as `k`.")] = None
     cursor: Annotated[
         str, Meta(max_length=100, description="The `next_cursor` of the page before this one.")
     ] = ""
@@ -47,7 +49,8 @@ class SearchAnswer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
 
 def search(service: Service, asked: SearchRequest, cancel: Cancel) -> SearchAnswer:
     """Search the library. For more, ask again with the answer's `next_cursor`. `nothing_found`: the
-    library holds no such paper; `not_checked`: a part of the search did not answer."""
+    library holds no such paper, or a filter left none (`problems` say so); `not_checked`: a part of
+    the search did not answer."""
     if not (asked.query.strip() or asked.author.strip() or asked.venue.strip()):
         raise CitewellError(
             Problem(
@@ -56,21 +59,25 @@ def search(service: Service, asked: SearchRequest, cancel: Cancel) -> SearchAnsw
                 "Give at least one of query, author and venue.",
             )
         )
-    since, until = asked.year_from, asked.year_to
+    since, until, k = asked.year_from, asked.year_to, asked.limit or asked.k
+    if asked.year is not None:
+        if since is not None or until is not None:
+            raise CitewellError(_YEAR_TWICE)
+        since = until = asked.year
     if since is not None and until is not None and since > until:
         raise CitewellError(
             Problem("request-invalid", "`year_from` is after `year_to`.", "Exchange them.")
         )
-    name = digest(asked.query, asked.author, asked.venue, asked.year_from, asked.year_to)
+    name = digest(asked.query, asked.author, asked.venue, since, until)
     offset = from_cursor(asked.cursor, name)[1] if asked.cursor else 0
     query = Query(
         text=asked.query,
         author=asked.author,
         venue=asked.venue,
-        year_from=asked.year_from,
-        year_to=asked.year_to,
+        year_from=since,
+        year_to=until,
     )
-    end = min(offset + asked.k, MAX_DEPTH)
+    end = min(offset + k, MAX_DEPTH)
     # One more than is shown tells whether there is a next page.
     wanted = min(end + 1, MAX_DEPTH)
     result = service.engine.find(query, wanted, tier="full", cancel=cancel)
@@ -82,6 +89,12 @@ def search(service: Service, asked: SearchRequest, cancel: Cancel) -> SearchAnsw
         problems=told((*result.problems, *result.dropped)),
     )
 
+
+_YEAR_TWICE = Problem(
+    "request-invalid",
+    "`year` is given beside `year_from` or `year_to`.",
+    "Give the one or the others.",
+)
 
 SEARCH = Endpoint(
     name="search",

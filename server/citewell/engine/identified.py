@@ -1,0 +1,117 @@
+"""Searches for an identifier: the work that it names, or that there is none.
+
+A DOI, an arXiv id, an Anthology id or an address is looked up in the library and, where the user
+allows that, at the sources. Its words are never searched for: they would find other papers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Protocol
+
+from citewell.model import Evidence, Hit, Problem, Query, SearchResult, Work
+from citewell.model.identifiers import Identifier, address_key, identifier_of
+from citewell.model.ids import acl_id
+
+if TYPE_CHECKING:
+    from citewell.engine.online_search import OnlineSearch
+
+NAME = "identifier"
+"""The retriever in the evidence."""
+
+
+class Records(Protocol):
+    """What an engine and a look-up have in common."""
+
+    def works(self, ids: Sequence[str]) -> list[Work | None]: ...
+
+    def lookup(
+        self, *, doi: str = "", arxiv: str = "", title: str = "", bibkey: str = ""
+    ) -> list[Work]: ...
+
+
+def work_identified(records: Records, identifier: Identifier) -> Work | None:
+    """The record with this identifier, the published one before a preprint; None without one."""
+    found: list[Work] = []
+    anthology = identifier.value if identifier.kind == "acl" else acl_id(identifier.doi)
+    ids = []
+    if identifier.arxiv:
+        found = records.lookup(arxiv=identifier.arxiv)
+        ids = [f"arxiv:{identifier.arxiv}"]
+    elif identifier.kind == "openreview":
+        ids = [f"openreview:{identifier.value}"]
+    elif identifier.kind == "url":
+        ids = [address_key(identifier.value)]
+    if not found and identifier.doi:
+        found = records.lookup(doi=identifier.doi)
+    if not found and anthology:
+        ids = [f"acl:{anthology}"]
+    if not found:
+        found = [work for work in records.works(ids) if work is not None]
+    if not found and identifier.kind == "acl":
+        found = records.lookup(doi=f"10.18653/v1/{anthology}")
+    return min(found, key=_is_preprint, default=None)
+
+
+def _is_preprint(work: Work) -> bool:
+    venue = f"{work.venue} {work.booktitle} {work.journal}".lower()
+    return not venue.strip() or "arxiv" in venue or "corr" in venue.split()
+
+
+class Identified:
+    """Answers searches whose words are an identifier. Safe to call from any thread."""
+
+    def __init__(
+        self,
+        records: Records,
+        online: OnlineSearch | None,
+        problems: Sequence[Problem],
+        held: Callable[[Work], Work | None],
+    ) -> None:
+        """`problems` say why there is no library; `held` gives its own record of a work."""
+        self._records = records
+        self._online = online
+        self._problems = tuple(problems)
+        self._held = held
+
+    def answer(self, query: Query) -> SearchResult | None:
+        """The one work, or why there is none; None for a query that is to be searched for."""
+        identifier = identifier_of(query.text)
+        if identifier is None:
+            return None
+        work = work_identified(self._records, identifier)
+        if work is not None:
+            return _found(work, identifier) if work.id not in query.exclude else SearchResult()
+        if self._online is None:
+            return SearchResult(problems=self._problems or (_not_held(identifier),))
+        late = self._online.offer(query.text)
+        for merged in late.works:
+            if identifier.names(merged.work):
+                own = self._held(merged.work) or merged.work
+                return _found(own, identifier, merged.work)
+        return SearchResult(
+            problems=self._problems or (_not_held(identifier, self._online.names),),
+            dropped=late.problems,
+        )
+
+
+def _found(work: Work, identifier: Identifier, origin: Work | None = None) -> SearchResult:
+    sources = [] if origin is None else [one.source for one in origin.provenance]
+    evidence = [Evidence(NAME, 1, 1.0, (identifier.kind,), (identifier.value,))]
+    evidence += [Evidence(source, 1, 1.0) for source in dict.fromkeys(sources)]
+    return SearchResult(hits=(Hit(work=work, score=1.0, evidence=tuple(evidence), confidence=1.0),))
+
+
+def _not_held(identifier: Identifier, asked: Sequence[str] = ()) -> Problem:
+    if asked:
+        return Problem(
+            "identifier-unknown",
+            f"The library holds no work with {identifier.told}, and no source has said that it "
+            "does.",
+            "Ask again in a moment, or search by the title.",
+        )
+    return Problem(
+        "identifier-unknown",
+        f"The library holds no work with {identifier.told}.",
+        "Search by the title, or ask the sources that you allow: `citewell find --online`.",
+    )

@@ -1,0 +1,58 @@
+"""A tool that takes the arguments it names and no others.
+
+The SDK leaves out arguments that it does not know, so that a filter with a wrong name would filter
+nothing, and nobody would be told.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mcp.server.mcpserver import Context
+from mcp.server.mcpserver.tools import Tool
+
+from citewell.mcp.desk import failures_told
+from citewell.model import CitewellError, Problem
+from citewell.model.suggest import meant
+
+SAME = {"limit": "k"}
+"""Other names that are taken, too; not listed, for each letter of the list costs tokens."""
+
+
+class StrictTool(Tool):
+    """Refuses unknown arguments, and says which one was meant."""
+
+    async def run(
+        self, arguments: dict[str, Any], context: Context[Any, Any], convert_result: bool = False
+    ) -> Any:
+        """Run the tool. Raises `ToolError`, which the model reads."""
+        with failures_told():
+            arguments = known_arguments(self.name, self.parameters["properties"], arguments)
+        return await super().run(arguments, context, convert_result)
+
+
+def known_arguments(tool: str, known: dict[str, Any], given: dict[str, Any]) -> dict[str, Any]:
+    """The arguments by their own names. Raises `CitewellError` for a name that the tool lacks."""
+    found: dict[str, Any] = {}
+    for name, value in given.items():
+        own = name if name in known else SAME.get(name, name)
+        if own not in known:
+            close = meant(name, known)
+            hint = f" Did you mean `{close}`?" if close else ""
+            raise CitewellError(
+                Problem(
+                    "argument-unknown",
+                    f"{tool} has no argument `{name[:100]}`.{hint}",
+                    f"Its arguments: {', '.join(known)}.",
+                )
+            )
+        if own in found and found[own] != value:
+            raise CitewellError(
+                Problem(
+                    "argument-twice",
+                    f"`{own}` is given twice, with different values.",
+                    "Give it once.",
+                )
+            )
+        found[own] = value
+    return found

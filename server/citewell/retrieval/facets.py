@@ -1,0 +1,164 @@
+"""Authors and venues of every paper as arrays: what filters of a search read.
+
+Each segment holds the forms of its authors' names and the venues that its records name, as 32-bit
+hashes with their rows. A filter compares a whole column at once: a few milliseconds for a million
+names, and nothing for a search without filters.
+"""
+
+from __future__ import annotations
+
+import re
+import zlib
+from array import array
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from citewell.corpus.contract import SegmentView
+from citewell.model import CitewellError, Problem, Work
+from citewell.model.name_forms import NameForm, forms_of
+from citewell.model.venue_names import ACRONYMS
+from citewell.model.venues import content_words, work_venues
+from citewell.retrieval.arrays import open_array, save_array
+
+FORMAT = 1
+NAME = "facets"
+_REPORTED = 4096
+_CAPITALS = re.compile(r"\b(?=\w*[A-Z]\w*[A-Z])\w+")
+_FILES = {
+    "family": np.uint32,
+    "given": np.uint32,
+    "initial": np.uint32,
+    "author_row": np.int32,
+    "venue": np.uint32,
+    "venue_row": np.int32,
+}
+"""`given` and `initial` are 0 where the record has none; rows rise."""
+
+
+def _hash(text: str) -> int:
+    return zlib.crc32(text.encode("utf-8", "surrogatepass")) if text else 0
+
+
+def venues_in(work: Work) -> frozenset[str]:
+    """Ids of the venues of a record; also of those that its venue names only by an acronym
+    ("Findings of the Association for Computational Linguistics: EMNLP 2020")."""
+    found = set(work_venues(work))
+    for text in (work.venue, work.booktitle, work.journal):
+        names = (name.lower() for name in _CAPITALS.findall(text))
+        found.update(ACRONYMS[name] for name in names if name in ACRONYMS)
+    return frozenset(found)
+
+
+def _venue_terms(work: Work) -> Iterable[str]:
+    yield from (f"={name}" for name in venues_in(work))
+    texts = f"{work.venue} {work.booktitle} {work.journal}"
+    yield from dict.fromkeys(content_words(texts))
+
+
+class FacetsBuilder:
+    """Writes the facets of one segment."""
+
+    name = NAME
+
+    def fingerprint(self) -> Mapping[str, Any]:
+        """The format alone: nothing can be set."""
+        return {"format": FORMAT}
+
+    def build(
+        self,
+        works: Callable[[], Iterable[Work]],
+        count: int,
+        into: Path,
+        progress: Callable[[int], None],
+    ) -> None:
+        """Write one .npy a column."""
+        kinds = {np.uint32: "I", np.int32: "i"}
+        columns = {name: array(kinds[kind]) for name, kind in _FILES.items()}
+        rows = 0
+        for row, work in enumerate(works()):
+            for form in dict.fromkeys(f for author in work.authors for f in forms_of(author)):
+                columns["family"].append(_hash(form.family))
+                columns["given"].append(_hash(form.given))
+                columns["initial"].append(_hash(form.initial))
+                columns["author_row"].append(row)
+            for term in _venue_terms(work):
+                columns["venue"].append(_hash(term))
+                columns["venue_row"].append(row)
+            rows += 1
+            if rows % _REPORTED == 0:
+                progress(_REPORTED)
+        if rows != count:
+            raise ValueError(f"{count} works were announced and {rows} came")
+        progress(rows % _REPORTED)
+        for name, kind in _FILES.items():
+            save_array(into / f"{name}.npy", np.array(columns[name], kind))
+
+
+class Facets:
+    """The facets of a library, mapped from its files. Safe to call from any thread."""
+
+    def __init__(self, segments: Sequence[SegmentView]) -> None:
+        """Raises `CitewellError` where a file cannot be read."""
+        self._parts = [(view.base, view.count, _open(view)) for view in segments]
+
+    def by(self, person: Collection[NameForm], rows: int) -> NDArray[np.bool_]:
+        """Which rows have an author whose name fits one of the forms, shape (rows,)."""
+        found = np.zeros(rows, np.bool_)
+        for base, _, columns in self._parts:
+            family, given, initial = columns["family"], columns["given"], columns["initial"]
+            for form in person:
+                at = np.flatnonzero(family == np.uint32(_hash(form.family)))
+                if form.initial:
+                    own, same = given[at], initial[at] == np.uint32(_hash(form.initial))
+                    if form.given:
+                        fits = (own == np.uint32(_hash(form.given))) | (same & (own == 0))
+                    else:
+                        fits = same
+                    at = at[fits]
+                found[base + columns["author_row"][at]] = True
+        return found
+
+    def of_venues(self, ids: Collection[str], rows: int) -> NDArray[np.bool_]:
+        """Which rows are of one of the venues with these ids, shape (rows,)."""
+        return self._any([f"={name}" for name in ids], rows)
+
+    def named(self, words: Sequence[str], rows: int) -> NDArray[np.bool_]:
+        """Which rows have all the words in the name of their venue, shape (rows,)."""
+        found = np.full(rows, bool(words))
+        for word in dict.fromkeys(words):
+            found &= self._any([word], rows)
+        return found
+
+    def _any(self, terms: Sequence[str], rows: int) -> NDArray[np.bool_]:
+        found = np.zeros(rows, np.bool_)
+        wanted = [np.uint32(_hash(term)) for term in terms]
+        for base, _, columns in self._parts:
+            for term in wanted:
+                found[base + columns["venue_row"][columns["venue"] == term]] = True
+        return found
+
+
+def _open(view: SegmentView) -> dict[str, NDArray[Any]]:
+    folder = view.index(NAME)
+    try:
+        columns = {name: open_array(folder / f"{name}.npy") for name in _FILES}
+        for group in (("family", "given", "initial", "author_row"), ("venue", "venue_row")):
+            if len({len(columns[name]) for name in group}) != 1:
+                raise ValueError("its files do not belong together")
+        for name in ("author_row", "venue_row"):
+            if len(columns[name]) and int(columns[name][-1]) >= view.count:
+                raise ValueError("it speaks of papers that are not there")
+    except (OSError, ValueError) as error:
+        raise CitewellError(
+            Problem(
+                "index-unreadable",
+                f"The index of authors and venues cannot be read ({error}).",
+                "Run `citewell library build` to build it anew.",
+                path=str(folder),
+            )
+        ) from error
+    return columns

@@ -1,0 +1,137 @@
+"""What a tool is asked, by which names, and which filter emptied an answer."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+Agent = Callable[..., Any]
+
+
+async def search(client: Any, **asked: Any) -> dict[str, Any]:
+    found = await client.call_tool("search_papers", asked)
+    assert not found.is_error, found.content
+    return found.structured_content
+
+
+@pytest.mark.parametrize(
+    ("tool", "given", "said"),
+    [
+        ("search_papers", {"query": "attention", "yeer": 2017}, "Did you mean `year`?"),
+        ("search_papers", {"query": "attention", "max_results": 3}, "Did you mean `k`?"),
+        ("search_papers", {"query": "attention", "zzz": 3}, "Its arguments: query, author"),
+        ("find_citations", {"text": "A [CITATION].", "max_token": 9}, "Did you mean `max_tokens`?"),
+        ("get_papers", {"ids": ["fx:1"], "style_name": "ieee"}, "Did you mean `style`?"),
+        ("related_papers", {"id": "fx:1", "directions": "cites"}, "Did you mean `direction`?"),
+        ("check_references", {"text": "x", "on_line": True}, "Did you mean `online`?"),
+        ("fill_document", {"path": "a.tex", "writes": True}, "Did you mean `write`?"),
+        ("add_entry", {"id": "fx:1", "bib_path": "a.bib"}, "Did you mean `bib`?"),
+    ],
+)
+async def test_an_unknown_argument_is_refused_with_the_one_that_was_meant(
+    agent: Agent, tool: str, given: dict[str, Any], said: str
+) -> None:
+    async with agent() as client:
+        found = await client.call_tool(tool, given)
+    assert found.is_error
+    assert "[argument-unknown]" in found.content[0].text
+    assert said in found.content[0].text
+
+
+async def test_year_and_limit_are_taken(agent: Agent) -> None:
+    async with agent() as client:
+        found = await search(client, query="neural networks attention", year=2017, limit=2)
+        whole = await search(client, query="neural networks attention", limit=50)
+        twice = await client.call_tool("search_papers", {"query": "a", "k": 1, "limit": 2})
+        both = await client.call_tool("search_papers", {"query": "a", "year": 1, "year_to": 2})
+    assert [paper["year"] for paper in found["papers"]] == [2017, 2017]
+    assert found["next_cursor"]
+    assert {paper["year"] for paper in whole["papers"]} > {2017}
+    assert twice.is_error and "[argument-twice]" in twice.content[0].text
+    assert both.is_error and "[mcp-years]" in both.content[0].text
+
+
+@pytest.mark.parametrize(
+    "author", ["Thomas Kipf", "Kipf, Thomas N.", "T. Kipf", "Kipf", "kipf t n", "Kipf and Welling"]
+)
+async def test_an_author_is_taken_as_people_write_the_name(agent: Agent, author: str) -> None:
+    async with agent() as client:
+        for query in ("graph networks", ""):
+            found = await search(client, query=query, author=author)
+            assert [paper["id"] for paper in found["papers"]] == ["fx:6"], query
+
+
+@pytest.mark.parametrize(
+    "venue",
+    ["NIPS", "NeurIPS", "Neural Information Processing Systems",
+     "Advances in Neural Information Processing Systems 30", "nips 2017"],
+)  # fmt: skip
+async def test_a_venue_is_taken_by_each_of_its_names(agent: Agent, venue: str) -> None:
+    async with agent() as client:
+        found = await search(client, query="attention", venue=venue, year_from=2017, year_to=2017)
+    assert [paper["id"] for paper in found["papers"]] == ["fx:1"]
+
+
+@pytest.mark.parametrize(
+    ("filters", "said"),
+    [
+        ({"author": "Jan Kipf"}, "no paper by 'Jan Kipf'"),
+        ({"venue": "Teacups"}, "no paper of the venue 'Teacups'"),
+        ({"year": 2090}, "no paper of 2090"),
+        ({"author": "Kipf", "venue": "ACL"}, "1 by 'Kipf', 2 of the venue 'ACL'"),
+    ],
+)
+async def test_the_filter_that_leaves_nothing_is_named(
+    agent: Agent, filters: dict[str, Any], said: str
+) -> None:
+    async with agent() as client:
+        found = await search(client, query="attention", **filters)
+    assert found["status"] == "nothing_found" and found["papers"] == []
+    assert "[filter-empty]" in found["notes"]
+    assert said in found["notes"]
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["10.18653/v1/N19-1423", "doi:10.18653/v1/n19-1423", "https://doi.org/10.18653/v1/N19-1423",
+     "N19-1423", "https://aclanthology.org/N19-1423.pdf"],
+)  # fmt: skip
+async def test_an_identifier_names_one_paper(agent: Agent, name: str) -> None:
+    async with agent() as client:
+        assert [p["id"] for p in (await search(client, query=name))["papers"]] == ["fx:4"]
+        got = (await client.call_tool("get_papers", {"ids": [name]})).structured_content
+        assert [paper["id"] for paper in got["papers"]] == ["fx:4"]
+        for text in (name, f"We follow \\cite<{name}>.", f"We follow [@?{name}]."):
+            places = await client.call_tool("find_citations", {"text": text})
+            (place,) = places.structured_content["places"]
+            assert [paper["id"] for paper in place["papers"]] == ["fx:4"], text
+            assert place["pick"] == "fx:4", text
+
+
+@pytest.mark.parametrize(
+    "name", ["arXiv:1710.10903v3", "1710.10903", "https://arxiv.org/pdf/1710.10903",
+             "10.48550/arXiv.1710.10903"]
+)  # fmt: skip
+async def test_an_arxiv_id_leads_to_the_published_record(agent: Agent, name: str) -> None:
+    async with agent() as client:
+        (paper,) = (await search(client, query=name))["papers"]
+    assert (paper["id"], paper["venue"]) == ("fx:5", "ICLR")
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("10.1000/attention", "the DOI 10.1000/attention"),
+        ("arXiv:2001.00001", "the arXiv id 2001.00001"),
+        ("2020.acl-main.99999", "the Anthology id 2020.acl-main.99999"),
+        ("https://openreview.net/forum?id=attention", "the OpenReview forum attention"),
+        ("https://example.org/attention", "the address https://example.org/attention"),
+    ],
+)
+async def test_an_identifier_that_the_library_lacks_finds_nothing_and_says_so(
+    agent: Agent, name: str, told: str
+) -> None:
+    async with agent() as client:
+        found = await search(client, query=name)
+    assert found["status"] == "nothing_found" and found["papers"] == []
+    assert "[identifier-unknown]" in found["notes"] and told in found["notes"]

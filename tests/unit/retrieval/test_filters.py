@@ -1,0 +1,126 @@
+"""Filters by author, venue and year, with the index of facets and without it."""
+
+import numpy as np
+import pytest
+
+from citewell.corpus.contract import SegmentView
+from citewell.model import Author, Query, Work
+from citewell.model.names import parse_author
+from citewell.retrieval.bm25 import Bm25Retriever
+from citewell.retrieval.bm25_build import Bm25Builder
+from citewell.retrieval.facets import Facets, FacetsBuilder
+from citewell.retrieval.filters import Filters, is_of_venue, venue_asked
+
+DBLP = (
+    "Advances in Neural Information Processing Systems 27: Annual Conference on Neural Information "
+    "Processing Systems 2014, December 8-13 2014, Montreal, Quebec, Canada"
+)
+WORKS = [
+    Work(id="w:0", title="A", authors=(Author("LeCun", "Yann"),), year=1998, venue="NIPS"),
+    Work(id="w:1", title="B", authors=(Author("Le Cun", "Y."),), year=2014, booktitle=DBLP),
+    Work(id="w:2", title="C", authors=(Author("Müller", "Klaus-Robert"),), year=2019,
+         venue="neurips"),
+    Work(id="w:3", title="D", authors=(parse_author("Wei Wang"),), year=2020,
+         booktitle="Findings of the Association for Computational Linguistics: EMNLP 2020"),
+    Work(id="w:4", title="E", authors=(parse_author("Wei Li"),), year=2020,
+         booktitle="Proceedings of the Second Workshop on Figurative Language Processing"),
+    Work(id="w:5", title="F", authors=(parse_author("Ann Wang"),), year=2017,
+         journal="Journal of Machine Learning Research", venue="JMLR"),
+]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def segment(tmp_path_factory: pytest.TempPathFactory) -> SegmentView:
+    folder = tmp_path_factory.mktemp("segment")
+    for builder in (Bm25Builder(), FacetsBuilder()):
+        (folder / builder.name).mkdir()
+        builder.build(lambda: iter(WORKS), len(WORKS), folder / builder.name, lambda n: None)
+    return SegmentView(path=folder, base=0, count=len(WORKS))
+
+
+@pytest.fixture(scope="module")
+def filters(segment: SegmentView) -> Filters:
+    return Filters(years(), Bm25Retriever([segment]), Facets([segment]))
+
+
+@pytest.fixture(scope="module")
+def old(segment: SegmentView) -> Filters:
+    """Of a library that was built before there were facets."""
+    return Filters(years(), Bm25Retriever([segment]))
+
+
+def years() -> np.ndarray:
+    return np.array([work.year for work in WORKS], np.int16)
+
+
+def rows(filters: Filters, **asked: object) -> list[int]:
+    mask = filters(Query(**asked))  # type: ignore[arg-type]
+    assert mask is not None
+    return np.flatnonzero(mask).tolist()
+
+
+@pytest.mark.parametrize(
+    ("author", "expected"),
+    [
+        ("Yann LeCun", [0, 1]), ("LeCun, Yann", [0, 1]), ("Y. LeCun", [0, 1]), ("LeCun", [0, 1]),
+        ("lecun", [0, 1]), ("Jan LeCun", []), ("Klaus-Robert Mueller", [2]), ("K. Muller", [2]),
+        ("Wang", [3, 5]), ("Wei Wang", [3]), ("A. Wang", [5]), ("Wang and Li", []), ("!", []),
+    ],
+)  # fmt: skip
+def test_an_author_is_found_as_people_write_the_name(
+    filters: Filters, author: str, expected: list[int]
+) -> None:
+    assert rows(filters, author=author) == expected
+
+
+@pytest.mark.parametrize(
+    ("venue", "expected"),
+    [
+        ("NIPS", [0, 1, 2]), ("NeurIPS", [0, 1, 2]), ("NeurIPS 2014", [1]), ("NIPS'98", [0]),
+        ("Neural Information Processing Systems", [0, 1, 2]),
+        ("Advances in Neural Information Processing Systems 2019", [2]),
+        ("EMNLP", [3]), ("Findings of EMNLP", [3]), ("emnlp 2019", []),
+        ("J. Mach. Learn. Res.", [5]), ("jmlr", [5]),
+        ("Figurative Language", [4]), ("workshop on figurative language processing", [4]),
+        ("Teacups", []), ("2020", [3, 4]),
+    ],
+)  # fmt: skip
+def test_a_venue_is_found_by_acronym_full_and_old_name(
+    filters: Filters, venue: str, expected: list[int]
+) -> None:
+    assert rows(filters, venue=venue) == expected
+    assert [n for n, work in enumerate(WORKS) if is_of_venue(venue, work)] == expected
+
+
+def test_a_library_without_facets_filters_by_surname_and_short_name(old: Filters) -> None:
+    assert rows(old, author="Yann LeCun") == [0]
+    assert rows(old, author="Wei Wang") == [3, 5]
+    assert rows(old, venue="Neural Information Processing Systems") == [0, 2]
+    assert rows(old, venue="JMLR 2017") == [5]
+
+
+def test_filters_join_and_no_filter_allows_all(filters: Filters) -> None:
+    assert rows(filters, venue="NIPS", year_from=2000) == [1, 2]
+    assert rows(filters, author="LeCun", venue="NeurIPS", year_to=2000) == [0]
+    assert filters(Query(text="attention")) is None
+
+
+def test_the_filter_that_leaves_nothing_is_named(filters: Filters) -> None:
+    said = filters.empty(Query(text="x", author="Jan LeCun", venue="NIPS"))
+    assert said is not None and said.code == "filter-empty"
+    assert "'Jan LeCun'" in said.message and "NIPS" not in said.message
+    assert "'LeCun' alone has 2 papers" in said.cure
+    both = filters.empty(Query(text="x", author="LeCun", venue="JMLR"))
+    assert both is not None and "2 by 'LeCun', 1 of the venue 'JMLR'" in both.message
+    years = filters.empty(Query(text="x", year_from=2030))
+    assert years is not None and "of 2030 or later" in years.message
+    words = filters.empty(Query(text="x", author="LeCun"))
+    assert words is not None and "None of the 2 papers by 'LeCun'" in words.message
+    assert filters.empty(Query(text="x")) is None
+
+
+def test_a_venue_with_a_year_is_read_as_both() -> None:
+    assert venue_asked("NeurIPS 2017").year == 2017
+    assert venue_asked("ICLR'18").year == 2018
+    assert venue_asked("ICML99").year == 1999
+    assert venue_asked("Area 51").year is None

@@ -88,3 +88,32 @@ class TestFillWritesAllOrNothing:
         assert sorted(p.name for p in paper.rglob("*.bib")) == ["refs.bib"]
         assert "Deep Residual Learning" in (paper / "refs.bib").read_text()
         assert (paper / "main.tex").read_text().count("\\bibliography{refs}") == 1
+
+
+class TestAManuscriptsOwnSettings:
+    @pytest.mark.parametrize("how", ["absolute", "above", "link", "linked folder"])
+    def test_they_make_nothing_write_outside_of_its_folder(self, home, paper, tmp_path, how):
+        """A paper of somebody else, with a `citewell.toml` of theirs."""
+        victim = tmp_path / "victim" / "mine.bib"
+        victim.parent.mkdir()
+        victim.write_text(OWN)
+        target = {
+            "absolute": victim.as_posix(),
+            "above": "../victim/mine.bib",
+            "link": "link.bib",
+            "linked folder": "folder/mine.bib",
+        }[how]
+        try:
+            (paper / "link.bib").symlink_to(victim)
+            (paper / "folder").symlink_to(victim.parent, target_is_directory=True)
+        except OSError:
+            pytest.skip("symbolic links are not allowed here")
+        (paper / "citewell.toml").write_text(f'[bib]\ntarget = "{target}"\n')
+        done = run_in(paper, home, "fill", "main.tex", "--yes")
+        assert victim.read_text() == OWN
+        assert "Traceback" not in done.stderr
+        assert "bib.target" in done.stdout + done.stderr, "it is said"
+        if "link" in how:
+            assert (paper / "main.tex").read_text() == PAPER
+        else:
+            assert "Graph Attention" in (paper / "refs.bib").read_text()

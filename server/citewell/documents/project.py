@@ -281,8 +281,8 @@ class Project:
         file's own declarations before those of others; else the first declared one, though it
         cannot; without any `references.bib` beside the root. Ask `may_write` before writing.
         """
-        if self.bib_options.target:
-            return absolute(self.root.parent / Path(self.bib_options.target).expanduser())
+        if self._named_target is not None:
+            return self._named_target
         own = absolute(for_path) if for_path is not None else self.path
         declared = sorted(self._declared, key=lambda item: item[1] != own)
         known = [path for path, _ in declared] or list(self.bibs)
@@ -291,6 +291,12 @@ class Project:
         # Another file beside one that cannot be written would be no place that the author chose.
         known = small or known or [self.root.parent / DEFAULT_BIB]
         return next((path for path in known if self.may_write(path)), known[0])
+
+    @property
+    def _named_target(self) -> Path | None:
+        """The .bib that the settings name."""
+        named = self.bib_options.target
+        return absolute(self.root.parent / Path(named).expanduser()) if named else None
 
     def declaration_edit(self, bib: Path | str) -> FileEdit | None:
         """The edit that makes the paper use `bib`; None when it does so already or cannot."""
@@ -301,9 +307,9 @@ class Project:
 
     def may_write(self, path: Path) -> bool:
         """True for a file that `may_hold` allows and that permissions let one write."""
-        real = Path(os.path.realpath(path))
-        if not self.may_hold(real):
+        if not self.may_hold(path):
             return False
+        real = Path(os.path.realpath(path))
         try:
             if real.exists():
                 return bool(real.stat().st_mode & 0o222) and os.access(real, os.W_OK)
@@ -312,8 +318,14 @@ class Project:
             return False
 
     def may_hold(self, path: Path) -> bool:
-        """True for a place inside the workspace or beside an open file, links followed."""
+        """True for a place inside the workspace or beside an open file, links followed.
+
+        A `bib.target` below the paper may come from a `citewell.toml`, so no link leads it out.
+        """
         real = Path(os.path.realpath(path))
+        if path == self._named_target and path.is_relative_to(self.root.parent):
+            tops = (self.root.parent, *self.roots)
+            return any(real.is_relative_to(os.path.realpath(top)) for top in tops)
         return any(real.is_relative_to(top) for top in self._writable_roots())
 
     def _writable_roots(self) -> Iterator[Path]:

@@ -41,8 +41,11 @@ The user data folder, with the libraries, what is learned and what a language mo
 `~/.local/share/citewell` on Linux, `~/Library/Application Support/citewell` on macOS and
 `%LOCALAPPDATA%\\citewell` on Windows, or the folder that the variable `CITEWELL_DATA` names.
 
-Settings marked "not in workspaces" are not taken from a `citewell.toml`, since that file travels
-with other people's manuscripts.
+A `citewell.toml` travels with other people's manuscripts. So settings marked "not in workspaces"
+are not taken from it: those that send something, run a program, name a provider or an address, or
+name a place of your own. Of those marked "in workspaces below the paper" it may name only what lies
+in the folder of the paper's main file or below, links followed: not `..`, not `~`, no absolute
+path. All others only change what is found, shown and written into the paper's own files.
 """
 
 
@@ -71,6 +74,7 @@ def _row(setting: Setting) -> str:
     elif setting.at_most is not None:
         value += f", at most {setting.at_most:g}"
     note = " Not in workspaces." if setting.trusted_only else ""
+    note += " In workspaces below the paper." if setting.stays_inside else ""
     cells = (
         f"`{setting.name}`",
         f"`{setting.wire}`",

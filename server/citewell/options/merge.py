@@ -16,7 +16,7 @@ from citewell.model.problem import Problem
 from citewell.options.files import default_user_file, read_settings
 from citewell.options.schema import ENVIRONMENT_PREFIX, SECRETS, Setting, camel, sections, settings
 from citewell.options.tree import Options
-from citewell.options.values import WrongValueError, fit, nearest
+from citewell.options.values import WrongValueError, fit, leads_out, nearest
 
 Layer = Literal["default", "user file", "workspace file", "environment", "editor", "flag"]
 
@@ -117,6 +117,8 @@ class Merge:
                 continue  # an editor sends null for a setting that nobody set
             elif setting.trusted_only and layer == "workspace file":
                 self._untrusted(setting, path, line)
+            elif setting.stays_inside and layer == "workspace file" and leads_out(value):
+                self._outside(setting, value, path, line)
             else:
                 origin = Origin(layer, path, line)
                 self._put(setting, value, origin, name, base, textual=textual)
@@ -191,6 +193,18 @@ class Merge:
             Problem(
                 code="settings-untrusted",
                 message=f"`{setting.name}` is not taken from a workspace file.",
+                cure=f"Set it in {default_user_file()} or as {setting.environment}.",
+                path=path,
+                line=line,
+            )
+        )
+
+    def _outside(self, setting: Setting, value: Any, path: str, line: int | None) -> None:
+        self.problems.append(
+            Problem(
+                code="settings-outside",
+                message=f"`{setting.name}` is {_show(value)}, and a workspace file may only name "
+                "what lies below the paper's folder.",
                 cure=f"Set it in {default_user_file()} or as {setting.environment}.",
                 path=path,
                 line=line,

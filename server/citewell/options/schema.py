@@ -40,6 +40,8 @@ class Setting:
     """A regular expression that the whole text must match."""
     trusted_only: bool = False
     """Not taken from a workspace file."""
+    stays_inside: bool = False
+    """Names a file; taken from a workspace file only if that lies below the paper's folder."""
     closed_if_wrong: bool = False
     """A wrong value is the default, and not what another source of settings says: who wanted to
     name somebody else, or nobody, must not have text sent to the former one."""
@@ -100,6 +102,7 @@ def _walk(tree: type[Any], prefix: str) -> typing.Iterator[Setting]:
             at_most=meta.get("at_most"),
             pattern=meta.get("pattern", ""),
             trusted_only=meta.get("trusted_only", False),
+            stays_inside=meta.get("stays_inside", False),
             closed_if_wrong=meta.get("closed_if_wrong", False),
         )
 

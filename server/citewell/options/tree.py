@@ -3,7 +3,8 @@
 Every leaf has a default and a metadata "help" that the docs and the editors' schemas repeat, and
 may have bounds (`at_least`, `at_most`), a `pattern`, and `trusted_only`: a setting that sends data,
 runs a program or opens files outside the project is not taken from a workspace file, because such
-a file travels with other people's manuscripts.
+a file travels with other people's manuscripts. One that names a file (`stays_inside`) is taken from
+there only if it names one below the folder of the paper.
 """
 
 from __future__ import annotations
@@ -22,10 +23,12 @@ def _leaf(
     at_most: float | None = None,
     pattern: str = "",
     trusted_only: bool = False,
+    stays_inside: bool = False,
     closed_if_wrong: bool = False,
 ) -> Any:
     metadata = {
         "help": text,
+        "stays_inside": stays_inside,
         "at_least": at_least,
         "at_most": at_most,
         "pattern": pattern,
@@ -128,7 +131,9 @@ class DocumentOptions:
     cite_commands: tuple[str, ...] = _list("Further LaTeX cite commands, without backslash.")
     placeholders: tuple[str, ...] = _list("Further literal stand-ins for a citation.")
     default_command: str = _leaf(
-        "", "Cite command for a marker; default: the document's own most used."
+        "",
+        "Cite command for a marker; default: the document's own most used.",
+        pattern=r"[A-Za-z@]*\*?",
     )
 
 
@@ -137,7 +142,9 @@ class BibOptions:
     """How entries are written."""
 
     key_pattern: str = _leaf("{author}{year}{word}", "Pattern of new citation keys.")
-    target: str = _leaf("", "The .bib that takes new entries; default: the first one declared.")
+    target: str = _leaf(
+        "", "The .bib that takes new entries; default: the first one declared.", stays_inside=True
+    )
     abstract: bool = _leaf(False, "Write the abstract into new entries.")
 
 
@@ -179,6 +186,7 @@ class HoverOptions:
         "apa",
         'Citation style (CSL) of the reference: "apa", "harvard-cite-them-right", a .csl file '
         "beside the paper, or any name of the CSL repository (needs the `styles` extra).",
+        stays_inside=True,
     )
     abstract: bool = _leaf(True, "Show the abstract.")
 

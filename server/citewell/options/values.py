@@ -12,7 +12,7 @@ import re
 import typing
 from collections.abc import Mapping
 from enum import Enum
-from pathlib import Path
+from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import Any, Literal
 
 from citewell.options.schema import Setting, describe, is_union
@@ -42,6 +42,15 @@ def fit(setting: Setting, value: Any, *, base: Path | None = None, textual: bool
     if setting.pattern and isinstance(found, str) and not re.fullmatch(setting.pattern, found):
         raise WrongValueError(_expected(setting, ""))
     return found
+
+
+def leads_out(value: Any) -> bool:
+    """True for a name that may lead out of the folder in which it is looked up, on any system."""
+    if not isinstance(value, str):
+        return False
+    windows, posix = PureWindowsPath(value), PurePosixPath(value)
+    rooted = windows.drive or windows.root or posix.is_absolute() or value.startswith("~")
+    return bool(rooted) or ".." in (*windows.parts, *posix.parts) or "\0" in value
 
 
 def _expected(setting: Setting, detail: str) -> str:

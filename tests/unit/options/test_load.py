@@ -262,3 +262,47 @@ def test_without_a_root_the_search_ends_at_the_repository(tmp_path: Path) -> Non
     repository = tmp_path / "paper"
     (repository / ".git").mkdir(parents=True)
     assert find_workspace_file(repository / "main.tex", None) is None
+
+
+@pytest.mark.parametrize(
+    "target",
+    ["/tmp/x.bib", "../x.bib", "a/../../x.bib", "~/x.bib", "C:/x.bib", "a\\..\\x.bib", "//h/x.bib"],
+)
+def test_a_workspace_file_names_nothing_outside_of_the_paper(
+    user_file: Path, workspace: Path, target: str
+) -> None:
+    for name, value, kept in (
+        ("bib.target", target, ""),
+        ("hover.style", target[:-3] + "csl", "apa"),
+    ):
+        section, leaf = name.split(".")
+        (workspace / "citewell.toml").write_text(f"[{section}]\n{leaf} = '{value}'\n", "utf-8")
+        loaded = load(workspace, {}, user_file=user_file)
+        assert getattr(getattr(loaded.options, section), leaf) == kept
+        (problem,) = loaded.problems
+        assert (problem.code, problem.line) == ("settings-outside", 2)
+    user_file.write_text(f"[bib]\ntarget = '{target}'\n", encoding="utf-8")
+    assert load(None, {}, user_file=user_file).options.bib.target == target
+
+
+@pytest.mark.parametrize("target", ["refs.bib", "bib/own refs.bib", "a..b.bib"])
+def test_a_workspace_file_names_a_file_below_the_paper(
+    user_file: Path, workspace: Path, target: str
+) -> None:
+    (workspace / "citewell.toml").write_text(f'[bib]\ntarget = "{target}"\n', encoding="utf-8")
+    loaded = load(workspace, {}, user_file=user_file)
+    assert (loaded.options.bib.target, loaded.problems) == (target, ())
+
+
+def test_every_setting_that_may_name_a_place_or_send_something_is_marked() -> None:
+    """A new setting that sounds like one of these is decided about before it ships."""
+    from citewell.options.schema import settings
+
+    words = ("path", "file", "folder", "url", "target", "style", "host", "key", "command", "model",
+             "encoder", "provider", "allow", "contact", "token", "program", "version")  # fmt: skip
+    harmless = {"bib.key_pattern", "completion.key_limit", "documents.cite_commands",
+                "documents.default_command", "retrieval.cross_encoder_depth",
+                "retrieval.cross_encoder_ms"}  # fmt: skip
+    named = {s.name for s in settings() if any(word in s.name.split(".")[-1] for word in words)}
+    open_ones = {s.name for s in settings() if not (s.trusted_only or s.stays_inside)}
+    assert named & open_ones <= harmless

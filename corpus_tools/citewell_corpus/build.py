@@ -335,6 +335,7 @@ class _Build:
                 stamp=plan.stamps[done.name],
                 records=done.records,
                 bad=done.bad,
+                malformed=done.malformed,
                 skipped=sum(done.skipped.values()),
                 citing=citing[done.name],
             )

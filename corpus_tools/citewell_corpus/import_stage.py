@@ -9,6 +9,7 @@ import msgspec
 
 from citewell.corpus.errors import library_problem
 from citewell.model import Problem
+from citewell.sources.malformed import is_malformed
 from citewell_corpus import sources
 from citewell_corpus.citing_stage import CitingWriter
 from citewell_corpus.importers.contract import ImportReport
@@ -36,6 +37,8 @@ class ImportedSource(msgspec.Struct, frozen=True):
     records: int
     bad: int
     skipped: dict[str, int]
+    malformed: int = 0
+    """Records whose author list was damaged on its way."""
     lists: int = 0
     """Papers of which it tells what they cite."""
     passages: int = 0
@@ -75,10 +78,12 @@ def stage_source(
     report = ImportReport(on_bytes=progress.advance, on_citing=citing.cites)
     collector = KeyCollector()
     writer = RecordWriter(folder / _RECORDS)
+    malformed = 0
     try:
         for work in importer.read(path, report):
             collector.add(work, writer.write(work))
             citing.work(work)
+            malformed += is_malformed(work.authors)
     finally:
         writer.close()
         citing.close()
@@ -95,6 +100,7 @@ def stage_source(
         records=len(table),
         bad=report.bad,
         skipped=dict(report.skipped),
+        malformed=malformed,
         lists=citing.lists,
         passages=citing.passages,
         problems=problems,

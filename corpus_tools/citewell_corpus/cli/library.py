@@ -219,6 +219,8 @@ def _show_report(report: Any) -> None:
         skipped = sum(source.skipped.values())
         notes = [_citing(source.lists, source.passages)] if source.lists else []
         notes += [f"{source.bad:,} bad"] if source.bad else []
+        if source.malformed:
+            notes.append(f"{source.malformed:,} with damaged author lists")
         notes += [f"{skipped:,} left out ({', '.join(source.skipped)})"] if skipped else []
         click.echo(f"{source.name}: {source.records:,} records{_in_brackets(notes)}")
     if report.up_to_date:
@@ -261,6 +263,8 @@ def _show_status(found: Any) -> None:
     lines = [(f"{name}:", text) for name, text in rows.items() if text]
     for name, source in found.sources.items():
         notes = [f"{source.bad:,} bad"] if source.bad else []
+        if source.malformed:
+            notes.append(f"{source.malformed:,} with damaged author lists")
         if source.citing:
             notes.insert(0, _citing(source.citing.lists, source.citing.passages))
         facts = f"{source.records:,} records{_in_brackets(notes)}, {source.format}"

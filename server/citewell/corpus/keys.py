@@ -90,4 +90,6 @@ def work_keys(work: Work) -> set[int]:
         bibkey_number(work.bibkey) if work.bibkey else None,
     )
     found.update(number for number in numbers if number is not None)
+    titles = (title_number(variant.title) for variant in work.variants if variant.title)
+    found.update(number for number in titles if number is not None)
     return found

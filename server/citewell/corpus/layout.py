@@ -107,6 +107,8 @@ class SourceUse(msgspec.Struct, frozen=True, kw_only=True):
     records: int = 0
     """Records read."""
     bad: int = 0
+    malformed: int = 0
+    """Records whose author list was damaged; it is shown and never held against a reference."""
     """Records left out because they could not be read."""
     skipped: int = 0
     """Records left out on purpose: proceedings volumes, front matter."""

@@ -18,7 +18,15 @@ from citewell.retrieval.bm25 import Segment
 from citewell.retrieval.bm25_build import TITLE
 from citewell.retrieval.words import split
 from citewell.verification.proceedings import Meeting
-from citewell.verification.records import Candidates, rank_by_title
+from citewell.verification.records import Candidates, rank_by_title, title_keys
+from citewell.verification.volumes import (
+    FIRST_FINDINGS,
+    LEAST_PAPERS,
+    WITH_FINDINGS,
+    MainVolume,
+    main_volume,
+    volume_is_whole,
+)
 
 logger = logging.getLogger(__name__)
 
@@ -54,6 +62,7 @@ class LibraryRecords:
             logger.warning("%s", error.problem.message)
         self._works: dict[int, Work] = {}
         self._meetings: dict[tuple[str, int], NDArray[np.int64]] = {}
+        self._volumes: dict[tuple[str, int], MainVolume] = {}
 
     def candidates(self, claims: Sequence[Claim]) -> list[Candidates]:
         """Exact look-ups by DOI, arXiv identifier and title: two queries for all claims."""
@@ -81,7 +90,7 @@ class LibraryRecords:
                     by_arxiv=tuple(
                         work for work in of(arxiv) if arxiv_id(work.arxiv) == claim.arxiv
                     ),
-                    by_title=tuple(work for work in of(title) if title_key(work.title) == key),
+                    by_title=tuple(work for work in of(title) if key in title_keys(work)),
                 )
             )
         return answers
@@ -98,14 +107,14 @@ class LibraryRecords:
         ]
 
     def meeting(self, venue: str, year: int, authors: Sequence[Author]) -> Meeting:
-        """How many papers of the meeting are held, and which are by half of the authors or more."""
-        rows = self._meetings.get((venue, year))
-        if rows is None:
-            held = self._rows_with(f"v:{venue}".encode())
-            rows = np.intersect1d(held, self._rows_with(b"y:%d" % year))
-            self._meetings[venue, year] = rows
-        if not len(rows):
-            return Meeting()
+        """Whether the meeting is held whole, and its papers by half of the authors or more."""
+        rows = self._rows_of_meeting(venue, year)
+        if len(rows) < LEAST_PAPERS:
+            return Meeting(len(rows))
+        volume = self._volume(venue, year)
+        beside = volume.whole and self._held_beside(venue, year)
+        if not (beside and self._findings_held(venue, year)):
+            return Meeting(volume.papers)
         shared = np.zeros(len(rows), np.int64)
         for author in authors[:MOST_AUTHORS]:
             words = split(author.family)[-1:]
@@ -115,7 +124,41 @@ class LibraryRecords:
         best = np.flatnonzero(shared >= enough)
         best = best[np.argsort(-shared[best], kind="stable")][:FETCHED]
         works = self._fetch(int(row) for row in rows[best])
-        return Meeting(len(rows), tuple(works[int(row)] for row in rows[best]))
+        return Meeting(volume.papers, True, tuple(works[int(row)] for row in rows[best]))
+
+    def _rows_of_meeting(self, venue: str, year: int) -> NDArray[np.int64]:
+        rows = self._meetings.get((venue, year))
+        if rows is None:
+            held = self._rows_with(f"v:{venue}".encode())
+            rows = np.intersect1d(held, self._rows_with(b"y:%d" % year))
+            self._meetings[venue, year] = rows
+        return rows
+
+    def _volume(self, venue: str, year: int) -> MainVolume:
+        volume = self._volumes.get((venue, year))
+        if volume is None:
+            rows = self._rows_of_meeting(venue, year)
+            volume = main_volume(self._library.works([int(row) for row in rows]))
+            self._volumes[venue, year] = volume
+        return volume
+
+    def _held_beside(self, venue: str, year: int) -> bool:
+        """True when the meetings of the years before and after are held whole, or did not meet."""
+        for beside, beyond in ((year - 1, year - 2), (year + 1, year + 2)):
+            if len(self._rows_of_meeting(venue, beside)) >= LEAST_PAPERS:
+                if not self._volume(venue, beside).whole:
+                    return False
+            elif len(self._rows_of_meeting(venue, beyond)) < LEAST_PAPERS:
+                return False  # outside the years that are held
+        return True
+
+    def _findings_held(self, venue: str, year: int) -> bool:
+        """True when the Findings of the meeting, often cited as its papers, are held whole."""
+        if venue not in WITH_FINDINGS or year < FIRST_FINDINGS:
+            return True
+        rows = self._rows_of_meeting("findings", year)
+        works = self._library.works([int(row) for row in rows])
+        return volume_is_whole(works, f"{year}.findings-{venue}")
 
     def _rows_with(self, term: bytes) -> NDArray[np.int64]:
         """Rows that hold a term of the index, those that are gone left out."""

@@ -64,6 +64,8 @@ class Claim(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     others: bool = False
     """The author list ends with "and others" or "et al."."""
     year: int | None = None
+    years: tuple[int, ...] = ()
+    """Years that other fields name: "NIPS '22" as the series, "ICML 2020" as the book title."""
     venue: str = ""
     """Book title, journal, or what stands in their place."""
     venue_field: str = ""

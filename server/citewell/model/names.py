@@ -14,6 +14,7 @@ from citewell.model.tex import tex_to_unicode
 from citewell.model.titles import fold
 from citewell.model.work import Author
 
+_OTHERS = re.compile(r"(?:\band\s+others|\bet\s+al\.?)[}\s]*$", re.IGNORECASE)
 _AND = re.compile(r"(?:^|\s)\s*and(?=\s|$)", re.IGNORECASE)
 _TOKENS = re.compile(r"[{}]|(?:^|\s)\s*and(?=\s|$)", re.IGNORECASE)
 _SUFFIX = re.compile(r"^(?:jr|sr|junior|senior|ii|iii|iv|[2-4](?:nd|rd|th))\.?$", re.IGNORECASE)
@@ -53,7 +54,7 @@ _ORGANISATION = frozenset(
 
 def ends_with_others(field: str) -> bool:
     """True when a BibTeX name list ends with `and others`: there are more authors than named."""
-    return field.rstrip("} \t\r\n").lower().endswith(("and others", "et al.", "et al"))
+    return _OTHERS.search(field) is not None
 
 
 def split_authors(field: str, most: int | None = None) -> list[Author]:

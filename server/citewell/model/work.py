@@ -29,6 +29,23 @@ class Provenance(msgspec.Struct, frozen=True, omit_defaults=True):
     """ISO 8601 date on which the record was read from the source; empty when unknown."""
 
 
+class RecordVariant(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What one record says of a work where it differs from the merged record.
+
+    Fields in which the record agrees, or of which it says nothing, are empty or None.
+    """
+
+    sources: tuple[str, ...]
+    """Names of the sources with this record."""
+    title: str = ""
+    authors: tuple[Author, ...] = ()
+    year: int | None = None
+    venue: str = ""
+    booktitle: str = ""
+    journal: str = ""
+    doi: str = ""
+
+
 class Work(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The record of a paper. Immutable; fields that the source lacks are empty or None.
 
@@ -66,3 +83,5 @@ class Work(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     same_as: tuple[str, ...] = ()
     """Identifiers of the records merged into this one, prefixed by source; `id` included."""
     provenance: tuple[Provenance, ...] = ()
+    variants: tuple[RecordVariant, ...] = ()
+    """Merged records that disagree with this one; a source in no variant agrees."""

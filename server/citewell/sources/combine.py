@@ -6,9 +6,11 @@ from collections.abc import Sequence
 
 import msgspec
 
-from citewell.model import Provenance, Work
+from citewell.model import Author, Provenance, Work
 from citewell.model.titles import normalise_title, title_key
+from citewell.sources.malformed import is_malformed
 from citewell.sources.trust import is_preprint, is_preprint_doi, is_workshop, work_trust
+from citewell.sources.variants import variants_of, without_sources
 
 _COMPLETENESS = ("doi", "booktitle", "journal", "volume", "pages", "publisher", "abstract", "url")
 
@@ -32,10 +34,10 @@ def combine(records: Sequence[Work], identifier: str = "") -> Work:
     publication = [lead, *same]
     doi = _doi(publication) or _preprint_doi(ranked)
     counts = [work.citations for work in ranked if work.citations is not None]
-    return msgspec.structs.replace(
+    merged = msgspec.structs.replace(
         lead,
         id=identifier or lead.id,
-        authors=next((work.authors for work in ranked if work.authors), ()),
+        authors=_authors(ranked),
         year=next((work.year for work in publication if work.year), None)
         or next((work.year for work in ranked if work.year), None),
         venue=_first(publication, "venue"),
@@ -55,7 +57,9 @@ def combine(records: Sequence[Work], identifier: str = "") -> Work:
         notice=_first(ranked, "notice"),
         same_as=_identifiers(ranked, doi),
         provenance=_provenance(ranked),
+        variants=(),
     )
+    return msgspec.structs.replace(merged, variants=variants_of(merged, ranked))
 
 
 def update(held: Work, new: Sequence[Work]) -> Work:
@@ -70,7 +74,7 @@ def update(held: Work, new: Sequence[Work]) -> Work:
         ids = dict.fromkeys((*renewed.same_as, held.id, *held.same_as))
         return msgspec.structs.replace(renewed, same_as=tuple(ids))
     # New records first: at equal trust the later word counts.
-    return combine([*new, held], held.id)
+    return combine([*new, without_sources(held, speaking)], held.id)
 
 
 def same_content(one: Work, other: Work) -> bool:
@@ -96,6 +100,13 @@ def _renamed(work: Work, identifier: str) -> Work:
 def _rank(work: Work) -> tuple[bool, int, bool, int]:
     complete = sum(bool(getattr(work, name)) for name in _COMPLETENESS)
     return is_preprint(work), -work_trust(work), is_workshop(work), -complete
+
+
+def _authors(works: Sequence[Work]) -> tuple[Author, ...]:
+    """The first author list that was not damaged on its way, else the first one."""
+    lists = [work.authors for work in works if work.authors]
+    sound = (authors for authors in lists if not is_malformed(authors))
+    return next(sound, lists[0] if lists else ())
 
 
 def _first(works: Sequence[Work], field: str) -> str:

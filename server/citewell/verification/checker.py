@@ -15,14 +15,8 @@ from citewell.model.venues import venue_ids, work_venues
 from citewell.verification import fields
 from citewell.verification.finding import SURE, address, names
 from citewell.verification.free_text import title_guesses
-from citewell.verification.identify import (
-    Match,
-    TitleLike,
-    identify,
-    names_author,
-    telling_words,
-    title_likeness,
-)
+from citewell.verification.identify import Match, identify, names_author
+from citewell.verification.likeness import TitleLike, telling_words, title_likeness
 from citewell.verification.people import Difference
 from citewell.verification.people_check import check_placeholders
 from citewell.verification.proceedings import Meeting, Proceedings, meeting_of

@@ -26,6 +26,7 @@ _BIBITEM = re.compile(r"\\bibitem\s*(?:\[(?:[^][]|\[[^]]*\]|\{[^}]*\})*\]\s*)?\{
 _END = re.compile(r"\\end\s*\{thebibliography\}")
 _COMMENT = re.compile(r"(?<!\\)%[^\n]*")
 _ET_AL = re.compile(r"[\s,]*\bet\.?\s+al\b\.?\s*$", re.IGNORECASE)
+_YEAR = re.compile(r"(?<!\d)(?:((?:19|20)\d\d)|['’](\d\d))(?!\d)")
 _SKIPPED = frozenset({"comment", "set", "xdata"})
 
 
@@ -91,6 +92,7 @@ def make_claim(
         authors=tuple(author for author in map(_named, split_authors(authors)) if author.family),
         others=ends_with_others(authors),
         year=year,
+        years=_years_of(values),
         venue=tex_to_unicode(values.get("venue", "")),
         venue_field=venue_field,
         volume=values.get("volume", ""),
@@ -104,6 +106,15 @@ def make_claim(
         span=span,
         spans=spans or {},
     )
+
+
+def _years_of(values: Mapping[str, str]) -> tuple[int, ...]:
+    """The years that the names of the venue and of its series tell."""
+    found: dict[int, None] = {}
+    for name in ("venue", "series", "eventtitle", "eventdate"):
+        for match in _YEAR.finditer(values.get(name, "")):
+            found[int(match[1]) if match[1] else 2000 + int(match[2])] = None
+    return tuple(found)
 
 
 def _named(author: Author) -> Author:

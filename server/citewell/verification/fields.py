@@ -13,7 +13,8 @@ from citewell.model.venues import venue_ids, work_venues
 from citewell.verification.finding import SURE, address, finding
 from citewell.verification.id_check import check_arxiv, check_doi, check_doi_alone
 from citewell.verification.identifiers import arxiv_says, doi_says
-from citewell.verification.identify import Match, TitleLike, same_english
+from citewell.verification.identify import Match
+from citewell.verification.likeness import TitleLike, same_english
 from citewell.verification.people import Difference
 from citewell.verification.people_check import check_people, check_placeholders
 from citewell.verification.proceedings import check_meeting
@@ -30,7 +31,7 @@ _PAPERS = frozenset({"article", "inproceedings"})
 def compare(claim: Claim, match: Match, found: Candidates, year_now: int) -> list[FieldFinding]:
     """Every finding on a reference whose work is known, in the order of a reference's fields."""
     venue = check_venue(claim, match)
-    people = check_people(claim, match.people, match.work)
+    people = check_people(claim, match)
     added = match.people.difference is Difference.ADDED
     if venue and people and (added or venue[0].confidence < 0.7):
         # Other people and another venue: likely another version of the work, unknown here.
@@ -129,8 +130,9 @@ def check_year(
         (said and said.year is not None and abs(said.year - claim.year) <= said.slack)
         or claim.kind in _BOOKS  # editions
         or any(work.kind == "book" for work in works)
-        or (preprint and claim.year < nearest)  # a preprint long before its paper
+        or preprint  # exports give the year of the last revision
         or _another_version(claim, works, venue)
+        or (claim.year > nearest and nearest in claim.years)  # printed later than held
     ):
         sure = 0.5
     message = f"The work is of {nearest}, not of {claim.year}."
@@ -159,7 +161,7 @@ def check_alone(claim: Claim, found: Candidates, year_now: int) -> list[FieldFin
         *check_year(claim, (), year_now),
         *check_arxiv(claim, (), found, year_now),
         *check_doi_alone(claim, found),
-        *check_meeting(claim, found.meeting),
+        *check_meeting(claim, found.meeting, found.near),
     ]
 
 

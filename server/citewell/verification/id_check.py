@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import msgspec
+
 from citewell.model import Work
 from citewell.model.check import Claim, FieldFinding, Severity
 from citewell.model.ids import arxiv_id, normalise_doi
 from citewell.model.venues import venue_ids, work_venues
 from citewell.verification.finding import finding
 from citewell.verification.identifiers import (
+    Said,
     arxiv_says,
     doi_says,
     fake_registrant,
@@ -18,12 +21,13 @@ from citewell.verification.identifiers import (
     registrant,
     unlikely_registrant,
 )
-from citewell.verification.identify import Match, TitleLike, title_likeness
+from citewell.verification.identify import Match
+from citewell.verification.likeness import TitleLike, title_likeness
 from citewell.verification.people import Difference
 from citewell.verification.records import Candidates
 
-Said = tuple[str, str, float]
-"""Code, sentence and confidence."""
+Against = tuple[str, str, float]
+"""Code, sentence and confidence of what speaks against an identifier."""
 
 
 def check_doi(claim: Claim, match: Match, found: Candidates) -> list[FieldFinding]:
@@ -49,7 +53,7 @@ def _of_doi(claim: Claim, code: str, message: str, sure: float, expected: str = 
 
 def _against_records(
     claim: Claim, match: Match, found: Candidates, known: Sequence[str]
-) -> Said | None:
+) -> Against | None:
     """What the records of this work and of the DOI's work say."""
     others = [work for work in found.by_doi if not _same_title(claim, work, match.works)]
     if others and len(others) == len(found.by_doi):
@@ -64,7 +68,7 @@ def _against_records(
     return _against_own(claim, match, same) if same else None
 
 
-def _against_own(claim: Claim, match: Match, known: Sequence[str]) -> Said:
+def _against_own(claim: Claim, match: Match, known: Sequence[str]) -> Against:
     """Another DOI of the same publisher: the work's own is wrong here, or that of a version."""
     message = f"The work's DOI is {known[0]}."
     if any(claim.doi.startswith(f"{doi}/") for doi in known):
@@ -96,7 +100,7 @@ def _same_meeting(one: Work, other: Work) -> bool:
     return one.year == other.year and bool(work_venues(one) & work_venues(other))
 
 
-def _preprint_too_late(claim: Claim, works: Sequence[Work]) -> Said | None:
+def _preprint_too_late(claim: Claim, works: Sequence[Work]) -> Against | None:
     year = doi_says(claim.doi).year
     years = [work.year for work in works if work.year]
     if not year or not years or year <= max(years) + 1:
@@ -105,7 +109,7 @@ def _preprint_too_late(claim: Claim, works: Sequence[Work]) -> Said | None:
     return "doi-other-year", message, 0.85 if min(years) >= 2016 else 0.5
 
 
-def _against_form(claim: Claim, works: Sequence[Work]) -> Said | None:
+def _against_form(claim: Claim, works: Sequence[Work]) -> Against | None:
     """What the form of the DOI says against the venue, year and publisher of the records."""
     said, venues = doi_says(claim.doi), _venues(works)
     if said.preprint:
@@ -114,7 +118,8 @@ def _against_form(claim: Claim, works: Sequence[Work]) -> Said | None:
     if said.venues and venues and not said.venues & (venues | venue_ids(claim.venue)):
         message = f"The DOI is that of a paper of {_named(said.venues)}."
         return "doi-other-venue", message, 0.85
-    if said.year and years and min(abs(said.year - year) for year in years) > said.slack + 1:
+    wide = msgspec.structs.replace(said, slack=said.slack + 1)
+    if said.year and years and not any(wide.allows(year) for year in years):
         return "doi-other-year", f"The DOI is that of a paper of {said.year}.", 0.8
     if unlikely_registrant(claim.doi, venues):
         message = (
@@ -125,14 +130,14 @@ def _against_form(claim: Claim, works: Sequence[Work]) -> Said | None:
     return _fake(claim)
 
 
-def _fake(claim: Claim) -> Said | None:
+def _fake(claim: Claim) -> Against | None:
     if not fake_registrant(claim.doi):
         return None
     message = f"The DOI prefix 10.{registrant(claim.doi)} has the form of an invented one."
     return "doi-unlikely", message, 0.75
 
 
-def _impossible(claim: Claim) -> Said:
+def _impossible(claim: Claim) -> Against:
     message = f"There can be no DOI {claim.doi}: nobody has been given such a prefix or number."
     return "doi-impossible", message, 0.85
 
@@ -152,7 +157,7 @@ def check_doi_alone(claim: Claim, found: Candidates) -> list[FieldFinding]:
     if not claim.doi:
         return check_form(claim)
     said, given = doi_says(claim.doi), venue_ids(claim.venue)
-    verdict: Said | None = None
+    verdict: Against | None = None
     if found.by_doi:
         message = f"The DOI is that of another work: “{found.by_doi[0].title}”."
         verdict = "doi-other-work", message, 0.9
@@ -161,9 +166,7 @@ def check_doi_alone(claim: Claim, found: Candidates) -> list[FieldFinding]:
     elif said.venues and given and not said.venues & given:
         message = f"The DOI is that of a paper of {_named(said.venues)}, not of {claim.venue}."
         verdict = "doi-other-venue", message, 0.8
-    elif (
-        said.year and claim.year and _contradicts(said.year, claim.year, said.slack, said.preprint)
-    ):
+    elif said.year and claim.year and _contradicts(said, claim.year):
         what = "preprint" if said.preprint else "paper"
         verdict = "doi-other-year", f"The DOI is that of a {what} of {said.year}.", 0.75
     else:
@@ -205,9 +208,12 @@ def check_arxiv(
     ]  # fmt: skip
 
 
-def _contradicts(said: int, year: int, slack: int, preprint: bool) -> bool:
-    # A preprint may be much older than its paper, but not younger.
-    return said > year + 1 if preprint else abs(said - year) > slack + 1
+def _contradicts(said: Said, year: int) -> bool:
+    """True when a work of that year cannot have the identifier, a year of tolerance added."""
+    assert said.year is not None
+    if said.preprint:
+        return said.year > year + 1  # it may be much older than its paper, but not younger
+    return not msgspec.structs.replace(said, slack=said.slack + 1).allows(year)
 
 
 def _same_title(claim: Claim, work: Work, works: Sequence[Work]) -> bool:

@@ -23,9 +23,18 @@ class Said(msgspec.Struct, frozen=True):
     slack: int = 1
     """By how many years `year` may differ from the year of publication."""
     preprint: bool = False
+    early: int = 0
+    """By how many years more the publication may be later than `year`."""
+
+    def allows(self, year: int) -> bool:
+        """True when a work of this year may have the identifier."""
+        assert self.year is not None
+        return self.year - self.slack <= year <= self.year + self.slack + self.early
 
 
 _NOTHING = Said()
+_EARLY = 3
+"""IEEE prints papers in an issue years after it has accepted and numbered them."""
 _ACL_LETTERS = {
     "P": "acl", "N": "naacl", "D": "emnlp", "E": "eacl", "C": "coling", "Q": "tacl", "J": "cl",
     "K": "conll", "I": "ijcnlp", "L": "lrec", "S": "semeval",
@@ -66,7 +75,7 @@ def _of_meeting(doi: str) -> Said | None:
         year = int(found[3] or 0)
         # A journal's code is followed by the year of acceptance, a meeting's by its own.
         known = not found[2] and 1980 < year < 2100
-        return Said(venue_ids(found[1]), year if known else None, 1)
+        return Said(venue_ids(found[1]), year if known else None, 1, early=_EARLY if known else 0)
     return None
 
 

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from enum import StrEnum
 
 import msgspec
 
 from citewell.model import Work
 from citewell.model.check import Claim
-from citewell.model.titles import fold, normalise_title, title_key
+from citewell.model.titles import fold
 from citewell.model.venues import venue_ids, work_venues
+from citewell.sources.variants import records_of
+from citewell.verification.likeness import TitleLike, title_likeness
 from citewell.verification.people import (
     Comparison,
     Difference,
@@ -23,28 +24,16 @@ from citewell.verification.venues import means_preprint, same_words
 
 _GOOD = frozenset({Difference.SAME, Difference.CUT, Difference.UNKNOWN})
 _ALIKE = frozenset({*_GOOD, Difference.ORDER, Difference.MISSING, Difference.ADDED})
-_LITTLE = frozenset({"a", "an", "the", "and"})
-_SMALL = frozenset(
-    "a an the of for in on with to and from by via at as is are how what towards toward".split()
-)
 _WORD = re.compile(r"[^\W\d_]+")
-
-
-class TitleLike(StrEnum):
-    SAME = "same"
-    SUBTITLE = "subtitle"
-    """One of them has a subtitle that the other leaves out."""
-    SPELLING = "spelling"
-    """A letter or two, a plural, a joined word."""
-    WORDS = "words"
-    """A word or a few replaced, added or dropped: most of the title is the same."""
-    OTHER = "other"
 
 
 class Match(msgspec.Struct, frozen=True):
     """The work that a reference means."""
 
     work: Work
+    """The merged record."""
+    record: Work
+    """The record of it that fits the claim best; `people` and `title` compare with this one."""
     works: tuple[Work, ...]
     """All records of it (a preprint, the paper): a detail is right when one of them agrees."""
     people: Comparison
@@ -73,17 +62,23 @@ def identify(claim: Claim, found: Candidates) -> Match | None:
 
 
 def _best(claim: Claim, works: Sequence[Work], by: str) -> Match:
-    people = [compare_authors(claim, work) for work in works]
-    ranks = [_fit(claim, work, one) for work, one in zip(works, people, strict=True)]
-    place = max(range(len(works)), key=ranks.__getitem__)
-    best = people[place]
-    same = tuple(
-        work
-        for work, one in zip(works, people, strict=True)
+    records = [(work, record) for work in works for record in records_of(work)]
+    people = [compare_authors(claim, record) for _, record in records]
+    ranks = [_fit(claim, record, one) for (_, record), one in zip(records, people, strict=True)]
+    place = max(range(len(records)), key=ranks.__getitem__)
+    (work, record), best = records[place], people[place]
+    alike = {
+        id(other)
+        for (other, _), one in zip(records, people, strict=True)
         if one.difference is best.difference
         or (one.difference in _GOOD and best.difference in _GOOD)
+    }
+    same = tuple(one for other, one in records if id(other) in alike)
+    title = min(
+        (title_likeness(claim.title, one.title) for other, one in records if other is work),
+        key=tuple(TitleLike).index,
     )
-    return Match(works[place], same, best, title_likeness(claim.title, works[place].title), by)
+    return Match(work, record, same, best, title, by)
 
 
 def _fit(claim: Claim, work: Work, people: Comparison) -> tuple[float, ...]:
@@ -97,12 +92,14 @@ def _fit(claim: Claim, work: Work, people: Comparison) -> tuple[float, ...]:
 
 def _nearest(claim: Claim, works: Sequence[Work]) -> Match | None:
     for work in works:
-        likeness = title_likeness(claim.title, work.title)
-        if likeness is TitleLike.OTHER:
-            continue
-        people = compare_authors(claim, work)
-        if _supported(claim, work, people, likeness):
-            return Match(work, (work,), people, likeness, "near")
+        records = records_of(work)
+        for record in records:
+            likeness = title_likeness(claim.title, record.title)
+            if likeness is TitleLike.OTHER:
+                continue
+            people = compare_authors(claim, record)
+            if _supported(claim, record, people, likeness):
+                return Match(work, record, records, people, likeness, "near")
     return None
 
 
@@ -162,110 +159,3 @@ def names_author(raw: str, work: Work) -> bool:
         (name := set(_WORD.findall(fold(author.family)))) and name <= words
         for author in work.authors[:4]
     )
-
-
-def title_likeness(given: str, known: str) -> TitleLike:
-    """How much of a title is the other's; numbers must be the same, for a "Part II" is no typo."""
-    if not given or title_key(given) == title_key(known):
-        return TitleLike.SAME
-    return _likeness(given, known) if known else TitleLike.OTHER
-
-
-def _likeness(given: str, known: str) -> TitleLike:
-    ours, theirs = title_key(given), title_key(known)
-    a, b = normalise_title(given).split(), normalise_title(known).split()
-    if _subtitle(given, known, a, b) or _cut(ours, theirs):
-        return TitleLike.SUBTITLE
-    if {w for w in a if w.isdigit()} != {w for w in b if w.isdigit()}:
-        return TitleLike.OTHER
-    from rapidfuzz import fuzz
-    from rapidfuzz.distance import OSA, Levenshtein
-
-    if [w for w in a if w not in _LITTLE] == [w for w in b if w not in _LITTLE]:
-        return TitleLike.SUBTITLE
-    letters = OSA.distance(ours, theirs, score_cutoff=3)
-    if _without_acronyms(given, known):
-        return TitleLike.SUBTITLE
-    if letters <= max(1, min(3, len(theirs) // 20)) and _same_words_spelt(a, b):
-        return TitleLike.SPELLING
-    ratio = fuzz.ratio(" ".join(a), " ".join(b))
-    changed = Levenshtein.distance(a, b, score_cutoff=4)
-    shorter = min(len(a), len(b))
-    few = (changed <= 1 and shorter >= 4) or (changed <= 2 and shorter >= 6)
-    few = few or (ratio >= 72 and changed <= 3 and shorter >= 7)
-    return TitleLike.WORDS if ratio >= 82 or few else TitleLike.OTHER
-
-
-def _same_words_spelt(a: Sequence[str], b: Sequence[str]) -> bool:
-    """True when the words that differ are the same words: a plural, a typo, a hyphen."""
-    from rapidfuzz.distance import OSA
-
-    ours, theirs = [w for w in a if w not in b], [w for w in b if w not in a]
-    if len(ours) != len(theirs):
-        return "".join(ours) == "".join(theirs)
-    return all(
-        max(len(x), len(y)) >= 5 and OSA.distance(x, y, score_cutoff=2) <= 2
-        for x, y in zip(ours, theirs, strict=True)
-    )
-
-
-_BRITISH = (("our", "or"), ("ise", "ize"), ("isa", "iza"), ("isi", "izi"), ("yse", "yze"),
-            ("ll", "l"), ("tre", "ter"), ("ogue", "og"), ("ence", "ense"))  # fmt: skip
-
-
-def same_english(a: str, b: str) -> bool:
-    """True when two titles differ as British and American spelling do, or by a double letter."""
-
-    def plain(text: str) -> str:
-        key = title_key(text)
-        for british, american in _BRITISH:
-            key = key.replace(british, american)
-        return key
-
-    return plain(a) == plain(b)
-
-
-_TAIL = re.compile(r"\s*\([^()]{2,12}\)\s*$")
-_ACRONYM = re.compile(r"\b[A-Z]{2,6}\b")
-
-
-def _without_acronyms(given: str, known: str) -> bool:
-    """True when the titles differ by acronyms alone: "(GPCA)" at the end, "WSD" for its words."""
-    short, long = _TAIL.sub("", given), _TAIL.sub("", known)
-    if (short, long) != (given, known) and title_key(short) == title_key(long):
-        return True
-    for one, other in ((given, known), (known, given)):
-        for acronym in _ACRONYM.findall(one):
-            words = normalise_title(other).split()
-            size = len(acronym)
-            for start in range(len(words) - size + 1):
-                run = words[start : start + size]
-                if "".join(word[0] for word in run) == acronym.lower():
-                    whole = one.replace(acronym, " ".join(run), 1)
-                    if title_key(whole) == title_key(other):
-                        return True
-    return False
-
-
-def _cut(ours: str, theirs: str) -> bool:
-    """True when one title is the long beginning of the other: cut, or with something appended."""
-    short, long = sorted((ours, theirs), key=len)
-    # A letter or two more is a plural.
-    return len(short) >= 36 and long.startswith(short) and len(long) - len(short) > 2
-
-
-def _subtitle(given: str, known: str, a: Sequence[str], b: Sequence[str]) -> bool:
-    short, whole = (a, known) if len(a) < len(b) else (b, given)
-    if len(short) < 3:
-        return False
-    head, _, tail = whole.partition(":")
-    if not tail:
-        head, _, tail = whole.partition(" - ")
-    if not tail:
-        return False
-    return list(short) in (normalise_title(head).split(), normalise_title(tail).split())
-
-
-def telling_words(title: str) -> int:
-    """How many words of a title say something: a few may be shared by chance."""
-    return sum(word not in _SMALL for word in normalise_title(title).split())

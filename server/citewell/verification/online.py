@@ -21,7 +21,8 @@ from citewell.sources.merge import merge, same_works
 from citewell.sources.service import Said, failures
 from citewell.verification.checker import Checker, in_parts, judge
 from citewell.verification.finding import SURE, finding
-from citewell.verification.identify import TitleLike, compare_authors, title_likeness
+from citewell.verification.identify import compare_authors
+from citewell.verification.likeness import TitleLike, title_likeness
 from citewell.verification.people import Difference
 from citewell.verification.records import Candidates, rank_by_title
 

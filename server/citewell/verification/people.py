@@ -19,6 +19,10 @@ from citewell.model.work import Author
 
 LONG_LIST = 8
 """A list cut after so many names is the habit of a journal style, not of an inventor."""
+_WHOLE_NAME = 12
+"""Letters of a given and a family name from which their likeness says something."""
+_SOUNDS_LIKE = 82.0
+"""Least likeness (rapidfuzz ratio) of two whole names of one person."""
 _SUFFIX = re.compile(r"[\s,]+(?:jr|sr|i{2,3}|iv)\.?\s*$", re.IGNORECASE)
 _NOT_LETTER = re.compile(r"[^\w]+|[\d_]+")
 
@@ -30,6 +34,8 @@ class Difference(StrEnum):
     MISSING = "missing"
     ADDED = "added"
     ORDER = "order"
+    FIRST = "first"
+    """"And others" follows names that are the record's, but not its first."""
     REPLACED = "replaced"
     """Some names are right and some are of nobody in the record."""
     UNRELATED = "unrelated"
@@ -54,6 +60,10 @@ class Comparison(msgspec.Struct, frozen=True):
     renamed: bool = False
     """Each name that is wrong stands where the record has one of the same initial: a name that
     was changed or cut in the record, as likely as another person."""
+    swapped: tuple[tuple[Author, Author], ...] = ()
+    """Given and recorded names of one person with given and family name in each other's place."""
+    moved: tuple[Author, ...] = ()
+    """Given names that stand before a name which the record has before them."""
     known: int = 0
     """How many authors the record has."""
 
@@ -85,6 +95,11 @@ def compare_people(
         for n, place in enumerate(partner)
     )
     kind = _kind(found, added, missing, others)
+    swapped = tuple(
+        (given[n], known[place])
+        for n, place in enumerate(partner)
+        if place is not None and ours[n].is_reversed(theirs[place])
+    )
     if not sound and len(given) > 2:
         # Surnames that many people have, and never the given name: these are other people.
         kind, shared = Difference.UNRELATED, 0.0
@@ -94,13 +109,35 @@ def compare_people(
         if place is not None and ours[n].family == theirs[place].family
         and not ours[n].may_be_called(theirs[place])
     )  # fmt: skip
+    left = [theirs[n] for n in range(len(known)) if n not in taken]
     renamed = bool(added) and all(
-        n < len(theirs) and n not in taken and ours[n].may_be_renamed(theirs[n])
+        (n < len(theirs) and n not in taken and ours[n].may_be_renamed(theirs[n]))
+        or any(ours[n].family == name.family for name in left)
         for n, place in enumerate(partner)
         if place is None
     )
-    renamed = renamed and kind is Difference.REPLACED
-    return Comparison(kind, shared, missing, added, misspelt, other_given, renamed, len(known))
+    return Comparison(
+        kind,
+        shared,
+        missing,
+        added,
+        misspelt,
+        other_given,
+        renamed=renamed and kind is Difference.REPLACED,
+        swapped=swapped,
+        moved=_moved(given, partner),
+        known=len(known),
+    )
+
+
+def _moved(given: Sequence[Author], partner: Sequence[int | None]) -> tuple[Author, ...]:
+    """The names that stand before one which the record has earlier."""
+    places = [(n, place) for n, place in enumerate(partner) if place is not None]
+    return tuple(
+        given[n]
+        for at, (n, place) in enumerate(places)
+        if any(later < place for _, later in places[at + 1 :])
+    )
 
 
 def _parted(
@@ -118,7 +155,7 @@ def _parted(
     return out
 
 
-def _kind(
+def _kind(  # noqa: PLR0911 - one for each
     found: list[int], added: tuple[Author, ...], missing: tuple[Author, ...], others: bool
 ) -> Difference:
     if not found:
@@ -127,6 +164,8 @@ def _kind(
         return Difference.REPLACED if missing else Difference.ADDED
     if found != sorted(found):
         return Difference.ORDER
+    if others and found[0] != 0:
+        return Difference.FIRST
     if not missing or others:
         return Difference.SAME
     if found == list(range(len(found))) and len(found) >= LONG_LIST:
@@ -171,6 +210,12 @@ class _Name:
             return self._initials_agree(other)
         return len(self.words) > 1 and self.words == other.words
 
+    def is_reversed(self, other: _Name) -> bool:
+        """Both names are one word, each in the other's place: "Wei, Zhang" for "Zhang, Wei"."""
+        if not self.given or len(self.words) != 2 or self.family == self.given:
+            return False
+        return self.family == other.given and self.given == other.family
+
     def may_be(self, other: _Name) -> bool:
         """The same surname, or the same given name, at the same place.
 
@@ -203,7 +248,10 @@ class _Name:
         return bool(self.initials & theirs)
 
     def _initials_agree(self, other: _Name) -> bool:
-        return not self.initials or not other.initials or bool(self.initials & other.initials)
+        if not self.initials or not other.initials or self.initials & other.initials:
+            return True
+        short, long = sorted((self.given, other.given), key=len)
+        return len(short) >= 3 and short in long  # "Reza" for "Gholamreza"
 
     def resembles(self, other: _Name) -> bool:
         """Likely the same person: one part of a double surname, or a letter or two amiss."""
@@ -211,9 +259,22 @@ class _Name:
             return False
         if self._swapped(other) or other._swapped(self):
             return True
+        if len(self.words) == 1 and self.words < other.words:
+            return True  # the rest of the name was lost
+        if self._sounds_like(other):
+            return True
         if not self._initials_agree(other):
             return False
         return self._inside(other) or other._inside(self) or self._misspelt(other)
+
+    def _sounds_like(self, other: _Name) -> bool:
+        """Most letters of both whole names are the same: a pseudonym, another transcription."""
+        ours, theirs = (f"{one.given} {one.family}" for one in (self, other))
+        if not self.given or not other.given or min(len(ours), len(theirs)) < _WHOLE_NAME:
+            return False
+        from rapidfuzz import fuzz
+
+        return fuzz.ratio(ours, theirs) >= _SOUNDS_LIKE
 
     def _misspelt(self, other: _Name) -> bool:
         short, long = sorted((self.family, other.family), key=len)

@@ -1,11 +1,27 @@
-"""Are the authors that a reference gives those of the record?"""
+"""Are the authors that a reference gives those of the records?
+
+A record may be wrong too: proceedings pages sort names, split them and drop them. So an order
+counts only when independent sources agree on it, and names of a preprint, whose versions differ,
+are a note.
+"""
 
 from __future__ import annotations
 
-from citewell.model import Work
+import re
+from bisect import bisect_right
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from citewell.model import Author, Work
 from citewell.model.check import Claim, FieldFinding, Severity
+from citewell.model.ids import arxiv_id
+from citewell.model.names import family_key
 from citewell.model.venues import work_venues
+from citewell.sources.malformed import is_malformed
+from citewell.sources.trust import family
 from citewell.verification.finding import finding, listed, names
+from citewell.verification.identifiers import known_registrant, registrant
+from citewell.verification.identify import Match
 from citewell.verification.people import (
     Comparison,
     Difference,
@@ -16,78 +32,176 @@ from citewell.verification.venues import means_preprint
 
 LONG = 10
 """Lists so long differ between a preprint, its later versions and the proceedings."""
+_INITIALS = re.compile(r"\s+(?:\w\.\s*)*")
 _UNORDERED = 2013
 """Until then the pages of NeurIPS gave the authors in another order than many of the papers."""
+_TELLING = 4
+"""Names from which an alphabetical order is no chance."""
+DOUBTFUL = 0.6
+"""Confidence of a difference for which the record is as likely to blame: a note."""
 
 
-def check_people(claim: Claim, people: Comparison, work: Work) -> list[FieldFinding]:
+class _Difference(NamedTuple):
+    code: str
+    message: str
+    severity: Severity
+    confidence: float
+
+
+def check_people(claim: Claim, match: Match) -> list[FieldFinding]:
     """Missing, added, replaced and reordered names; initials, accents and particles are none."""
-    found = _people(claim, people, work)
+    people, record = match.people, match.record
+    found = _difference(claim, match)
     if claim.authors and not without_anonymous(claim.authors):
         message = "The authors are known by now."
-        found = ("author-anonymous", message, Severity.WARNING, 0.75)
+        found = _Difference("author-anonymous", message, Severity.WARNING, 0.75)
+    elif found is not None:
+        if people.difference is not Difference.UNRELATED and _another_version(claim, match):
+            found = found._replace(confidence=min(found.confidence, DOUBTFUL))
+        if claim.raw and people.difference not in (Difference.UNRELATED, Difference.REPLACED):
+            # The list may have been read wrongly.
+            found = found._replace(confidence=min(found.confidence, DOUBTFUL))
+        if is_malformed(claim.authors) or is_malformed(record.authors):
+            found = found._replace(severity=Severity.WARNING,
+                                   confidence=min(found.confidence, DOUBTFUL))  # fmt: skip
     if found is None:
         return []
-    code, message, severity, sure = found
-    fewer = people.difference is Difference.MISSING and not claim.venue
-    if means_preprint(claim) and people.shared >= 0.6 and not fewer:
-        sure = min(sure, 0.6)  # versions of a preprint differ in names
-    if claim.raw and people.difference not in (Difference.UNRELATED, Difference.REPLACED):
-        sure = min(sure, 0.6)  # the list may have been read wrongly
-    given, expected = names(claim.authors), names(work.authors)
-    return [finding(claim, code, "author", message, severity, sure, given=given, expected=expected)]
+    given, expected = names(claim.authors), names(record.authors)
+    return [
+        finding(claim, found.code, "author", found.message, found.severity, found.confidence,
+                given=given, expected=expected)
+    ]  # fmt: skip
 
 
-def _people(
-    claim: Claim, people: Comparison, work: Work
-) -> tuple[str, str, Severity, float] | None:
-    """Code, words, severity and confidence of how the lists differ."""
+def _another_version(claim: Claim, match: Match) -> bool:
+    """True when a preprint, or a publication with a DOI of its own, is cited: names may differ."""
+    if means_preprint(claim) and match.people.shared >= 0.6:
+        return True
+    if not claim.doi or not known_registrant(claim.doi) or arxiv_id(claim.doi):
+        return False
+    own = {registrant(work.doi) for work in match.works if work.doi}
+    return bool(own) and registrant(claim.doi) not in own
+
+
+def _difference(claim: Claim, match: Match) -> _Difference | None:  # noqa: PLR0911 - one for each
+    people = match.people
     added, missing = listed(people.added), listed(people.missing)
     is_added, is_missing = _is(len(people.added)), _is(len(people.missing))
     if people.difference is Difference.MISSING:
         message = f"{missing} of the record {is_missing} left out without “and others”."
-        return "author-missing", message, Severity.WARNING, 0.9
+        return _Difference("author-missing", message, Severity.WARNING, 0.9)
     if people.difference is Difference.CUT:
-        count = f"{len(claim.authors)} of {len(work.authors)}"
+        count = f"{len(claim.authors)} of {people.known}"
         message = f"The list stops after {count} names without “and others”."
-        return "author-cut", message, Severity.INFO, 0.9
+        return _Difference("author-cut", message, Severity.INFO, 0.9)
     if people.difference is Difference.ADDED:
         # One name more than the record has: the record may be the one that lacks it.
         slip = len(people.added) == 1 and people.shared >= 0.6
         message = f"{added} {is_added} not among the record's authors."
-        return (
-            "author-added",
-            message,
-            Severity.WARNING,
-            0.65 if slip or _versions(people, claim) else 0.8,
-        )
-    if people.difference is Difference.ORDER:
-        message = "The authors stand in another order."
-        doubted = (work.year or 0) <= _UNORDERED and "neurips" in work_venues(work)
-        return "author-order", message, Severity.WARNING, 0.6 if doubted else 0.8
-    return _other_people(claim, people, f"{added} {is_added}", f"{missing} {is_missing}")
-
-
-def _other_people(
-    claim: Claim, people: Comparison, added: str, missing: str
-) -> tuple[str, str, Severity, float] | None:
+        sure = 0.65 if slip or _versions(people, claim) else 0.8
+        return _Difference("author-added", message, Severity.WARNING, sure)
+    if people.difference in (Difference.ORDER, Difference.FIRST):
+        return _order(claim, match)
     if people.difference is Difference.REPLACED:
-        message = f"{added} not among the record's authors, and {missing} missing."
-        if people.renamed or _versions(people, claim):
-            return "author-replaced", message, Severity.WARNING, 0.6
-        return "author-replaced", message, Severity.WARNING, 0.9
+        message = (
+            f"{added} {is_added} not among the record's authors, "
+            f"and {missing} {is_missing} missing."
+        )
+        sure = DOUBTFUL if people.renamed or _versions(people, claim) else 0.9
+        return _Difference("author-replaced", message, Severity.WARNING, sure)
     if people.difference is Difference.UNRELATED:
         message = "None of the authors given is an author of the work."
-        return "author-unrelated", message, Severity.ERROR, 0.9
+        # One word is a name that was cut: whose, nobody can tell.
+        cut = len(claim.authors) == 1 and not claim.authors[0].given
+        return _Difference("author-unrelated", message, Severity.ERROR, DOUBTFUL if cut else 0.9)
+    return _spelling(people)
+
+
+def _order(claim: Claim, match: Match) -> _Difference:
+    """Names in another order: sure when two independent sources have it, or another is first."""
+    people, record = match.people, match.record
+    sources = supporting_sources(record, match.works)
+    who = f" ({', '.join(sources)})" if sources else ""
+    if people.difference is Difference.FIRST:
+        message = (
+            f"“and others” follows, but the record{who} begins with {record.authors[0].display}."
+        )
+    else:
+        message = f"The record{who} has {listed(people.moved)} further back."
+    families = [family_key(author.family) for author in claim.authors]
+    known = [family_key(author.family) for author in record.authors]
+    sure = DOUBTFUL
+    old = (record.year or 0) <= _UNORDERED and "neurips" in work_venues(record)
+    if old or families == known or was_sorted(record.authors, claim.authors):
+        pass  # no reader can tell, or the record has another order than the paper
+    elif len(sources) > 1 or families[:1] != known[:1]:
+        sure = 0.8
+    return _Difference("author-order", message, Severity.WARNING, sure)
+
+
+def was_sorted(known: Sequence[Author], given: Sequence[Author]) -> bool:
+    """True when the record's list is in the order of its surnames, and the given one is not."""
+    if len(known) < _TELLING:
+        return False  # three names are in order by chance
+    return _rising(known) == len(known) and _rising(given) < len(given)
+
+
+def _rising(authors: Sequence[Author]) -> int:
+    """Length of the longest sequence of names in alphabetical order.
+
+    By surname as recorded, or by all after the first names: of "Della Pietra" records often have
+    the last word alone.
+    """
+    families = [family_key(author.family) for author in authors]
+    endings = [" ".join(_INITIALS.split(author.display.lower())[1:]) for author in authors]
+    return max(_longest_rising(names) for names in (families, endings))
+
+
+def _longest_rising(names: Sequence[str]) -> int:
+    ends: list[str] = []  # the least last name of a sequence, by its length
+    for name in names:
+        at = bisect_right(ends, name)
+        ends[at : at + 1] = [name]
+    return len(ends)
+
+
+def supporting_sources(record: Work, works: Sequence[Work]) -> list[str]:
+    """Names of the independent sources that have the authors in the record's order.
+
+    Parts of one source ("mlanthology:cvf", "mlanthology:pmlr") count once.
+    """
+    order = [family_key(author.family) for author in record.authors]
+    found: dict[str, None] = {}
+    for work in works:
+        if [family_key(author.family) for author in work.authors] == order:
+            found.update(dict.fromkeys(family(origin.source) for origin in work.provenance))
+    return list(found)
+
+
+def _spelling(people: Comparison) -> _Difference | None:
+    if people.swapped:
+        name, other = people.swapped[0]
+        message = (
+            "Given and family name are swapped: the record has "
+            f"{other.family}, {other.given}, not {name.family}, {name.given}."
+        )
+        # Records swap one name of a list as often as authors do.
+        sure = 0.75 if len(people.swapped) > 1 else DOUBTFUL
+        return _Difference("author-swapped", message, Severity.WARNING, sure)
+    if len(people.other_given) > 1 or (people.other_given and not people.misspelt):
+        given, known = (_all(people.other_given, side) for side in (0, 1))
+        message = f"The record has {known}, not {given}."
+        sure = 0.75 if len(people.other_given) > 1 else DOUBTFUL
+        return _Difference("author-given", message, Severity.WARNING, sure)
     if people.misspelt:
-        ours, theirs = people.misspelt[0]
-        message = f"The record spells {ours.display} as {theirs.display}."
-        return "author-spelling", message, Severity.INFO, 0.6
-    if people.other_given:
-        ours, theirs = people.other_given[0]
-        message = f"The record has {theirs.display}, not {ours.display}."
-        return "author-given", message, Severity.INFO, 0.6
+        name, other = people.misspelt[0]
+        message = f"The record spells {name.display} as {other.display}."
+        return _Difference("author-spelling", message, Severity.INFO, DOUBTFUL)
     return None
+
+
+def _all(pairs: Sequence[tuple[Author, Author]], side: int) -> str:
+    return listed([pair[side] for pair in pairs])
 
 
 def _versions(people: Comparison, claim: Claim) -> bool:
@@ -95,7 +209,7 @@ def _versions(people: Comparison, claim: Claim) -> bool:
     return (
         people.known >= LONG
         and people.shared >= 0.75
-        and len(people.missing) <= 0.3 * people.known
+        and (len(people.missing) <= 0.3 * people.known or claim.others)
         and claim.authors[0] not in people.added
     )
 

@@ -1,8 +1,9 @@
 """What is not in the proceedings that a reference names, where all of them are known.
 
 A library that holds every paper of a meeting can say more than "not found": a title and authors
-that are not among them did not appear there. Whether it holds them all is told by the meeting's
-own count of accepted papers; a library with fewer says nothing.
+that are not among them did not appear there. Whether it holds them all is told by the numbering of
+the volume (`volumes`), for the year and for the years beside it, because a meeting is often cited
+with the year before or after. A library that may lack a paper says nothing.
 """
 
 from __future__ import annotations
@@ -18,28 +19,10 @@ from citewell.model.check import Claim, FieldFinding, Severity
 from citewell.model.titles import normalise_title
 from citewell.model.venues import content_words, venue_ids
 from citewell.verification.finding import address, finding
+from citewell.verification.likeness import TitleLike, title_likeness
 from citewell.verification.people import Difference, compare_people
 from citewell.verification.venues import is_preprint
 
-WHOLE = 0.98
-"""Share of the accepted papers that must be known; some are withdrawn after the count."""
-_PAPERS: dict[str, dict[int, int]] = {
-    "neurips": {2013: 360, 2014: 411, 2015: 403, 2016: 569, 2017: 679, 2018: 1009, 2019: 1428,
-                2020: 1898, 2021: 2508, 2022: 2835, 2023: 3540, 2024: 4494},
-    "icml": {2013: 283, 2014: 310, 2015: 270, 2016: 322, 2017: 434, 2018: 621, 2019: 773,
-             2020: 1086, 2021: 1183, 2022: 1233, 2023: 1828, 2024: 2610},
-    "iclr": {2017: 198, 2018: 336, 2019: 502, 2020: 687, 2021: 860, 2022: 1094, 2023: 1573,
-             2024: 2260, 2025: 3704},
-    "cvpr": {2013: 471, 2014: 540, 2015: 602, 2016: 643, 2017: 783, 2018: 979, 2019: 1294,
-             2020: 1466, 2021: 1660, 2022: 2074, 2023: 2353, 2024: 2715},
-    "iccv": {2013: 454, 2015: 526, 2017: 621, 2019: 1075, 2021: 1612, 2023: 2156},
-    "eccv": {2018: 776, 2020: 1358, 2022: 1645, 2024: 2387},
-    "aaai": {2018: 1102, 2019: 1343, 2020: 1864, 2021: 1961, 2022: 1624, 2023: 2021},
-    "acl": {2018: 381, 2019: 660, 2020: 778, 2021: 710, 2022: 701},
-    "emnlp": {2018: 549, 2019: 681, 2020: 752, 2021: 847, 2022: 828},
-    "naacl": {2018: 332, 2019: 423, 2021: 477, 2022: 442},
-}  # fmt: skip
-"""Papers of the main proceedings (with the datasets track of NeurIPS), as the meetings said."""
 _NAMES = {
     "neurips": "neural information processing systems neurips nips",
     "icml": "machine learning icml",
@@ -51,8 +34,17 @@ _NAMES = {
     "acl": "computational linguistics acl",
     "emnlp": "empirical methods natural language processing emnlp",
     "naacl": "north american computational linguistics human language technologies naacl hlt",
+    "eacl": "european computational linguistics eacl",
+    "coling": "computational linguistics coling",
+    "ijcai": "joint artificial intelligence ijcai",
+    "aistats": "artificial intelligence statistics aistats",
+    "uai": "uncertainty artificial intelligence uai",
 }
 """Telling words of the meetings' own names: with any other, a text names something else."""
+_WITH_WORKSHOPS = frozenset({"neurips", "icml", "iclr", "cvpr", "iccv", "eccv"})
+"""Meetings whose workshop papers are in no proceedings, and are cited as the meeting's."""
+LIKE_AUTHORS = 0.6
+"""Least share of either author list that must be in the other."""
 _CODED = re.compile(r"^([a-z]+)\d+$")
 _OTHER = re.compile(
     r"\b(?:workshops?|demos?|demonstrations?|findings|companion|student|tutorials?|abstracts?|"
@@ -64,6 +56,9 @@ class Meeting(msgspec.Struct, frozen=True):
     """What a place knows of one meeting."""
 
     papers: int = 0
+    """Papers of the main volume that are held."""
+    whole: bool = False
+    """No paper of the main volume is missing, nor of those of the years beside it."""
     by_authors: tuple[Work, ...] = ()
     """Papers of the meeting by most of the authors that were asked for."""
 
@@ -80,14 +75,14 @@ class Proceedings(Protocol):
 def meeting_of(claim: Claim) -> tuple[str, int] | None:
     """The meeting whose whole proceedings would have to hold the claimed paper.
 
-    None for a workshop, for a preprint that has an identifier of its own, and for meetings whose
-    number of papers is not known here.
+    None for a workshop, for a preprint that has an identifier of its own, and for a meeting whose
+    full name is not known here.
     """
     ids = venue_ids(claim.venue)
     if len(ids) != 1 or claim.year is None or claim.arxiv or is_preprint(claim.venue):
         return None
     (venue,) = ids
-    if claim.year not in _PAPERS.get(venue, ()) or _OTHER.search(normalise_title(claim.venue)):
+    if venue not in _NAMES or _OTHER.search(normalise_title(claim.venue)):
         return None
     # What follows a comma is the acronym, the date and the city.
     words = content_words(claim.venue.partition(",")[0])
@@ -96,13 +91,19 @@ def meeting_of(claim: Claim) -> tuple[str, int] | None:
     return (venue, claim.year) if all(word in own or word.isdigit() for word in words) else None
 
 
-def check_meeting(claim: Claim, held: Meeting | None) -> list[FieldFinding]:
-    """A finding when the proceedings are known whole and nothing in them is the claimed paper."""
+def check_meeting(
+    claim: Claim, held: Meeting | None, near: Sequence[Work] = ()
+) -> list[FieldFinding]:
+    """A finding when the proceedings are held whole and nothing in them is the claimed paper.
+
+    A work among `near`, those with similar titles, by the same people is likely the one that is
+    meant: it appeared elsewhere, and what is wrong with the reference is not known.
+    """
     named = meeting_of(claim)
-    if named is None or held is None or not claim.title or not claim.authors:
+    if named is None or held is None or not held.whole or not claim.title or not claim.authors:
         return []
     venue, year = named
-    if held.papers < WHOLE * _PAPERS[venue][year]:
+    if any(_same_people(claim, work) and _similar(claim, work) for work in near):
         return []
     field = claim.venue_field or "venue"
     message = f"None of the {held.papers:,} papers of {venue.upper()} {year} has this title"
@@ -111,8 +112,9 @@ def check_meeting(claim: Claim, held: Meeting | None) -> list[FieldFinding]:
         return []  # the text may have been taken apart wrongly
     if not works:
         message += ", and none is by these authors (workshops not counted)."
+        sure = 0.65 if venue in _WITH_WORKSHOPS else 0.85
         return [
-            finding(claim, "venue-lacks", field, message, Severity.WARNING, 0.85,
+            finding(claim, "venue-lacks", field, message, Severity.WARNING, sure,
                     given=claim.venue)
         ]  # fmt: skip
     message += f"; the paper there by these authors is “{works[0].title}”."
@@ -122,6 +124,14 @@ def check_meeting(claim: Claim, held: Meeting | None) -> list[FieldFinding]:
     ]  # fmt: skip
 
 
+def _similar(claim: Claim, work: Work) -> bool:
+    return title_likeness(claim.title, work.title) is not TitleLike.OTHER
+
+
 def _same_people(claim: Claim, work: Work) -> bool:
+    """True when the lists are the same people, not a few of many or one homonym."""
     people = compare_people(claim.authors, work.authors, others=claim.others)
-    return people.shared >= 0.6 and people.difference is not Difference.UNRELATED
+    if people.difference is Difference.UNRELATED or people.shared < LIKE_AUTHORS:
+        return False
+    found = people.known - len(people.missing)
+    return found >= 2 and (claim.others or found >= LIKE_AUTHORS * people.known)

@@ -61,7 +61,7 @@ class MemoryRecords:
                 self._doi.setdefault(doi, []).append(number)
             if arxiv := work.arxiv or arxiv_id(work.doi):
                 self._arxiv.setdefault(arxiv, []).append(number)
-            if key := title_key(work.title):
+            for key in title_keys(work):
                 self._title.setdefault(key, []).append(number)
             for word in set(normalise_title(work.title).split()):
                 self._words.setdefault(word, []).append(number)
@@ -89,6 +89,12 @@ class MemoryRecords:
 
     def _take(self, numbers: list[int] | None) -> tuple[Work, ...]:
         return tuple(self._works[number] for number in numbers or ())
+
+
+def title_keys(work: Work) -> set[str]:
+    """The `title_key` of every record of the work, empty ones left out."""
+    titles = (work.title, *(variant.title for variant in work.variants))
+    return {key for title in titles if (key := title_key(title))}
 
 
 def rank_by_title(title: str, works: Sequence[Work], least: float = 60.0) -> tuple[Work, ...]:

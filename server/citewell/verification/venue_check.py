@@ -12,7 +12,8 @@ from citewell.model.ids import arxiv_id
 from citewell.model.titles import normalise_title
 from citewell.model.venues import content_words, venue_ids, work_venues
 from citewell.verification.identifiers import doi_says, known_registrant, registrant
-from citewell.verification.identify import Match, TitleLike
+from citewell.verification.identify import Match
+from citewell.verification.likeness import TitleLike
 from citewell.verification.venues import (
     is_journal,
     is_preprint,

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 
 from citewell.documents.bibtex import parse_bib
-from citewell.model import Author, Work
+from citewell.model import Author, Provenance, Work
 from citewell.model.check import Check
 from citewell.verification.checker import Checker
 from citewell.verification.claims import claims_of_bib
@@ -34,6 +34,7 @@ WORKS = (
         pages="4171-4186",
         doi="10.18653/v1/n19-1423",
         arxiv="1810.04805",
+        provenance=(Provenance("acl-anthology"), Provenance("dblp")),
     ),
     Work(
         id="x:gat",

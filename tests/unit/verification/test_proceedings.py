@@ -6,13 +6,13 @@ import pytest
 
 from citewell.documents.bibtex import parse_bib
 from citewell.model import Author, Work
-from citewell.model.check import Verdict
+from citewell.model.check import Severity, Verdict
 from citewell.verification.checker import Checker
 from citewell.verification.claims import claims_of_bib
 from citewell.verification.proceedings import Meeting, meeting_of
 from citewell.verification.records import MemoryRecords
 
-PAPER = Work(id="m:real", title="Ferrying Gradients over Wide Rivers", year=2019, venue="icml",
+PAPER = Work(id="m:real", title="Ferrying Gradients over Wide Rivers", year=2019, venue="emnlp",
              authors=(Author("Ash", "Ann"), Author("Beech", "Ben")))  # fmt: skip
 
 
@@ -20,20 +20,23 @@ class Holding(MemoryRecords):
     """Records of a place that says how much of a meeting it holds."""
 
     papers = 773
+    whole = True
 
     def meeting(self, venue, year, authors):
         own = [w for w in self._works if w.venue == venue and w.year == year]
         wanted = {author.family for author in authors}
-        return Meeting(self.papers, tuple(w for w in own if wanted & {a.family for a in w.authors}))
+        return Meeting(
+            self.papers, self.whole, tuple(w for w in own if wanted & {a.family for a in w.authors})
+        )
 
 
 class Half(Holding):
-    papers = 400
+    whole = False
 
 
 def claim(**fields):
     values = {"title": "Damming Gradients with Wooden Beavers", "author": "Zoe Zinnia and Yan Yew",
-              "booktitle": "ICML", "year": "2019"} | fields  # fmt: skip
+              "booktitle": "EMNLP", "year": "2019"} | fields  # fmt: skip
     text = "".join(f"  {name} = {{{value}}},\n" for name, value in values.items() if value)
     return claims_of_bib(parse_bib(f"@inproceedings{{k,\n{text}}}", "refs.bib"))[0]
 
@@ -48,13 +51,34 @@ def test_what_whole_proceedings_do_not_hold_did_not_appear_there():
     assert result.verdict is Verdict.WRONG_DETAIL
     (finding,) = result.findings
     assert (finding.code, finding.field) == ("venue-lacks", "booktitle")
-    assert "773 papers of ICML 2019" in finding.message
+    assert "773 papers of EMNLP 2019" in finding.message
 
 
 def test_the_paper_there_by_the_same_people_is_named():
     result = check(Holding, author="Ann Ash and Ben Beech")
     (finding,) = result.findings
     assert PAPER.title in finding.message
+
+
+def test_a_paper_of_a_workshop_beside_the_meeting_is_not_accused():
+    result = check(Holding, booktitle="ICML")
+    assert result.verdict is Verdict.NOT_FOUND
+    (finding,) = result.findings
+    assert (finding.code, finding.severity) == ("venue-lacks", Severity.INFO)
+
+
+def test_one_author_in_common_with_many_is_no_link_to_another_paper():
+    crowd = " and ".join(f"{letter}ob Birch" for letter in "CDFGHJKL")
+    (finding,) = check(Holding, author=f"Ann Ash and {crowd}").findings
+    assert PAPER.title not in finding.message
+
+
+def test_a_similar_title_by_the_same_people_elsewhere_is_likely_meant():
+    elsewhere = Work(id="m:else", title="Damming Gradients with Many Wooden Beavers", year=2019,
+                     venue="some workshop", authors=(Author("Zinnia", "Zoe"), Author("Yew", "Yan")))  # fmt: skip
+    checker = Checker([Holding([PAPER, elsewhere])], today=datetime.date(2026, 1, 1))
+    (result,) = checker.check([claim(author="Yan Yew and Zoe Zinnia")])
+    assert result.verdict is not Verdict.WRONG_DETAIL
 
 
 def test_a_library_with_half_of_the_proceedings_says_nothing():
@@ -87,7 +111,7 @@ def test_a_meeting_is_known_by_its_own_name(venue):
         {"booktitle": "AAAI/ACM Conference on AI, Ethics, and Society"},
         {"booktitle": "Findings of EMNLP"},
         {"booktitle": "Submitted to ICLR"},
-        {"booktitle": "ICML", "year": "1999"},
+        {"booktitle": "ICML", "year": ""},
         {"booktitle": "ICML", "eprint": "1901.01234", "archiveprefix": "arXiv"},
         {"booktitle": ""},
     ],

@@ -1,0 +1,148 @@
+"""When an author list is wrong, and when the record of it may be."""
+
+import datetime
+
+import pytest
+
+from citewell.documents.bibtex import parse_bib
+from citewell.model import Author, Provenance, Work
+from citewell.model.check import Verdict
+from citewell.sources.combine import combine
+from citewell.verification.checker import Checker
+from citewell.verification.claims import claims_of_bib
+from citewell.verification.records import MemoryRecords
+
+TITLE = "Measuring the Meanders of Slow Rivers by Their Shadows"
+
+
+def people(names):
+    return tuple(
+        Author(family, given)
+        for given, _, family in (name.strip().rpartition(" ") for name in names.split(","))
+    )
+
+
+def record(source, authors, **fields):
+    values = {"title": TITLE, "year": 2019, "venue": "iccv", "kind": "inproceedings",
+              "doi": "10.1109/iccv.2019.00123"} | fields  # fmt: skip
+    return Work(id=f"{source}:1", authors=people(authors), provenance=(Provenance(source, "1"),),
+                **values)  # fmt: skip
+
+
+def check(records, author, **fields):
+    values = {"title": TITLE, "author": author, "booktitle": "ICCV", "year": "2019"} | fields
+    kind = "inproceedings" if values["booktitle"] else "misc"
+    text = "".join(f"  {name} = {{{value}}},\n" for name, value in values.items() if value)
+    (claim,) = claims_of_bib(parse_bib(f"@{kind}{{k,\n{text}}}", "refs.bib"))
+    checker = Checker([MemoryRecords(records)], today=datetime.date(2026, 1, 1))
+    return checker.check([claim])[0]
+
+
+FOUR = "Ann Ash, Dan Dogwood, Ben Beech, Cara Cedar"
+OTHER_ORDER = "Ann Ash and Cara Cedar and Dan Dogwood and Ben Beech"
+
+
+def test_the_order_of_one_record_is_a_note():
+    result = check([record("dblp", FOUR)], OTHER_ORDER)
+    assert result.verdict is Verdict.VERIFIED
+    assert [one.code for one in result.findings] == ["author-order"]
+
+
+def test_the_order_of_two_independent_records_counts_and_names_who_is_misplaced():
+    both = combine([record("dblp", FOUR), record("crossref", FOUR)])
+    result = check([both], OTHER_ORDER)
+    assert result.verdict is Verdict.WRONG_DETAIL
+    (finding,) = result.findings
+    assert "Cara Cedar" in finding.message
+    assert "dblp" in finding.message and "crossref" in finding.message
+
+
+def test_two_parts_of_one_source_are_one_witness():
+    both = combine([record("mlanthology:cvf", FOUR), record("mlanthology:dblp", FOUR)])
+    assert check([both], OTHER_ORDER).verdict is Verdict.VERIFIED
+
+
+def test_another_first_author_counts_with_one_record():
+    result = check([record("dblp", FOUR)], "Dan Dogwood and Ann Ash and Ben Beech and Cara Cedar")
+    assert result.verdict is Verdict.WRONG_DETAIL
+
+
+def test_a_record_that_agrees_silences_one_that_does_not():
+    both = combine([record("acl-anthology", "Cara Cedar, Ann Ash, Ben Beech, Dan Dogwood"),
+                    record("dblp", FOUR)])  # fmt: skip
+    assert not check([both], FOUR.replace(", ", " and ")).findings
+
+
+def test_a_record_that_was_sorted_by_surname_is_doubted():
+    both = combine([record(source, "Ann Ash, Ben Beech, Cara Cedar, Dan Dogwood")
+                    for source in ("dblp", "crossref")])  # fmt: skip
+    result = check([both], "Cara Cedar and Dan Dogwood and Ann Ash and Ben Beech")
+    assert result.verdict is Verdict.VERIFIED
+
+
+def test_and_others_on_a_line_of_its_own_is_understood():
+    assert not check(
+        [record("dblp", FOUR)], "Ann Ash and\n    Dan Dogwood and\n    others"
+    ).findings
+
+
+def test_before_and_others_stands_the_first_author():
+    both = combine([record("dblp", FOUR), record("crossref", FOUR)])
+    result = check([both], "Ben Beech and Cara Cedar and others")
+    assert result.verdict is Verdict.WRONG_DETAIL
+    assert "begins with Ann Ash" in result.findings[0].message
+
+
+def test_a_preprint_export_may_lack_a_later_author_and_have_the_year_of_a_revision():
+    preprint = {"booktitle": "", "eprint": "1901.00001", "archiveprefix": "arXiv", "year": "2023"}
+    known = record("dblp", FOUR, arxiv="1901.00001")
+    assert check([known], "Ann Ash and Dan Dogwood and Ben Beech", **preprint).verdict is (
+        Verdict.VERIFIED
+    )
+    published = check([known], "Ann Ash and Dan Dogwood and Ben Beech")
+    assert published.verdict is Verdict.WRONG_DETAIL
+
+
+def test_a_version_with_a_doi_of_its_own_may_have_other_names():
+    result = check([record("dblp", FOUR)], OTHER_ORDER, doi="10.1007/s11263-019-0001-2")
+    assert "author-order" not in {one.code for one in result.findings if one.confidence >= 0.7}
+
+
+@pytest.mark.parametrize(
+    ("recorded", "given"),
+    [
+        ("Emma Bell, Margaret Mitchellson", "Emma Bell and Shmargaret Shmitchellson"),
+        ("Linda Low, Gholamreza Haffarian", "Linda Low and Reza Haffarian"),
+        ("Linda Low, Gholamreza Haffarian", "Linda Low and Haf, Reza"),
+        ("Ann Ash, Dongxian Woo", "Ann Ash and Dongxian"),
+    ],
+)
+def test_a_name_in_another_form_is_the_same_person(recorded, given):
+    assert check([record("dblp", recorded)], given).verdict is Verdict.VERIFIED
+
+
+def test_names_that_were_cut_into_two_accuse_nobody():
+    split = record("ecva", FOUR)
+    split = Work(id="ecva:1", title=TITLE, year=2019, venue="iccv",
+                 authors=(Author("Ash"), Author("Ann")), provenance=split.provenance)  # fmt: skip
+    for author in ("Ann Ash", "Ann Ash and Ben Beech and Cara Cedar"):
+        assert check([split], author).verdict is Verdict.VERIFIED
+
+
+def test_a_malformed_name_in_the_reference_is_never_called_fabricated():
+    result = check([record("dblp", FOUR)], r"Zachary \emph{et al.}")
+    assert result.verdict is not Verdict.FABRICATED
+
+
+def test_several_wrong_given_names_are_a_warning():
+    result = check([record("dblp", FOUR)], "Ann Ash and Kim Dogwood and Zoe Beech and Cara Cedar")
+    assert [one.code for one in result.findings] == ["author-given"]
+    assert result.verdict is Verdict.WRONG_DETAIL
+
+
+def test_given_and_family_names_in_each_others_place_are_a_warning():
+    result = check(
+        [record("dblp", FOUR)], "Ash, Ann and Dan, Dogwood and Ben, Beech and Cedar, Cara"
+    )
+    assert [one.code for one in result.findings] == ["author-swapped"]
+    assert result.verdict is Verdict.WRONG_DETAIL

@@ -109,12 +109,10 @@ class LibraryRecords:
     def meeting(self, venue: str, year: int, authors: Sequence[Author]) -> Meeting:
         """Whether the meeting is held whole, and its papers by half of the authors or more."""
         rows = self._rows_of_meeting(venue, year)
-        if len(rows) < LEAST_PAPERS:
-            return Meeting(len(rows))
-        volume = self._volume(venue, year)
-        beside = volume.whole and self._held_beside(venue, year)
-        if not (beside and self._findings_held(venue, year)):
-            return Meeting(volume.papers)
+        if not len(rows):
+            return Meeting()
+        whole = len(rows) >= LEAST_PAPERS and self._held_whole(venue, year)
+        papers = self._volume(venue, year).papers if whole else len(rows)
         shared = np.zeros(len(rows), np.int64)
         for author in authors[:MOST_AUTHORS]:
             words = split(author.family)[-1:]
@@ -124,7 +122,7 @@ class LibraryRecords:
         best = np.flatnonzero(shared >= enough)
         best = best[np.argsort(-shared[best], kind="stable")][:FETCHED]
         works = self._fetch(int(row) for row in rows[best])
-        return Meeting(volume.papers, True, tuple(works[int(row)] for row in rows[best]))
+        return Meeting(papers, whole, tuple(works[int(row)] for row in rows[best]))
 
     def _rows_of_meeting(self, venue: str, year: int) -> NDArray[np.int64]:
         rows = self._meetings.get((venue, year))
@@ -141,6 +139,13 @@ class LibraryRecords:
             volume = main_volume(self._library.works([int(row) for row in rows]))
             self._volumes[venue, year] = volume
         return volume
+
+    def _held_whole(self, venue: str, year: int) -> bool:
+        return (
+            self._volume(venue, year).whole
+            and self._held_beside(venue, year)
+            and self._findings_held(venue, year)
+        )
 
     def _held_beside(self, venue: str, year: int) -> bool:
         """True when the meetings of the years before and after are held whole, or did not meet."""

@@ -88,6 +88,15 @@ def test_status_counts_sources_and_names_what_is_wrong(
     assert "--fresh" in result.stderr
 
 
+def test_status_counts_the_author_lists_that_are_damaged(call: Call, tmp_path: Path) -> None:
+    path = tmp_path / "split.bib"
+    path.write_text("@misc{a, title={Slow Rivers and Dams}, year=2020, author={Ge and Weifeng}}")
+    call("add", str(path))
+    assert "1 with damaged author lists" in call("status").stdout
+    status = json.loads(call("status", "--json").stdout)
+    assert [one["malformed"] for one in status["sources"].values()] == [1]
+
+
 def test_list_marks_the_library_in_use(call: Call, source: Path) -> None:
     assert "no libraries" in call("list").stdout
     call("add", str(source))

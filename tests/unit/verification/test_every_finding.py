@@ -49,6 +49,7 @@ CASES = {
                    "booktitle": "ICML", "year": "2020"},
     "author-spelling": RIGHT | {"author": "Ann Ash and Ben Beach and Cara Cedar"},
     "author-given": RIGHT | {"author": "Ann Ash and Ben Beech and Cordula Cedar"},
+    "author-swapped": RIGHT | {"author": "Ash, Ann and Ben, Beech and Cara, Cedar"},
     "year-differs": RIGHT | {"year": "2013"},
     "year-future": RIGHT | {"year": "2031"},
     "venue-differs": DAM | {"booktitle": "Proceedings of CVPR"},

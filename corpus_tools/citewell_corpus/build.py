@@ -25,15 +25,17 @@ from citewell import __version__
 from citewell.corpus import IndexBuilder, Library
 from citewell.corpus.errors import LibraryError, library_error
 from citewell.corpus.layout import (
-    ENTRIES,
     FORMAT,
     SEGMENT,
     CitingUse,
     Manifest,
     SourceUse,
     current_snapshot,
+    is_begun,
     is_library,
+    leftovers,
     read_segment_record,
+    strangers,
 )
 from citewell.model import Problem
 from citewell.options import Options
@@ -123,11 +125,13 @@ def build_library(
     """
     with _environment(path):
         path.mkdir(parents=True, exist_ok=True)
-        strange = sorted(entry.name for entry in path.iterdir() if entry.name not in ENTRIES)
+        strange = [] if is_begun(path) else strangers(path)
         if strange:
             message = f"The folder is not a library: it holds {strange[0]}."
             raise library_error("library-foreign", message, path)
-        with writer_lock(path):
+        with writer_lock(path), _free_when_full(path / "staging"):
+            for left in leftovers(path):
+                left.unlink(missing_ok=True)
             return _Build(path, builders, progress or Silent()).run(
                 list(add), fresh=fresh, compact=compact
             )
@@ -149,6 +153,10 @@ class _Build:
         base = None
         if is_library(self.path) and not fresh:
             base = Library.open(self.path)
+            if self.staging.exists() and (damaged := base.verify()):
+                # The build before this one ended early: perhaps the machine did.
+                base.close()
+                raise LibraryError(damaged[0])
             if set(base.manifest.sources) - set(wanted):
                 # A row may hold fields of a source that is gone: only a build anew is right.
                 base.close()
@@ -412,6 +420,17 @@ def _environment(path: Path) -> Iterator[None]:
         reason = (error.strerror if isinstance(error, OSError) else "") or str(error)
         message = f"The library cannot be written: {reason}."
         raise library_error("library-unwritable", message, where) from error
+
+
+@contextmanager
+def _free_when_full(staging: Path) -> Iterator[None]:
+    """Give the space back that an unfinished build holds when there was not enough."""
+    try:
+        yield
+    except (OSError, sqlite3.OperationalError) as error:
+        if _is_full(error):
+            shutil.rmtree(staging, ignore_errors=True)
+        raise
 
 
 def _is_full(error: OSError | sqlite3.OperationalError) -> bool:

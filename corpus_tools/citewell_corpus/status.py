@@ -11,7 +11,14 @@ import msgspec
 
 from citewell.corpus import Library, LibraryError, default_libraries_dir
 from citewell.corpus.errors import library_error, library_problem
-from citewell.corpus.layout import CURRENT, ENTRIES, SOURCES, SourceUse, is_library
+from citewell.corpus.layout import (
+    CURRENT,
+    ENTRIES,
+    SourceUse,
+    is_begun,
+    leftovers,
+    strangers,
+)
 from citewell.model import Problem
 from citewell_corpus import sources as source_list
 from citewell_corpus.lock import writer_lock
@@ -71,25 +78,31 @@ def libraries(folder: Path | None) -> list[Path]:
     place = folder or default_libraries_dir()
     if not place.is_dir():
         return []
-    return sorted(
-        path
-        for path in place.iterdir()
-        if path.is_dir() and (is_library(path) or (path / SOURCES).is_file())
-    )
+    return sorted(path for path in place.iterdir() if path.is_dir() and is_begun(path))
 
 
 def remove_library(path: Path) -> None:
     """Delete a library. Raises `LibraryError` for a folder that is none, or is being written."""
     if not path.is_dir():
         raise library_error("library-missing", "There is no library in this folder.", path)
-    strange = sorted(entry.name for entry in path.iterdir() if entry.name not in ENTRIES)
-    if strange or not (is_library(path) or (path / SOURCES).is_file()):
+    strange = strangers(path)
+    if not is_begun(path):
         message = f"The folder is not a library{f', it holds {strange[0]}' if strange else ''}."
         raise library_error("library-foreign", message, path)
     with writer_lock(path):
         # CURRENT first: from here on no reader takes the rest for a library.
         (path / CURRENT).unlink(missing_ok=True)
-    shutil.rmtree(path)
+    if not strange:
+        shutil.rmtree(path)
+        return
+    # Somebody keeps something of their own in it.
+    for left in leftovers(path):
+        left.unlink(missing_ok=True)
+    for name in ENTRIES:
+        if (path / name).is_dir():
+            shutil.rmtree(path / name)
+        else:
+            (path / name).unlink(missing_ok=True)
 
 
 def _age(created: str) -> float | None:

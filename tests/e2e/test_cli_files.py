@@ -1,5 +1,6 @@
 """The command line and the user's files: what may be written, and all of it or nothing."""
 
+import json
 import os
 import subprocess
 import sys
@@ -117,3 +118,51 @@ class TestAManuscriptsOwnSettings:
             assert (paper / "main.tex").read_text() == PAPER
         else:
             assert "Graph Attention" in (paper / "refs.bib").read_text()
+
+
+class TestALibraryAfterACrash:
+    def test_a_killed_add_does_not_lock_it(self, tmp_path):
+        """Killed at the end of every stage that it tells of, then asked again."""
+        folder = tmp_path / "home"
+        folder.mkdir()
+        for _ in range(3):
+            killed = subprocess.Popen(
+                [sys.executable, "-c", KILLED, FIXTURES / "papers.jsonl"],
+                cwd=folder, env=environment(folder), stderr=subprocess.PIPE,
+            )  # fmt: skip
+            killed.communicate(timeout=120)
+            assert killed.returncode != 0
+            library = folder / "libraries" / "default"
+            assert any(path.name.endswith(".tmp") for path in library.iterdir())
+        done = run_in(folder, folder, "library", "add", FIXTURES / "papers.jsonl")
+        assert done.returncode == 0, done.stderr
+        assert not any(path.name.endswith(".tmp") for path in library.iterdir())
+
+    def test_doctor_names_a_file_with_a_wrong_bit(self, tmp_path):
+        folder = tmp_path / "home"
+        folder.mkdir()
+        run_in(folder, folder, "library", "add", FIXTURES / "papers.jsonl")
+        vectors = max(folder.rglob("segments/*/*/*"), key=lambda path: path.stat().st_size)
+        data = bytearray(vectors.read_bytes())
+        data[len(data) // 2] ^= 1
+        vectors.write_bytes(data)
+        done = run_in(folder, folder, "doctor", "--json")
+        assert done.returncode == 1
+        found = {one["code"]: one for one in json.loads(done.stdout)["problems"]}
+        assert found["library-corrupt"]["path"] == str(vectors)
+        assert "library build --fresh" in found["library-corrupt"]["cure"]
+
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+real = Path.replace
+def killed(self, target):
+    if self.name.startswith(".sources.json"):
+        os.kill(os.getpid(), getattr(signal, "SIGKILL", signal.SIGTERM))
+    return real(self, target)
+Path.replace = killed
+from citewell.__main__ import main
+sys.argv = ["citewell", "library", "add", sys.argv[1]]
+main()
+"""

@@ -72,7 +72,8 @@ class Diagnosis(msgspec.Struct, frozen=True):
 def doctor(ctx: click.Context, online: bool, as_json: bool) -> None:
     """Say what is installed, what answers, how fast, and what is wrong.
 
-    Nothing is sent anywhere without --online. Exits with 1 if there is a problem.
+    Every file of the library is read and compared with its checksum. Nothing is sent anywhere
+    without --online. Exits with 1 if there is a problem.
     """
     session: Session = ctx.obj
     diagnosis = examine(session.load(), online=online)
@@ -160,8 +161,22 @@ def _library(loaded: Loaded) -> tuple[Timing | None, dict[str, Any], tuple[Probl
     facts = msgspec.to_builtins(status)
     for name in ("problems", "llm", "budget"):
         facts.pop(name, None)
-    problems = dict.fromkeys((*status.problems, *result.problems, *result.dropped))
+    damaged = _damaged(loaded.options) if status.library else ()
+    problems = dict.fromkeys((*status.problems, *damaged, *result.problems, *result.dropped))
     return timing, facts, tuple(problems)
+
+
+def _damaged(options: Options) -> tuple[Problem, ...]:
+    """Files of the library that are not as they were built: each is read and its hash compared."""
+    from citewell.corpus import Library
+    from citewell.engine.which_library import which_library
+    from citewell.model import CitewellError
+
+    try:
+        with Library.open(which_library(options)) as library:
+            return tuple(library.verify())
+    except CitewellError as error:
+        return (error.problem,)
 
 
 def _sources(options: Options, online: bool) -> tuple[dict[str, str], tuple[Problem, ...]]:

@@ -18,8 +18,7 @@ _CURES = {
     "library-locked": "Wait until the other build has ended, then try again.",
     "library-unwritable": "Give yourself the right to write there, or set `library.path` to "
     "another folder.",
-    "library-disk-full": "Free some space and run the same command again: it goes on where it "
-    "stopped.",
+    "library-disk-full": "Free some space and run the same command again.",
     "library-empty": "Add papers with `citewell library add PATH...`.",
     "library-name": "Use letters, digits, '.', '_' and '-' only, and begin with a letter or digit.",
     "starter-missing": "Install the records with `pip install 'citewell[starter]'`.",

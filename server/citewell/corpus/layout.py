@@ -38,6 +38,9 @@ CITATIONS = "citations.npy"
 LOCK = "lock"
 ENTRIES = frozenset({CURRENT, SOURCES, LOCK, "snapshots", "segments", "staging"})
 """All that the folder of a library holds."""
+_LEFTOVER = re.compile(rf"\.(?:{CURRENT}|{re.escape(SOURCES)})\.\d+\.tmp")
+_SYSTEM = frozenset({"Thumbs.db", "ehthumbs.db", "desktop.ini", "lost+found", "@eaDir"})
+_REPOSITORIES = frozenset({".git", ".hg", ".svn"})
 
 _MAX_RECORD = 64 << 20
 _SNAPSHOT = re.compile(r"\d{6,}-[0-9a-f]{16}")
@@ -179,6 +182,29 @@ def is_library(path: Path) -> bool:
     return (path / CURRENT).is_file()
 
 
+def is_begun(path: Path) -> bool:
+    """True for the folder of a library, built or not: it names a snapshot or sources."""
+    return is_library(path) or (path / SOURCES).is_file()
+
+
+def leftovers(library: Path) -> list[Path]:
+    """What a writer that was killed left in the folder: files that it was about to rename."""
+    return [path for path in library.iterdir() if _LEFTOVER.fullmatch(path.name)]
+
+
+def strangers(path: Path) -> list[str]:
+    """What in a folder is somebody else's, by name: neither a library's own, nor left by a writer
+    that was killed, nor put there by a system that shows folders (`.DS_Store`)."""
+    found = (entry.name for entry in path.iterdir())
+    return sorted(
+        name
+        for name in found
+        if name not in ENTRIES
+        and name not in _SYSTEM
+        and (not name.startswith(".") or name in _REPOSITORIES)
+    )
+
+
 def current_snapshot(library: Path) -> str:
     """Id in CURRENT. Raises `LibraryError`: missing, foreign, corrupt or unreadable."""
     if not library.is_dir():
@@ -186,8 +212,7 @@ def current_snapshot(library: Path) -> str:
     try:
         data = _read_bounded(library / CURRENT, 256)
     except FileNotFoundError:
-        names = {entry.name for entry in library.iterdir()}
-        if names <= ENTRIES:
+        if is_begun(library) or not strangers(library):
             raise library_error(
                 "library-missing", "The library in this folder is not built yet.", library
             ) from None

@@ -61,8 +61,11 @@ def worker_environment() -> dict[str, str]:
 class Child:
     """A running worker. Created started; never restarted. Safe across threads."""
 
-    def __init__(self, options: Options, command: Sequence[str] | None = None) -> None:
-        """Start the process. Raises `OSError` when that fails."""
+    def __init__(
+        self, options: Options, command: Sequence[str] | None = None, *, verify: bool = False
+    ) -> None:
+        """Start the process. Raises `OSError` when that fails. With `verify` it looks at the
+        checksums of the library before it answers."""
         self._process = subprocess.Popen(
             tuple(command or worker_command()),
             stdin=subprocess.PIPE,
@@ -80,7 +83,7 @@ class Child:
         self._outbox: queue.Queue[bytes | None] = queue.Queue(MAX_WAITING)
         self._gone = threading.Event()
         self._heard = time.monotonic()
-        self._outbox.put_nowait(protocol.encode(protocol.Hello(protocol.VERSION, options)))
+        self._outbox.put_nowait(protocol.encode(protocol.Hello(protocol.VERSION, options, verify)))
         assert self._process.stdin and self._process.stdout and self._process.stderr
         self._logger = threading.Thread(target=self._log, args=(self._process.stderr,), daemon=True)
         self._logger.start()

@@ -35,6 +35,8 @@ class Hello(msgspec.Struct, frozen=True, tag="hello"):
 
     version: int
     options: Options
+    verify: bool = False
+    """Look at the checksums of the library first: the child before this one crashed."""
 
 
 class FindRequest(msgspec.Struct, frozen=True, tag="find", omit_defaults=True):

@@ -60,13 +60,15 @@ class Supervisor:
                 raise CitewellError(CLOSED)
             if self._child is not None and self._child.alive:
                 return self._child
+            crashed = self._child is not None
             if self._child is not None:
                 self._mourn(self._child)
                 self._child = None
             if (wait := self._not_before - time.monotonic()) > 0:
                 raise CitewellError(self._down(wait))
             try:
-                self._child = Child(self._options, self._command)
+                # A file with a wrong byte may be what it died of.
+                self._child = Child(self._options, self._command, verify=crashed)
             except OSError as error:
                 self._deaths += 1
                 self._last_words = str(error)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from citewell.corpus import library_path
+from citewell.corpus.layout import is_library
 from citewell.options import Options
 
 DEFAULT = "default"
@@ -18,8 +19,8 @@ def which_library(options: Options) -> Path:
     first try every command and editor already has something to search.
     """
     named = library_path(options.library.path, options.library.name)
-    if options.library.name == DEFAULT and not named.exists():
+    if options.library.name == DEFAULT and not is_library(named):
         starter = library_path(options.library.path, STARTER)
-        if starter.is_dir():
+        if is_library(starter) or (starter.is_dir() and not named.exists()):
             return starter
     return named

@@ -49,9 +49,16 @@ class Worker:
     """Reads requests from `source`, answers them on threads into `sink`."""
 
     def __init__(
-        self, source: BinaryIO, sink: BinaryIO, open_engine: OpenEngine, stamp: Stamp
+        self,
+        source: BinaryIO,
+        sink: BinaryIO,
+        open_engine: OpenEngine,
+        stamp: Stamp,
+        verify: Callable[[Options], None] = lambda options: None,
     ) -> None:
-        """`stamp` gives bytes that change when the engine should be opened anew."""
+        """`stamp` gives bytes that change when the engine should be opened anew; `verify` raises
+        `CitewellError` when a file of the library is damaged."""
+        self._verify = verify
         self._source = source
         self._sink = sink
         self._open_engine = open_engine
@@ -105,6 +112,9 @@ class Worker:
                         "Restart the editor.",
                     )
                 )
+            if hello.verify:
+                self._verify(hello.options)
+                self._hello = msgspec.structs.replace(hello, verify=False)
             engine = self._open_engine(hello.options)
         except Exception as error:
             logger.exception("The engine cannot start")
@@ -254,6 +264,21 @@ def _open_local(options: Options) -> Engine:
     return LocalEngine.open(options)
 
 
+def verify_library(options: Options) -> None:
+    """Read every file of the library once. Raises `CitewellError` for one that is not as it was
+    built; a library that is missing is none of them."""
+    from citewell.corpus import Library
+    from citewell.corpus.layout import is_library
+    from citewell.engine.which_library import which_library
+
+    path = which_library(options)
+    if is_library(path):
+        with Library.open(path) as library:
+            damaged = library.verify()
+        if damaged:
+            raise CitewellError(damaged[0])
+
+
 def _library_stamp(options: Options) -> bytes:
     """What the library's pointer to its snapshot holds; empty without a library."""
     from citewell.corpus.layout import CURRENT
@@ -284,7 +309,11 @@ def main() -> None:
     code = 0
     try:
         Worker(
-            os.fdopen(source, "rb", buffering=0), os.fdopen(sink, "wb"), _open_local, _library_stamp
+            os.fdopen(source, "rb", buffering=0),
+            os.fdopen(sink, "wb"),
+            _open_local,
+            _library_stamp,
+            verify_library,
         ).run()
     except protocol.BrokenFrameError as error:
         logger.error("The front end sent a broken frame: %s", error)

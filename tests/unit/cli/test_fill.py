@@ -15,7 +15,7 @@ def plan_for(folder: Path) -> FillPlan:
     bib, tex = str(folder / "new.bib"), str(folder / "p.tex")
     return FillPlan(
         edits=(
-            FileEdit(bib, (TextEdit(Span(0, 0), "@misc{k}\n"),), create=True),
+            FileEdit(bib, (TextEdit(Span(0, 0), "@misc{k}\n"),), create=True, adds=("k",)),
             FileEdit(tex, (TextEdit(Span(6, 7), "k"),)),
         ),
         texts={bib: "", tex: "\\cite{?}\r\n"},

@@ -338,6 +338,7 @@ def test_a_full_disk_is_named_nothing_is_lost_and_the_next_build_goes_on(
         library = opened()
         assert len(library) == 100
         assert library.verify() == []
+        assert not (library.path / "staging").exists(), "the space is given back"
     assert build(large).works == 2100
 
 
@@ -437,3 +438,56 @@ def test_adding_step_by_step_comes_to_the_same_works_as_building_at_once(
     assert once == works(tmp_path / "steps")
     assert max(map(len, once)) == 3
     assert len(once) == 60 + 10
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        [".sources.json.4711.tmp"],
+        [".CURRENT.4711.tmp", "lock"],
+        [".DS_Store", "Thumbs.db", "desktop.ini", "@eaDir"],
+        ["notes.txt"],
+    ],
+)
+@pytest.mark.parametrize("built", [True, False])
+def test_what_others_or_a_killed_writer_left_does_not_lock_a_library(
+    hundred: Path, tmp_path: Path, built: bool, names: list[str]
+) -> None:
+    folder = tmp_path / "library"
+    folder.mkdir()
+    if built:
+        build_library(folder, add=[source_at(str(hundred))])
+    elif names == ["notes.txt"]:
+        (folder / "sources.json").write_text('{"format":1,"sources":{}}')
+    for name in names:
+        (folder / name).write_bytes(b"{")
+    if not built and "notes.txt" not in names:
+        with pytest.raises(LibraryError) as caught:
+            Library.open(folder)
+        assert caught.value.problem.code == "library-missing"
+    build_library(folder, add=[source_at(str(hundred))])
+    assert len(Library.open(folder)) == 100
+    left = {path.name for path in folder.iterdir()}
+    assert not any(name.endswith(".tmp") for name in left)
+    assert {name for name in names if not name.endswith(".tmp")} <= left
+
+
+def test_a_build_after_one_that_was_killed_looks_at_the_checksums(
+    hundred: Path, tmp_path: Path, made_up: MadeUp, write_jsonl: Write
+) -> None:
+    folder = tmp_path / "library"
+    build_library(folder, add=[source_at(str(hundred))])
+    flip(next(folder.glob("segments/*/catalogue.sqlite")))
+    (folder / "staging").mkdir()
+    more = write_jsonl(tmp_path / "more.jsonl", made_up(10, seed=9))
+    with pytest.raises(LibraryError) as caught:
+        build_library(folder, add=[source_at(str(more))])
+    assert caught.value.problem.code == "library-corrupt"
+    assert build_library(folder, fresh=True).works == 100
+
+
+def flip(path: Path) -> None:
+    """One wrong bit in the middle of a file."""
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2] ^= 4
+    path.write_bytes(data)

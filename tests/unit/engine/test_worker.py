@@ -18,6 +18,9 @@ from citewell.model import CitewellError, Query
 from citewell.model.cancel import Cancel, Cancelled
 from citewell.model.feedback import Feedback, PaperName
 from citewell.options import Options
+from citewell.options.tree import LibraryOptions
+from citewell_corpus.build import build_library, default_builders
+from citewell_corpus.sources import source_at
 
 OBEDIENT = textwrap.dedent(
     """
@@ -169,6 +172,34 @@ def test_a_lookup_cut_off_by_a_death_is_asked_once_more(engine):
     assert engine.works(["a"])[0].title == "A"
     with pytest.raises(CitewellError, match="stopped during this request"):
         engine.lookup(doi="die")
+
+
+def test_after_a_crash_the_checksums_of_the_library_are_looked_at(tmp_path):
+    """A child that dies of a damaged index would die of it again and again."""
+    records = Path(__file__).parents[2] / "fixtures" / "papers.jsonl"
+    build_library(
+        tmp_path / "default",
+        add=[source_at(str(records))],
+        builders=default_builders(Options()),
+    )
+    options = Options(library=LibraryOptions(path=tmp_path))
+    real = WorkerEngine(options)
+    try:
+        assert real.find(Query(text="graph attention networks")).hits
+        column = next(tmp_path.glob("default/segments/*/citations.npy"))
+        data = bytearray(column.read_bytes())
+        data[-1] ^= 1
+        column.write_bytes(data)
+        assert real.find(Query(text="graph attention networks")).hits, "nobody looked"
+        os.kill(real.status().pid, getattr(signal, "SIGKILL", signal.SIGTERM))
+        codes: list[str] = []
+        for _ in range(20):  # the request that meets the death may be lost with it
+            codes = [problem.code for problem in real.find(Query(text="graph")).problems]
+            if codes != ["engine-restarted"]:
+                break
+        assert codes == ["library-corrupt"]
+    finally:
+        real.close()
 
 
 def test_a_child_that_never_answers_is_started_more_and_more_rarely():

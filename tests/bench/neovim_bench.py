@@ -73,7 +73,6 @@ def start(library: Path, folder: Path) -> Neovim:
     (folder / "init.lua").write_text(
         f"""
         vim.opt.runtimepath:prepend({str(PLUGIN)!r})
-        vim.opt.completeopt = {{ 'menuone', 'noselect' }}
         require('citewell').setup({{
           cmd = {{ {command} }},
           settings = {{ library = {{
@@ -87,7 +86,7 @@ def start(library: Path, folder: Path) -> Neovim:
     }
     environment["CITEWELL_CACHE"] = str(folder / "cache")
     environment["CITEWELL_HISTORY"] = str(folder / "history")
-    editor = Neovim(neovim(), folder, environment)
+    editor = Neovim(neovim(), folder, environment, ("-n", "-u", str(folder / "init.lua")))
     editor.call("nvim_ui_attach", 120, 40, {})
     editor.call("nvim_command", "edit main.tex")
     editor.wait("(vim.lsp.get_clients({ name = 'citewell' })[1] or {}).initialized", 60)

@@ -2,12 +2,19 @@
 
 ---@type vim.lsp.Config
 return {
-  cmd = require('citewell.server').command(),
+  cmd = require('citewell.server').launcher(),
   filetypes = require('citewell.config').filetypes,
   root_markers = { { 'citewell.toml', '.latexmkrc', '_quarto.yml' }, '.git' },
   settings = { citewell = vim.empty_dict() },
   -- In normal mode the cursor stands on the last letter of what was typed, not behind it.
   capabilities = { experimental = { citewell = { cursorOnCharacter = true } } },
+  before_init = function(params, config)
+    -- Neovim tells a server its settings later; what it offers at all depends on some.
+    local settings = (config.settings or {}).citewell
+    if params.initializationOptions == nil and settings and next(settings) then
+      params.initializationOptions = { citewell = settings }
+    end
+  end,
   handlers = {
     ['window/showMessage'] = function(...)
       return require('citewell.server').tell(...)
@@ -15,8 +22,5 @@ return {
   },
   on_init = function(client)
     require('citewell.server').greet(client)
-  end,
-  on_exit = function(code, signal, id)
-    require('citewell.server').mourn(code, signal, id)
   end,
 }

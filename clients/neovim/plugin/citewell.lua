@@ -25,6 +25,12 @@ vim.api.nvim_create_autocmd('FileType', {
   end,
 })
 
+-- Loaded by a plugin manager at the first such file, or by `:packadd` after it: that file's event is
+-- over. `setup()`, which may follow at once, comes first.
+vim.schedule(function()
+  require('citewell').begin_late()
+end)
+
 if vim.fn.has('nvim-0.11') == 0 then
   return
 end

@@ -10,20 +10,31 @@ import click
 
 from citewell_corpus.progress import Progress
 
+STEP_SECONDS = 2.0
+"""How long a stage goes on before a log, or an editor that reads it, is told how far it is."""
+
 
 class _Lines:
-    """One line per finished stage, for logs."""
+    """One line per finished stage, for logs, and lines in between for a long one."""
 
     def __init__(self) -> None:
         self._stage = ""
-        self._began = 0.0
+        self._began = self._told = 0.0
+        self._total = self._done = 0
 
     def stage(self, name: str, total: int) -> None:
         self.finish()
-        self._stage, self._began = name, time.monotonic()
+        self._stage, self._total, self._done = name, total, 0
+        self._began = self._told = time.monotonic()
 
     def advance(self, steps: int) -> None:
-        """Nothing: only whole stages are told."""
+        """Tell how far the stage is, every other second."""
+        self._done += steps
+        now = time.monotonic()
+        if now - self._told >= STEP_SECONDS:
+            self._told = now
+            share = f"{min(100, 100 * self._done // self._total)}%" if self._total else ""
+            click.echo(f"{self._stage}: {share or format(self._done, ',')}", err=True)
 
     def finish(self) -> None:
         """Tell the last stage."""

@@ -86,39 +86,60 @@ def environment(tmp_path: Path) -> dict[str, str]:
     found["CITEWELL_DATA"] = str(tmp_path / "history")
     found["CITEWELL_CONFIG"] = str(tmp_path / "user.toml")
     (tmp_path / "user.toml").touch()
-    for name in ("VIRTUAL_ENV", "UV_TOOL_BIN_DIR", "PIPX_BIN_DIR"):
+    for name in ("VIRTUAL_ENV", "NVIM", "UV_TOOL_BIN_DIR", "PIPX_BIN_DIR"):
         found.pop(name, None)
     return found
 
 
 @pytest.fixture
 def open_neovim(neovim: Path, tmp_path: Path, environment: dict[str, str]) -> Iterator[Any]:
-    """`open_neovim(files, setup)` starts Neovim with the plugin in a folder of these files."""
+    """`open_neovim(files, setup)` starts Neovim with the plugin in a folder of these files.
+
+    Its options are Neovim's own. The configuration is where Neovim looks for it, and holds
+    `vim.opt.runtimepath` and `setup` alone, or, with `init`, that text; `arguments` are those of
+    the command line.
+    """
     started: list[Any] = []
 
-    def start(files: dict[str, str], setup: str = "", program: Path = neovim) -> Any:
+    def start(
+        files: dict[str, str],
+        setup: str = "",
+        program: Path = neovim,
+        *,
+        arguments: tuple[str, ...] = (),
+        init: str | None = None,
+    ) -> Any:
         folder = tmp_path / "paper"
         folder.mkdir(exist_ok=True)
         for name, text in files.items():
             (folder / name).write_text(text, encoding="utf-8")
-        (folder / "init.lua").write_text(
-            f"""
-            vim.opt.runtimepath:prepend({str(PLUGIN)!r})
-            vim.opt.completeopt = {{ 'menuone', 'noselect' }}
-            vim.opt.shortmess:append('c')
-            vim.opt.columns = 120
-            vim.opt.lines = 40
-            {setup}
-            """,
-            encoding="utf-8",
-        )
-        editor = Neovim(program, folder, environment)
+        configuration = Path(environment["XDG_CONFIG_HOME"]) / "nvim"
+        configuration.mkdir(parents=True, exist_ok=True)
+        text = f"vim.opt.runtimepath:prepend({str(PLUGIN)!r})\n{setup}\n" if init is None else init
+        (configuration / "init.lua").write_text(text, encoding="utf-8")
+        editor = Neovim(program, folder, environment, arguments)
         started.append(editor)
         return editor
 
     yield start
     for editor in started:
         editor.close()
+
+
+@pytest.fixture
+def programs(environment: dict[str, str], tmp_path: Path) -> Callable[[], Path]:
+    """`programs()` puts the server of this checkout on PATH, as an installer leaves it there."""
+
+    def install() -> Path:
+        folder = tmp_path / "programs"
+        folder.mkdir()
+        program = folder / "citewell"
+        program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -P -m citewell "$@"\n')
+        program.chmod(0o755)
+        environment["PATH"] = f"{folder}{os.pathsep}{environment['PATH']}"
+        return program
+
+    return install
 
 
 @pytest.fixture

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import os
+import select
 import subprocess
 import time
 from pathlib import Path
@@ -27,14 +28,62 @@ def runs_011(program: Path | str | None) -> bool:
     return name == "NVIM" and tuple(map(int, version.split("-")[0].split(".")[:2])) >= (0, 11)
 
 
+QUIET = 2.0
+"""Seconds without an answer after which Neovim is asked whether it waits for a key."""
+
+
+class WaitsForKeyError(AssertionError):
+    """Neovim shows "Press ENTER" or "-- More --", and does nothing before a key is pressed."""
+
+
+class Screen:
+    """The cells that Neovim draws, as a terminal would show them."""
+
+    def __init__(self, columns: int, lines: int) -> None:
+        self.cells = [[" "] * columns for _ in range(lines)]
+
+    def draw(self, events: list[Any]) -> None:
+        """Take a batch of redraw events."""
+        for name, *calls in events:
+            for call in calls:
+                if name == "grid_line":
+                    self._line(*call[1:4])
+                elif name == "grid_clear":
+                    self.cells = [[" "] * len(row) for row in self.cells]
+                elif name == "grid_resize":
+                    self.cells = [[" "] * call[1] for _ in range(call[2])]
+                elif name == "grid_scroll":
+                    self._scroll(*call[1:6])
+
+    def _line(self, row: int, column: int, cells: list[Any]) -> None:
+        for text, *rest in cells:
+            for _ in range(rest[1] if len(rest) > 1 else 1):
+                self.cells[row][column] = text
+                column += 1
+
+    def _scroll(self, top: int, bottom: int, left: int, right: int, rows: int) -> None:
+        order = range(top, bottom - rows) if rows > 0 else range(bottom - 1, top - rows - 1, -1)
+        for row in order:
+            self.cells[row][left:right] = self.cells[row + rows][left:right]
+
+    def __str__(self) -> str:
+        return "\n".join("".join(row).rstrip() for row in self.cells)
+
+
 class Neovim:
-    """One embedded Neovim, driven by its own RPC; keys go through the real input queue."""
+    """One Neovim with its own default options in a terminal of 80 x 24 cells, driven by its RPC;
+    keys go through the real input queue."""
 
     def __init__(
-        self, program: Path, folder: Path, environment: dict[str, str], init: str = ""
+        self,
+        program: Path,
+        folder: Path,
+        environment: dict[str, str],
+        arguments: tuple[str, ...] = (),
+        size: tuple[int, int] = (80, 24),
     ) -> None:
         self.process = subprocess.Popen(
-            [str(program), "--embed", "--headless", "-n", "-u", init or str(folder / "init.lua")],
+            [str(program), "--embed", *arguments],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             cwd=folder,
@@ -42,31 +91,75 @@ class Neovim:
         )
         self.numbers = itertools.count(1)
         self.buffer = b""
+        self.screen = Screen(*size)
+        # Neovim reads its configuration and the files of its arguments once a terminal is there.
+        self.call("nvim_ui_attach", *size, {"rgb": True, "ext_linegrid": True})
 
     def record_choices(self) -> None:
-        """Keep what `vim.ui.select` offers, line by line, in `_G.offered`."""
+        """Keep what Neovim's `vim.ui.select` lists, line by line, in `_G.offered`."""
         self.lua(
             """
-            local select = vim.ui.select
-            vim.ui.select = function(items, options, choose)
-              _G.offered = vim.tbl_map(options.format_item or tostring, items)
-              return select(items, options, choose)
+            local inputlist = vim.fn.inputlist
+            vim.fn.inputlist = function(lines)
+              _G.offered = vim.tbl_map(function(line)
+                return (line:gsub('^%d+: ', ''))
+              end, vim.list_slice(lines, 2))
+              return inputlist(lines)
             end
             """
         )
 
     def call(self, method: str, *arguments: Any) -> Any:
+        number, asked = self._send(method, arguments), 0
+        while True:
+            message = self._message(QUIET)
+            if message is None:
+                asked = self._send("nvim_get_mode", ())
+            elif message[0] == 1 and message[1] == number:
+                assert message[2] is None, message[2]
+                return message[3]
+            elif message[0] == 1 and message[1] == asked:
+                self._refuse_prompt(message[3])
+
+    def _send(self, method: str, arguments: tuple[Any, ...]) -> int:
         number = next(self.numbers)
         assert self.process.stdin
         self.process.stdin.write(msgspec.msgpack.encode([0, number, method, arguments]))
         self.process.stdin.flush()
-        while True:
-            message = self._message()
-            if message[0] == 1 and message[1] == number:
-                assert message[2] is None, message[2]
-                return message[3]
+        return number
 
-    def _message(self) -> list[Any]:
+    def _refuse_prompt(self, mode: dict[str, Any]) -> None:
+        if mode["blocking"] and mode["mode"] in ("r", "rm"):
+            raise WaitsForKeyError(f"Neovim waits for a key:\n{self.screen}")
+
+    def refuse_prompts(self) -> None:
+        """Fail where Neovim shows "Press ENTER" or "-- More --" now."""
+        self._refuse_prompt(self.call("nvim_get_mode"))
+
+    def shown(self) -> str:
+        """What the author sees, line by line."""
+        self.call("nvim_get_mode")
+        return str(self.screen)
+
+    def wait_until_shown(self, words: str, seconds: float = PATIENCE) -> str:
+        """Until the screen shows these words; the screen."""
+        limit = time.monotonic() + seconds
+        while words not in (shown := self.shown()):
+            self.refuse_prompts()
+            assert time.monotonic() < limit, f"never shown: {words}\n{shown}"
+            time.sleep(0.02)
+        return shown
+
+    def _message(self, seconds: float) -> list[Any] | None:
+        """The next message; None when none comes for so long. What is drawn is taken in."""
+        while (message := self._any_message(seconds)) is not None:
+            if message[0] != 2:
+                return message
+            if message[1] == "redraw":
+                self.screen.draw(message[2])
+        return None
+
+    def _any_message(self, seconds: float) -> list[Any] | None:
         decoder = msgspec.msgpack.Decoder(list, ext_hook=lambda code, data: bytes(data))
         assert self.process.stdout
         while True:
@@ -82,6 +175,8 @@ class Neovim:
                         message = decoder.decode(self.buffer[:at])
                         self.buffer = self.buffer[at:]
                         return message
+            if not select.select([self.process.stdout], [], [], seconds)[0]:
+                return None
             part = os.read(self.process.stdout.fileno(), 1 << 16)
             assert part, "Neovim ended"
             self.buffer += part
@@ -113,8 +208,12 @@ class Neovim:
         )
 
     def messages(self) -> str:
-        """All that was told to the author."""
-        return self.call("nvim_exec2", "messages", {"output": True}).get("output", "")
+        """All that was told to the author: by Neovim, and in full by the plugin."""
+        told = self.call("nvim_exec2", "messages", {"output": True}).get("output", "")
+        own = self.lua(
+            "return package.loaded['citewell.tell'] and require('citewell.tell').history() or ''"
+        )
+        return f"{told}\n{own}".strip("\n")
 
     def wait_for_message(self, words: str, seconds: float = PATIENCE) -> str:
         """Until the author was told something with these words."""

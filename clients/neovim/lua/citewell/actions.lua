@@ -6,7 +6,7 @@ local client_of = require('citewell.client')
 ---@param message string
 ---@param level? integer
 local function say(message, level)
-  vim.notify('Citewell: ' .. message, level or vim.log.levels.INFO)
+  require('citewell.tell').say(message, level)
 end
 
 ---@param bufnr integer
@@ -143,8 +143,7 @@ function M.status()
     for _, problem in ipairs(answer.problems or {}) do
       lines[#lines + 1] = vim.trim(problem.message .. ' ' .. problem.cure)
     end
-    local level = #(answer.problems or {}) > 0 and vim.log.levels.WARN or vim.log.levels.INFO
-    say(table.concat(lines, '\n'), level)
+    require('citewell.tell').show('status', table.concat(lines, '\n'))
   end, bufnr)
 end
 

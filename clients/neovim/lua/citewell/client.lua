@@ -14,18 +14,13 @@ function M.of(bufnr)
   if client then
     return client
   end
-  local server = require('citewell.server')
-  local message, cures = server.missing()
-  if message then
-    vim.notify(('Citewell: %s:\n- %s'):format(message, table.concat(cures, '\n- ')), levels.ERROR)
+  local say = require('citewell.tell').say
+  if require('citewell.server').tell_if_missing(true) then
+    return nil
   elseif not vim.tbl_contains(require('citewell.config').filetypes, vim.bo[bufnr].filetype) then
-    vim.notify('Citewell: this is no LaTeX, Markdown or BibTeX file', levels.WARN)
+    say('this is no LaTeX, Markdown or BibTeX file', levels.WARN)
   else
-    vim.notify(
-      'Citewell: the server does not run here. :Citewell restart starts it; :Citewell log and '
-        .. ':checkhealth citewell say more',
-      levels.WARN
-    )
+    say('the server does not run here: :Citewell restart', levels.WARN)
   end
 end
 
@@ -39,7 +34,7 @@ function M.knows(client, command)
     return true
   end
   local version = client.server_info and client.server_info.version or 'unknown'
-  vim.notify('Citewell: ' .. require('citewell.server').too_old(version), levels.ERROR)
+  require('citewell.tell').say(require('citewell.server').too_old(version), levels.ERROR)
   return false
 end
 

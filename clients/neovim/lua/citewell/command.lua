@@ -76,6 +76,18 @@ M.subcommands = {
       require('citewell.actions').status()
     end,
   },
+  install = {
+    help = 'install the server, or install it anew, in an environment of its own',
+    run = function()
+      require('citewell.install').run()
+    end,
+  },
+  messages = {
+    help = 'show all that Citewell has told',
+    run = function()
+      require('citewell.tell').show_history()
+    end,
+  },
   log = {
     help = 'open the log of the language servers',
     run = function()
@@ -110,11 +122,14 @@ function M.run(call)
     subcommand.run(arguments, call)
     return
   end
-  local lines = { name and ('Citewell: there is no `%s`:'):format(name) or 'Citewell:' }
+  local lines = {}
+  if name then
+    lines[1] = ('There is no `%s`:'):format(name)
+  end
   for _, known in ipairs(names()) do
     lines[#lines + 1] = ('  :Citewell %-8s %s'):format(known, M.subcommands[known].help)
   end
-  vim.notify(table.concat(lines, '\n'), name and vim.log.levels.ERROR or vim.log.levels.INFO)
+  require('citewell.tell').show('commands', table.concat(lines, '\n'))
 end
 
 --- Completion of subcommands and of their arguments.

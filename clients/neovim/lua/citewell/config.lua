@@ -4,7 +4,8 @@ local M = {}
 ---@class citewell.Config
 ---@field enabled? boolean Start the server for the file types below. Default: true.
 ---@field cmd? string[] How to start the server. Default: { 'citewell', 'lsp' }, looked for in the active
----Python environment, on PATH, and where uv, pipx and Mason put programs.
+---Python environment, in the one that `:Citewell install` makes, on PATH, and where uv, pipx and Mason put
+---programs.
 ---@field settings? table Server settings, as under "citewell" in docs/settings.md, in camelCase.
 ---@field completion? boolean Use Neovim's own completion as you type. Default: true, unless nvim-cmp or
 ---blink.cmp is there, which need nothing else.
@@ -67,8 +68,8 @@ function M.set(config)
   config = vim.deepcopy(config or {})
   local wrong = M.problems(config)
   if #wrong > 0 then
-    local text = 'Citewell: ' .. table.concat(wrong, '; ') .. '. See :help citewell.setup()'
-    vim.notify(text, vim.log.levels.ERROR)
+    local text = table.concat(wrong, '; ') .. '. See :help citewell.setup()'
+    require('citewell.tell').say(text, vim.log.levels.ERROR)
     for name, value in pairs(config) do
       if type(value) ~= types[name] then
         config[name] = nil

@@ -49,7 +49,7 @@ function M.byline(row)
   local who = vim.trim(text(row.authors) .. ' ' .. text(row.year))
   local parts = { who, text(row.venue) }
   if row.known then
-    parts[#parts + 1] = ('in %s as %s'):format(row.source, row.key)
+    table.insert(parts, 1, ('in %s as %s'):format(row.source, row.key))
   end
   if row.retracted then
     parts[#parts + 1] = 'RETRACTED'
@@ -119,7 +119,7 @@ local function cite(place, row)
     position = place.position,
   }
   if vim.api.nvim_buf_get_changedtick(place.bufnr) ~= place.tick then
-    vim.notify('Citewell: the text changed meanwhile; find the paper again', vim.log.levels.WARN)
+    require('citewell.tell').say('the text changed meanwhile; find the paper again', vim.log.levels.WARN)
     return
   end
   client_of.execute(place.client, 'citewell.insertPaper', { wanted }, function(answer)
@@ -195,7 +195,7 @@ function M.find(opts)
   local name = opts.picker or picker()
   local module = require('citewell.pickers.' .. name)
   if not module.is_there() then
-    vim.notify(('Citewell: the picker `%s` is not installed'):format(name), vim.log.levels.ERROR)
+    require('citewell.tell').say(('the picker `%s` is not installed'):format(name), vim.log.levels.ERROR)
     return
   end
   module.open({

@@ -34,7 +34,7 @@ local function check_program()
   if not version then
     local why = done and vim.trim((done.stderr or '') .. (done.stdout or '')) or tostring(run)
     health.error(('the server at %s does not start: %s'):format(path, why:sub(-400)), {
-      'its Python may be gone: install it again, ' .. server.install_hints()[1],
+      'its Python may be gone: ' .. require('citewell.install').cures()[1],
     })
     return false
   end
@@ -84,13 +84,36 @@ local function check_clients()
   end
 end
 
+local function check_completion()
+  local completion = require('citewell.completion')
+  if not completion.is_own() then
+    health.info('completion: ' .. (completion.engine() or 'off, by `completion` of setup()'))
+    return
+  end
+  local shown = {}
+  for _, client in ipairs(vim.lsp.get_clients({ name = 'citewell' })) do
+    for bufnr in pairs(client.attached_buffers) do
+      local problem = completion.problem(bufnr)
+      if problem then
+        health.warn(('completion in %s: %s'):format(vim.fn.bufname(bufnr), problem), {
+          'leave it to Citewell: do not set it for this buffer, or add `noselect`',
+        })
+      else
+        shown[completion.option(bufnr)] = true
+      end
+    end
+  end
+  local values = vim.tbl_keys(shown)
+  local more = #values > 0 and (", 'completeopt' in its buffers: %s"):format(table.concat(values, ' ')) or ''
+  health.ok("completion: Neovim's own" .. more)
+end
+
 local function check_around()
   local config = require('citewell.config')
   for _, problem in ipairs(config.problems(config.get())) do
     health.error('setup: ' .. problem, { 'See :help citewell.setup()' })
   end
-  local engine = package.loaded['blink.cmp'] and 'blink.cmp' or package.loaded['cmp'] and 'nvim-cmp'
-  health.info('completion: ' .. (engine or "Neovim's own"))
+  check_completion()
   health.info('picker: ' .. require('citewell.find').picker())
 end
 

@@ -7,16 +7,7 @@ local M = {}
 local config = require('citewell.config')
 
 local begun = false
-
----@param what string
-local function need_newer(what)
-  local version = vim.version()
-  local here = ('%d.%d.%d'):format(version.major, version.minor, version.patch)
-  vim.notify_once(
-    ('Citewell: %s needs Neovim 0.11 or newer, and this is %s. See :help citewell-old'):format(what, here),
-    vim.log.levels.WARN
-  )
-end
+local told_old = false
 
 --- True where the plugin works; tells the author where it does not.
 ---@return boolean
@@ -24,44 +15,53 @@ function M.is_possible()
   if vim.fn.has('nvim-0.11') == 1 then
     return true
   end
-  need_newer('the plugin')
-  return false
-end
-
----@return boolean
-local function completes_itself()
-  local wanted = config.get().completion
-  if wanted ~= nil then
-    return wanted
+  if not told_old then
+    told_old = true
+    local version = vim.version()
+    local here = ('%d.%d.%d'):format(version.major, version.minor, version.patch)
+    -- Nothing of the plugin's own: `tell` needs a newer Neovim, too.
+    local text = ('Citewell needs Neovim 0.11, this is %s. :help citewell-old'):format(here)
+    vim.notify(text, vim.log.levels.WARN)
   end
-  return not (package.loaded['cmp'] or package.loaded['blink.cmp'])
+  return false
 end
 
 local function on_attach(event)
   local client = vim.lsp.get_client_by_id(event.data.client_id)
-  if client and client.name == 'citewell' and completes_itself() then
-    vim.lsp.completion.enable(true, client.id, event.buf, { autotrigger = true })
-    require('citewell.typing').attach(client, event.buf)
+  if client and client.name == 'citewell' then
+    require('citewell.completion').attach(client, event.buf)
+  end
+end
+
+local function on_detach(event)
+  local client = vim.lsp.get_client_by_id(event.data.client_id)
+  if client and client.name == 'citewell' then
+    require('citewell.completion').detach(client, event.buf)
   end
 end
 
 local function apply()
   local given = config.get()
-  local override = {}
-  if given.cmd then
-    override.cmd = given.cmd
-  end
   if given.settings then
-    override.settings = { citewell = given.settings }
+    vim.lsp.config('citewell', { settings = { citewell = given.settings } })
   end
-  if next(override) then
-    vim.lsp.config('citewell', override)
-  end
-  vim.api.nvim_create_autocmd('LspAttach', {
-    group = vim.api.nvim_create_augroup('citewell', { clear = true }),
-    callback = on_attach,
-  })
+  local group = vim.api.nvim_create_augroup('citewell', { clear = true })
+  vim.api.nvim_create_autocmd('LspAttach', { group = group, callback = on_attach })
+  vim.api.nvim_create_autocmd('LspDetach', { group = group, callback = on_detach })
   vim.lsp.enable('citewell')
+  if vim.v.vim_did_enter == 0 then
+    -- While Neovim starts, `vim.lsp.enable` looks at no buffer that is there already, and a
+    -- FileType event that is under way does not run what it adds: `nvim paper.tex`.
+    vim.api.nvim_create_autocmd('VimEnter', {
+      group = group,
+      once = true,
+      callback = function()
+        if config.get().enabled then
+          vim.lsp.enable('citewell')
+        end
+      end,
+    })
+  end
 end
 
 --- Take a configuration and enable the server. Optional: without it the defaults hold.
@@ -89,6 +89,17 @@ function M.begin()
   if not begun then
     begun = true
     apply()
+  end
+end
+
+--- The plugin was loaded, maybe after files of its types: serve these, too.
+function M.begin_late()
+  for _, bufnr in ipairs(vim.api.nvim_list_bufs()) do
+    local filetype = vim.api.nvim_buf_is_loaded(bufnr) and vim.bo[bufnr].filetype or ''
+    if vim.tbl_contains(config.filetypes, filetype) then
+      M.begin()
+      return
+    end
   end
 end
 

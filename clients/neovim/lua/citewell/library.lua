@@ -19,7 +19,7 @@ local choices = {
 ---@param message string
 ---@param level? integer
 local function say(message, level)
-  vim.notify('Citewell: ' .. message, level or vim.log.levels.INFO)
+  require('citewell.tell').say(message, level)
 end
 
 --- The settings of the library that the editor gives its server, for the command.
@@ -36,43 +36,52 @@ local function environment()
   return found
 end
 
----@param title string
+--- What the command says of where it stands, and of what came of it: the last line.
 ---@param text string
-local function show(title, text)
-  local bufnr = vim.api.nvim_create_buf(false, true)
-  vim.api.nvim_buf_set_lines(bufnr, 0, -1, false, vim.split(vim.trim(text), '\n', { plain = true }))
-  vim.bo[bufnr].bufhidden = 'wipe'
-  vim.bo[bufnr].modifiable = false
-  vim.cmd('botright split')
-  vim.api.nvim_win_set_buf(0, bufnr)
-  vim.api.nvim_buf_set_name(bufnr, ('citewell://%s/%d'):format(title, bufnr))
-  vim.api.nvim_win_set_height(0, math.min(15, vim.api.nvim_buf_line_count(bufnr) + 1))
+---@return string
+local function last_line(text)
+  return vim.trim(text:match('([^\n]*)%s*$') or '')
 end
 
 ---@param arguments string[]
 local function execute(arguments)
-  local server = require('citewell.server')
-  local message, cures = server.missing()
-  if message then
-    say(message .. ':\n- ' .. table.concat(cures, '\n- '), vim.log.levels.ERROR)
+  local server, tell = require('citewell.server'), require('citewell.tell')
+  if server.tell_if_missing(true) then
     return
   end
   local command = server.cli(vim.list_extend({ 'library' }, arguments))
   local changes = arguments[1] == 'add' or arguments[1] == 'build' or arguments[1] == 'remove'
-  if changes then
-    say(('`citewell library %s` runs; you can go on writing'):format(table.concat(arguments, ' ')))
-  end
-  local options = { text = true, env = environment(), stdin = false }
+  local stage, errors = '', {}
+  local stop = changes
+      and tell.progress_while(function()
+        local begun = stage ~= '' and stage or table.concat(arguments, ' ')
+        return ('the library is being built: %s'):format(begun)
+      end)
+    or function() end
+  local options = {
+    text = true,
+    env = environment(),
+    stdin = false,
+    stderr = function(_, data)
+      if data then
+        errors[#errors + 1] = data
+        local last = last_line(data)
+        stage = last ~= '' and last or stage
+      end
+    end,
+  }
   vim.system(command, options, function(done)
     vim.schedule(function()
-      local text = vim.trim((done.stdout or '') .. '\n' .. (done.stderr or ''))
+      stop()
+      local told, failure = vim.trim(done.stdout or ''), vim.trim(table.concat(errors))
       if done.code ~= 0 then
+        local text = vim.trim(failure .. '\n' .. told)
         say(text ~= '' and text or ('it ended with code ' .. done.code), vim.log.levels.ERROR)
       elseif changes then
-        local told = vim.trim(done.stdout or '')
-        say(told ~= '' and told or 'the library is built')
+        local papers = told:match('([%d,]+ papers?) in ')
+        say(('the library is built%s\n%s'):format(papers and ': ' .. papers or '', told))
       else
-        show('library-' .. arguments[1], text)
+        tell.show('library-' .. arguments[1], vim.trim(told .. '\n' .. failure))
       end
     end)
   end)

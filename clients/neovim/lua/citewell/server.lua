@@ -5,9 +5,25 @@ local M = {}
 M.oldest = '0.1.0'
 
 local windows = vim.fn.has('win32') == 1
+local levels = vim.log.levels
 
----@type table<integer, true>
-local stopping = {}
+-- A server that fails so often within so many milliseconds is not started again.
+local TRIES, WITHIN = 3, 180000
+
+---@class citewell.Launch One run of the server's program.
+---@field is_ready? boolean It has answered.
+---@field is_stopping? boolean It was asked to end.
+
+---@type table<vim.lsp.rpc.PublicClient, citewell.Launch>
+local launches = setmetatable({}, { __mode = 'k' })
+---@type integer[] When a server failed.
+local failures = {}
+
+---@param text string
+---@param level? integer
+local function say(text, level)
+  require('citewell.tell').say(text, level)
+end
 
 --- Folders beside PATH in which installers put programs.
 ---@return string[]
@@ -24,26 +40,60 @@ local function folders()
   return found
 end
 
---- The program `citewell`; its bare name when it is nowhere.
----@return string
-function M.program()
-  local given = require('citewell.config').get().cmd
-  if given and given[1] then
-    return given[1]
-  end
-  for _, folder in ipairs(folders()) do
+--- The program `citewell`, where it is; nil when it is nowhere.
+---@param places string[]
+---@return string?
+local function program_in(places)
+  for _, folder in ipairs(places) do
     local path = folder == '' and 'citewell' or vim.fs.joinpath(folder, 'citewell')
     if vim.fn.executable(path) == 1 then
       return path
     end
   end
-  return 'citewell'
 end
 
---- How the server is started.
+--- How the server is started: what `cmd` says, else the one of the active Python environment, the
+--- one that `:Citewell install` made, the first on PATH or in the folders of installers.
 ---@return string[]
 function M.command()
-  return require('citewell.config').get().cmd or { M.program(), 'lsp' }
+  local given = require('citewell.config').get().cmd
+  if given and given[1] then
+    return given
+  end
+  local places = folders()
+  if vim.env.VIRTUAL_ENV then
+    local program = program_in({ table.remove(places, 1) })
+    if program then
+      return { program, 'lsp' }
+    end
+  end
+  local python = require('citewell.install').python()
+  if vim.fn.executable(python) == 1 then
+    return { python, '-P', '-m', 'citewell', 'lsp' }
+  end
+  return { program_in(places) or 'citewell', 'lsp' }
+end
+
+--- What starts the server for Neovim; the command itself while there is no such program.
+---@return string[]|fun(dispatchers: vim.lsp.rpc.Dispatchers, config: vim.lsp.ClientConfig): table
+function M.launcher()
+  local command = M.command()
+  if vim.fn.executable(command[1]) == 0 then
+    return command
+  end
+  return function(dispatchers, config)
+    local launch = {}
+    local on_exit = dispatchers.on_exit
+    dispatchers.on_exit = function(code, signal)
+      M.ended(code, signal, launch)
+      -- Neovim's own words about a failure fill more than one line.
+      on_exit(0, 0)
+    end
+    local options = { cwd = config.cmd_cwd, env = config.cmd_env, detached = config.detached }
+    local rpc = vim.lsp.rpc.start(command, dispatchers, options)
+    launches[rpc] = launch
+    return rpc
+  end
 end
 
 --- A command of the same program, such as `citewell --version`.
@@ -55,27 +105,6 @@ function M.cli(arguments)
     cmd[#cmd] = nil
   end
   return vim.list_extend(cmd, arguments)
-end
-
---- How the server is installed here, best first.
----@return string[]
-function M.install_hints()
-  local found = {}
-  if vim.fn.executable('uv') == 1 then
-    found[#found + 1] = "uv tool install 'citewell[starter]'"
-  end
-  if vim.fn.executable('pipx') == 1 then
-    found[#found + 1] = "pipx install 'citewell[starter]'"
-  end
-  local python = vim.fn.executable('python3') == 1 or vim.fn.executable('python') == 1
-  if #found == 0 and python then
-    found[#found + 1] = "python3 -m pip install --user 'citewell[starter]' (Python 3.11 or newer)"
-  end
-  if #found == 0 then
-    found[#found + 1] = 'install uv (https://docs.astral.sh/uv), which brings its own Python, then: '
-      .. "uv tool install 'citewell[starter]'"
-  end
-  return found
 end
 
 --- What keeps the server from being started: a sentence and its cures; nil when nothing does.
@@ -90,22 +119,28 @@ function M.missing()
     local cure = 'correct `cmd` in setup(), or leave it out: the server is then looked for'
     return ('`%s`, which `cmd` names, is no program'):format(program), { cure }
   end
-  local cures = M.install_hints()
+  local cures = require('citewell.install').cures()
   cures[#cures + 1] =
     "if it is somewhere else: require('citewell').setup({ cmd = { '/path/to/citewell', 'lsp' } })"
-  return 'the server is not installed', cures
+  return 'the server is missing', cures
 end
 
---- Say once what is missing.
-function M.tell_if_missing()
+--- Say what is missing, where something is.
+---@param again? boolean Also when it was said before.
+---@return boolean
+function M.tell_if_missing(again)
   local message, cures = M.missing()
-  if message then
-    local text = ('Citewell: %s. %s. Then :Citewell restart. More: :checkhealth citewell'):format(
-      message,
-      cures[1]:sub(1, 1):upper() .. cures[1]:sub(2)
-    )
-    vim.notify_once(text, vim.log.levels.WARN)
+  if not message then
+    return false
   end
+  local text = ('%s; %s'):format(message, cures[1])
+  local tell = require('citewell.tell')
+  if again then
+    tell.say(text, levels.ERROR)
+  else
+    tell.say_once(text, levels.WARN)
+  end
+  return true
 end
 
 --- Whether a version, such as "0.1.0", is older than what the plugin needs.
@@ -119,74 +154,114 @@ end
 ---@param version string
 ---@return string
 function M.too_old(version)
-  return table.concat({
-    ('the server is version %s, and this plugin needs %s or newer.'):format(version, M.oldest),
-    'Upgrade it, for instance with `uv tool upgrade citewell` or',
-    '`python3 -m pip install --upgrade citewell`, then :Citewell restart',
-  }, ' ')
+  local cure = require('citewell.install').upgrade()
+  return ('server %s is older than %s: %s'):format(version, M.oldest, cure)
 end
 
 --- Show a message of the server's; where it speaks of a command line, name what stands for it here.
----@param err? lsp.ResponseError
+---@param _ lsp.ResponseError?
 ---@param message { type: integer, message: string }
----@param context table
-function M.tell(err, message, context)
-  if message and message.message:find('`citewell library add', 1, true) then
-    message.message = message.message .. ' In Neovim: :Citewell library'
+function M.tell(_, message)
+  local text = message.message:gsub('^Citewell: ', '')
+  if text:find('`citewell library add', 1, true) then
+    text = ':Citewell library. ' .. text
   end
-  return vim.lsp.handlers['window/showMessage'](err, message, context)
+  local told = { levels.ERROR, levels.WARN, levels.INFO, levels.DEBUG, levels.DEBUG }
+  local level = told[message.type] or levels.INFO
+  if level == levels.DEBUG then
+    return message
+  elseif level == levels.INFO then
+    say(text, level)
+  else
+    -- A server that was started again says again what is wrong.
+    require('citewell.tell').say_recent(text, level)
+  end
+  return message
 end
 
 --- A server answered: is it one that we know?
 ---@param client vim.lsp.Client
 function M.greet(client)
+  if launches[client.rpc] then
+    launches[client.rpc].is_ready = true
+  end
   local version = client.server_info and client.server_info.version or '0'
   if M.is_old(version) then
-    vim.notify_once('Citewell: ' .. M.too_old(version), vim.log.levels.WARN)
+    require('citewell.tell').say_once(M.too_old(version), levels.WARN)
   end
 end
 
---- A server ended. One that was not asked to has failed.
+--- Start the server for the buffers that lack it, once the clients that end are gone.
+---@param wanted? fun()
+local function start(wanted)
+  local tries = 0
+  local function try()
+    tries = tries + 1
+    local present = vim.lsp.get_clients({ name = 'citewell', _uninitialized = true })
+    if #present > 0 and tries < 50 then
+      vim.defer_fn(try, 50)
+      return
+    end
+    for _, client in ipairs(present) do
+      client:stop(true)
+    end
+    if wanted then
+      wanted()
+    end
+    vim.lsp.enable('citewell')
+  end
+  try()
+end
+
+--- A server ended. One that was not asked to has failed, and is started again, but not for ever.
 ---@param code integer
 ---@param signal integer
----@param id integer
-function M.mourn(code, signal, id)
-  if stopping[id] or (code == 0 and signal == 0) or vim.v.exiting ~= vim.NIL then
-    stopping[id] = nil
+---@param launch citewell.Launch
+function M.ended(code, signal, launch)
+  local is_asked = launch.is_stopping or signal == 15 or (code == 0 and signal == 0)
+  if is_asked or vim.v.exiting ~= vim.NIL then
     return
   end
   vim.schedule(function()
     local how = signal ~= 0 and 'signal ' .. signal or 'code ' .. code
-    local cure = ':Citewell log shows why; :Citewell restart starts it again'
-    vim.notify(('Citewell: the server ended with %s. %s'):format(how, cure), vim.log.levels.ERROR)
+    if not launch.is_ready then
+      local text = 'the server does not start (%s): :checkhealth citewell'
+      require('citewell.tell').say_once(text:format(how), levels.ERROR)
+      return
+    end
+    local now = vim.uv.now()
+    failures = vim.tbl_filter(function(time)
+      return now - time < WITHIN
+    end, failures)
+    failures[#failures + 1] = now
+    if #failures > TRIES then
+      say(('the server ended %d times: :Citewell log, :Citewell restart'):format(#failures), levels.ERROR)
+    elseif vim.lsp.is_enabled('citewell') then
+      start(function()
+        say(('the server ended (%s) and was started again'):format(how), levels.WARN)
+      end)
+    end
   end)
+end
+
+--- Stop the running server, and do something once it is gone.
+---@param between? fun()
+function M.restart_with(between)
+  for _, client in ipairs(vim.lsp.get_clients({ name = 'citewell' })) do
+    if launches[client.rpc] then
+      launches[client.rpc].is_stopping = true
+    end
+  end
+  failures = {}
+  vim.lsp.enable('citewell', false) -- also stops the clients
+  start(between)
 end
 
 --- Stop the server and start it again; a program that was installed meanwhile is found.
 function M.restart()
-  local message, cures = M.missing()
-  if message then
-    local text = ('Citewell: %s:\n- %s'):format(message, table.concat(cures, '\n- '))
-    vim.notify(text, vim.log.levels.ERROR)
-    return
+  if not M.tell_if_missing(true) then
+    M.restart_with()
   end
-  for _, client in ipairs(vim.lsp.get_clients({ name = 'citewell' })) do
-    stopping[client.id] = true
-  end
-  vim.lsp.enable('citewell', false) -- also stops the clients
-  local tries = 0
-  local function start()
-    tries = tries + 1
-    if #vim.lsp.get_clients({ name = 'citewell' }) > 0 and tries < 50 then
-      vim.defer_fn(start, 50)
-      return
-    end
-    for _, client in ipairs(vim.lsp.get_clients({ name = 'citewell' })) do
-      client:stop(true)
-    end
-    vim.lsp.enable('citewell')
-  end
-  start()
 end
 
 return M

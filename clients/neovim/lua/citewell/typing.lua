@@ -33,10 +33,21 @@ local function is_asking(client_id)
   return next(pending[client_id] or {}) ~= nil
 end
 
+---@param bufnr integer
+---@return string
+local function group_of(bufnr)
+  return ('citewell.typing.%d'):format(bufnr)
+end
+
+---@param bufnr integer
+function M.detach(bufnr)
+  pcall(vim.api.nvim_del_augroup_by_name, group_of(bufnr))
+end
+
 ---@param client vim.lsp.Client
 ---@param bufnr integer
 function M.attach(client, bufnr)
-  local group = vim.api.nvim_create_augroup(('citewell.typing.%d'):format(bufnr), { clear = true })
+  local group = vim.api.nvim_create_augroup(group_of(bufnr), { clear = true })
   vim.api.nvim_create_autocmd('LspRequest', {
     group = group,
     buffer = bufnr,

@@ -18,7 +18,7 @@ function M.open(find)
         cancel()
         cancel = find.search(words, function(found, problem)
           if problem and #found == 0 then
-            vim.notify_once('Citewell: ' .. problem, vim.log.levels.WARN)
+            require('citewell.tell').say_once(problem, vim.log.levels.WARN)
           end
           for _, row in ipairs(found) do
             local line = require('citewell.find').line(row)

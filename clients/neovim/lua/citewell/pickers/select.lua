@@ -12,16 +12,22 @@ local function list(find, words)
   find.search(words, function(rows, problem)
     if #rows == 0 then
       local about = vim.trim(words) == '' and 'this place' or ('“%s”'):format(words)
-      vim.notify(
-        'Citewell: ' .. (problem or ('no paper was found for %s'):format(about)),
-        vim.log.levels.WARN
-      )
+      local text = problem or ('no paper was found for %s'):format(about)
+      require('citewell.tell').say(text, vim.log.levels.WARN)
       return
+    end
+    local tell, line = require('citewell.tell'), require('citewell.find').line
+    local own = tell.is_own(vim.ui.select)
+    if own then
+      -- A list that fills the screen, or a line that wraps, is followed by "-- More --".
+      rows = vim.list_slice(rows, 1, math.max(1, vim.o.lines - 4))
     end
     vim.ui.select(rows, {
       prompt = 'Cite',
       kind = 'citewell',
-      format_item = require('citewell.find').line,
+      format_item = function(row)
+        return own and tell.cut(line(row), vim.o.columns - 5) or line(row)
+      end,
     }, function(row)
       if row then
         find.choose(row)

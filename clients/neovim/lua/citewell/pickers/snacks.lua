@@ -40,7 +40,7 @@ function M.open(find)
         vim.schedule(function()
           cancel = find.search(words, function(rows, problem)
             if problem and #rows == 0 then
-              vim.notify_once('Citewell: ' .. problem, vim.log.levels.WARN)
+              require('citewell.tell').say_once(problem, vim.log.levels.WARN)
             end
             for _, row in ipairs(rows) do
               add(item_of(row))

@@ -24,7 +24,7 @@ local function finder(find)
       cancel()
       cancel = find.search(prompt or '', function(rows, problem)
         if problem and #rows == 0 then
-          vim.notify_once('Citewell: ' .. problem, vim.log.levels.WARN)
+          require('citewell.tell').say_once(problem, vim.log.levels.WARN)
         end
         for _, row in ipairs(rows) do
           if process_result(entry_of(row)) then

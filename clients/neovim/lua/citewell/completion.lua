@@ -1,0 +1,131 @@
+--- Neovim's own completion in the buffers of the server, with options under which it changes no text
+--- by itself.
+local M = {}
+
+-- Other plugins that complete, by the module that is loaded once they do.
+local engines = { ['blink.cmp'] = 'blink.cmp', ['nvim-cmp'] = 'cmp' }
+
+---@type table<integer, { before: string, set: string }> What 'completeopt' was, and is, by buffer.
+local options = {}
+
+--- The plugin that completes instead of Neovim.
+---@return string?
+function M.engine()
+  for name, module in pairs(engines) do
+    if package.loaded[module] then
+      return name
+    end
+  end
+end
+
+---@return boolean
+function M.is_own()
+  local wanted = require('citewell.config').get().completion
+  if wanted ~= nil then
+    return wanted
+  end
+  return M.engine() == nil
+end
+
+--- 'completeopt' under which a list that comes up while one types inserts nothing: the value that is
+--- there, with what is needed added and what inserts text taken away.
+---@param value string
+---@return string
+function M.safe(value)
+  local found = vim.tbl_filter(function(flag)
+    return flag ~= '' and not vim.tbl_contains({ 'menu', 'menuone', 'longest', 'preinsert' }, flag)
+  end, vim.split(value, ',', { plain = true }))
+  table.insert(found, 1, 'menuone')
+  if not (vim.tbl_contains(found, 'noselect') or vim.tbl_contains(found, 'noinsert')) then
+    table.insert(found, 2, 'noselect')
+  end
+  return table.concat(found, ',')
+end
+
+--- 'completeopt' as it counts in a buffer, whose own value is empty while it has none.
+---@param bufnr integer
+---@return string
+function M.option(bufnr)
+  local own = vim.api.nvim_get_option_value('completeopt', { buf = bufnr, scope = 'local' })
+  return own ~= '' and own or vim.go.completeopt
+end
+
+--- What of 'completeopt' in a buffer makes a list insert text that nobody chose; nil when nothing.
+---@param bufnr integer
+---@return string?
+function M.problem(bufnr)
+  local value = M.option(bufnr)
+  local flags = vim.split(value, ',', { plain = true })
+  if not (vim.tbl_contains(flags, 'noselect') or vim.tbl_contains(flags, 'noinsert')) then
+    return ("'completeopt' is `%s`: the first of a list is inserted as soon as it comes up"):format(value)
+  end
+end
+
+---@param bufnr integer
+local function set_option(bufnr)
+  if options[bufnr] then
+    return
+  end
+  local value = M.option(bufnr)
+  local safe = M.safe(value)
+  if safe ~= value then
+    local here = { buf = bufnr, scope = 'local' }
+    options[bufnr] = { before = vim.api.nvim_get_option_value('completeopt', here), set = safe }
+    vim.api.nvim_set_option_value('completeopt', safe, here)
+  end
+end
+
+---@param bufnr integer
+local function restore_option(bufnr)
+  local kept = options[bufnr]
+  options[bufnr] = nil
+  if not kept or not vim.api.nvim_buf_is_valid(bufnr) then
+    return
+  end
+  local here = { buf = bufnr, scope = 'local' }
+  if vim.api.nvim_get_option_value('completeopt', here) == kept.set then
+    vim.api.nvim_set_option_value('completeopt', kept.before, here)
+  end
+end
+
+---@param bufnr integer
+---@return string
+local function group_of(bufnr)
+  return ('citewell.completion.%d'):format(bufnr)
+end
+
+--- Complete in a buffer, unless another plugin does.
+---@param client vim.lsp.Client
+---@param bufnr integer
+function M.attach(client, bufnr)
+  if not M.is_own() or not client:supports_method('textDocument/completion') then
+    return
+  end
+  set_option(bufnr)
+  vim.lsp.completion.enable(true, client.id, bufnr, { autotrigger = true })
+  require('citewell.typing').attach(client, bufnr)
+  vim.api.nvim_create_autocmd('InsertEnter', {
+    group = vim.api.nvim_create_augroup(group_of(bufnr), { clear = true }),
+    buffer = bufnr,
+    desc = 'Leave completion to a plugin that is loaded at the first insertion',
+    callback = function()
+      if not M.is_own() then
+        M.detach(client, bufnr)
+      end
+    end,
+  })
+end
+
+--- Complete in a buffer no longer, and leave its options as they were.
+---@param client vim.lsp.Client
+---@param bufnr integer
+function M.detach(client, bufnr)
+  pcall(vim.api.nvim_del_augroup_by_name, group_of(bufnr))
+  require('citewell.typing').detach(bufnr)
+  restore_option(bufnr)
+  if vim.api.nvim_buf_is_valid(bufnr) then
+    pcall(vim.lsp.completion.enable, false, client.id, bufnr)
+  end
+end
+
+return M

@@ -1,0 +1,266 @@
+--- The server's own Python environment: made by `:Citewell install` from what lies beside the plugin.
+local M = {}
+
+-- Set to true once the package can be had from the index of Python packages: texts then name it, and
+-- it is installed from there where nothing lies beside the plugin.
+local IS_PUBLISHED = false
+
+local PACKAGE = 'citewell[starter]'
+local MINUTES = 20
+local MEANS = { 'uv', 'python3', 'python', 'python3.13', 'python3.12', 'python3.11', 'py' }
+
+local windows = vim.fn.has('win32') == 1
+local is_running = false
+
+---@param text string
+---@param level? integer
+local function say(text, level)
+  require('citewell.tell').say(text, level)
+end
+
+---@return string
+local function folder()
+  return vim.fs.joinpath(vim.fn.stdpath('data') --[[@as string]], 'citewell', 'venv')
+end
+
+---@param environment string
+---@return string
+local function python_of(environment)
+  local parts = windows and { 'Scripts', 'python.exe' } or { 'bin', 'python' }
+  return vim.fs.joinpath(environment, unpack(parts))
+end
+
+--- The Python that runs the installed server, whether or not it is there.
+---@return string
+function M.python()
+  return python_of(folder())
+end
+
+--- The folder of the plugin, also where it is a link to another one.
+---@return string
+local function plugin()
+  local here = debug.getinfo(1, 'S').source:gsub('^@', '')
+  local real = vim.uv.fs_realpath(here) or here
+  return vim.fn.fnamemodify(real, ':p:h:h:h')
+end
+
+--- What the server is installed from: a requirement of pip, and where it is from in words; nil where
+--- there is nothing.
+---@return string? requirement
+---@return string? words
+function M.source()
+  local root = plugin()
+  local wheels = vim.fn.glob(vim.fs.joinpath(root, 'wheel', 'citewell-*.whl'), true, true)
+  if #wheels > 0 then
+    table.sort(wheels)
+    return ('%s @ %s'):format(PACKAGE, vim.uri_from_fname(wheels[#wheels])), 'the wheel of the plugin'
+  end
+  local clone = vim.fs.dirname(vim.fs.dirname(root))
+  local project = vim.fs.joinpath(clone, 'pyproject.toml')
+  if vim.fn.filereadable(project) == 1 then
+    local text = table.concat(vim.fn.readfile(project, '', 60), '\n')
+    if text:find('name = "citewell"', 1, true) then
+      return ('%s @ %s'):format(PACKAGE, vim.uri_from_fname(clone)), 'the clone ' .. clone
+    end
+  end
+  if IS_PUBLISHED then
+    return PACKAGE, 'the index of Python packages'
+  end
+end
+
+---@return boolean
+local function has_means()
+  return vim.iter(MEANS):any(function(name)
+    return vim.fn.executable(name) == 1
+  end)
+end
+
+--- How the server is installed here, best first. The first fits into one line.
+---@return string[]
+function M.cures()
+  local found = {}
+  local requirement, words = M.source()
+  if requirement and has_means() then
+    found[1] = 'run :Citewell install'
+    found[2] = ('it makes a Python environment of its own, from %s'):format(words)
+  elseif requirement then
+    found[1] = 'install uv, then :Citewell install'
+    found[2] = 'uv brings its own Python: https://docs.astral.sh/uv'
+  else
+    found[1] = 'see :help citewell-start'
+    found[2] = "clone Citewell's repository, and `uv tool install 'CLONE[starter]'` or `python3 -m pip"
+      .. " install 'CLONE[starter]'` (Python 3.11 or newer), where CLONE is its folder"
+  end
+  return found
+end
+
+--- How an old server is brought up to date.
+---@return string
+function M.upgrade()
+  return M.source() and ':Citewell install' or 'install the one that this plugin came with'
+end
+
+---@class citewell.Step
+---@field says string
+---@field command string[]
+
+--- The first Python that is new enough, or uv, which finds or brings one.
+---@return string?
+local function means()
+  for _, name in ipairs(MEANS) do
+    if vim.fn.executable(name) == 1 then
+      if name == 'uv' then
+        return name
+      end
+      local ok, run = pcall(vim.system, { name, '-c', 'import sys; sys.exit(sys.version_info < (3, 11))' })
+      if ok and run:wait(10000).code == 0 then
+        return name
+      end
+    end
+  end
+end
+
+---@param with string
+---@param environment string
+---@param requirement string
+---@return citewell.Step[]
+local function steps(with, environment, requirement)
+  local python = python_of(environment)
+  local check = { says = 'trying it', command = { python, '-P', '-m', 'citewell', '--version' } }
+  if with == 'uv' then
+    return {
+      {
+        says = 'making a Python environment',
+        command = { 'uv', 'venv', '--no-project', '--python', '>=3.11', environment },
+      },
+      {
+        says = 'installing the server and what it needs',
+        command = { 'uv', 'pip', 'install', '--python', python, requirement },
+      },
+      check,
+    }
+  end
+  local pip = { python, '-m', 'pip', '--disable-pip-version-check', 'install', '--no-input', requirement }
+  return {
+    { says = 'making a Python environment', command = { with, '-m', 'venv', environment } },
+    { says = 'installing the server and what it needs', command = pip },
+    check,
+  }
+end
+
+---@param text string
+---@return string
+local function last_line(text)
+  local lines = vim.split(vim.trim(text), '\n', { plain = true })
+  for number = #lines, 1, -1 do
+    if lines[number]:lower():find('error', 1, true) then
+      return vim.trim(lines[number])
+    end
+  end
+  return vim.trim(lines[#lines] or '')
+end
+
+--- Why it failed, in a sentence with what to do; nothing of what was there has been touched.
+---@param step citewell.Step
+---@param output string
+local function failed(step, output)
+  is_running = false
+  local cure = 'run :Citewell install again'
+  if output:find('ensurepip', 1, true) then
+    cure = "install uv, or Python's venv module (Debian: python3-venv), and " .. cure
+  elseif output:find('No space left', 1, true) then
+    cure = 'make room on the disk and ' .. cure
+  else
+    cure = 'see that the package index can be reached, and ' .. cure
+  end
+  local text = 'not installed, nothing was changed: %s. It failed at %s: %s\n%s'
+  say(text:format(cure, step.says, last_line(output), vim.trim(output)), vim.log.levels.ERROR)
+end
+
+---@param staged string
+---@param version string
+local function put_in_place(staged, version)
+  local target, old = folder(), folder() .. '.old'
+  require('citewell.server').restart_with(function()
+    vim.fn.delete(old, 'rf')
+    local had = vim.uv.fs_stat(target) ~= nil
+    local ok, why = true, nil
+    if had then
+      ok, why = vim.uv.fs_rename(target, old)
+    end
+    if ok then
+      ok, why = vim.uv.fs_rename(staged, target)
+      if not ok and had then
+        vim.uv.fs_rename(old, target)
+      end
+    end
+    vim.fn.delete(ok and old or staged, 'rf')
+    is_running = false
+    if not ok then
+      local text = 'not installed, the old one stays: %s. Run :Citewell install again'
+      say(text:format(why), vim.log.levels.ERROR)
+    elseif require('citewell.config').get().cmd then
+      say(('server %s is installed, but `cmd` of setup() names another'):format(version), vim.log.levels.WARN)
+    else
+      say(('server %s is installed; next: :Citewell library'):format(version))
+    end
+  end)
+end
+
+---@param list citewell.Step[]
+---@param number integer
+---@param staged string
+local function run(list, number, staged)
+  local step = list[number]
+  local tell = require('citewell.tell')
+  local stop = tell.progress_while(('%s (step %d of %d)'):format(step.says, number, #list))
+  local function ended(code, output)
+    stop()
+    if code ~= 0 then
+      vim.fn.delete(staged, 'rf')
+      failed(step, output)
+    elseif list[number + 1] then
+      run(list, number + 1, staged)
+    else
+      put_in_place(staged, output:match('citewell%s+(%S+)') or '')
+    end
+  end
+  local options = { text = true, stdin = false, timeout = MINUTES * 60000, env = { NO_COLOR = '1' } }
+  local ok, why = pcall(
+    vim.system,
+    step.command,
+    options,
+    vim.schedule_wrap(function(done)
+      ended(done.code, (done.stdout or '') .. (done.stderr or ''))
+    end)
+  )
+  if not ok then
+    ended(1, tostring(why))
+  end
+end
+
+--- Install the server, or install it anew; the one that is there runs until the new one is ready.
+function M.run()
+  if is_running then
+    say('the server is being installed already', vim.log.levels.WARN)
+    return
+  end
+  local requirement = M.source()
+  if not requirement then
+    local text = 'nothing to install lies beside the plugin; ' .. M.cures()[1]
+    say(text, vim.log.levels.ERROR)
+    return
+  end
+  local with = means()
+  if not with then
+    say('install uv or Python 3.11, then :Citewell install', vim.log.levels.ERROR)
+    return
+  end
+  is_running = true
+  local staged = folder() .. '.new'
+  vim.fn.delete(staged, 'rf')
+  vim.fn.mkdir(vim.fs.dirname(staged), 'p')
+  run(steps(with, staged, requirement), 1, staged)
+end
+
+return M

@@ -1,0 +1,223 @@
+--- What the author is told: one line that fits, so that Neovim never asks to "Press ENTER".
+---
+--- The whole text of every message is kept and shown by `:Citewell messages`. A plugin that has
+--- replaced `vim.notify` has room of its own, and is given the whole text.
+local M = {}
+
+local levels = vim.log.levels
+
+local PREFIX = 'Citewell: '
+local MORE = ' (:Citewell messages)'
+local AT_LEAST = 1500 -- milliseconds that a line stands before the next one takes its place
+local AGAIN = 200 -- milliseconds until another look whether the command line is free
+local KEPT = 200
+local RECENT = 600000 -- milliseconds in which a problem that the server tells is told once
+
+local groups = { [levels.ERROR] = 'ErrorMsg', [levels.WARN] = 'WarningMsg' }
+
+---@class citewell.Message
+---@field text string
+---@field level integer
+
+---@type citewell.Message[] All that was told, oldest first.
+local told = {}
+---@type citewell.Message[] What still waits to be shown.
+local waiting = {}
+---@type table<string, true>
+local once = {}
+---@type table<string, integer>
+local recent = {}
+local is_running = false
+local free_at = 0
+
+--- Whether a function of `vim`, such as `vim.notify`, is Neovim's own and not a plugin's.
+---@param call function
+---@return boolean
+function M.is_own(call)
+  local source = debug.getinfo(call, 'S').source
+  return vim.startswith(source, '@vim/') or vim.startswith(source, '@' .. vim.env.VIMRUNTIME)
+end
+
+--- The cells that one line may take: fewer than the screen has columns, for 'showcmd' and 'ruler'
+--- stand there too.
+---@return integer
+local function room()
+  return math.max(20, vim.v.echospace)
+end
+
+--- The beginning of a text that fits into so many cells, cut between words.
+---@param text string
+---@param cells integer
+---@return string
+function M.cut(text, cells)
+  if vim.fn.strdisplaywidth(text) <= cells then
+    return text
+  end
+  local fits = vim.fn.strcharpart(text, 0, cells - 1)
+  while vim.fn.strdisplaywidth(fits) > cells - 1 do
+    fits = vim.fn.strcharpart(fits, 0, vim.fn.strcharlen(fits) - 1)
+  end
+  return (fits:match('^(.*%S)%s+%S*$') or fits) .. '…'
+end
+
+--- The line that stands for a message. Where the first line is the summary of others, it stands alone.
+---@param text string
+---@return string
+function M.line(text)
+  local first = text:match('^([^\n]+)\n')
+  if first and vim.fn.strdisplaywidth(PREFIX .. first .. MORE) <= room() then
+    return PREFIX .. first .. MORE
+  end
+  local flat = vim.trim((text:gsub('%s+', ' ')))
+  if vim.fn.strdisplaywidth(PREFIX .. flat) <= room() then
+    return PREFIX .. flat
+  end
+  return M.cut(PREFIX .. flat, room() - #MORE) .. MORE
+end
+
+---@param text string
+---@param group? string
+---@param keep boolean Whether |:messages| has it, too.
+local function echo(text, group, keep)
+  -- A line that follows another one without a redraw scrolls the screen, and Neovim asks for a key.
+  vim.cmd.redraw()
+  vim.api.nvim_echo({ { text, group } }, keep, {})
+end
+
+---@return boolean
+local function is_free()
+  local mode = vim.api.nvim_get_mode()
+  return vim.v.vim_did_enter == 1
+    and not mode.blocking
+    and not vim.tbl_contains({ 'c', 'r', '!' }, mode.mode:sub(1, 1))
+end
+
+local function show_next()
+  if #waiting == 0 then
+    is_running = false
+    return
+  end
+  local wait = is_free() and free_at - vim.uv.now() or AGAIN
+  if wait > 0 then
+    vim.defer_fn(show_next, wait)
+    return
+  end
+  local message = table.remove(waiting, 1)
+  echo(M.line(message.text), groups[message.level], true)
+  free_at = vim.uv.now() + AT_LEAST
+  vim.defer_fn(show_next, AT_LEAST)
+end
+
+--- Tell the author something. `text` may be long: what does not fit is in `:Citewell messages`.
+---@param text string
+---@param level? integer
+function M.say(text, level)
+  level = level or levels.INFO
+  told[#told + 1] = { text = text, level = level }
+  if #told > KEPT then
+    table.remove(told, 1)
+  end
+  if not M.is_own(vim.notify) then
+    vim.schedule(function()
+      vim.notify(PREFIX .. text, level)
+    end)
+    return
+  end
+  waiting[#waiting + 1] = told[#told]
+  if not is_running then
+    is_running = true
+    vim.schedule(show_next)
+  end
+end
+
+--- The same for what need not be told a second time, whatever happens until Neovim ends.
+---@param text string
+---@param level? integer
+function M.say_once(text, level)
+  if not once[text] then
+    once[text] = true
+    M.say(text, level)
+  end
+end
+
+--- The same for what the server says: a server that was started again says it again.
+---@param text string
+---@param level? integer
+function M.say_recent(text, level)
+  local now = vim.uv.now()
+  local before = recent[text]
+  recent[text] = now
+  if not before or now - before > RECENT then
+    M.say(text, level)
+  end
+end
+
+--- Show how far something is, until the next line.
+---@param text string
+function M.progress(text)
+  if M.is_own(vim.notify) and #waiting == 0 and is_free() and vim.uv.now() >= free_at then
+    echo(M.cut(PREFIX .. text, room()), nil, false)
+  end
+end
+
+--- Show a line again and again, with the seconds that it took, until the function that is returned
+--- is called. `text` may be a function that says where it stands.
+---@param text string|fun(): string
+---@return fun()
+function M.progress_while(text)
+  local began, is_over = vim.uv.now(), false
+  local function step()
+    if is_over then
+      return
+    end
+    local words = type(text) == 'function' and text() or text
+    local seconds = math.floor((vim.uv.now() - began) / 1000)
+    M.progress(seconds > 0 and ('%s, %d s'):format(words, seconds) or words --[[@as string]])
+    vim.defer_fn(step, 1000)
+  end
+  vim.schedule(step)
+  return function()
+    is_over = true
+  end
+end
+
+--- A text of several lines in a window of its own, which any of |:quit| and q closes.
+---@param title string
+---@param text string
+function M.show(title, text)
+  local bufnr = vim.api.nvim_create_buf(false, true)
+  vim.api.nvim_buf_set_lines(bufnr, 0, -1, false, vim.split(vim.trim(text), '\n', { plain = true }))
+  vim.bo[bufnr].bufhidden = 'wipe'
+  vim.bo[bufnr].modifiable = false
+  vim.cmd('botright split')
+  vim.api.nvim_win_set_buf(0, bufnr)
+  vim.api.nvim_buf_set_name(bufnr, ('citewell://%s/%d'):format(title, bufnr))
+  vim.keymap.set('n', 'q', '<Cmd>close<CR>', { buffer = bufnr, desc = 'Close this window' })
+  local here = { scope = 'local', win = 0 }
+  vim.api.nvim_set_option_value('wrap', true, here)
+  vim.api.nvim_set_option_value('linebreak', true, here)
+  local height = vim.api.nvim_win_text_height(0, {}).all
+  vim.api.nvim_win_set_height(0, math.max(1, math.min(height, math.floor(vim.o.lines / 2))))
+end
+
+--- All that was told, whole.
+---@return string
+function M.history()
+  return table.concat(
+    vim.tbl_map(function(message)
+      return message.text
+    end, told),
+    '\n'
+  )
+end
+
+--- `:Citewell messages`
+function M.show_history()
+  if #told == 0 then
+    M.say('nothing was told yet')
+    return
+  end
+  M.show('messages', M.history())
+end
+
+return M

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -69,6 +70,27 @@ def citewell(home: Path, tmp_path: Path) -> Run:
     return run
 
 
+def at_a_terminal(arguments: list[str], folder: Path, env: dict[str, str]) -> str:
+    """What the command shows at a terminal of its own."""
+    import pty
+
+    primary, secondary = pty.openpty()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "citewell", *arguments],
+        cwd=folder, env=env, stdin=secondary, stdout=secondary, stderr=secondary,
+    )  # fmt: skip
+    os.close(secondary)
+    shown = b""
+    try:
+        while data := os.read(primary, 65_536):
+            shown += data
+    except OSError:  # Linux says so at the end of a pseudo-terminal
+        pass
+    process.wait(timeout=600)
+    os.close(primary)
+    return shown.decode("utf-8", "replace")
+
+
 @pytest.fixture
 def bare(tmp_path: Path) -> Run:
     """The same without any library."""
@@ -94,7 +116,8 @@ class TestFind:
         assert len(result["hits"]) <= 3
         work = result["hits"][0]["work"]
         assert work["title"] == "Long Short-Term Memory"
-        assert work["authors"][1][0] == "Schmidhuber"
+        assert work["authors"] == ["Sepp Hochreiter", "Jürgen Schmidhuber"]
+        assert result["hits"][0]["key"] == "hochreiter1997long"
         assert {e["retriever"] for e in result["hits"][0]["evidence"]} >= {"bm25", "dense"}
 
     def test_bibtex_can_be_added_to_a_bibliography(self, citewell: Run) -> None:
@@ -146,6 +169,70 @@ class TestFind:
         assert run.returncode == 1
         assert said in run.stderr
 
+    def test_json_has_hits_and_problems_also_when_nothing_is_found_or_searched(
+        self, citewell: Run, bare: Run
+    ) -> None:
+        for run, code in (
+            (citewell("find", "10.1000/attention", "--json"), "identifier-unknown"),
+            (citewell("find", "a", "--author", "Jan Kipf", "--json"), "filter-empty"),
+            (citewell("find", "a", "--online", "--json"), "sources-off"),
+            (bare("find", "a", "--json"), "library-missing"),
+        ):
+            result = json.loads(run.stdout)
+            assert result["hits"] == []
+            assert [problem["code"] for problem in result["problems"]] == [code]
+            assert run.returncode == (1 if code in ("identifier-unknown", "filter-empty") else 2)
+
+    def test_keys_in_json_are_those_of_the_entries(self, citewell: Run) -> None:
+        hits = json.loads(citewell("find", "neural networks", "--json", "-k", "9").stdout)["hits"]
+        entries = parse_bib(citewell("find", "neural networks", "--bibtex", "-k", "9").stdout)
+        assert [hit["key"] for hit in hits] == [entry.key for entry in entries.entries]
+
+    def test_a_pipe_gets_one_line_a_paper(self, citewell: Run) -> None:
+        run = citewell("find", "long short-term memory", "-k", "3")
+        lines = run.stdout.splitlines()
+        assert len(lines) == 3
+        fields = lines[0].split("\t")
+        assert fields[:5] == [
+            "hochreiter1997long", "Long Short-Term Memory", "Hochreiter, Schmidhuber", "1997",
+            "Neural Computation",
+        ]  # fmt: skip
+        assert "bm25 #1" in fields[5]
+
+    @pytest.mark.skipif(sys.platform == "win32", reason="there is no pseudo-terminal")
+    @pytest.mark.parametrize("no_color", ["", "1"])
+    def test_a_terminal_gets_styles_only_where_the_user_wants_them(
+        self, home: Path, tmp_path: Path, no_color: str
+    ) -> None:
+        env = environment(home) | {"NO_COLOR": no_color, "TERM": "xterm-256color", "COLUMNS": "70"}
+        for arguments, words in (
+            (["find", "graph attention", "-k", "1"], "velickovic2018graph"),
+            (["find", "10.1000/attention"], "identifier-unknown"),
+        ):
+            shown = at_a_terminal(arguments, tmp_path, env)
+            assert words in shown
+            assert ("\x1b[" in shown) is (not no_color)
+            plain = re.sub(r"\x1b\[[0-9;]*m", "", shown).replace("\r", "").splitlines()
+            if arguments[1] == "graph attention":
+                assert max(map(len, plain)) <= 70
+
+    def test_every_command_that_needs_a_library_names_the_missing_one(
+        self, bare: Run, tmp_path: Path
+    ) -> None:
+        (tmp_path / "p.tex").write_text(
+            "\\documentclass{article}\\begin{document}A \\cite<b>. \\cite{a}\\bibliography{r}\\end{document}"
+        )
+        (tmp_path / "r.bib").write_text("@misc{a, title={A}, year=2000}\n")
+        for arguments in (
+            ("find", "a"), ("find", "10.1000/a"), ("find", "--author", "Kipf"),
+            ("fill", "p.tex", "--dry-run"), ("check", "r.bib"), ("library", "status"),
+            ("library", "build"), ("eval", "p.tex"),
+        ):  # fmt: skip
+            run = bare(*arguments)
+            assert run.returncode in (1, 2), arguments
+            assert "[library-missing]" in run.stderr, arguments
+            assert "citewell library add" in run.stderr, arguments
+
     def test_nothing_found_is_exit_code_one(self, citewell: Run) -> None:
         run = citewell("--set", "retrieval.dense=false", "find", "zzyzzx")
         assert run.returncode == 1
@@ -155,6 +242,7 @@ class TestFind:
         run = bare("find", "anything")
         assert run.returncode == 2
         assert "[library-missing]" in run.stderr
+        assert "No paper was found" not in run.stderr
         assert "citewell library add" in run.stderr
         assert "Traceback" not in run.stderr
 

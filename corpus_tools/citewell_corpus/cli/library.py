@@ -82,7 +82,14 @@ def build(ctx: click.Context, fresh: bool, compact: bool, name: str, as_json: bo
 
     Also renews the indexes when another encoder is set.
     """
-    ctx.exit(_build(_options(ctx), name, as_json, fresh=fresh, compact=compact))
+    from citewell.corpus.layout import SOURCES, current_snapshot
+
+    options = _options(ctx)
+    path = _path(options, name)
+    if not (path / SOURCES).is_file():
+        # Nothing was ever added here: says which library is missing, and what makes one.
+        current_snapshot(path)
+    ctx.exit(_build(options, name, as_json, fresh=fresh, compact=compact))
 
 
 @library.command("status", short_help="What is in a library, and what is wrong with it.")
@@ -98,7 +105,8 @@ def status(ctx: click.Context, verify: bool, name: str, as_json: bool) -> None:
     if as_json:
         write_json(found)
     else:
-        _show_status(found)
+        if not any(problem.code == "library-missing" for problem in found.problems):
+            _show_status(found)
         for problem in found.problems:
             show_problem(problem)
     ctx.exit(FINDINGS if found.problems else OK)

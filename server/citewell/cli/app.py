@@ -104,8 +104,10 @@ def root(
     quiet: bool,
 ) -> None:
     """Finds, inserts and verifies citations of real papers while you write LaTeX or Markdown."""
-    from citewell.cli.session import Session, set_up_logging
+    from citewell.cli.session import Session, no_color, set_up_logging
 
+    if no_color():
+        ctx.color = False
     verbosity = -1 if quiet else verbose
     set_up_logging(verbosity)
     ctx.obj = Session(library, config, overrides, verbosity)

@@ -197,6 +197,8 @@ def summarise(plan: FillPlan, written: bool, dry_run: bool) -> None:
 
 def to_json(plan: FillPlan, written: bool) -> dict[str, Any]:
     """The plan for programs: stable names, one object per placeholder."""
+    from citewell.cli.papers import record_of
+
     return {
         "written": written,
         "placeholders": [
@@ -213,7 +215,7 @@ def to_json(plan: FillPlan, written: bool) -> dict[str, Any]:
                 "reason": found.reason,
                 "picked": found.picked,
                 "supported": found.supported,
-                "work": found.hit.work if found.hit else None,
+                "work": record_of(found.hit.work) if found.hit else None,
                 "candidates": _candidates(found.candidates),
             }
             for found in plan.fills

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
     from citewell.model import Problem, Query, SearchResult
     from citewell.options.tree import BibOptions
 
+_BROKEN = ("library-", "engine-", "index-", "sources-")
+"""Codes of problems for which nothing could be searched."""
 ONLINE_SECONDS = 30.0
 """How long the command waits for the sources; what has not come by then is left out."""
 
@@ -61,47 +64,66 @@ def find(
 
     TEXT is a title, a topic, or a sentence that wants a citation; with --author, --venue or a year
     it may be left out. A DOI, an arXiv or Anthology id, or an address is looked up: it names one
-    paper or none. With --online TEXT is sent to the sources that you have allowed. Exits with 1 if
-    nothing is found.
+    paper or none. With --online TEXT is sent to the sources that you have allowed. A pipe gets a
+    line for each paper: key, title, authors, year, venue and what found it, parted by tabs. Exits
+    with 1 if nothing is found.
     """
     from citewell.cli.opening import open_engine
+    from citewell.model import CitewellError, SearchResult
+
+    if bibtex and as_json:
+        raise click.UsageError("--bibtex and --json exclude each other.")
+    query = _query(" ".join(text), year, year_from, year_to, author, venue)
+    session: Session = ctx.obj
+    options = session.load().options
+    problems: tuple[Problem, ...] = ()
+    try:
+        with open_engine(options, online=online) as engine:
+            if online:
+                engine.wait_online(query, ONLINE_SECONDS)
+            result = engine.find(query, count, tier="deep")
+            if pick and result.hits:
+                result, problems = _picked(engine, query, result)
+            show_cost(engine.status().budget)
+    except CitewellError as error:
+        if not as_json:
+            raise
+        result = SearchResult(problems=(error.problem,))
+    problems = (*result.problems, *result.dropped, *problems)
+    broken = not result.hits and any(p.code.startswith(_BROKEN) for p in result.problems)
+    if as_json:
+        write_json(_to_json(result, _keys(result, options.bib), problems))
+    elif bibtex:
+        click.echo(_entries(result, options.bib), nl=False)
+    elif not broken:
+        _show(result, _keys(result, options.bib))
+    show_problems(problems, error=broken)
+    if result.hits:
+        ctx.exit(OK)
+    ctx.exit(BROKEN if broken else FINDINGS)
+
+
+def _query(
+    text: str,
+    year: int | None,
+    year_from: int | None,
+    year_to: int | None,
+    author: str,
+    venue: str,
+) -> Query:
+    """What is asked. Raises `click.UsageError` where that is nothing, or contradicts itself."""
     from citewell.model import Query
 
-    session: Session = ctx.obj
     if year is not None:
         if year_from is not None or year_to is not None:
             raise click.UsageError("--year excludes --year-from and --year-to.")
         year_from = year_to = year
-    filtered = author.strip() or venue.strip() or year_from is not None or year_to is not None
-    if not " ".join(text).strip() and not filtered:
-        raise click.UsageError("Missing argument 'TEXT...'.")
-    query = Query(
-        text=" ".join(text), year_from=year_from, year_to=year_to, author=author, venue=venue
-    )
-    if bibtex and as_json:
-        raise click.UsageError("--bibtex and --json exclude each other.")
     if year_from is not None and year_to is not None and year_from > year_to:
         raise click.UsageError(f"--year-from {year_from} is after --year-to {year_to}.")
-    options = session.load().options
-    with open_engine(options, online=online) as engine:
-        if online:
-            engine.wait_online(query, ONLINE_SECONDS)
-        result = engine.find(query, count, tier="deep")
-        problems: tuple[Problem, ...] = ()
-        if pick and result.hits:
-            result, problems = _picked(engine, query, result)
-        show_cost(engine.status().budget)
-    if as_json:
-        write_json(result)
-    elif bibtex:
-        click.echo(_entries(result, options.bib), nl=False)
-    else:
-        _show(result, options.bib)
-    show_problems((*result.problems, *result.dropped, *problems))
-    if result.hits:
-        ctx.exit(OK)
-    broken = any(p.code.startswith(("library-", "engine-", "index-")) for p in result.problems)
-    ctx.exit(BROKEN if broken else FINDINGS)
+    filtered = author.strip() or venue.strip() or year_from is not None or year_to is not None
+    if not text.strip() and not filtered:
+        raise click.UsageError("Missing argument 'TEXT...'.")
+    return Query(text=text, year_from=year_from, year_to=year_to, author=author, venue=venue)
 
 
 def _picked(
@@ -122,6 +144,19 @@ def _picked(
     return msgspec.structs.replace(result, hits=hits, variant=made), ()
 
 
+def _keys(result: SearchResult, options: BibOptions) -> list[str]:
+    """The key of each paper: the one that it has, else a suggested one; all distinct."""
+    from citewell.documents.keys import make_key
+
+    taken: set[str] = set()
+    keys = []
+    for hit in result.hits:
+        key = hit.key or make_key(hit.work, options.key_pattern, taken)
+        taken |= {key, key.lower()}
+        keys.append(key)
+    return keys
+
+
 def _entries(result: SearchResult, options: BibOptions) -> str:
     """The entries as one .bib, with distinct keys."""
     from citewell.documents.bib_edit import new_bib_text
@@ -135,30 +170,64 @@ def _entries(result: SearchResult, options: BibOptions) -> str:
     return "\n".join(texts)
 
 
-def _show(result: SearchResult, options: BibOptions) -> None:
-    from rich.table import Table
-    from rich.text import Text
+def _to_json(
+    result: SearchResult, keys: Sequence[str], problems: Sequence[Problem]
+) -> dict[str, Any]:
+    """The result for programs: `hits` and `problems` are always there."""
+    import msgspec
 
+    from citewell.cli.papers import record_of
+
+    return {
+        "hits": [
+            {
+                "key": key,
+                "score": hit.score,
+                "confidence": hit.confidence,
+                "work": record_of(hit.work),
+                "evidence": msgspec.to_builtins(hit.evidence),
+            }
+            for hit, key in zip(result.hits, keys, strict=True)
+        ],
+        "problems": msgspec.to_builtins(tuple(dict.fromkeys(problems))),
+        "variant": result.variant,
+        "timings": result.timings,
+    }
+
+
+def _show(result: SearchResult, keys: Sequence[str]) -> None:
+    """A table at a terminal; elsewhere a line for each paper, its fields parted by tabs."""
     from citewell.cli.papers import authors_of, venue_of, why
-    from citewell.documents.keys import make_key
 
     if not result.hits:
         click.echo("No paper was found.", err=True)
         return
+    out = console()
+    if not out.is_terminal:
+        for hit, key in zip(result.hits, keys, strict=True):
+            work = hit.work
+            name = work.venue or work.booktitle or work.journal or work.publisher
+            year = str(work.year or "")
+            title = f"{work.title} [retracted]" if work.retracted else work.title
+            fields = (key, title, authors_of(work), year, name, why(hit))
+            click.echo("\t".join(" ".join(field.split()) for field in fields))
+        return
+    from rich.table import Table
+    from rich.text import Text
+
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("", justify="right", style="dim")
     table.add_column("paper", ratio=5, overflow="fold")
     table.add_column("year", no_wrap=True)
     table.add_column("venue", ratio=2, overflow="fold")
     table.add_column("found by", ratio=3, overflow="fold", style="dim")
-    for rank, hit in enumerate(result.hits, start=1):
+    for rank, (hit, key) in enumerate(zip(result.hits, keys, strict=True), start=1):
         work = hit.work
         paper = Text(work.title, style="bold")
         paper.append(f"\n{authors_of(work)}", style="not bold")
-        key = hit.key or make_key(work, options.key_pattern, ())
         paper.append(f"\n{key}", style="not bold cyan")
         if work.retracted:
             paper.append("\nretracted", style="bold red")
         year = str(work.year) if work.year else ""
         table.add_row(str(rank), paper, year, Text(venue_of(work)), Text(why(hit)))
-    console().print(table)
+    out.print(table)

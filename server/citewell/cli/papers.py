@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from citewell.model import Hit, Work
@@ -16,6 +16,14 @@ def authors_of(work: Work, most: int = 3) -> str:
     if len(names) > most:
         return ", ".join(names[:most]) + " et al."
     return ", ".join(names)
+
+
+def record_of(work: Work) -> dict[str, Any]:
+    """The record as JSON of the command line has it: authors as they are read, like everywhere."""
+    import msgspec
+
+    found: dict[str, Any] = msgspec.to_builtins(work)
+    return {**found, "authors": [author.display for author in work.authors]}
 
 
 def venue_of(work: Work, most: int = 48) -> str:

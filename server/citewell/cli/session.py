@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import logging
+import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import attrs
 import click
@@ -68,14 +69,30 @@ class Session:
         return found
 
 
+PIPE_WIDTH = 120
+"""Columns of a table that goes to a file or a pipe, where `COLUMNS` does not say otherwise."""
+
+
 def console(*, err: bool = False) -> Console:
-    """A rich console that keeps lines whole when its output goes to a file or a pipe."""
+    """A rich console that keeps lines whole when its output goes to a file or a pipe.
+
+    `COLUMNS` is the width wherever it goes; with `NO_COLOR` there are no styles at all.
+    """
     from rich.console import Console
 
-    made = Console(stderr=err, highlight=False)
-    if not made.is_terminal:
-        made = Console(stderr=err, highlight=False, width=120)
+    plain = no_color()
+    system: Literal["auto"] | None = None if plain else "auto"
+    made = Console(stderr=err, highlight=False, color_system=system, no_color=plain)
+    if not made.is_terminal and not os.environ.get("COLUMNS", "").isdecimal():
+        made = Console(
+            stderr=err, highlight=False, color_system=system, no_color=plain, width=PIPE_WIDTH
+        )
     return made
+
+
+def no_color() -> bool:
+    """Whether the user wants no colours (https://no-color.org)."""
+    return bool(os.environ.get("NO_COLOR"))
 
 
 def set_up_logging(verbosity: int) -> None:

@@ -300,3 +300,83 @@ async def test_accepting_at_an_open_placeholder_leaves_the_prose(start_editor, o
     items = await editor.complete("main.tex")
     await editor.accept("main.tex", items[0])
     assert editor.text("main.tex") == paper(citation + PROSE)
+
+
+HEAD = "---\nbibliography: refs.bib\n---\n\n"
+
+
+@pytest.mark.parametrize(
+    ("typed", "query", "cited"),
+    [
+        ("as [@attention |] is", "attention ", "as [@KEY] is"),
+        ("as [@attention | is", "attention ", "as [@KEY] is"),
+        ("as [@graph attention |] is", "graph attention ", "as [@KEY] is"),
+        ("as [@graph attention | is", "graph attention ", "as [@KEY] is"),
+        ("as [@?graph attention |] is", "?graph attention ", "as [@KEY] is"),
+        (
+            "as [see @hochreiter97; @attention |] is",
+            "attention ",
+            "as [see @hochreiter97; @KEY] is",
+        ),
+        ("as [@GraphNets attention|] is", "GraphNets attention", "as [@KEY] is"),
+        ("as [@attention for graphs|] is", "attention for graphs", "as [@KEY] is"),
+    ],
+)
+async def test_blanks_among_the_words_in_markdown_are_part_of_them(
+    start_editor, typed, query, cited
+):
+    editor = await start_editor(files={"refs.bib": BIB})
+    editor.open("paper.md", HEAD + typed + "\n", language="markdown")
+    found = await editor.complete_list("paper.md", trigger=" ")
+    assert found is not None
+    first = found.items[0]
+    assert first.filter_text == query
+    await editor.accept("paper.md", first)
+    assert editor.text("paper.md") == HEAD + cited.replace("KEY", first.label) + "\n"
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["as [@hochreiter97 |] is", "as [@hochreiter97 p|] is", "as @attention | is", "as [a |]"],
+)
+async def test_the_notes_behind_a_key_are_completed_with_nothing(start_editor, text):
+    editor = await start_editor(files={"refs.bib": BIB})
+    editor.open("paper.md", HEAD + text + "\n", language="markdown")
+    assert await editor.complete_list("paper.md", trigger=" ") is None
+
+
+@pytest.mark.parametrize(
+    ("typed", "cited"),
+    [
+        (r"\nocite{|}", r"\nocite{hochreiter97}"),
+        (r"\nocite{hoch|}", r"\nocite{hochreiter97}"),
+        (r"\nocite{hoch|", r"\nocite{hochreiter97}"),
+        (r"\nocite{adams2001sparse,|}", r"\nocite{adams2001sparse,hochreiter97}"),
+        (r"\nocite{adams2001sparse, |}", r"\nocite{adams2001sparse, hochreiter97}"),
+        (r"\cite{adams2001sparse,|}", r"\cite{adams2001sparse,hochreiter97}"),
+        (r"\cite{|,adams2001sparse}", r"\cite{hochreiter97,adams2001sparse}"),
+        (r"\citep[see][p. 2]{hoch|, adams2001sparse}",
+         r"\citep[see][p. 2]{hochreiter97, adams2001sparse}"),
+        ("\\cite{adams2001sparse,\n  |}", "\\cite{adams2001sparse,\n  hochreiter97}"),
+        ("\\cite{adams2001sparse,\n  hoch|}", "\\cite{adams2001sparse,\n  hochreiter97}"),
+        ("\\cite{adams2001sparse,\n  hoch|\n}", "\\cite{adams2001sparse,\n  hochreiter97\n}"),
+        ("\\cite{\n  |\n}", "\\cite{\n  hochreiter97\n}"),
+        ("\\cite{\n  adams2001sparse,\n  |\n}", "\\cite{\n  adams2001sparse,\n  hochreiter97\n}"),
+    ],
+)  # fmt: skip
+async def test_keys_are_completed_wherever_a_key_may_stand(start_editor, typed, cited):
+    editor = await start_editor(files={"refs.bib": BIB})
+    editor.open("main.tex", paper(typed))
+    items = await editor.complete("main.tex")
+    item = next(item for item in items if item.label == "hochreiter97")
+    await editor.accept("main.tex", item)
+    assert editor.text("main.tex") == paper(cited)
+    assert editor.text("refs.bib") == BIB
+
+
+async def test_a_word_that_no_entry_has_brings_papers_of_the_library(start_editor):
+    editor = await start_editor(files={"refs.bib": BIB})
+    editor.open("main.tex", paper(r"networks attend to the nodes of graphs \cite{zzzqqq|"))
+    items = await editor.complete("main.tex")
+    new = [item for item in items if item.command is not None]  # those whose entry is added
+    assert "velickovic2018graph" in [item.label for item in new]

@@ -1,6 +1,8 @@
 """The life of the server: start, settings, cancelling, the death of its worker, its end."""
 
 import asyncio
+import concurrent.futures
+import json
 import os
 import signal
 import subprocess
@@ -302,3 +304,34 @@ async def test_the_state_names_a_missing_library_before_anything_is_searched(
     (problem,) = field(await status(editor), "problems")
     assert field(problem, "code") == "library-missing"
     assert workers(editor) == []
+
+
+@pytest.mark.parametrize(
+    ("place", "reason"),
+    [
+        ({}, "position"),
+        ({"position": {"line": -1, "character": 0}}, "line"),
+        ({"position": {"line": 0, "character": -3}}, "character"),
+        ({"position": {"line": 0}}, "character"),
+        ({"position": {"line": "one", "character": 0}}, "line"),
+        ({"position": None}, "position"),
+    ],
+)
+@pytest.mark.parametrize("method", ["textDocument/completion", "textDocument/hover"])
+async def test_a_request_without_a_usable_position_is_refused(start_editor, method, place, reason):
+    editor = await start_editor()
+    editor.open("main.tex", PAPER.replace("|", ""))
+    params = {"textDocument": {"uri": editor.uri("main.tex")}, **place}
+    # By hand: the client's own library sends nothing that is no message of the protocol.
+    protocol = editor.client.protocol
+    body = {"jsonrpc": "2.0", "id": "by hand", "method": method, "params": params}
+    sent = json.dumps(body).encode()
+    answer = protocol._request_futures["by hand"] = concurrent.futures.Future()
+    protocol.writer.write(b"Content-Length: %d\r\n\r\n%b" % (len(sent), sent))
+    request = asyncio.wrap_future(answer)
+    with pytest.raises(JsonRpcException) as error:
+        await asyncio.wait_for(request, 20)
+    assert error.value.code == types.ErrorCodes.InvalidParams
+    assert method in error.value.message
+    assert reason in error.value.message
+    assert await editor.complete("main.tex", PAPER.index("|"))

@@ -20,7 +20,7 @@ from citewell.features.completion import (
     work_candidate,
 )
 from citewell.features.known_works import entries_identified
-from citewell.features.site import is_key_like, wanted_at
+from citewell.features.site import is_key_like, wanted_at, words_at
 from citewell.features.state import FindCheck, is_invented, unknown
 from citewell.model import Evidence, Hit, Problem, Work
 from citewell.model.bib import BibEntry, TextEdit
@@ -62,10 +62,14 @@ class Wanted:
         self._kept = kept
         self.key_like = is_key_like(placeholder)
         """The words may be the beginning of a key of the author's own."""
+        self.unless_key = ""
+        """A key: if an entry has it, what stands behind it are its notes, and nothing is wanted."""
 
     def asks_library(self, own: int) -> bool:
         """True when papers are wanted beside the `own` entries that were found."""
-        if not self.key_like or not self.placeholder.query:
+        if not self.placeholder.query:
+            return not self.placeholder.command.startswith("nocite")
+        if not self.key_like:
             return True
         return len(self.placeholder.query) >= MIN_LETTERS and own < ENOUGH_KEYS
 
@@ -77,14 +81,21 @@ class Wanted:
 
 def wanted(document: Document, cursor: int, default_command: str = "") -> Wanted | None:
     """What is to be cited at the cursor; None where nothing is."""
-    placeholder = wanted_at(document, cursor)
+    placeholder, unless_key = wanted_at(document, cursor), ""
     if placeholder is None:
-        return None
+        behind = words_at(document, cursor)
+        if behind is None:
+            return None
+        unless_key, placeholder = behind
     edit = citation_edit(document, placeholder, _SAMPLE_KEY, default_command)
     kept = _kept(document.text[edit.span.start : edit.span.end], edit.text)
     shorter = TextEdit(Span(edit.span.start + kept, edit.span.end), edit.text[kept:])
     place = place_for(document, cursor, shorter)
-    return None if place is None else Wanted(document, placeholder, place, kept)
+    if place is None:
+        return None
+    found = Wanted(document, placeholder, place, kept)
+    found.unless_key = unless_key
+    return found
 
 
 def own_entries(

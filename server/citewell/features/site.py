@@ -2,17 +2,32 @@
 
 from __future__ import annotations
 
+import re
+
 import msgspec
 
+from citewell.documents.latex_commands import CITE_COMMANDS, looks_like_cite
 from citewell.features.citation import extent, until
 from citewell.model.document import (
     Citation,
     Document,
+    Format,
     KeyUse,
     Placeholder,
     PlaceholderKind,
     Span,
 )
+
+_LINE = 300
+_KEYS = 4_000
+_BEHIND_KEY = re.compile(
+    r"\[(?:[^\[\]\n]*[;\s])?-?@(?P<words>(?P<key>[^\s\[\];@,{}]+)[ \t][^\[\];@,\n]*)\Z"
+)
+_IN_KEYS = re.compile(
+    r"\\(?P<name>[A-Za-z@]*[cC]it[A-Za-z@]*\*?)\s*(?:\[[^\[\]{}]*\]\s*){0,2}"
+    r"\{(?P<others>(?:[^{}\\%,]*,)*)\s*(?P<key>[^{}\\%,\s]*)\Z"
+)
+_REST_OF_KEY = re.compile(r"[^{}\\%,\s]*")
 
 
 def placeholder_at(document: Document, cursor: int) -> Placeholder | None:
@@ -29,15 +44,18 @@ def placeholder_at(document: Document, cursor: int) -> Placeholder | None:
 def _at_cursor(document: Document, placeholder: Placeholder, cursor: int) -> Placeholder:
     """With the blanks between its words and the cursor.
 
-    In `{a, |}` the key belongs where the cursor is; in `[@word embeddings |]` it replaces the last
-    blank, too.
+    In `{a, |}` the key belongs where the cursor is, on the next line, too; in `[@two words |]` it
+    replaces the last blank.
     """
     words = placeholder.query_span
     gap = document.text[words.end : cursor]
-    if not gap or gap.strip(" \t") or not cursor <= placeholder.span.end:
+    if not gap or not gap.isspace() or not cursor <= placeholder.span.end:
         return placeholder
-    start = cursor if words.start == words.end else words.start
-    return msgspec.structs.replace(placeholder, query_span=Span(start, cursor))
+    if words.start == words.end:
+        return msgspec.structs.replace(placeholder, query_span=Span(cursor, cursor))
+    if "\n" in gap or "\r" in gap:
+        return placeholder
+    return msgspec.structs.replace(placeholder, query_span=Span(words.start, cursor))
 
 
 def key_at(document: Document, cursor: int) -> tuple[Citation, KeyUse] | None:
@@ -61,15 +79,71 @@ def wanted_at(document: Document, cursor: int) -> Placeholder | None:
     if placeholder is not None and (found is None or cursor in placeholder.query_span):
         return placeholder
     if found is None:
-        return None
+        return open_key_at(document, cursor)
     citation, use = found
+    ended = document.text[citation.span.end - 1 : citation.span.end] in ("}", "]")
     return Placeholder(
         kind=PlaceholderKind.FREE_TEXT,
         span=citation.span,
         query=document.text[use.span.start : cursor],
         query_span=use.span,
         command=citation.command,
+        closed=ended or use != citation.keys[-1],
         other_keys=tuple(other.key for other in citation.keys if other != use),
+    )
+
+
+def words_at(document: Document, cursor: int) -> tuple[str, Placeholder] | None:
+    """Behind what reads as a key, in `[@word |]` and `[@LeNet training|]`: that key, and the
+    placeholder that all of it is if there is no such key. Such a key's notes stand there else."""
+    head = document.text[max(0, cursor - _LINE) : cursor]
+    match = _BEHIND_KEY.search(head)
+    if match is None or document.format is not Format.MARKDOWN:
+        return None
+    start = cursor - len(head) + match.start("key")
+    for citation in document.citations:
+        for use in citation.keys:
+            if use.span.start == start:
+                closed = citation.command == "[@]"
+                placeholder = Placeholder(
+                    kind=PlaceholderKind.QUERY,
+                    span=Span(citation.span.start, citation.span.end if closed else cursor),
+                    query=" ".join(match["words"].split()),
+                    query_span=Span(start, cursor),
+                    command="[@]",
+                    closed=closed,
+                    other_keys=tuple(other.key for other in citation.keys if other != use),
+                )
+                return use.key, placeholder
+    return None
+
+
+def open_key_at(document: Document, cursor: int) -> Placeholder | None:
+    """The key that is to be typed at a cursor where the document has no placeholder: in
+    `\\nocite{a, |}`, where none need be, and on a line of a key list that is still empty, which
+    for TeX ends the paragraph."""
+    head = document.text[max(0, cursor - _KEYS) : cursor]
+    match = _IN_KEYS.search(head)
+    name = match["name"].rstrip("*") if match is not None else ""
+    if match is None or not (name in CITE_COMMANDS or looks_like_cite(name)):
+        return None
+    if any(span.start < cursor <= span.end for span in document.blanked):
+        return None
+    start = cursor - len(head) + match.start("key")
+    rest = _REST_OF_KEY.match(document.text, cursor)
+    end = rest.end() if rest else cursor
+    behind = document.text[end : end + 200].lstrip()[:1]
+    is_nocite = "nocite" in match["name"]
+    if behind not in ("}", ",") and not is_nocite:
+        return None
+    return Placeholder(
+        kind=PlaceholderKind.FREE_TEXT if start < cursor else PlaceholderKind.EMPTY,
+        span=Span(cursor - len(head) + match.start(), end + 200),
+        query=document.text[start:cursor],
+        query_span=Span(start, end),
+        command=match["name"],
+        closed=behind in ("}", ",") and behind != "",
+        other_keys=tuple(key.strip() for key in match["others"].split(",") if key.strip()),
     )
 
 

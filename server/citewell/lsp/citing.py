@@ -58,7 +58,7 @@ async def complete(session: Session, snapshot: Snapshot, cursor: int) -> Complet
     shelf = session.zotero.shelf
     command = options.documents.default_command
     at = wanted(snapshot.document, cursor, command)
-    if at is None:
+    if at is None or (at.unless_key and at.unless_key in paper.taken):
         return None
     limit = options.completion.key_limit if at.key_like else options.completion.limit
 

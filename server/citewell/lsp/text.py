@@ -18,7 +18,9 @@ from itertools import accumulate
 from typing import Any
 
 import msgspec
+from cattrs.v import format_exception, transform_error
 from lsprotocol import types
+from pygls.exceptions import JsonRpcException
 from pygls.lsp.server import LanguageServer
 from pygls.protocol import LanguageServerProtocol
 from pygls.workspace import TextDocument, Workspace
@@ -306,6 +308,25 @@ class Protocol(LanguageServerProtocol):
         self._sending: set[asyncio.Future[Any]] = set()
         self.foreground = Foreground()
 
+    def structure_message(self, data: dict[str, Any]) -> Any:
+        """The message in the library's types. A request that is none, such as one without its
+        position or with a negative one, is answered with an error: the library only logs it, and
+        the client waits."""
+        try:
+            return super().structure_message(data)
+        except JsonRpcException as error:
+            number, method = data.get("id"), data.get("method")
+            if isinstance(number, int | str) and method is not None:
+                cause = error.__cause__
+                reasons = (
+                    "; ".join(transform_error(cause, format_exception=_reason)) if cause else ""
+                )
+                answer = types.ResponseError(
+                    code=error.code, message=f"{error.message}: {method}: {reasons}"
+                )
+                self._send_response(number, error=answer)
+            raise
+
     def handle_message(self, message: Any) -> None:
         """Take a message in; while it is answered, long work elsewhere gives way."""
         number, method = getattr(message, "id", None), getattr(message, "method", None)
@@ -385,6 +406,11 @@ class Protocol(LanguageServerProtocol):
             for folder in base.folders.values():
                 self._store.add_folder(folder)
         return self._store
+
+
+def _reason(error: BaseException, kind: type | None) -> str:
+    """What is wrong with a part of a message; the bounds of numbers are told as they are."""
+    return str(error) if type(error) is ValueError else format_exception(error, kind)
 
 
 def foreground_of(server: LanguageServer) -> Foreground:

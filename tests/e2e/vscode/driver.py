@@ -40,7 +40,6 @@ QUIET: dict[str, Any] = {
     "editor.fontFamily": "DejaVu Sans Mono",
     "editor.minimap.enabled": False,
     "editor.cursorBlinking": "solid",
-    "editor.wordBasedSuggestions": "off",
     "editor.wordWrap": "on",
     "files.autoSave": "off",
     "extensions.ignoreRecommendations": True,

@@ -62,6 +62,45 @@ def test_markdown_placeholders_become_citations(window, fixture_files, tmp_path)
     assert "Global Vectors for Word Representation}" in bib.removeprefix(before["paper.bib"])
 
 
+WORDS = r"""
+%! paper.md
+---
+bibliography: paper.bib
+---
+
+Bracketed words are embedded by embankments that are worded.
+
+%! paper.bib
+@article{zuse1969, author = {Zuse, Konrad}, title = {Rechnender Raum}, year = {1969}}
+"""
+
+
+@pytest.mark.parametrize("bracket", ["closed by the editor", "open"])
+def test_words_with_blanks_are_searched_in_markdown_as_the_editor_is_installed(
+    window, fixture_files, tmp_path, bracket
+):
+    before = fixture_files(WORDS).files["paper.md"]
+    code = window(fixture_files(WORDS).write(tmp_path / "paper"))
+    code.open("paper.md")
+    code.wait_ready()
+    code.goto(6, 1)
+    code.type("See [@")
+    if bracket == "open":
+        code.press("Delete")
+    code.type("word")
+    code.type(" ")
+    words = {"words", "worded", "embedded", "embankments", "Bracketed"}
+    for letter in ("", *"embeddings "):
+        if letter:
+            code.type(letter)
+        code.wait(lambda: code.suggestions() and words.isdisjoint(code.suggestions()))
+    label = code.accept()
+    code.wait(lambda: code.dirty() == {"paper.md", "paper.bib"})
+    code.save_all()
+    assert code.read("paper.md").decode() == f"{before[:-1]}See [@{label}]\n"
+    assert f"{{{label},".encode() in code.read("paper.bib")
+
+
 @pytest.mark.skipif(not REAL.exists(), reason="needs ../shared/data/projects beside the checkout")
 def test_a_paper_is_found_in_the_list_and_cited_in_a_real_document(window, copied):
     folder = copied(REAL)

@@ -21,6 +21,16 @@ _SPECIAL = str.maketrans(
         "´": "", "'": "",
     }
 )  # fmt: skip
+_GREEK_NAMES = dict(
+    zip(
+        "αβγδεζηθικλμνξοπρςστυφχψω",
+        "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi omicron pi rho "
+        "sigma sigma tau upsilon phi chi psi omega".split(),
+        strict=True,
+    )
+)
+_SYMBOL = re.compile("(?<![\u0370-\u03ff])[α-ω]{1,2}(?![\u0370-\u03ff])|√")
+"""One or two Greek letters by themselves are a symbol; more are a word of that language."""
 _COMBINING = re.compile("[\u0300-\u036f\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f]+")
 _NOT_WORD = re.compile(r"[\W_]+")
 _MARKUP = re.compile(r"[\\{}$<&]")
@@ -61,13 +71,18 @@ def normalise_title(title: str) -> str:
     """Lower-case words of the title with single blanks between: no markup, accents, punctuation.
 
     Apostrophes vanish ("what's" is "whats"), every other mark parts words, because sources
-    disagree on hyphens and dashes. Empty for a title without letters or digits.
+    disagree on hyphens and dashes. Symbols are spelt out: "α-Rank" is "alpha rank". Empty for a
+    title without letters or digits.
     """
     if _MARKUP.search(title) is not None:
         title = plain_title(title)
     if title.isascii():
         return " ".join(title.translate(_ASCII).split())
-    return _NOT_WORD.sub(" ", fold(title)).strip()
+    return _NOT_WORD.sub(" ", _SYMBOL.sub(_spelt_out, fold(title))).strip()
+
+
+def _spelt_out(symbol: re.Match[str]) -> str:
+    return "".join(_GREEK_NAMES.get(letter, "sqrt") for letter in symbol[0])
 
 
 def title_key(title: str) -> str:

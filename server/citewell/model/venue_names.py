@@ -96,7 +96,7 @@ _JOURNAL_NAMES = {
     "tmlr": r"trans(?:actions)? (?:on )?mach(?:ine)? learn(?:ing)? res",
     "dmlr": r"data centric machine learning",
     "mlj": r"^mach(?:ine)? learn(?:ing)?(?: journal)?$",
-    "tacl": r"trans(?:actions)? (?:of )?(?:the )?assoc(?:iation)? (?:for )?comput",
+    "tacl": r"trans(?:actions)? (?:of )?(?:the )?(?:assoc(?:iation)? (?:for )?comput|acl\b)",
     "cl": r"^(?:journal of )?computational linguistics(?: journal)?$|^comput ling",
     "jair": r"artif(?:icial)? intell(?:igence)? res",
     "aij": r"^artificial intelligence(?: journal)?$|^artif intell$",
@@ -181,3 +181,25 @@ PREPRINTS = re.compile(
     r"technical report|tech report|manuscript|blog)\b"
 )
 """A venue that is none: no finding that the work has appeared elsewhere."""
+
+LINKING = re.compile(r"\b(?:in|of|for|on|the|and) ")
+"""Words that ISO 4 leaves out."""
+BARE_NAMES = tuple((re.compile(LINKING.sub("", pattern.pattern)), name) for pattern, name in NAMES)
+"""`NAMES` without these words."""
+
+ABBREVIATIONS = {
+    "adv": "advances", "ann": "annual", "artif": "artificial", "assoc": "association",
+    "autom": "automation", "commun": "communications", "conf": "conference",
+    "develop": "development", "discov": "discovery", "electron": "electronics",
+    "empir": "empirical", "eng": "engineering", "eur": "european", "found": "foundations",
+    "hum": "human", "inf": "information", "int": "international", "intl": "international",
+    "intell": "intelligence", "j": "journal", "knowl": "knowledge", "lang": "language",
+    "learn": "learning", "linguist": "linguistics", "mach": "machine", "manag": "management",
+    "meth": "methods", "nat": "natural", "netw": "networks", "proc": "proceedings",
+    "process": "processing", "recog": "recognition", "recognit": "recognition",
+    "represent": "representations", "res": "research", "retr": "retrieval", "robot": "robotics",
+    "sci": "science", "secur": "security", "softw": "software", "stat": "statistics",
+    "symp": "symposium", "syst": "systems", "technol": "technologies", "theor": "theory",
+    "trans": "transactions", "vis": "vision",
+}  # fmt: skip
+"""Words of venues' names as ISO 4 (the List of Title Word Abbreviations) cuts them."""

@@ -11,7 +11,7 @@ import re
 from functools import lru_cache
 
 from citewell.model.titles import normalise_title
-from citewell.model.venue_names import ACRONYMS, NAMES, SHORT
+from citewell.model.venue_names import ABBREVIATIONS, ACRONYMS, BARE_NAMES, LINKING, NAMES, SHORT
 from citewell.model.work import Work
 
 _GENERIC = frozenset(
@@ -39,17 +39,33 @@ def venue_ids(text: str) -> frozenset[str]:
     words = _SERIES.sub(" ", normalise_title(text)).strip()
     if not words:
         return frozenset()
+    found = _ids_in(words)
+    if not found and "." in text:
+        # ISO 4 cuts "computer", "computational" and "computing" to the same letters.
+        for ending in ("er", "ational", "ing"):
+            bare = LINKING.sub("", _written_out(words, ending))
+            found = found or frozenset(name for pattern, name in BARE_NAMES if pattern.search(bare))
+    return found
+
+
+def _written_out(words: str, ending: str) -> str:
+    """The words with abbreviations of ISO 4 in full, "comput" with this ending."""
+    full = {**ABBREVIATIONS, "comput": f"comput{ending}"}
+    return " ".join(full.get(word, word) for word in words.split())
+
+
+def _ids_in(words: str) -> frozenset[str]:
     if found := SHORT.get(words):
         return frozenset({found})
     ids = {name for pattern, name in NAMES if pattern.search(words)}
-    if {"naacl", "eacl", "aacl", "tacl"} & ids:
-        ids.discard("acl")
     if len(words) > 12 or not ids:
         for word in words.split():
             coded = _CODE.match(word)
             word = coded[1] if coded else word
             if word in ACRONYMS:
                 ids.add(ACRONYMS[word])
+    if {"naacl", "eacl", "aacl", "tacl"} & ids:
+        ids.discard("acl")
     return frozenset(ids)
 
 

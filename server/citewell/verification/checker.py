@@ -142,8 +142,19 @@ def _wants_near(claim: Claim, found: Candidates) -> bool:
     return not any(title_likeness(claim.title, work.title) is not TitleLike.OTHER for work in by_id)
 
 
-def judge(claim: Claim, found: Candidates, year_now: int, sources: tuple[str, ...] = ()) -> Check:
-    """The verdict on one claim, given all that was found for it."""
+def judge(
+    claim: Claim,
+    found: Candidates,
+    year_now: int,
+    sources: tuple[str, ...] = (),
+    *,
+    asked: bool = False,
+) -> Check:
+    """The verdict on one claim, given all that was found for it.
+
+    `asked`: scholarly sources were asked, so that an unknown title with the identifier of another
+    work is proof; a library alone may lack the work.
+    """
     if not (claim.title or claim.doi or claim.arxiv):
         why = "The reference names neither a title nor an identifier."
         return Check(claim=claim, verdict=Verdict.UNCHECKED, evidence=(why,))
@@ -152,7 +163,7 @@ def judge(claim: Claim, found: Candidates, year_now: int, sources: tuple[str, ..
         match = None
         found = msgspec.structs.replace(found, by_title=())
     if match is None:
-        return _unknown(claim, found, year_now, sources)
+        return _unknown(claim, found, year_now, sources, asked=asked)
     findings = fields.compare(claim, match, found, year_now)
     if match.people.difference is Difference.UNRELATED:
         findings += check_placeholders(claim)
@@ -212,7 +223,9 @@ def _namesake(claim: Claim, match: Match) -> bool:
     )
 
 
-def _unknown(claim: Claim, found: Candidates, year_now: int, sources: tuple[str, ...]) -> Check:
+def _unknown(
+    claim: Claim, found: Candidates, year_now: int, sources: tuple[str, ...], *, asked: bool
+) -> Check:
     """No record is the work: only the reference's own contradictions can speak against it."""
     findings = fields.check_alone(claim, found, year_now)
     counted = [one for one in findings if one.confidence >= SURE]
@@ -224,10 +237,12 @@ def _unknown(claim: Claim, found: Candidates, year_now: int, sources: tuple[str,
     verdict, sure = Verdict.NOT_FOUND if found.answered else Verdict.UNCHECKED, 0.5
     if counted:
         sure = max(one.confidence for one in counted)
-        other = codes & {"doi-other-work", "arxiv-other-work"}
         unknown = claim.year is not None and claim.year >= fields.PLACEHOLDER
-        proven = codes & (_IMPOSSIBLE - {"year-future"} if unknown else _IMPOSSIBLE) or other
-        verdict = Verdict.FABRICATED if proven or len(codes) > 1 else Verdict.WRONG_DETAIL
+        proven = codes & (_IMPOSSIBLE - {"year-future"} if unknown else _IMPOSSIBLE)
+        # A wrong DOI is a slip as often as an invention while the title may be known elsewhere.
+        telling = {code for code in codes if asked or not code.startswith("doi-")}
+        proven = proven or telling & {"doi-other-work", "arxiv-other-work"}
+        verdict = Verdict.FABRICATED if proven or len(telling) > 1 else Verdict.WRONG_DETAIL
     work = next(iter((*found.by_doi, *found.by_arxiv)), None)
     return Check(
         claim=claim,

@@ -10,6 +10,7 @@ import msgspec
 from citewell.model import Work
 from citewell.model.check import Claim, FieldFinding, Severity
 from citewell.model.venues import venue_ids, work_venues
+from citewell.sources.trust import is_preprint
 from citewell.verification.finding import SURE, address, finding
 from citewell.verification.id_check import check_arxiv, check_doi, check_doi_alone
 from citewell.verification.identifiers import arxiv_says, doi_says
@@ -131,6 +132,7 @@ def check_year(
         or claim.kind in _BOOKS  # editions
         or any(work.kind == "book" for work in works)
         or preprint  # exports give the year of the last revision
+        or (claim.venue and all(is_preprint(work) for work in works))  # of other versions
         or _another_version(claim, works, venue)
         or (claim.year > nearest and nearest in claim.years)  # printed later than held
     ):

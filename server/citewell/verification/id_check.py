@@ -10,6 +10,8 @@ from citewell.model import Work
 from citewell.model.check import Claim, FieldFinding, Severity
 from citewell.model.ids import arxiv_id, normalise_doi
 from citewell.model.venues import venue_ids, work_venues
+from citewell.sources.trust import family
+from citewell.sources.variants import statements
 from citewell.verification.finding import finding
 from citewell.verification.identifiers import (
     Said,
@@ -89,11 +91,24 @@ def _one_witness(claim: Claim, match: Match) -> bool:
     work = match.work
     if work.id.startswith("acl:") or match.title is not TitleLike.SAME:
         return False
+    if len(_sources_of_doi(match)) > 1:
+        return False
     return (
         match.people.difference is Difference.SAME
         and claim.year == work.year
         and bool(venue_ids(claim.venue) & work_venues(work))
     )
+
+
+def _sources_of_doi(match: Match) -> set[str]:
+    """Independent sources that give the work the DOI of its merged record."""
+    return {
+        family(origin.source)
+        for record in statements(match.work)
+        if record.doi == match.work.doi
+        for origin in match.work.provenance
+        if origin.source in record.sources
+    }
 
 
 def _same_meeting(one: Work, other: Work) -> bool:

@@ -7,6 +7,7 @@ an invented reference.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from typing import Protocol
 
@@ -15,15 +16,14 @@ import msgspec
 from citewell.model import Problem, Work
 from citewell.model.cancel import Cancel
 from citewell.model.check import Check, Claim, FieldFinding, Severity, Verdict
+from citewell.model.ids import arxiv_id
 from citewell.model.titles import title_key
 from citewell.sources.answers import Answer, Failed, Found, Nothing, Wanted
 from citewell.sources.merge import merge, same_works
 from citewell.sources.service import Said, failures
 from citewell.verification.checker import Checker, in_parts, judge
 from citewell.verification.finding import SURE, finding
-from citewell.verification.identify import compare_authors
 from citewell.verification.likeness import TitleLike, title_likeness
-from citewell.verification.people import Difference
 from citewell.verification.records import Candidates, rank_by_title
 
 PART = 40
@@ -33,6 +33,13 @@ _REGISTRIES = frozenset({"crossref", "datacite", "doi"})
 _LIBRARY = "library"
 _TELLING = frozenset({"title", "authors", "year", "retracted"})
 """Fields of which a contradiction is told; a preprint has a DOI, pages and a volume of its own."""
+_SELF_EVIDENT = frozenset(
+    {
+        "year-future", "arxiv-impossible", "doi-impossible", "doi-unregistered", "doi-unlikely",
+        "author-placeholder", "retracted", "venue-lacks", "doi-other-work", "arxiv-other-work",
+    }
+)  # fmt: skip
+"""Codes that rest on the reference itself, or whose witnesses are counted elsewhere."""
 ALONE = 0.6
 """Confidence of what one source alone says against a reference: a note."""
 
@@ -86,6 +93,12 @@ class OnlineChecker:
         notices = self._asker.notices([claims[n].doi for n in settled], cancel) if settled else []
         for n, answers in zip(settled, notices, strict=True):
             checks[n] = with_notice(checks[n], answers)
+        # The library verifies these and does not know their identifiers: dead, or another's?
+        strange = [n for n in settled_ids(checks) if n not in unsettled]
+        if strange:
+            wanted = [_wanted(claims[n]) for n in strange]
+            for n, answer in zip(strange, self._asker.by_ids(wanted, cancel), strict=True):
+                checks[n] = judge_said(claims[n], known[n], answer, year, names)
         for question in (self._asker.by_ids, self._match):
             if not unsettled:
                 break
@@ -102,6 +115,21 @@ class OnlineChecker:
 
 def _settled(check: Check) -> bool:
     return check.verdict is Verdict.VERIFIED
+
+
+def settled_ids(checks: Sequence[Check]) -> list[int]:
+    """Numbers of the verified references with an identifier that their record does not have."""
+    return [
+        n
+        for n, check in enumerate(checks)
+        if _settled(check) and check.work is not None and _has_strange_id(check.claim, check.work)
+    ]
+
+
+def _has_strange_id(claim: Claim, work: Work) -> bool:
+    dois = {work.doi, *(name[4:] for name in work.same_as if name.startswith("doi:"))}
+    strange_doi = bool(claim.doi) and claim.doi not in dois and not arxiv_id(claim.doi)
+    return strange_doi or bool(claim.arxiv and work.arxiv and claim.arxiv != work.arxiv)
 
 
 def _asks(check: Check) -> bool:
@@ -151,8 +179,10 @@ def judge_said(
     )
     titled = {answer.source for answer in said.title if isinstance(answer, Found | Nothing)}
     looked = tuple(name for name in answered if name in places or not titled or name in titled)
-    check = msgspec.structs.replace(judge(claim, found, year_now, looked), sources=answered)
-    check = _corroborated(check, found, library)
+    check = msgspec.structs.replace(
+        judge(claim, found, year_now, looked, asked=True), sources=answered
+    )
+    check = _corroborated(check, found, library, year_now)
     check = _with_dead_doi(check, said)
     return msgspec.structs.replace(check, evidence=(*check.evidence, *_disagreements(check, found)))
 
@@ -256,35 +286,85 @@ def _fits(claim: Claim, work: Work) -> bool:
     return not claim.title or title_likeness(claim.title, work.title) is not TitleLike.OTHER
 
 
-def _corroborated(check: Check, found: Candidates, library: Candidates) -> Check:
-    """An accusation that rests on the authors of one source's record alone is withdrawn."""
-    unrelated = any(one.code == "author-unrelated" for one in check.findings)
-    if check.verdict is not Verdict.FABRICATED or not unrelated:
-        return check
-    claim = check.claim
-    held = {id(work) for work in library.by_title}
-    witnesses = {
-        _LIBRARY if id(work) in held else _witness(work)
-        for work in found.by_title
-        if compare_authors(claim, work).difference is Difference.UNRELATED
+def _corroborated(check: Check, found: Candidates, library: Candidates, year_now: int) -> Check:
+    """What rests on the record of one source alone becomes a note, whatever the field.
+
+    The library is a judge; of the sources two independent ones must say the same.
+    """
+    doubted = {
+        one.code
+        for one in check.findings
+        if one.severity is not Severity.INFO and one.code not in _SELF_EVIDENT
     }
-    if len(witnesses) > 1 or _LIBRARY in witnesses:
+    if not doubted:
+        return check
+    counted = Counter(
+        code
+        for works in _by_witness(found, library)
+        for code in doubted & _codes_against(check.claim, works, year_now)
+    )
+    alone = {code for code in doubted if counted[code] < 2} - _codes_against(
+        check.claim, library, year_now
+    )
+    if not alone:
         return check
     findings = tuple(
         msgspec.structs.replace(one, severity=Severity.INFO, confidence=min(one.confidence, ALONE))
-        if one.code == "author-unrelated"
+        if one.code in alone
         else one
         for one in check.findings
     )
     still = [one for one in findings if one.severity is not Severity.INFO]
+    verdict = check.verdict if still else Verdict.VERIFIED
+    if not still and (check.verdict is Verdict.FABRICATED or not _held(check, found)):
+        verdict = _undecided(found)
+    elif check.verdict is Verdict.FABRICATED and "author-unrelated" in alone:
+        verdict = Verdict.WRONG_DETAIL if still else _undecided(found)
     only = f"Only {_source(check.work) if check.work else 'one source'} has such a record, "
     return msgspec.structs.replace(
         check,
-        verdict=Verdict.WRONG_DETAIL if still else _undecided(found),
-        confidence=ALONE,
+        verdict=verdict,
+        confidence=max((one.confidence for one in still), default=ALONE),
         findings=findings,
         evidence=(*check.evidence, only + "and one source alone is no proof."),
     )
+
+
+def _held(check: Check, found: Candidates) -> bool:
+    """True when the work of the check was identified, not only met under an identifier."""
+    return check.work is not None and _fits(check.claim, check.work)
+
+
+def _by_witness(found: Candidates, library: Candidates) -> list[Candidates]:
+    """What each independent source has, by itself; the library's own left out."""
+    held = {id(work) for work in (*library.by_title, *library.by_doi, *library.by_arxiv)}
+    witnesses = dict.fromkeys(
+        _witness(work)
+        for work in (*found.by_doi, *found.by_arxiv, *found.by_title, *found.near)
+        if id(work) not in held
+    )
+
+    def of(name: str, works: Sequence[Work]) -> tuple[Work, ...]:
+        return tuple(work for work in works if id(work) not in held and _witness(work) == name)
+
+    return [
+        Candidates(
+            by_doi=of(name, found.by_doi),
+            by_arxiv=of(name, found.by_arxiv),
+            by_title=of(name, found.by_title),
+            near=of(name, found.near),
+        )
+        for name in witnesses
+    ]
+
+
+def _codes_against(claim: Claim, found: Candidates, year_now: int) -> set[str]:
+    """Codes of the findings that count, were this all that is known."""
+    return {
+        one.code
+        for one in judge(claim, found, year_now, asked=True).findings
+        if one.severity is not Severity.INFO
+    }
 
 
 def _undecided(found: Candidates) -> Verdict:

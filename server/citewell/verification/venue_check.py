@@ -11,6 +11,7 @@ from citewell.model.check import Claim, FieldFinding, Severity
 from citewell.model.ids import arxiv_id
 from citewell.model.titles import normalise_title
 from citewell.model.venues import content_words, venue_ids, work_venues
+from citewell.sources.trust import is_preprint as is_preprint_record
 from citewell.verification.identifiers import doi_says, known_registrant, registrant
 from citewell.verification.identify import Match
 from citewell.verification.likeness import TitleLike
@@ -30,10 +31,10 @@ def check_venue(claim: Claim, match: Match) -> list[FieldFinding]:
     later journal version of the same title may be cited with right, and is not accused.
     """
     works = match.works
-    if not claim.venue:
-        return []
     if is_preprint(claim.venue):
         return _published(claim, works)
+    if not claim.venue or all(is_preprint_record(work) for work in works):
+        return []  # a preprint may have been published since
     names = [name for work in works for name in (work.venue, work.booktitle, work.journal) if name]
     known = frozenset[str]().union(*(work_venues(work) for work in works))
     given = venue_ids(claim.venue)

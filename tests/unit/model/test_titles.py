@@ -17,7 +17,7 @@ from citewell.model.titles import fold, normalise_title, plain_title, title_key
         ("What’s new -- and <i>why</i> &amp; how", "whats new and why how"),
         ("Schr{\\\"o}dinger's Ångström", "schrodingers angstrom"),
         ("Über H$_2$O and CO<sub>2</sub>", "uber h2o and co2"),
-        ("Deep $\\alpha$-nets", "deep α nets"),
+        ("Deep $\\alpha$-nets", "deep alpha nets"),
         ("中文标题：测试", "中文标题 测试"),
         ("p < q and r > s", "p q and r s"),
         ("?!", ""),

@@ -131,13 +131,13 @@ def test_a_short_title_that_others_may_have_used_is_no_evidence(check):
     assert check(entry).verdict is Verdict.NOT_FOUND
 
 
-def test_a_doi_of_another_work_is_evidence_against_an_unknown_title(check):
+def test_a_doi_of_another_work_is_a_wrong_detail_while_the_title_may_be_known_elsewhere(check):
     entry = (
         "@inproceedings{c, title={Sparse Hopscotch Encoders for Legal Summaries}, "
         "author={Mia Wong and Leo Park}, year={2021}, doi={10.18653/v1/N19-1423}}"
     )
     result = check(entry)
-    assert result.verdict is Verdict.FABRICATED
+    assert result.verdict is Verdict.WRONG_DETAIL
     assert counted(result) == ["doi-other-work"]
 
 

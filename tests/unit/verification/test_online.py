@@ -136,10 +136,45 @@ def test_only_title_three_names_year_and_identifiers_are_handed_to_sources() -> 
 
 
 def test_a_wrong_detail_is_told_with_what_the_source_has() -> None:
-    check = checked(Script(doi=[found("crossref", year=2011)]), WITH_DOI)
+    both = [found("crossref", year=2011), found("openalex", year=2011)]
+    check = checked(Script(doi=both), WITH_DOI)
     assert check.verdict is Verdict.WRONG_DETAIL
     assert codes(check) == {"year-differs"}
     assert check.findings[0].expected == "2011"
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"year": 2011},
+        {"authors": (*PEOPLE, Author("Third", "Tim"))},
+        {"title": "On the Patience of Teapots in Deep Networks"},
+        {"venue": "icml", "booktitle": "International Conference on Machine Learning"},
+    ],
+)
+def test_what_one_source_alone_says_of_any_field_is_a_note(wrong: dict[str, Any]) -> None:
+    check = checked(Script(doi=[found("crossref", **wrong)]), WITH_DOI)
+    assert check.verdict in (Verdict.VERIFIED, Verdict.NOT_FOUND)
+
+
+def test_the_registry_and_what_resolves_to_it_are_one_witness() -> None:
+    same = [found("crossref", year=2011), found("doi", year=2011)]
+    assert checked(Script(doi=same), WITH_DOI).verdict is Verdict.VERIFIED
+
+
+def test_preprint_records_do_not_accuse_a_published_paper_of_its_year() -> None:
+    preprints = [found(name, year=2011, kind="misc", venue="arXiv", doi="10.48550/arxiv.1101.00001")
+                 for name in ("arxiv", "openalex")]  # fmt: skip
+    assert checked(Script(title=preprints), WITHOUT).verdict is Verdict.VERIFIED
+
+
+def test_a_dead_doi_on_a_work_that_the_library_verifies_is_found() -> None:
+    held = MemoryRecords([record("library", doi="")], "library")
+    script = Script(doi=[Nothing("doi"), Nothing("openalex")])
+    checker = OnlineChecker(Checker([held], today=datetime.date(2026, 1, 1)), script)
+    (check,) = checker.check(claims_of_bib(parse_bib(WITH_DOI, "refs.bib")))
+    assert check.verdict is Verdict.WRONG_DETAIL
+    assert "doi-unregistered" in codes(check)
 
 
 # -- silence is no evidence -------------------------------------------------------------------

@@ -182,3 +182,33 @@ async def test_a_work_that_the_library_lost_is_told(start_editor):
     )
     assert any("no longer has its paper" in m for m in editor.messages)
     assert editor.text("refs.bib") == OWN
+
+
+@pytest.mark.parametrize("is_there", [True, False])
+async def test_the_bib_is_saved_at_accept_where_that_is_wanted(start_editor, is_there):
+    editor = await start_editor(
+        files={"refs.bib": OWN} if is_there else {}, settings={"bib": {"save": True}}
+    )
+    editor.open("main.tex", PAPER)
+    await accept_first(editor)
+    assert editor.applied == []
+    assert editor.text("main.tex") == PAPER.replace(
+        "\\cite<graph attention>|", "\\cite{velickovic2018graph}"
+    )
+    saved = (editor.folder / "refs.bib").read_bytes().decode()
+    assert saved.startswith(OWN if is_there else "@inproceedings{velickovic2018graph,")
+    assert saved.count("{velickovic2018graph,") == 1
+    # The server knows what it wrote: the same paper is cited again, and not added again.
+    at = editor.text("main.tex").index(" and others")
+    at = editor.type("main.tex", at, " \\cite<graph attention>")
+    items = await editor.complete("main.tex", at)
+    assert items[0].command is None
+
+
+async def test_a_bib_that_the_editor_has_open_is_changed_there_and_not_saved(start_editor):
+    editor = await start_editor(files={"refs.bib": OWN}, settings={"bib": {"save": True}})
+    editor.open("main.tex", PAPER)
+    editor.open("refs.bib", language="bibtex")
+    await accept_first(editor)
+    assert "{velickovic2018graph," in editor.text("refs.bib")
+    assert (editor.folder / "refs.bib").read_bytes().decode() == OWN

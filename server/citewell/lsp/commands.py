@@ -162,7 +162,24 @@ async def _insert_now(
         edits = _merged(edits, tidy)
     if not edits:
         return {"applied": True, "key": key}
-    return {"applied": await apply_edits(server, edits, texts, f"Cite {key}"), "key": key}
+    saved = _saved(server, snapshot, edits)
+    others = [edit for edit in edits if edit not in saved]
+    applied = not others or await apply_edits(server, others, texts, f"Cite {key}")
+    if applied and saved:
+        await check_meaning(server, saved, texts)
+        applied = _write(server, saved, texts)
+        session.touched([Path(edit.path) for edit in saved])
+    return {"applied": applied, "key": key}
+
+
+def _saved(server: Server, snapshot: Snapshot, edits: Sequence[FileEdit]) -> list[FileEdit]:
+    """The edits of .bib files that are written at once: the editor does not show them, and the
+    author wants no unsaved ones."""
+    if not snapshot.options.bib.save:
+        return []
+    shown = server.session.buffers.open_document
+    bibs = (edit for edit in edits if edit.path.lower().endswith((".bib", ".bibtex")))
+    return [edit for edit in bibs if shown(Path(edit.path)) is None]
 
 
 def _not_open(wanted: InsertArguments) -> Problem:

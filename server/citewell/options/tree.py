@@ -146,6 +146,11 @@ class BibOptions:
         "", "The .bib that takes new entries; default: the first one declared.", stays_inside=True
     )
     abstract: bool = _leaf(False, "Write the abstract into new entries.")
+    save: bool = _leaf(
+        False,
+        "Save the .bib when a completion is accepted, unless the editor has it open: its new entry "
+        "is then on the disk at once. Undo takes back the citation only.",
+    )
 
 
 DiagnosticLevel = Literal["error", "warning", "information", "hint", "off"]

@@ -191,9 +191,9 @@ BIB = """@inproceedings{devlin, year = 2019, booktitle = {NAACL}, doi = {10.1865
 """
 
 
-def citewell(folder: Path, url: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+def environment_of(folder: Path, url: str) -> dict[str, str]:
     (folder / "config.toml").touch()
-    environment = os.environ | {
+    return os.environ | {
         "CITEWELL_CONFIG": str(folder / "config.toml"),
         "CITEWELL_DATA": str(folder / "history"),
         "CITEWELL_CACHE": str(folder / "cache"),
@@ -201,10 +201,15 @@ def citewell(folder: Path, url: str, *arguments: str) -> subprocess.CompletedPro
         "CITEWELL_SOURCES_BASE_URL": url,
         "PYTHONUTF8": "1",
     }
+
+
+def citewell(
+    folder: Path, url: str, *arguments: str, timeout: float = 180
+) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, "-m", "citewell", *arguments],
-        capture_output=True, text=True, encoding="utf-8", env=environment, cwd=folder, timeout=180,
-        check=False,
+        capture_output=True, text=True, encoding="utf-8", env=environment_of(folder, url),
+        cwd=folder, timeout=timeout, check=False,
     )  # fmt: skip
 
 
@@ -237,3 +242,77 @@ def test_a_new_user_allows_sources_and_checks_a_bibliography(
     citewell(tmp_path, url, "sources", "forbid")
     assert citewell(tmp_path, url, "check", "refs.bib", "--online").returncode == 2
     assert not fake_sources.log
+
+
+GIVEN_UP = 50
+"""Seconds after which clients give up; a process that takes longer is killed, and the test fails."""
+
+
+def lone(tmp_path: Path) -> None:
+    (tmp_path / "refs.bib").write_text(BIB.partition("@article{gone")[0], encoding="utf-8")
+
+
+def test_one_source_that_hangs_ends_no_check_too_late_on_the_command_line(
+    tmp_path: Path, fake_sources: Any, fakes: Any
+) -> None:
+    lone(tmp_path)
+    citewell(tmp_path, fake_sources.url, "sources", "allow", "crossref", "openalex", "datacite")
+    fake_sources.fail("openalex", fakes.Fault(kind="hang"))
+    done = citewell(
+        tmp_path, fake_sources.url, "check", "refs.bib", "--online", "--format", "json",
+        timeout=GIVEN_UP,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    (check,) = json.loads(done.stdout)["checks"]
+    assert check["verdict"] == "verified", "by what the other sources said"
+    assert "OpenAlex" in done.stderr and "check again" in done.stderr.lower()
+
+
+def test_every_source_that_hangs_leaves_a_reference_unchecked_in_time(
+    tmp_path: Path, fake_sources: Any, fakes: Any
+) -> None:
+    lone(tmp_path)
+    citewell(tmp_path, fake_sources.url, "sources", "allow", "crossref", "openalex", "doi")
+    for name in ("crossref", "openalex", "doi"):
+        fake_sources.fail(name, fakes.Fault(kind="hang"))
+    done = citewell(
+        tmp_path, fake_sources.url, "check", "refs.bib", "--online", "--format", "json",
+        timeout=GIVEN_UP,
+    )  # fmt: skip
+    (check,) = json.loads(done.stdout)["checks"]
+    assert check["verdict"] == "unchecked"
+    assert "check again" in done.stderr.lower()
+
+
+async def test_one_source_that_hangs_ends_no_check_too_late_over_mcp(
+    tmp_path: Path, fake_sources: Any, fakes: Any
+) -> None:
+    mcp = pytest.importorskip("mcp.client")
+    from mcp.client.stdio import StdioServerParameters, stdio_client
+
+    lone(tmp_path)
+    citewell(tmp_path, fake_sources.url, "sources", "allow", "crossref", "openalex", "datacite")
+    fake_sources.fail("openalex", fakes.Fault(kind="hang"))
+    server = StdioServerParameters(
+        command=sys.executable,
+        args=["-m", "citewell", "mcp", "--root", str(tmp_path)],
+        env=environment_of(tmp_path, fake_sources.url),
+    )
+    told: list[tuple[float, str]] = []
+
+    async def progress(done: float, total: float | None, message: str | None) -> None:
+        told.append((done, message or ""))
+
+    async with mcp.Client(stdio_client(server)) as session:
+        found = await session.call_tool(
+            "check_references",
+            {"path": "refs.bib", "online": True, "verified_too": True},
+            read_timeout_seconds=GIVEN_UP,
+            progress_callback=progress,
+        )
+    assert not found.is_error, found.content
+    report = found.structured_content
+    assert [one["verdict"] for one in report["references"]] == ["verified"]
+    assert "check-incomplete" in report["notes"] or "OpenAlex" in report["notes"]
+    assert any("waiting for sources" in message for _, message in told)
+    assert [done for done, _ in told] == sorted(done for done, _ in told)

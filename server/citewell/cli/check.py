@@ -12,6 +12,7 @@ import click
 
 from citewell.cli.report import BROKEN, FINDINGS, OK, show_problems
 from citewell.cli.session import Session, console
+from citewell.sources.budget import ONLINE_SECONDS
 
 if TYPE_CHECKING:
     from contextlib import ExitStack
@@ -46,6 +47,10 @@ PATH = click.Path(path_type=Path)
     "--online", is_flag=True,
     help="Ask the allowed sources about what the library does not settle (`citewell sources`).",
 )  # fmt: skip
+@click.option(
+    "--seconds", type=click.FloatRange(0), default=ONLINE_SECONDS, show_default=True,
+    help="With --online, how long the sources are asked; 0: until all have answered.",
+)  # fmt: skip
 @click.option("--every", is_flag=True, help="Of a paper, also entries that it does not cite.")
 @click.option("--all", "show_all", is_flag=True, help="In text, also references without a finding.")
 @click.pass_context
@@ -58,6 +63,7 @@ def check(
     select: tuple[str, ...],
     ignore: tuple[str, ...],
     online: bool,
+    seconds: float,
     every: bool,
     show_all: bool,
 ) -> None:
@@ -78,7 +84,8 @@ def check(
         show_problems(claims.problems)
     if not claims.claims:
         ctx.exit(BROKEN if claims.problems else OK)
-    checks = selected(_check(claims, options, online), select, ignore)
+    found = _check(claims, options, (seconds or float("inf")) if online else None)
+    checks = selected(found, select, ignore)
     text = _written(checks, form, files)
     if text is None:
         _show(console(), checks, show_all, online)
@@ -103,16 +110,24 @@ def _claims(files: Sequence[Path], options: Options, every: bool) -> Claims:
     return Claims((*found.claims, *pasted), problems)
 
 
-def _check(claims: Claims, options: Options, online: bool) -> list[Check]:
-    """Look all references up; a bar shows when that takes long."""
+def _check(claims: Claims, options: Options, seconds: float | None) -> list[Check]:
+    """Look all references up; a bar shows when that takes long. `seconds`: how long sources are
+    asked too."""
     from contextlib import ExitStack
 
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeElapsedColumn,
+    )
 
     from citewell.verification.checker import Checker
 
     out = console(err=True)
-    columns = (TextColumn("checking"), BarColumn(), MofNCompleteColumn())
+    online = seconds is not None
+    columns = (TextColumn("checking"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     few = (len(claims.claims) < 400 and not online) or not out.is_terminal
     with ExitStack() as stack:
         asked = stack.enter_context(_sources(options)) if online else None
@@ -123,8 +138,10 @@ def _check(claims: Claims, options: Options, online: bool) -> list[Check]:
             return checker.check(claims.claims, lambda n: bar.advance(task, n))
         from citewell.verification.online import OnlineChecker
 
-        checking = OnlineChecker(checker, asked)
-        return checking.check(claims.claims, lambda n: bar.advance(task, n))
+        act = asked.within(seconds)
+        checks = OnlineChecker(checker, act).check(claims.claims, lambda n: bar.advance(task, n))
+    show_problems(act.problems)
+    return checks
 
 
 @contextmanager

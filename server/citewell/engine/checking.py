@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from citewell.corpus import Library
 from citewell.engine.records import LibraryRecords
+from citewell.model import Problem
 from citewell.model.cancel import Cancel
 from citewell.model.check import Check, Claim
 from citewell.verification.checker import Checker
@@ -72,14 +73,19 @@ class LibraryCheck:
 
 
 def check_online(
-    library: Library | None, sources: Online, claims: Sequence[Claim], cancel: Cancel
-) -> list[Check]:
-    """The verdicts with the records of the sources and, where there is one, of the library too.
-
-    Raises only `Cancelled`.
+    library: Library | None,
+    sources: Online,
+    claims: Sequence[Claim],
+    cancel: Cancel,
+    seconds: float | None,
+) -> tuple[list[Check], tuple[Problem, ...]]:
+    """The verdicts with the records of the sources and, where there is one, of the library too;
+    and who did not answer in so many seconds. Raises only `Cancelled`.
     """
     from citewell.verification.online import OnlineChecker
     from citewell.verification.records import MemoryRecords
 
     held = MemoryRecords((), name="") if library is None else LibraryRecords(library)
-    return OnlineChecker(Checker([held]), sources).check(claims, cancel=cancel)
+    act = sources.within(seconds)
+    checks = OnlineChecker(Checker([held]), act).check(claims, cancel=cancel)
+    return checks, act.problems

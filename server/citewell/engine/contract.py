@@ -104,9 +104,18 @@ class Engine(Protocol):
         ...
 
     def check(
-        self, claims: Sequence[Claim], *, online: bool = False, cancel: Cancel | None = None
+        self,
+        claims: Sequence[Claim],
+        *,
+        online: bool = False,
+        seconds: float | None = None,
+        cancel: Cancel | None = None,
     ) -> Checks:
-        """Is each reference real, and right? Gives way to searches. Raises only `Cancelled`."""
+        """Is each reference real, and right? Gives way to searches. Raises only `Cancelled`.
+
+        Sources are asked for so many seconds at most (`ONLINE_SECONDS`); what was not answered by
+        then is unchecked, and a problem says so.
+        """
         ...
 
     def learn(self, feedback: Feedback) -> tuple[Problem, ...]:

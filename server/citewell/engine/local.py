@@ -38,6 +38,7 @@ from citewell.options import Options
 from citewell.ranking.contract import Ranker
 from citewell.ranking.learned import LearnedRanker
 from citewell.retrieval.encoders.static import WEIGHTS
+from citewell.sources.budget import ONLINE_SECONDS
 
 if TYPE_CHECKING:
     from citewell.engine.language import Linguist
@@ -269,7 +270,12 @@ class LocalEngine:
         return self._relations.related(identifier, direction, k, offset)
 
     def check(
-        self, claims: Sequence[Claim], *, online: bool = False, cancel: Cancel | None = None
+        self,
+        claims: Sequence[Claim],
+        *,
+        online: bool = False,
+        seconds: float | None = None,
+        cancel: Cancel | None = None,
     ) -> Checks:
         """Is each reference real, and right, by the library and, if wanted, the sources?"""
         cancel = cancel or Cancel()
@@ -278,12 +284,13 @@ class LocalEngine:
 
             return Checks(problems=(*self._problems, *_open_sources(self._options)[1]) or (OFF,))
         if online and self._sources is not None:
-            checks = check_online(self._library, self._sources, claims, cancel)
-        elif self._check is not None:
-            checks = self._check.check(claims, cancel)
-        else:
+            limit = ONLINE_SECONDS if seconds is None else seconds
+            checks, late = check_online(self._library, self._sources, claims, cancel, limit)
+            snapshot = "" if self._library is None else self._library.snapshot
+            return Checks(tuple(checks), snapshot, problems=late)
+        if self._check is None or self._library is None:
             return Checks(problems=self._problems)
-        return Checks(tuple(checks), "" if self._library is None else self._library.snapshot)
+        return Checks(tuple(self._check.check(claims, cancel)), self._library.snapshot)
 
     def learn(self, feedback: Feedback) -> tuple[Problem, ...]:
         """Keep what an author accepted and dismissed, unless learning is off."""

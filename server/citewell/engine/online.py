@@ -19,6 +19,7 @@ from citewell.model.cancel import Cancel, Cancelled
 from citewell.options import Options
 from citewell.options.tree import SourceOptions
 from citewell.sources.answers import Answer, Wanted
+from citewell.sources.budget import ONLINE_SECONDS, Budget
 from citewell.sources.registry import allowed
 from citewell.sources.service import Said, Sources
 
@@ -71,24 +72,37 @@ class Online:
 
     # -- questions, as values ---------------------------------------------------------------
 
-    def by_ids(self, wanted: Sequence[Wanted], cancel: Cancel | None = None) -> list[Said]:
+    def within(self, seconds: float | None) -> OnlineAct:
+        """The sources for one act, which ends after so many seconds with what was answered."""
+        return OnlineAct(self, seconds)
+
+    def by_ids(
+        self,
+        wanted: Sequence[Wanted],
+        cancel: Cancel | None = None,
+        budget: Budget | None = None,
+    ) -> list[Said]:
         """What the sources know by DOI and arXiv identifier. Raises only `Cancelled`."""
-        return self._wait(lambda sources: sources.by_ids(wanted), cancel)
+        return self._wait(lambda sources: sources.by_ids(wanted, budget), cancel)
 
     def notices(
-        self, dois: Sequence[str], cancel: Cancel | None = None
+        self,
+        dois: Sequence[str],
+        cancel: Cancel | None = None,
+        budget: Budget | None = None,
     ) -> list[tuple[Answer, ...]]:
         """The records of DOIs from a source that tells retractions. Raises only `Cancelled`."""
-        return self._wait(lambda sources: sources.notices(dois), cancel)
+        return self._wait(lambda sources: sources.notices(dois, budget), cancel)
 
     def match(
         self,
         wanted: Sequence[Wanted],
         done: Callable[[int], None] | None = None,
         cancel: Cancel | None = None,
+        budget: Budget | None = None,
     ) -> list[Said]:
         """What the sources have under the titles. Raises only `Cancelled`."""
-        return self._wait(lambda sources: sources.match(wanted, done), cancel)
+        return self._wait(lambda sources: sources.match(wanted, done, budget), cancel)
 
     def search(self, text: str, limit: int) -> Future[list[Answer]]:
         """What the sources find for words, once they have answered. Never blocks."""
@@ -106,7 +120,8 @@ class Online:
 
     def reach(self, cancel: Cancel | None = None) -> dict[str, Answer]:
         """Whether each source answers now."""
-        return self._wait(lambda sources: sources.reach(), cancel)
+        budget = Budget(ONLINE_SECONDS)
+        return self._wait(lambda sources: sources.reach(budget), cancel)
 
     def close(self) -> None:
         """Give up what is under way, and close connections and cache."""
@@ -189,6 +204,36 @@ class Online:
         self._web = asyncio.run_coroutine_threadsafe(make(), loop).result()
         self._sources = Sources(self.names, self._web)
         self._loop = loop
+
+
+class OnlineAct:
+    """The sources as one act asks them: with one deadline for all its questions."""
+
+    def __init__(self, online: Online, seconds: float | None) -> None:
+        self.names = online.names
+        self._online = online
+        self._budget = Budget(seconds)
+
+    @property
+    def problems(self) -> tuple[Problem, ...]:
+        """Who did not answer in time."""
+        return self._budget.problems
+
+    def by_ids(self, wanted: Sequence[Wanted], cancel: Cancel | None = None) -> list[Said]:
+        return self._online.by_ids(wanted, cancel, self._budget)
+
+    def notices(
+        self, dois: Sequence[str], cancel: Cancel | None = None
+    ) -> list[tuple[Answer, ...]]:
+        return self._online.notices(dois, cancel, self._budget)
+
+    def match(
+        self,
+        wanted: Sequence[Wanted],
+        done: Callable[[int], None] | None = None,
+        cancel: Cancel | None = None,
+    ) -> list[Said]:
+        return self._online.match(wanted, done, cancel, self._budget)
 
 
 _SHARED: dict[SourceOptions, Online] = {}

@@ -74,6 +74,7 @@ class CheckRequest(msgspec.Struct, frozen=True, tag="check", omit_defaults=True)
     id: int
     claims: tuple[Claim, ...]
     online: bool = False
+    seconds: float | None = None
 
 
 class LearnRequest(msgspec.Struct, frozen=True, tag="learn"):

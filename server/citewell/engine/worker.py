@@ -189,7 +189,7 @@ class Worker:
                 )
                 reply = protocol.RelatedReply(number, related)
             case protocol.CheckRequest(id=number, claims=claims, online=online):
-                checks = engine.check(claims, online=online, cancel=cancel)
+                checks = engine.check(claims, online=online, seconds=request.seconds, cancel=cancel)
                 reply = protocol.ChecksReply(number, checks)
             case protocol.LearnRequest(id=number, feedback=feedback):
                 reply = protocol.LearnedReply(number, engine.learn(feedback))

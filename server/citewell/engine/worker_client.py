@@ -109,18 +109,25 @@ class WorkerEngine:
             return Related(problems=(error.problem,))
 
     def check(
-        self, claims: Sequence[Claim], *, online: bool = False, cancel: Cancel | None = None
+        self,
+        claims: Sequence[Claim],
+        *,
+        online: bool = False,
+        seconds: float | None = None,
+        cancel: Cancel | None = None,
     ) -> Checks:
         """Is each reference real, and right? Problems of the engine stand in the result."""
-        request = protocol.CheckRequest(next(self._numbers), tuple(claims), online)
+        request = protocol.CheckRequest(next(self._numbers), tuple(claims), online, seconds)
         try:
             return _checks(self._exchange.wait(request, cancel))
         except CitewellError as error:
             return Checks(problems=(error.problem,))
 
-    async def check_async(self, claims: Sequence[Claim], *, online: bool = False) -> Checks:
+    async def check_async(
+        self, claims: Sequence[Claim], *, online: bool = False, seconds: float | None = None
+    ) -> Checks:
         """`check` without blocking the loop; cancelling the task cancels it in the child."""
-        request = protocol.CheckRequest(next(self._numbers), tuple(claims), online)
+        request = protocol.CheckRequest(next(self._numbers), tuple(claims), online, seconds)
         try:
             return _checks(await self._exchange.reply(request))
         except CitewellError as error:

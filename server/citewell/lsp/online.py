@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -19,6 +20,7 @@ from citewell.lsp.buffers import is_bibliography
 from citewell.lsp.messages import inform
 from citewell.lsp.progress import Report, with_progress
 from citewell.model import CitewellError, Problem
+from citewell.sources.budget import ONLINE_SECONDS
 
 if TYPE_CHECKING:
     from citewell.features.verify import Question
@@ -137,11 +139,14 @@ async def _check(server: Server, uri: str) -> dict[str, Any]:
     answers: dict[bytes, Check] = {}
 
     async def job(report: Report) -> bool:
+        ends = time.monotonic() + ONLINE_SECONDS
+        late: dict[str, Problem] = {}
         for start in range(0, len(asked), BATCH):
             report(f"{start:,} of {len(asked):,} references")
             part = asked[start : start + BATCH]
             claims = [one.claim for one in part]
-            result = await server.session.engine.check_async(claims, online=True)
+            left = max(0.0, ends - time.monotonic())
+            result = await server.session.engine.check_async(claims, online=True, seconds=left)
             if len(result.checks) != len(part):
                 server.session.tell(result.problems, again=True)
                 return False
@@ -152,6 +157,8 @@ async def _check(server: Server, uri: str) -> dict[str, Any]:
             news = {d: c for d, c in found.items() if not _is_open(c) or known(d) is None}
             if news and result.snapshot:
                 await server.diagnostics.checking.take(result.snapshot, news)
+            late.update((one.code, one) for one in result.problems)
+        server.session.tell(tuple(late.values()), again=True)
         return True
 
     done = await with_progress(server, "asking scholarly sources", job)

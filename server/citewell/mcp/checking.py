@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from functools import partial
 from typing import Annotated, Any, Literal, NotRequired
 
+import anyio
 from mcp.server.mcpserver import Context
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp_types import CallToolResult
@@ -21,8 +25,11 @@ from citewell.mcp.papers import Detail, Ref, paper_of, within
 from citewell.model import CitewellError, Problem
 from citewell.model.cancel import Cancel
 from citewell.model.check import Check, Claim, Verdict
+from citewell.sources.budget import ONLINE_SECONDS
 
 MAX_TEXT = 1_000_000
+TELL_SECONDS = 5.0
+"""Between two words of progress while sources are waited for."""
 SLICE = 64
 """References that are checked between two words of progress."""
 
@@ -104,10 +111,13 @@ class Checking:
     ) -> tuple[tuple[Check, ...], list[str]]:
         checks: list[Check] = []
         problems: list[Problem] = []
+        ends = time.monotonic() + ONLINE_SECONDS
         for start in range(0, len(claims), SLICE):
             await ctx.report_progress(start, len(claims), "checking references")
             part = claims[start : start + SLICE]
-            found = await self._desk.run(partial(self._slice, part, online))
+            left = max(0.0, ends - time.monotonic()) if online else None
+            async with telling(ctx, start, len(part), len(claims), online=online):
+                found = await self._desk.run(partial(self._slice, part, online, left))
             if not found.checks:
                 problem = next(iter(found.problems), None)
                 raise ToolError(
@@ -118,10 +128,40 @@ class Checking:
             checks += found.checks
             problems += found.problems
         await ctx.report_progress(len(claims), len(claims), "checked")
-        return tuple(checks), notes_of(problems)
+        return tuple(checks), notes_of(list(dict.fromkeys(problems)))
 
-    def _slice(self, claims: list[Claim], online: bool, cancel: Cancel) -> Checks:
-        return self._desk.engine.check(claims, online=online, cancel=cancel)
+    def _slice(
+        self, claims: list[Claim], online: bool, seconds: float | None, cancel: Cancel
+    ) -> Checks:
+        return self._desk.engine.check(claims, online=online, seconds=seconds, cancel=cancel)
+
+
+@asynccontextmanager
+async def telling(
+    ctx: Context, start: int, part: int, total: int, *, online: bool
+) -> AsyncIterator[None]:
+    """Tell the client every few seconds that sources are waited for: progress rises, and stays
+    below the end of the part."""
+
+    async def tell_waiting() -> None:
+        began = time.monotonic()
+        while True:
+            await anyio.sleep(TELL_SECONDS)
+            spent = time.monotonic() - began
+            share = part * min(0.9, spent / ONLINE_SECONDS)
+            await ctx.report_progress(start + share, total, f"waiting for sources, {spent:.0f} s")
+
+    failure: Exception | None = None
+    async with anyio.create_task_group() as waiting:
+        if online:
+            waiting.start_soon(tell_waiting)
+        try:
+            yield
+        except Exception as error:  # a group would wrap it
+            failure = error
+        waiting.cancel_scope.cancel()
+    if failure is not None:
+        raise failure
 
 
 def reference_of(check: Check, detail: Detail) -> Reference:

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from functools import partial
+from typing import Any, TypeVar
 
 import msgspec
 
-from citewell.sources.answers import Answer, Failed, Reason, Wanted
-from citewell.sources.contract import Fetch, Source
+from citewell.sources.answers import Answer, Failed, Nothing, Reason, Wanted
+from citewell.sources.budget import Budget, Heard
+from citewell.sources.contract import Ask, Fetch, Source
 from citewell.sources.registry import source_named
+
+T = TypeVar("T")
 
 ARXIV_DOI = "10.48550/arxiv."
 MATCHES_AT_ONCE = 12
@@ -34,25 +39,40 @@ class Sources:
     """Some sources. Every method answers with values; only `CancelledError` is raised."""
 
     def __init__(self, names: Sequence[str], fetch: Fetch) -> None:
-        self.by_name: Mapping[str, Source] = {name: source_named(name)(fetch) for name in names}
+        self.heard = Heard()
 
-    async def by_ids(self, wanted: Sequence[Wanted]) -> list[Said]:
+        async def listening(
+            source: type[Source], ask: Ask, decode: Callable[[bytes], T]
+        ) -> T | Nothing | Failed:
+            answer = await fetch(source, ask, decode)
+            if not isinstance(answer, Failed):
+                self.heard.note(source.name)
+            return answer
+
+        self.by_name: Mapping[str, Source] = {name: source_named(name)(listening) for name in names}
+
+    async def by_ids(self, wanted: Sequence[Wanted], budget: Budget | None = None) -> list[Said]:
         """What every source knows by the DOIs and arXiv identifiers, in order."""
         doi, arxiv = await asyncio.gather(
-            self._all_by("doi", [one.doi for one in wanted]),
-            self._all_by("arxiv", [one.arxiv for one in wanted]),
+            self._all_by("doi", [one.doi for one in wanted], budget),
+            self._all_by("arxiv", [one.arxiv for one in wanted], budget),
         )
         return [Said(doi=d, arxiv=a) for d, a in zip(doi, arxiv, strict=True)]
 
-    async def notices(self, dois: Sequence[str]) -> list[tuple[Answer, ...]]:
+    async def notices(
+        self, dois: Sequence[str], budget: Budget | None = None
+    ) -> list[tuple[Answer, ...]]:
         """The records of DOIs from one source that tells retractions; empty without such one."""
         name = next((name for name in NOTICES if name in self.by_name), None)
         if name is None:
             return [() for _ in dois]
-        return await self._by("doi", dois, [self.by_name[name]])
+        return await self._by("doi", dois, [self.by_name[name]], budget)
 
     async def match(
-        self, wanted: Sequence[Wanted], done: Callable[[int], None] | None = None
+        self,
+        wanted: Sequence[Wanted],
+        done: Callable[[int], None] | None = None,
+        budget: Budget | None = None,
     ) -> list[Said]:
         """What every source has under the titles, in order; `done(1)` after each."""
         turn = asyncio.Semaphore(MATCHES_AT_ONCE)
@@ -60,7 +80,12 @@ class Sources:
 
         async def one(asked: Wanted) -> Said:
             async with turn:
-                answers = await asyncio.gather(*(source.match(asked) for source in able))
+                answers = await asyncio.gather(
+                    *(
+                        self._within(budget, source, partial(source.match, asked), _itself)
+                        for source in able
+                    )
+                )
             if done is not None:
                 done(1)
             return Said(title=tuple(answers))
@@ -72,7 +97,7 @@ class Sources:
         able = [source for source in self.by_name.values() if "search" in source.can]
         return list(await asyncio.gather(*(source.search(text, limit) for source in able)))
 
-    async def reach(self) -> dict[str, Answer]:
+    async def reach(self, budget: Budget | None = None) -> dict[str, Answer]:
         """One small question to each source, to see whether it answers."""
 
         async def one(source: Source) -> Answer:
@@ -82,21 +107,45 @@ class Sources:
                 return await source.by_id("arxiv", "1706.03762")
             return await source.search("citation", 1)
 
-        answers = await asyncio.gather(*(one(source) for source in self.by_name.values()))
+        answers = await asyncio.gather(
+            *(
+                self._within(budget, source, partial(one, source), _itself)
+                for source in self.by_name.values()
+            )
+        )
         return dict(zip(self.by_name, answers, strict=True))
 
-    async def _all_by(self, kind: str, values: Sequence[str]) -> list[tuple[Answer, ...]]:
+    async def _within(
+        self,
+        budget: Budget | None,
+        source: Source,
+        ask: Callable[[], Coroutine[Any, Any, T]],
+        late: Callable[[Failed], T],
+    ) -> T:
+        if budget is None:
+            return await ask()
+        return await budget.within(source.name, source.title, self.heard, ask, late)
+
+    async def _all_by(
+        self, kind: str, values: Sequence[str], budget: Budget | None
+    ) -> list[tuple[Answer, ...]]:
         able = [source for source in self.by_name.values() if kind in source.ids]
-        return await self._by(kind, values, able)
+        return await self._by(kind, values, able, budget)
 
     async def _by(
-        self, kind: str, values: Sequence[str], sources: Sequence[Source]
+        self, kind: str, values: Sequence[str], sources: Sequence[Source], budget: Budget | None
     ) -> list[tuple[Answer, ...]]:
         """Answers by value, in the order of the sources; a value is asked for once."""
 
         async def ask(source: Source) -> dict[str, Answer]:
             asked = list(dict.fromkeys(v for v in values if v and _concerns(source, kind, v)))
-            answers = await source.by_ids(kind, asked) if asked else []
+            if not asked:
+                return {}
+
+            def late(failed: Failed) -> list[Answer]:
+                return [failed for _ in asked]
+
+            answers = await self._within(budget, source, partial(source.by_ids, kind, asked), late)
             return dict(zip(asked, answers, strict=True))
 
         tables = await asyncio.gather(*(ask(source) for source in sources))
@@ -104,6 +153,10 @@ class Sources:
             tuple(table[value] for table in tables if value in table) if value else ()
             for value in values
         ]
+
+
+def _itself(failed: Failed) -> Answer:
+    return failed
 
 
 def _concerns(source: Source, kind: str, value: str) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from typing import Annotated, Literal
 
@@ -16,6 +17,7 @@ from citewell.http.wire import MAX_FILE, Paper, paper_of
 from citewell.model import CitewellError, Problem
 from citewell.model.cancel import Cancel
 from citewell.model.check import Check, Claim, FieldFinding, Verdict
+from citewell.sources.budget import ONLINE_SECONDS
 
 SLICE = 64
 """References that are checked between two looks at whether anybody waits."""
@@ -111,13 +113,16 @@ def _checked(
 ) -> tuple[list[Check], list[Problem]]:
     checks: list[Check] = []
     problems: list[Problem] = []
+    ends = time.monotonic() + ONLINE_SECONDS
     for start in range(0, len(claims), SLICE):
         cancel.check()
-        found = engine.check(claims[start : start + SLICE], online=online, cancel=cancel)
+        left = max(0.0, ends - time.monotonic()) if online else None
+        part = claims[start : start + SLICE]
+        found = engine.check(part, online=online, seconds=left, cancel=cancel)
         if not found.checks:
             raise CitewellError(next(iter(found.problems), _NO_ANSWER))
         checks += found.checks
-        problems += found.problems
+        problems += (one for one in found.problems if one not in problems)
     return checks, problems
 
 

@@ -298,6 +298,12 @@ class Editor:
                 )
             )
 
+    @staticmethod
+    def key(item: types.CompletionItem) -> str:
+        """The key that an item cites, which its label shows for own entries alone."""
+        arguments = item.command.arguments if item.command is not None else None
+        return str(arguments[0]["key"]) if arguments else item.label
+
     async def hover(self, name: str, needle: str) -> str:
         text = self.texts[self.uri(name)]
         found = await self.client.text_document_hover_async(

@@ -333,10 +333,10 @@ async def test_an_invented_entry_is_marked_in_the_list_and_a_real_paper_stands_b
     assert items[0].label != "invented" and items[0].detail.startswith("Neural Machine")
     (marked,) = [item for item in items if item.label == "invented"]
     assert marked is items[-1]
-    assert marked.detail.startswith("✗ does not exist as written: Neural")
+    assert marked.detail.startswith("✗ invented: Neural")
     if capabilities is not None:
         assert list(marked.tags) == [types.CompletionItemTag.Deprecated]
-        assert marked.label_details.description == "✗ does not exist as written"
+        assert marked.label_details.description == "✗ invented"
     assert not any(item.tags for item in items[:-1])
     card = await editor.client.completion_item_resolve_async(marked)
     assert "Does not exist as written" in card.documentation.value

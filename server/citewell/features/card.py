@@ -12,6 +12,7 @@ from citewell.features.state import SIGNS, times
 from citewell.model import Evidence, Work
 from citewell.model.bib import BibEntry
 from citewell.model.check import Check, Verdict
+from citewell.model.venue_shown import shown_venue
 
 MAX_AUTHORS = 8
 MAX_ABSTRACT = 1500
@@ -166,7 +167,7 @@ def _standing(entry: BibEntry, path: str, known: Known) -> str:
 
 def byline(work: Work) -> str:
     """Authors, venue and year on one line."""
-    venue = work.venue or work.booktitle or work.journal or work.publisher
+    venue = shown_venue(work.venue or work.booktitle or work.journal or work.publisher)
     parts = [_names([author.display for author in work.authors])]
     parts += [f"*{escape(venue)}*" if venue else "", str(work.year or "")]
     if work.citations is not None:

@@ -16,6 +16,8 @@ from citewell.model import Evidence, Problem, Query, Work
 from citewell.model.bib import BibEntry, TextEdit
 from citewell.model.check import Check
 from citewell.model.document import Document, Span
+from citewell.model.titles import plain_title
+from citewell.model.venue_shown import short_venue, shown_venue
 
 _SPACE = re.compile(r"\s")
 
@@ -38,6 +40,17 @@ class Candidate(msgspec.Struct, frozen=True):
     evidence: tuple[Evidence, ...] = ()
     check: Check | None = None
     """What is known of `entry`, where that is in doubt."""
+
+
+def where_and_when(candidate: Candidate) -> str:
+    """ "NeurIPS 2017", as short as a row of a list wants it."""
+    from citewell.model.venues import venue_ids
+
+    name = plain_title(candidate.venue)
+    venue = short_venue(name, venue_ids(name)) if name else ""
+    year = str(candidate.year or "")
+    # Names of proceedings often hold the year.
+    return venue if year and venue.endswith(year) else f"{venue} {year}".strip()
 
 
 class Completion(msgspec.Struct, frozen=True):
@@ -96,7 +109,7 @@ def work_candidate(
         text=text,
         title=work.title,
         year=work.year,
-        venue=work.venue or work.booktitle or work.journal or work.publisher,
+        venue=shown_venue(work.venue or work.booktitle or work.journal or work.publisher),
         authors=family_names(tuple(a.family or a.given for a in work.authors)),
         work=work,
         evidence=evidence,

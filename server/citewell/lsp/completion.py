@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING
 import msgspec
 from lsprotocol import types
 
-from citewell.features.state import doubt, is_invented
+from citewell.features.state import is_invented
 from citewell.lsp import citing, wire
 from citewell.lsp.bib_completion import Values, complete_in_bib, complete_path
 from citewell.lsp.buffers import is_bibliography
+from citewell.lsp.completion_row import row_of
 from citewell.lsp.shown import Shown
 
 if TYPE_CHECKING:
@@ -98,19 +99,18 @@ def _item(
 ) -> wire.CompletionItem:
     found = shown.completion
     candidate = found.candidates[rank]
-    details, tags, title, state = None, None, candidate.title, doubt(candidate.check)
+    row = row_of(candidate, columns=server.flags.label_details)
+    details = None
     if server.flags.label_details:
-        # The title tells papers apart; names and year beside it would be cut to a letter or two.
-        details = wire.LabelDetails(f" {title}" if title else None, state or None)
-    if is_invented(candidate.check) and server.flags.item_tags:
-        tags = (types.CompletionItemTag.Deprecated,)
-    kinds = types.CompletionItemKind
+        beside = f" {row.beside}" if row.beside else None
+        details = wire.LabelDetails(beside, row.at or None)
+    struck = is_invented(candidate.check) and server.flags.item_tags
     return wire.CompletionItem(
-        label=candidate.key,
+        label=row.label,
         label_details=details,
-        kind=kinds.Reference if candidate.work is None else kinds.File,
-        detail=f"{state}: {title}" if state else title,
-        tags=tags,
+        kind=types.CompletionItemKind.Reference,
+        detail=row.detail,
+        tags=(types.CompletionItemTag.Deprecated,) if struck else None,
         sort_text=f"{rank:05d}",
         filter_text=found.typed,
         text_edit=wire.TextEdit(place, candidate.text),

@@ -406,6 +406,17 @@ class Window:
             paths.append(self.screenshot(f"{name}-{theme}"))
         return paths
 
+    def shortened(self, selector: str) -> list[str]:
+        """The words of what matches and does not show all of them in its own width."""
+        return list(
+            self.page.evaluate(
+                """selector => [...document.querySelectorAll(selector)]
+                    .filter(e => e.offsetWidth && e.scrollWidth > e.offsetWidth + 1)
+                    .map(e => e.innerText)""",
+                selector,
+            )
+        )
+
     def cut_off(self, selector: str) -> list[str]:
         """The words of what matches and reaches beyond the window's edges."""
         return list(

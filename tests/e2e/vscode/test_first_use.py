@@ -135,8 +135,8 @@ def test_five_steps_lead_from_the_bare_editor_to_a_citation(
     # 4. Type words. 5. Accept.
     code.goto_text("paper.tex", "attend", after=True)
     code.type(" \\citep<attention is all you need>")
-    code.wait_suggestion("vaswani2017attention")
-    code.accept("vaswani2017attention")
+    code.wait_suggestion("Attention is All you Need")
+    code.accept("Attention is All you Need")
     code.wait(lambda: len(code.dirty()) == 2)
     code.save_all()
     assert "Networks attend \\citep{vaswani2017attention}." in code.read("paper.tex").decode()

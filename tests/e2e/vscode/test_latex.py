@@ -23,6 +23,8 @@ year = {2016}
 }
 """
 """In the form that this .bib has: fields in the order of the alphabet, at the edge, none after a comma."""
+DECOMPOSABLE = "A Decomposable Attention Model fo…"
+"""As much of the title as leaves room for venue and year."""
 
 
 @pytest.mark.skipif(not REAL.exists(), reason="needs ../shared/data/projects beside the checkout")
@@ -41,12 +43,15 @@ def test_a_real_paper_gets_a_citation_and_its_bib_the_entry(window, copied):
     early = code.suggestions()
     code.screenshots("list")
     code.type("tion natural language inference")
-    code.wait(lambda: code.suggestions()[:1] == ["parikh2016decomposable"])
+    code.wait(lambda: code.suggestions()[:1] == [DECOMPOSABLE])
     assert code.suggestions() != early
     assert not code.cut_off(".suggest-widget")
+    assert code.texts(f"{code.SUGGESTIONS} .details-label")[0] == "EMNLP 2016"
+    assert not code.shortened(f"{code.SUGGESTIONS} .details-label")
+    assert not code.shortened(f"{code.SUGGESTIONS} .label-name")
     code.type(">")
-    code.wait(lambda: code.suggestions()[:1] == ["parikh2016decomposable"])
-    assert code.accept() == "parikh2016decomposable"
+    code.wait(lambda: code.suggestions()[:1] == [DECOMPOSABLE])
+    assert code.accept() == DECOMPOSABLE
     code.wait(lambda: code.dirty() == {"acl2019.tex", "acl2019_bib.bib"})
     code.save_all()
 
@@ -87,7 +92,7 @@ def test_a_fix_at_words_that_nothing_closes_leaves_the_sentence(window, fixture_
     code.wait_ready()
     code.goto_text("main.tex", "Graphs are everywhere", after=True)
     code.type(" \\citep<graph attention networks")
-    code.wait_suggestion("velickovic2018graph")
+    code.wait_suggestion("Graph Attention Networks")
     code.press("Escape")
     code.fix("Cite Veli")
     # The editor saves what a fix changes (`files.refactoring.autoSave`).
@@ -96,3 +101,19 @@ def test_a_fix_at_words_that_nothing_closes_leaves_the_sentence(window, fixture_
     cited = "everywhere \\citep{velickovic2018graph} in a sentence"
     wanted = before["main.tex"].replace("everywhere in a sentence", cited)
     assert code.read("main.tex").decode() == wanted
+
+
+def test_the_hover_of_an_open_placeholder_offers_its_quick_fixes(window, fixture_files, tmp_path):
+    text = OPEN.replace("Graphs are", "Graphs \\citep<graph attention networks> are")
+    code = window(fixture_files(text).write(tmp_path / "paper"))
+    code.open("main.tex")
+    code.wait_ready()
+    code.wait(lambda: code.find(".squiggly-warning").count())
+    code.goto_text("main.tex", "attention networks")
+    code.hover("still to be cited here")
+    fix = code.find(".monaco-hover:visible .action", has_text="Quick Fix")
+    fix.first.wait_for()
+    assert "No quick fixes available" not in code.seen()
+    fix.first.click()
+    titles = code.texts(".action-widget .monaco-list-row.action")
+    assert titles[0].startswith("Cite Veličković et al. 2018: Graph Attention Networks"), titles

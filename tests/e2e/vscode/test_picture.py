@@ -46,6 +46,6 @@ def test_the_list_and_the_references_are_shown_side_by_side(window, copied):
     code.open("paper.tex")
     code.goto_text("paper.tex", "The same mechanism")
     code.type("Attention can also follow the edges of a graph \\citep<graph attention net")
-    code.wait(lambda: code.suggestions()[:1] == ["velickovic2018graph"])
+    code.wait(lambda: code.suggestions()[:1] == ["Graph Attention Networks"])
     assert not code.cut_off(".suggest-widget")
     code.screenshots("picture")

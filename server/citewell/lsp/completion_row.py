@@ -1,0 +1,68 @@
+"""One row of a completion list: what an author tells papers apart by, in the width that there is.
+
+An editor cuts what is too long, and it cuts the year before it cuts the title. So the words are
+fitted here to the narrowest default of an editor that has three columns (VS Code: 430 pixels).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from citewell.features.completion import where_and_when
+from citewell.features.shelf import key_of
+from citewell.features.state import SIGNS, is_invented
+from citewell.model.check import Verdict
+from citewell.model.titles import plain_title
+
+if TYPE_CHECKING:
+    from citewell.features.completion import Candidate
+
+WIDTH = 46
+"""Letters of all columns together, the blanks between them too."""
+LEAST = 8
+"""Of a title: fewer say nothing."""
+INVENTED = f"{SIGNS[Verdict.FABRICATED][0]} invented"
+"""Stands in place of where and when. That the library lacks an entry is no matter of a list."""
+
+
+class Row(msgspec.Struct, frozen=True):
+    """The columns of a row."""
+
+    label: str
+    beside: str = ""
+    """Right behind the label, dimmed."""
+    at: str = ""
+    """At the right edge."""
+    detail: str = ""
+    """The whole title; in an editor that has no such columns all in one line."""
+
+
+def row_of(candidate: Candidate, *, columns: bool) -> Row:
+    """The row of a candidate; `columns`: the editor shows more than a label.
+
+    An entry of one's own, in a .bib or in Zotero, is known by its key, which is never cut. Another
+    paper is known by its title: its key is only about to be made, and stands in the card beside
+    the list.
+    """
+    invented = is_invented(candidate.check)
+    at = INVENTED if invented else where_and_when(candidate)
+    title = plain_title(candidate.title)
+    detail = f"{INVENTED}: {title}" if invented else title
+    if not columns:
+        more = "" if invented or not at else f" · {at}"
+        return Row(candidate.key, detail=f"{detail}{more}")
+    if candidate.work is not None and not key_of(candidate.work.id) and title:
+        return Row(cut(title, WIDTH - len(at) - 2), at=at, detail=detail)
+    room = WIDTH - len(candidate.key) - 1
+    if room - len(at) - 2 >= LEAST:
+        room -= len(at) + 2
+    elif not invented:
+        at = ""
+    return Row(candidate.key, cut(title, room) if room >= LEAST else "", at, detail)
+
+
+def cut(text: str, most: int) -> str:
+    """The text with at most so many letters, the last one "…" where it is longer."""
+    return text if len(text) <= most else f"{text[: most - 1].rstrip(' ,:;.')}…"

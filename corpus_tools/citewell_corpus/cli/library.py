@@ -7,6 +7,7 @@ from typing import Any, Protocol
 
 import click
 
+from citewell.model.visible import visible
 from citewell.options import Options
 from citewell_corpus.cli.output import human_size, show_problem, write_json
 
@@ -230,7 +231,8 @@ def _show_report(report: Any) -> None:
         if source.malformed:
             notes.append(f"{source.malformed:,} with damaged author lists")
         notes += [f"{skipped:,} left out ({', '.join(source.skipped)})"] if skipped else []
-        click.echo(f"{source.name}: {source.records:,} records{_in_brackets(notes)}")
+        name = visible(source.name)
+        click.echo(f"{name}: {source.records:,} records{_in_brackets(notes)}")
     if report.up_to_date:
         click.echo("Nothing has changed.")
     else:
@@ -278,4 +280,4 @@ def _show_status(found: Any) -> None:
         facts = f"{source.records:,} records{_in_brackets(notes)}, {source.format}"
         lines.append(("source:", f"{name}: {facts}"))
     for label, text in lines:
-        click.echo(f"{click.style(f'{label:<13}', bold=True)} {text}")
+        click.echo(f"{click.style(f'{label:<13}', bold=True)} {visible(text)}")

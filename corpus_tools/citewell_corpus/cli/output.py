@@ -8,21 +8,23 @@ import click
 import msgspec
 
 from citewell.model import Problem
+from citewell.model.visible import visible, visible_json
 
 
 def show_problem(problem: Problem, *, error: bool = False) -> None:
     """One problem on standard error: place, message and code, the cure on its own line."""
     place = f"{problem.path}:{problem.line}" if problem.path and problem.line else problem.path
     head = click.style("error" if error else "note", fg="red" if error else "yellow", bold=True)
-    text = f"{head}: {place + ': ' if place else ''}{problem.message}"
-    click.echo(f"{text} {click.style(f'[{problem.code}]', dim=True)}", err=True)
+    text = visible(f"{place + ': ' if place else ''}{problem.message}")
+    click.echo(f"{head}: {text} {click.style(f'[{problem.code}]', dim=True)}", err=True)
     if problem.cure:
-        click.echo(f"      {problem.cure}", err=True)
+        click.echo(f"      {visible(problem.cure)}", err=True)
 
 
 def write_json(value: Any) -> None:
     """The value as indented JSON on standard output."""
-    click.echo(msgspec.json.format(msgspec.json.encode(value), indent=2))
+    data = msgspec.json.format(msgspec.json.encode(value), indent=2)
+    click.echo(visible_json(data.decode("utf-8")))
 
 
 def human_size(count: int) -> str:

@@ -119,6 +119,9 @@ def run(arguments: Sequence[str]) -> int:
     try:
         code = root.main(args=list(arguments), prog_name="citewell", standalone_mode=False)
     except click.ClickException as error:
+        from citewell.model.visible import visible
+
+        vars(error)["message"] = visible(error.message)
         error.show()
         return BROKEN
     except (click.Abort, KeyboardInterrupt):

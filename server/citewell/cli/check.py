@@ -12,6 +12,7 @@ import click
 
 from citewell.cli.report import BROKEN, FINDINGS, OK, show_problems
 from citewell.cli.session import Session, console
+from citewell.cli.terminal import echo_exact
 from citewell.sources.budget import ONLINE_SECONDS
 
 if TYPE_CHECKING:
@@ -94,7 +95,7 @@ def check(
 
         write_atomically(out, text.encode("utf-8"))
     else:
-        click.echo(text, nl=False)
+        echo_exact(text)
     ctx.exit(FINDINGS if failing(checks, fail_on) else OK)
 
 

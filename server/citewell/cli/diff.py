@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import click
+from citewell.cli.terminal import echo_exact
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -15,7 +15,7 @@ _STYLES = (("+++", "bold"), ("---", "bold"), ("@@", "cyan"), ("+", "green"), ("-
 def show_diff(console: Console, diff: str) -> None:
     """Print a diff: in colour on a terminal, else byte for byte, so that `patch` can read it."""
     if not console.is_terminal:
-        click.echo(diff, nl=False)
+        echo_exact(diff)
         return
     from rich.text import Text
 

@@ -9,6 +9,7 @@ import click
 
 from citewell.cli.report import BROKEN, FINDINGS, OK, show_cost, show_problems, write_json
 from citewell.cli.session import Session, console
+from citewell.cli.terminal import echo, echo_exact
 
 if TYPE_CHECKING:
     from citewell.engine.contract import Engine
@@ -94,7 +95,7 @@ def find(
     if as_json:
         write_json(_to_json(result, _keys(result, options.bib), problems))
     elif bibtex:
-        click.echo(_entries(result, options.bib), nl=False)
+        echo_exact(_entries(result, options.bib))
     elif not broken:
         _show(result, _keys(result, options.bib))
     show_problems(problems, error=broken)
@@ -138,7 +139,7 @@ def _picked(
     if picked.problem is not None:
         return result, (picked.problem,)
     none = "" if picked.work else "none fits, "
-    click.echo(f"{none}{who_chose(picked)}", err=True)
+    echo(f"{none}{who_chose(picked)}", err=True)
     made = f"{result.variant}+{picked.program}"
     hits = chosen_first(result.hits, picked)
     return msgspec.structs.replace(result, hits=hits, variant=made), ()

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from citewell.cli.terminal import echo
+
 if TYPE_CHECKING:
     from citewell.model.llm import Budget
     from citewell.model.problem import Problem
@@ -19,14 +21,16 @@ INTERRUPTED = 130
 
 def show_problem(problem: Problem, *, error: bool = False) -> None:
     """One problem: place, message, code; the cure on its own line."""
+    from citewell.model.visible import visible
+
     place = problem.path
     if place and problem.line:
         place = f"{place}:{problem.line}"
     head = click.style("error" if error else "note", fg="red" if error else "yellow", bold=True)
-    text = f"{head}: {place + ': ' if place else ''}{problem.message}"
-    click.echo(f"{text} {click.style(f'[{problem.code}]', dim=True)}", err=True)
+    text = visible(f"{place + ': ' if place else ''}{problem.message}")
+    click.echo(f"{head}: {text} {click.style(f'[{problem.code}]', dim=True)}", err=True)
     if problem.cure:
-        click.echo(f"      {problem.cure}", err=True)
+        echo(f"      {problem.cure}", err=True)
 
 
 def show_problems(problems: Iterable[Problem], *, error: bool = False) -> None:
@@ -75,8 +79,10 @@ def write_json(value: Any) -> None:
     """`value` (structs included) as indented UTF-8 JSON on standard output."""
     import msgspec
 
+    from citewell.model.visible import visible_json
+
     data = msgspec.json.format(msgspec.json.encode(value, enc_hook=_encode), indent=2)
-    click.echo(data)
+    click.echo(visible_json(data.decode("utf-8")))
 
 
 def _encode(value: Any) -> Any:

@@ -78,13 +78,14 @@ def console(*, err: bool = False) -> Console:
 
     `COLUMNS` is the width wherever it goes; with `NO_COLOR` there are no styles at all.
     """
-    from rich.console import Console
+    from citewell.cli.terminal import visible_console
 
+    made_of = visible_console()
     plain = no_color()
     system: Literal["auto"] | None = None if plain else "auto"
-    made = Console(stderr=err, highlight=False, color_system=system, no_color=plain)
+    made = made_of(stderr=err, highlight=False, color_system=system, no_color=plain)
     if not made.is_terminal and not os.environ.get("COLUMNS", "").isdecimal():
-        made = Console(
+        made = made_of(
             stderr=err, highlight=False, color_system=system, no_color=plain, width=PIPE_WIDTH
         )
     return made

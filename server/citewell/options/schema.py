@@ -38,6 +38,10 @@ class Setting:
     at_most: float | None = None
     pattern: str = ""
     """A regular expression that the whole text must match."""
+    item_pattern: str = ""
+    """Of a list: a regular expression that each of its texts must match."""
+    item_words: str = ""
+    """What such a text is, in words."""
     trusted_only: bool = False
     """Not taken from a workspace file."""
     stays_inside: bool = False
@@ -101,6 +105,8 @@ def _walk(tree: type[Any], prefix: str) -> typing.Iterator[Setting]:
             at_least=meta.get("at_least"),
             at_most=meta.get("at_most"),
             pattern=meta.get("pattern", ""),
+            item_pattern=meta.get("item_pattern", ""),
+            item_words=meta.get("item_words", ""),
             trusted_only=meta.get("trusted_only", False),
             stays_inside=meta.get("stays_inside", False),
             closed_if_wrong=meta.get("closed_if_wrong", False),
@@ -149,6 +155,8 @@ def json_schema() -> dict[str, dict[str, Any]]:
             entry["maximum"] = setting.at_most
         if setting.pattern:
             entry["pattern"] = f"^(?:{setting.pattern})$"
+        if setting.item_pattern:
+            entry["items"] = entry["items"] | {"pattern": f"^(?:{setting.item_pattern})$"}
         if setting.trusted_only:
             entry["scope"] = "machine"
         found[f"citewell.{setting.wire}"] = entry

@@ -38,9 +38,19 @@ def _leaf(
     return field(default=default, metadata=metadata)
 
 
-def _list(text: str, *, trusted_only: bool = False, closed_if_wrong: bool = False) -> Any:
+def _list(
+    text: str,
+    *,
+    item_pattern: str = "",
+    item_words: str = "",
+    trusted_only: bool = False,
+    closed_if_wrong: bool = False,
+) -> Any:
+    """`item_pattern` must match each text of the list; `item_words` say what such a text is."""
     metadata = {
         "help": text,
+        "item_pattern": item_pattern,
+        "item_words": item_words,
         "trusted_only": trusted_only,
         "closed_if_wrong": closed_if_wrong,
     }
@@ -128,8 +138,17 @@ class CompletionOptions:
 class DocumentOptions:
     """What counts as a citation and as a placeholder."""
 
-    cite_commands: tuple[str, ...] = _list("Further LaTeX cite commands, without backslash.")
-    placeholders: tuple[str, ...] = _list("Further literal stand-ins for a citation.")
+    cite_commands: tuple[str, ...] = _list(
+        "Further LaTeX cite commands, without backslash.",
+        item_pattern=r"\\?[A-Za-z@À-ɏ]+(?:#[1-9])?",
+        item_words='the name of a command in letters, such as "mycite" (or "mycite#2", where its '
+        "second argument holds the keys)",
+    )
+    placeholders: tuple[str, ...] = _list(
+        "Further literal stand-ins for a citation.",
+        item_pattern=r"\S(?:[^\r\n]{0,98}\S)",
+        item_words='at least two characters on one line, such as "XXCITE", without blanks around',
+    )
     default_command: str = _leaf(
         "",
         "Cite command for a marker; default: the document's own most used.",

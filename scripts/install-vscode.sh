@@ -68,11 +68,12 @@ fi
   "$python" -m pip install -q --disable-pip-version-check "playwright>=1.40,<2" ||
   skip "the driver of the browser cannot be fetched"
 
-# The .vsix, anew when a file of the extension is newer than it.
+# The .vsix, anew when a file of the extension, or of the server whose wheel is in it, is newer.
 vsix=$place/citewell.vsix
 [ -f "$client/package.json" ] || skip "no extension in clients/vscode"
-if [ ! -f "$vsix" ] || [ -n "$(find "$client" -name node_modules -prune -o -name dist -prune -o \
-  -name '*.vsix' -prune -o -type f -newer "$vsix" -print | head -n 1)" ]; then
+if [ ! -f "$vsix" ] || [ -n "$(find "$client" server corpus_tools pyproject.toml -name node_modules -prune -o \
+  -name dist -prune -o -name wheel -prune -o -name __pycache__ -prune -o -name '*.vsix' -prune -o \
+  -type f -newer "$vsix" -print | head -n 1)" ]; then
   make --no-print-directory --silent vsix >/dev/null || skip "the extension cannot be built"
   cp "$client/citewell.vsix" "$vsix"
 fi

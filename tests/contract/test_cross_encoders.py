@@ -25,6 +25,7 @@ from citewell.engine.local import LocalEngine
 from citewell.engine.rereading import Reader
 from citewell.engine.worker_client import WorkerEngine
 from citewell.model import CitewellError, Query, Work
+from citewell.model.installing import install_command
 from citewell.options import Options
 from citewell.options.load import load
 from citewell.ranking.cross_encoder import paper_text, query_text
@@ -412,7 +413,7 @@ def test_a_missing_extra_is_named(
     problem = raised.value.problem
     assert problem.code == "reranker-missing"
     assert f"{missing} is not installed" in problem.message
-    assert f"pip install 'citewell[{extra}]'" in problem.cure
+    assert install_command(extra) in problem.cure
 
 
 def test_a_damaged_graph_and_a_folder_without_a_tokenizer_are_problems(

@@ -70,3 +70,46 @@ def test_every_key_and_command_that_the_readme_names_is_in_the_manifest() -> Non
     assert named and named <= titles
     keys = {binding["key"] for binding in contributes["keybindings"]}
     assert {key.lower() for key in re.findall(r"`(Ctrl\+[^`]+)`", readme)} == keys
+
+
+def test_no_command_has_the_name_of_one_of_the_server() -> None:
+    from citewell.lsp.server import create_server
+
+    # The language client registers those of the server, and a name can be registered once.
+    own = {command["command"] for command in _manifest()["contributes"]["commands"]}
+    assert own.isdisjoint(create_server().protocol.fm.commands)
+
+
+def test_the_pictures_of_the_marketplace_page_lead_to_files_of_the_repository() -> None:
+    manifest = _manifest()
+    address = manifest["repository"]["url"].removesuffix(".git")
+    folder = manifest["repository"]["directory"]
+    raw = address.replace("//github.com/", "//raw.githubusercontent.com/")
+    package = manifest["scripts"]["package"]
+    # vsce makes relative links absolute from these two; it knows nothing of the folder.
+    assert f"--baseImagesUrl {raw}/HEAD/{folder} " in package
+    assert f"--baseContentUrl {address}/blob/HEAD/{folder} " in package
+    readme = (REPOSITORY / folder / "README.md").read_text(encoding="utf-8")
+    pictures = re.findall(r"!\[[^\]]*\]\(([^)]+)\)", readme)
+    assert pictures
+    for picture in pictures:
+        assert (REPOSITORY / folder / picture).is_file()
+        assert not picture.endswith(".svg"), "the marketplace shows none"
+
+
+def test_the_repository_is_that_of_the_registry_of_mcp_servers() -> None:
+    card = json.loads((REPOSITORY / "server.json").read_text(encoding="utf-8"))
+    owner, _, name = card["name"].removeprefix("io.github.").partition("/")
+    assert _manifest()["repository"]["url"] == f"https://github.com/{owner}/{name}.git"
+    assert _manifest()["bugs"]["url"] == f"https://github.com/{owner}/{name}/issues"
+
+
+def test_the_settings_stand_in_the_order_of_use_under_titles_for_people() -> None:
+    groups = _manifest()["contributes"]["configuration"]
+    titles = [group["title"] for group in groups]
+    assert titles[0] == "Library of Papers"
+    assert titles[-2:] == ["Search Engine", "Server"]
+    assert [group["order"] for group in groups] == list(range(1, len(groups) + 1))
+    for group in groups:
+        orders = [entry["order"] for entry in group["properties"].values()]
+        assert orders == list(range(len(orders))), group["title"]

@@ -4,7 +4,7 @@ import * as vscode from "vscode";
 import type { LanguageClient } from "vscode-languageclient/node";
 import type { Candidate, Discovery } from "./discovery";
 import { locate } from "./locate";
-import type { ClientState } from "./protocol";
+import type { ClientState, Told } from "./protocol";
 import { isTooOld } from "./version";
 
 export type ServerState =
@@ -12,12 +12,16 @@ export type ServerState =
   | { readonly kind: "starting" }
   | { readonly kind: "missing" }
   | { readonly kind: "wrong-setting"; readonly command: string }
-  | { readonly kind: "failed"; readonly server: Candidate; readonly reason: string }
+  | {
+      readonly kind: "failed";
+      readonly server: Candidate;
+      readonly reason: string;
+      /** It had run, and ended too often to be started once more. */
+      readonly ended: boolean;
+    }
   | { readonly kind: "old"; readonly server: Candidate; readonly version: string }
   | { readonly kind: "running"; readonly server: Candidate; readonly version: string };
 
-/** A server that ended may be started again by the client; only later is it said that it ended. */
-const ENDED_MS = 1500;
 const LAST_WORDS_MS = 300;
 const MOST_WORDS = 4000;
 
@@ -26,6 +30,8 @@ export class Connection implements vscode.Disposable {
   private client: LanguageClient | undefined;
   private current: ServerState = { kind: "stopped" };
   private words = "";
+  /** The client is about to start the server again. */
+  private again = false;
   private turn: Promise<void> = Promise.resolve();
   private readonly changed = new vscode.EventEmitter<ServerState>();
   private readonly referencesChanged = new vscode.EventEmitter<void>();
@@ -36,6 +42,7 @@ export class Connection implements vscode.Disposable {
   constructor(
     private readonly context: vscode.ExtensionContext,
     private readonly output: vscode.LogOutputChannel,
+    private readonly tell: (told: Told) => void,
   ) {}
 
   get state(): ServerState {
@@ -105,6 +112,10 @@ export class Connection implements vscode.Disposable {
     const client = createClient(found.server, this.context, this.output, {
       references: () => this.referencesChanged.fire(),
       state: (state) => this.follow(client, found.server, state),
+      problem: this.tell,
+      ended: (again) => {
+        this.again = again;
+      },
       words: (text) => {
         this.words = (this.words + text).slice(-MOST_WORDS);
       },
@@ -118,7 +129,8 @@ export class Connection implements vscode.Disposable {
       await new Promise((done) => setTimeout(done, LAST_WORDS_MS));
       const reason = this.lastWords() || (error instanceof Error ? error.message : String(error));
       this.output.error(`The server did not start: ${reason}`);
-      this.say({ kind: "failed", server: found.server, reason });
+      if (error instanceof Error) this.output.error(error);
+      this.say({ kind: "failed", server: found.server, reason, ended: false });
       return;
     }
     this.client = client;
@@ -136,16 +148,20 @@ export class Connection implements vscode.Disposable {
     const version = client.initializeResult?.serverInfo?.version ?? "";
     if (state === "running") this.say({ kind: "running", server, version });
     if (state === "starting") this.say({ kind: "starting" });
-    if (state === "stopped") {
-      setTimeout(() => {
-        if (client !== this.client || client.isRunning()) return;
-        this.say({
-          kind: "failed",
-          server,
-          reason: this.lastWords() || "It ended, and did not start again.",
-        });
-      }, ENDED_MS);
+    if (state === "stopped") void this.stopped(client, server);
+  }
+
+  /** The server has ended: it is started again, or stays ended. */
+  private async stopped(client: LanguageClient, server: Candidate): Promise<void> {
+    if (this.again) {
+      this.again = false;
+      this.words = "";
+      this.say({ kind: "starting" });
+      return;
     }
+    await new Promise((done) => setTimeout(done, LAST_WORDS_MS));
+    if (client !== this.client || this.current.kind === "running") return;
+    this.say({ kind: "failed", server, reason: this.lastWords(), ended: true });
   }
 
   private lastWords(): string {

@@ -4,11 +4,15 @@ import * as vscode from "vscode";
 import { Connection, type ServerState } from "./client";
 import { findPaper, Preview } from "./findpaper";
 import { installServer } from "./install";
+import { isServed } from "./languages";
 import { chooseLibrary, offerLibrary } from "./libraries";
 import { onPythonChange } from "./locate";
+import { sweep } from "./managed";
 import { explain, showMenu } from "./menu";
 import { Panel } from "./panel";
+import type { Told } from "./protocol";
 import { openSample } from "./sample";
+import { QUIET, Silence } from "./silence";
 import { StatusItem } from "./statusitem";
 import { suggestInProse } from "./typing";
 
@@ -17,7 +21,8 @@ let connection: Connection | undefined;
 /** Returns at once: the editor goes on while the server starts. */
 export function activate(context: vscode.ExtensionContext): void {
   const output = vscode.window.createOutputChannel("Citewell", { log: true });
-  const server = new Connection(context, output);
+  const silence = new Silence(context.globalState);
+  const server = new Connection(context, output, (told) => void tell(told, silence));
   connection = server;
   const status = new StatusItem(server);
   context.subscriptions.push(
@@ -26,7 +31,7 @@ export function activate(context: vscode.ExtensionContext): void {
     status,
     new Panel(server, vscode.Uri.joinPath(context.extensionUri, "media")),
     suggestInProse(),
-    server.onDidChangeState((state) => void follow(state)),
+    server.onDidChangeState((state) => void follow(state, silence)),
     status.onDidLearn(({ library }) => library || void offerLibrary(context.globalState)),
     vscode.workspace.onDidChangeConfiguration((change) => {
       if (change.affectsConfiguration("citewell.server.path")) void server.restart();
@@ -36,9 +41,12 @@ export function activate(context: vscode.ExtensionContext): void {
   const page = Preview.register(context);
   const commands: Record<string, () => unknown> = {
     findPaper: () => withServer(() => findPaper(server, page)),
+    findPapers: () => withServer(() => findPaper(server, page, true)),
+    fillDocument: () => withServer(() => ofDocument(server, "citewell.fillPlaceholders")),
+    addEntries: () => withServer(() => ofDocument(server, "citewell.addMissingEntries")),
     showReferences: () => vscode.commands.executeCommand("citewell.references.focus"),
     checkReferences: () => withServer(() => server.ask("citewell.check")),
-    checkReferencesOnline: () => withServer(() => checkOnline(server)),
+    checkReferencesOnline: () => withServer(() => ofDocument(server, "citewell.checkOnline")),
     chooseSources: () => withServer(() => chooseSources(server, status)),
     chooseLibrary: () => withServer(() => chooseLibrary(server, output)),
     openSample: () => openSample(context),
@@ -51,12 +59,14 @@ export function activate(context: vscode.ExtensionContext): void {
     installServer: () => installServer(context, server, output),
     restart: () => server.restart(),
     showOutput: () => output.show(),
+    showMessagesAgain: () => silence.end(),
     showMenu: () => showMenu(server, status.status),
   };
   for (const [name, run] of Object.entries(commands)) {
     context.subscriptions.push(vscode.commands.registerCommand(`citewell.${name}`, run));
   }
   void server.restart();
+  void sweep(context.globalStorageUri.fsPath, Date.now());
   void onPythonChange(() => server.reconsider()).then(
     (listener) => listener && context.subscriptions.push(listener),
   );
@@ -66,9 +76,17 @@ export async function deactivate(): Promise<void> {
   await connection?.stop();
 }
 
-async function follow(state: ServerState): Promise<void> {
+async function follow(state: ServerState, silence: Silence): Promise<void> {
   await vscode.commands.executeCommand("setContext", "citewell.running", state.kind === "running");
-  await explain(state);
+  await explain(state, silence);
+}
+
+/** Shows what the server tells of; what comes by itself can be silenced. */
+async function tell({ code, message, asked }: Told, silence: Silence): Promise<void> {
+  if (asked) void vscode.window.showWarningMessage(message);
+  else if (!silence.covers(code)) {
+    if ((await vscode.window.showWarningMessage(message, QUIET)) === QUIET) await silence.add(code);
+  }
 }
 
 /** Runs what needs the server; without one it is said why there is none. */
@@ -79,9 +97,11 @@ async function withServer(run: () => unknown): Promise<void> {
   else await explain(connection.state);
 }
 
-async function checkOnline(server: Connection): Promise<void> {
+/** A command of the server about the document that is looked at. */
+async function ofDocument(server: Connection, command: string): Promise<void> {
   const document = vscode.window.activeTextEditor?.document;
-  if (document) await server.ask("citewell.checkOnline", document.uri.toString());
+  if (document && isServed(document)) await server.ask(command, document.uri.toString());
+  else await vscode.window.showWarningMessage("Open a LaTeX, Markdown or .bib file first.");
 }
 
 async function chooseSources(server: Connection, status: StatusItem): Promise<void> {

@@ -67,19 +67,19 @@ export class Preview implements vscode.TextDocumentContentProvider {
   }
 }
 
-/** Shows the list; resolves when it is closed and what was chosen is cited. */
-export async function findPaper(connection: Connection, page: Preview): Promise<void> {
+/** Shows the list; resolves when it is closed and what was chosen is cited. `several`: with a box at each paper. */
+export async function findPaper(connection: Connection, page: Preview, several = false): Promise<void> {
   const target = currentTarget();
-  const list = new PaperList(connection, page, target);
-  const row = await list.choose();
-  if (!row) return;
+  const list = new PaperList(connection, page, target, several);
+  const rows = await list.choose();
+  if (rows.length === 0) return;
   if (!target) {
     await vscode.window.showWarningMessage(
       "Open the LaTeX, Markdown or .bib file that is to take the citation, then find the paper again.",
     );
     return;
   }
-  await insert(connection, target, row);
+  await insertAll(connection, target, rows);
 }
 
 function currentTarget(): Target | undefined {
@@ -87,21 +87,30 @@ function currentTarget(): Target | undefined {
   return editor && isServed(editor.document) ? { editor, position: editor.selection.end } : undefined;
 }
 
-async function insert(connection: Connection, target: Target, row: PaperRow): Promise<void> {
-  const { editor, position } = target;
-  const answer = await connection.ask<{ applied: boolean; end?: vscode.Position }>("citewell.insertPaper", {
-    uri: editor.document.uri.toString(),
-    work: row.id,
-    key: row.key,
-    position: { line: position.line, character: position.character },
-  });
-  await vscode.window.showTextDocument(editor.document, {
+/** Cites the papers in the order in which they were chosen: the first at the cursor, the others in the same citation. */
+async function insertAll(connection: Connection, target: Target, rows: readonly PaperRow[]): Promise<void> {
+  const { editor } = target;
+  let at = target.position;
+  let end: vscode.Position | undefined;
+  for (const row of rows) {
+    const answer = await connection.ask<{ applied: boolean; end?: vscode.Position }>("citewell.insertPaper", {
+      uri: editor.document.uri.toString(),
+      work: row.id,
+      key: row.key,
+      position: { line: at.line, character: at.character },
+    });
+    // Why not was said; what was cited before stands with its entry.
+    if (!answer?.applied) break;
+    if (answer.end) {
+      end = new vscode.Position(answer.end.line, answer.end.character);
+      // Before the bracket that closes the citation: there the next one is taken in.
+      at = end.translate(0, end.character > 0 ? -1 : 0);
+    }
+  }
+  const shown = await vscode.window.showTextDocument(editor.document, {
     viewColumn: editor.viewColumn ?? vscode.ViewColumn.Active,
   });
-  if (answer?.applied && answer.end) {
-    const end = new vscode.Position(answer.end.line, answer.end.character);
-    editor.selection = new vscode.Selection(end, end);
-  }
+  if (end) shown.selection = new vscode.Selection(end, end);
 }
 
 class PaperList {
@@ -110,6 +119,14 @@ class PaperList {
     iconPath: new vscode.ThemeIcon("open-preview"),
     tooltip: "Show the marked paper beside the list",
   };
+  private readonly toggleSeveral: vscode.QuickInputButton = {
+    iconPath: new vscode.ThemeIcon("checklist"),
+    tooltip: "Choose several papers",
+  };
+  /** Those with a tick, in the order in which they got it; they outlive the search that found them. */
+  private chosen: PaperRow[] = [];
+  private found: readonly PaperRow[] = [];
+  private isFilling = false;
   private timer: NodeJS.Timeout | undefined;
   private request: vscode.CancellationTokenSource | undefined;
   private showsPage = false;
@@ -118,34 +135,43 @@ class PaperList {
     private readonly connection: Connection,
     private readonly page: Preview,
     private readonly target: Target | undefined,
+    several: boolean,
   ) {
     const { pick } = this;
-    pick.title = "Citewell: Find a paper";
+    this.setSeveral(several);
     pick.placeholder = "Words of the title, an author, or what the paper is about";
     pick.matchOnDescription = false;
     pick.matchOnDetail = false;
     // The order is the engine's. Not in the typed interface yet; without it the list sorts by its own match.
     (pick as { sortByLabel?: boolean }).sortByLabel = false;
-    pick.buttons = [this.togglePreview];
+    pick.buttons = [this.toggleSeveral, this.togglePreview];
     pick.value = this.selectedWords();
   }
 
-  choose(): Promise<PaperRow | undefined> {
+  /** What was chosen; none when the list was closed. */
+  choose(): Promise<readonly PaperRow[]> {
     const { pick } = this;
     return new Promise((done) => {
-      let chosen: PaperRow | undefined;
+      let accepted: readonly PaperRow[] = [];
       pick.onDidChangeValue(() => this.searchSoon(QUIET_MS));
       pick.onDidChangeActive(([item]) => item?.row && this.page.show(item.row));
-      pick.onDidTriggerButton(() => this.toggle());
+      pick.onDidTriggerButton((button) => {
+        if (button === this.togglePreview) return this.toggle();
+        this.setSeveral(!pick.canSelectMany);
+        this.fill();
+      });
+      pick.onDidChangeSelection((items) => this.tick(items));
       pick.onDidAccept(() => {
-        chosen = pick.selectedItems[0]?.row;
-        if (chosen) pick.hide();
+        const marked = (pick.canSelectMany ? pick.activeItems : pick.selectedItems)[0]?.row;
+        // Without a tick Enter means the paper that is marked, as it does where one is chosen.
+        accepted = this.chosen.length > 0 ? this.chosen : marked ? [marked] : [];
+        if (accepted.length > 0) pick.hide();
       });
       pick.onDidHide(async () => {
         this.stop();
         pick.dispose();
         if (this.showsPage) await this.page.close();
-        done(chosen);
+        done(accepted);
       });
       pick.show();
       this.searchSoon(0);
@@ -204,7 +230,8 @@ class PaperList {
   private show(answer: Answer | undefined): void {
     if (!answer) this.say("The Citewell server is not running.");
     else if (answer.rows.length > 0) {
-      this.pick.items = answer.rows.map((row) => ({ ...columns(row), row, alwaysShow: true }));
+      this.found = answer.rows;
+      this.fill();
     } else {
       const problem = answer.problems[0];
       this.say(problem ? `${problem.message} ${problem.cure}` : this.pick.value ? "No paper was found." : "");
@@ -212,6 +239,40 @@ class PaperList {
   }
 
   private say(text: string): void {
-    this.pick.items = text ? [{ label: `$(info) ${text}`, alwaysShow: true }] : [];
+    this.found = [];
+    this.fill(text ? [{ label: `$(info) ${text}`, alwaysShow: true }] : []);
   }
+
+  private setSeveral(several: boolean): void {
+    const { pick } = this;
+    pick.canSelectMany = several;
+    pick.title = several ? "Citewell: Find papers, and cite those with a tick" : "Citewell: Find a paper";
+    if (!several) this.chosen = [];
+  }
+
+  /** Those with a tick first, whatever is searched, then what was found. */
+  private fill(said: readonly Item[] = []): void {
+    const { pick } = this;
+    const ticked = this.chosen.map(item);
+    const rest = this.found.filter((row) => !this.chosen.some((one) => same(one, row))).map(item);
+    this.isFilling = true;
+    pick.items = [...ticked, ...said, ...rest];
+    if (pick.canSelectMany) pick.selectedItems = ticked;
+    this.isFilling = false;
+  }
+
+  private tick(items: readonly Item[]): void {
+    if (!this.pick.canSelectMany || this.isFilling) return;
+    const rows = items.flatMap(({ row }) => (row ? [row] : []));
+    const kept = this.chosen.filter((one) => rows.some((row) => same(one, row)));
+    this.chosen = [...kept, ...rows.filter((row) => !kept.some((one) => same(one, row)))];
+  }
+}
+
+function item(row: PaperRow): Item {
+  return { ...columns(row), row, alwaysShow: true };
+}
+
+function same(one: PaperRow, other: PaperRow): boolean {
+  return one.id === other.id && one.key === other.key;
 }

@@ -1,11 +1,13 @@
 /** Installs the server into an environment of the extension's own, from one button. */
 
-import { rm } from "node:fs/promises";
+import { readdir } from "node:fs/promises";
 import * as path from "node:path";
 import * as vscode from "vscode";
 import type { Connection } from "./client";
 import { onPath, programIn } from "./discovery";
-import { isProgram, locate, managedFolder } from "./locate";
+import { cure, reason, requirement } from "./installwords";
+import { isProgram, locate } from "./locate";
+import { adopt, discard, newEnvironment } from "./managed";
 import { run, runShown } from "./run";
 import { compareVersions } from "./version";
 
@@ -17,24 +19,42 @@ interface Tool {
   readonly command: string;
 }
 
-/** Makes the environment, installs into it, and starts the server that is in it. */
+/** Why there is no new server. */
+type Failure = { readonly tail: string } | "cancelled";
+
+/**
+ * Makes another environment, and starts its server once it runs. Until then the server that runs, and the
+ * environment that it runs from, are left alone.
+ */
 export async function installServer(
   context: vscode.ExtensionContext,
   connection: Connection,
   output: vscode.LogOutputChannel,
 ): Promise<void> {
-  const folder = managedFolder(context);
+  const wanted = await wantedPackage(context);
+  if (!wanted) return explainWheel();
   const tool = await findTool();
   if (!tool) return explainPython();
-  await connection.stop();
-  const failed = await install(tool, folder, output);
-  if (failed !== undefined) {
-    if (failed) await explainFailure(failed);
-    await connection.restart();
+  const storage = context.globalStorageUri.fsPath;
+  const folder = await newEnvironment(storage, new Date());
+  const failure = await install(tool, folder, wanted, output);
+  if (failure) {
+    await discard(folder);
+    if (failure !== "cancelled") await explainFailure(failure.tail, connection.state.kind === "running");
     return;
   }
+  await adopt(storage, folder);
   await prefer(context, programIn(folder, process.platform));
   await connection.restart();
+}
+
+/** The setting, else the wheel that came with the extension. */
+async function wantedPackage(context: vscode.ExtensionContext): Promise<string | undefined> {
+  const setting = vscode.workspace.getConfiguration("citewell.server").get("package", "");
+  const folder = path.join(context.extensionPath, "wheel");
+  const names = await readdir(folder).catch(() => []);
+  const wheel = names.find((name) => name.endsWith(".whl"));
+  return requirement(setting, wheel && path.join(folder, wheel));
 }
 
 /** A Python that is new enough, else uv, which can bring one. */
@@ -58,26 +78,28 @@ async function isNewEnough(python: string): Promise<boolean> {
   return code === 0 && compareVersions(tail.trim(), MINIMUM_PYTHON) >= 0;
 }
 
-/** Undefined when all went well; else why not, empty when the author ended it. */
+/** Undefined when all went well. */
 async function install(
   tool: Tool,
   folder: string,
+  wanted: string,
   output: vscode.LogOutputChannel,
-): Promise<string | undefined> {
-  const wanted = vscode.workspace
-    .getConfiguration("citewell.server")
-    .get("package", "citewell[starter,online]");
+): Promise<Failure | undefined> {
   const python = programIn(folder, process.platform, "python");
-  const steps: readonly (readonly [string, readonly string[]])[] =
-    tool.kind === "uv"
-      ? [
-          [tool.command, ["venv", "--clear", "--python", `>=${MINIMUM_PYTHON}`, folder]],
-          [tool.command, ["pip", "install", "--upgrade", "--python", python, wanted]],
-        ]
-      : [
-          [tool.command, ["-m", "venv", "--clear", folder]],
-          [python, ["-m", "pip", "install", "--upgrade", "--disable-pip-version-check", wanted]],
-        ];
+  const server = programIn(folder, process.platform);
+  const steps: readonly (readonly [string, readonly string[]])[] = [
+    ...(tool.kind === "uv"
+      ? ([
+          [tool.command, ["venv", "--python", `>=${MINIMUM_PYTHON}`, folder]],
+          [tool.command, ["pip", "install", "--python", python, wanted]],
+        ] as const)
+      : ([
+          [tool.command, ["-m", "venv", folder]],
+          [python, ["-m", "pip", "install", "--disable-pip-version-check", "--no-input", wanted]],
+        ] as const)),
+    // What does not even say its version is no server to change to.
+    [server, ["--version"]],
+  ];
   for (const [command, args] of steps) {
     const { code, cancelled, tail } = await runShown(
       "Citewell: installing the server",
@@ -85,11 +107,8 @@ async function install(
       args,
       output,
     );
-    if (cancelled || code !== 0) {
-      // Half an environment must not be taken for a server.
-      await rm(folder, { recursive: true, force: true });
-      return cancelled ? "" : tail.split("\n").at(-1) || `${path.basename(command)} ended with an error.`;
-    }
+    if (cancelled) return "cancelled";
+    if (code !== 0) return { tail: tail || `${path.basename(command)} ended with an error.` };
   }
   return undefined;
 }
@@ -110,10 +129,21 @@ async function explainPython(): Promise<void> {
   }
 }
 
-async function explainFailure(reason: string): Promise<void> {
-  const show = "Show the Output";
-  const text = `The Citewell server was not installed: ${reason}`;
-  if ((await vscode.window.showErrorMessage(text, show)) === show) {
-    await vscode.commands.executeCommand("citewell.showOutput");
+async function explainWheel(): Promise<void> {
+  const open = "Open the Setting";
+  const text =
+    "This build of the extension brings no server: name your clone of Citewell in citewell.server.package, as in /path/to/citewell[starter,online].";
+  if ((await vscode.window.showErrorMessage(text, open)) === open) {
+    await vscode.commands.executeCommand("workbench.action.openSettings", "citewell.server.package");
   }
+}
+
+async function explainFailure(tail: string, runs: boolean): Promise<void> {
+  const again = "Try Again";
+  const show = "Show the Output";
+  const kept = runs ? " The server that runs goes on." : "";
+  const text = `The Citewell server was not installed (${reason(tail)}). ${cure(tail)}${kept}`;
+  const chosen = await vscode.window.showErrorMessage(text, again, show);
+  if (chosen === again) await vscode.commands.executeCommand("citewell.installServer");
+  if (chosen === show) await vscode.commands.executeCommand("citewell.showOutput");
 }

@@ -6,6 +6,7 @@ import * as os from "node:os";
 import * as path from "node:path";
 import * as vscode from "vscode";
 import { type Discovery, discover, expand, onPath, type Surroundings } from "./discovery";
+import { currentEnvironment } from "./managed";
 
 /** The part of the Python extension's interface that is used here. */
 interface PythonExtension {
@@ -18,11 +19,6 @@ interface PythonExtension {
 
 const PYTHON = "ms-python.python";
 const PYTHON_SECONDS = 5;
-
-/** The folder of the environment that the extension makes itself. */
-export function managedFolder(context: vscode.ExtensionContext): string {
-  return path.join(context.globalStorageUri.fsPath, "server");
-}
 
 export async function isProgram(file: string): Promise<boolean> {
   try {
@@ -45,7 +41,7 @@ async function surroundings(context: vscode.ExtensionContext): Promise<Surroundi
     variables: process.env,
     setting: await settingPath(),
     python: vscode.workspace.isTrusted ? await activePython() : "",
-    managed: managedFolder(context),
+    managed: await currentEnvironment(context.globalStorageUri.fsPath),
   };
 }
 

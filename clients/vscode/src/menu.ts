@@ -2,6 +2,7 @@
 
 import * as vscode from "vscode";
 import type { Connection, ServerState } from "./client";
+import { QUIET, type Silence } from "./silence";
 import type { EngineStatus } from "./status";
 import { libraryName } from "./status";
 import { MINIMUM } from "./version";
@@ -20,6 +21,7 @@ export async function showMenu(connection: Connection, engine: EngineStatus | un
     { label: "Server", kind: vscode.QuickPickItemKind.Separator },
     { label: "$(refresh) Restart the server", command: "citewell.restart" },
     { label: "$(output) Show the output", command: "citewell.showOutput" },
+    { label: "$(bell) Show all messages again", command: "citewell.showMessagesAgain" },
     {
       label: "$(gear) Settings",
       command: "workbench.action.openSettings",
@@ -44,6 +46,8 @@ function ofServer(engine: EngineStatus | undefined): Entry[] {
       command: "citewell.findPaper",
     },
     { label: "$(list-unordered) References of this document", command: "citewell.showReferences" },
+    { label: "$(wand) Fill the placeholders of this document", command: "citewell.fillDocument" },
+    { label: "$(add) Add all missing entries", command: "citewell.addEntries" },
     { label: "$(checklist) Check the references again", command: "citewell.checkReferences" },
     { label: "Where is searched", kind: vscode.QuickPickItemKind.Separator },
     { label: "$(database) Library", description: library, command: "citewell.chooseLibrary" },
@@ -55,58 +59,70 @@ function withoutServer(): Entry[] {
   return [{ label: "$(cloud-download) Install the server", command: "citewell.installServer" }];
 }
 
-/** Says what keeps the server from running, with the one button that cures it. */
-export async function explain(state: ServerState): Promise<void> {
+/** Says what keeps the server from running, with the buttons that cure it. */
+export async function explain(state: ServerState, silence?: Silence): Promise<void> {
   const said = words(state);
-  if (!said) return;
-  const { text, button, command, argument } = said;
-  if ((await vscode.window.showWarningMessage(text, button)) === button) {
-    await execute(command, ...(argument ? [argument] : []));
-  }
+  if (!said || silence?.covers(state.kind)) return;
+  const titles = said.buttons.map(({ title }) => title);
+  const chosen = await vscode.window.showWarningMessage(said.text, ...titles, ...(silence ? [QUIET] : []));
+  if (chosen === QUIET) await silence?.add(state.kind);
+  const button = said.buttons.find(({ title }) => title === chosen);
+  if (button) await execute(button.command, ...(button.argument ? [button.argument] : []));
 }
 
-interface Said {
-  readonly text: string;
-  readonly button: string;
+interface Button {
+  readonly title: string;
   readonly command: string;
   readonly argument?: string;
 }
 
+interface Said {
+  readonly text: string;
+  readonly buttons: readonly Button[];
+}
+
 function words(state: ServerState): Said | undefined {
-  const install = { button: "Install the Server", command: "citewell.installServer" };
+  const install: Button = { title: "Install the Server", command: "citewell.installServer" };
+  const restart: Button = { title: "Restart", command: "citewell.restart" };
+  const output: Button = { title: "Show the Output", command: "citewell.showOutput" };
   switch (state.kind) {
     case "missing":
       return {
         text: "The Citewell server was not found: not in the active Python environment, on the PATH, with uv or with pipx.",
-        ...install,
+        buttons: [install],
       };
     case "wrong-setting":
       return {
         text: `citewell.server.path names ${state.command}, where there is no program.`,
-        button: "Open the Setting",
-        command: "workbench.action.openSettings",
-        argument: "citewell.server.path",
+        buttons: [
+          {
+            title: "Open the Setting",
+            command: "workbench.action.openSettings",
+            argument: "citewell.server.path",
+          },
+        ],
       };
     case "old": {
       const version = state.version ? `version ${state.version}` : "no version is said";
       return {
         text: `The Citewell server at ${state.server.command} (${version}) is older than ${MINIMUM}, which this extension needs.`,
-        button: "Install a New Server",
-        command: "citewell.installServer",
+        buttons: [{ ...install, title: "Install a New Server" }],
       };
     }
     case "failed":
       // A program whose Python was removed is there and cannot be run.
-      return /ENOENT|EACCES/.test(state.reason)
-        ? {
-            text: `The Citewell server at ${state.server.command} cannot be run. Its Python may be gone.`,
-            ...install,
-          }
-        : {
-            text: `The Citewell server at ${state.server.command} did not run: ${state.reason}`,
-            button: "Show the Output",
-            command: "citewell.showOutput",
-          };
+      if (/ENOENT|EACCES/.test(state.reason)) {
+        return {
+          text: `The Citewell server at ${state.server.command} cannot be run. Its Python may be gone.`,
+          buttons: [install],
+        };
+      }
+      return {
+        text: state.ended
+          ? `The Citewell server has ended several times and was not started again.${state.reason && ` It said: ${state.reason}`}`
+          : `The Citewell server at ${state.server.command} did not run: ${state.reason}`,
+        buttons: [restart, output],
+      };
     default:
       return undefined;
   }

@@ -4,7 +4,11 @@ import * as os from "node:os";
 import * as vscode from "vscode";
 import {
   type ClientCapabilities,
+  CloseAction,
+  type CloseHandlerResult,
   type ConfigurationParams,
+  ErrorAction,
+  type ErrorHandler,
   type FeatureState,
   LanguageClient,
   type LanguageClientOptions,
@@ -61,7 +65,7 @@ class Heard implements vscode.OutputChannel {
 /** What this client can do beyond the protocol. */
 class Abilities implements StaticFeature {
   fillClientCapabilities(capabilities: ClientCapabilities): void {
-    capabilities.experimental = { citewell: { references: true } };
+    capabilities.experimental = { citewell: { references: true, problems: true } };
   }
   initialize(): void {}
   getState(): FeatureState {
@@ -70,21 +74,57 @@ class Abilities implements StaticFeature {
   clear(): void {}
 }
 
+/** A problem that the server tells of. */
+export interface Told {
+  readonly code: string;
+  readonly message: string;
+  /** It answers what the author asked for just now. */
+  readonly asked: boolean;
+}
+
 export type ClientState = "stopped" | "starting" | "running";
 
 export interface ClientEvents {
   /** A list of references may be outdated. */
   readonly references: () => void;
   readonly state: (state: ClientState) => void;
+  readonly problem: (told: Told) => void;
+  /** The server ended by itself; `again`: another one is started in its place. */
+  readonly ended: (again: boolean) => void;
   /** The server wrote this to its error stream. */
   readonly words: (text: string) => void;
 }
+
+/** A server that ends so often in this time stays ended until the author starts it. */
+export const MOST_ENDINGS = 5;
+const ENDINGS_MS = 3 * 60_000;
 
 const NAMES: Record<State, ClientState> = {
   [State.Stopped]: "stopped",
   [State.Starting]: "starting",
   [State.Running]: "running",
 };
+
+/** Starts a server that ended again, until it has ended too often. */
+class Endings implements ErrorHandler {
+  private times: number[] = [];
+  /** Before, an end is a failed start, which is told by who started it. */
+  hasRun = false;
+
+  constructor(private readonly tell: (again: boolean) => void) {}
+
+  error(): { action: ErrorAction; handled: boolean } {
+    return { action: ErrorAction.Continue, handled: true };
+  }
+
+  closed(): CloseHandlerResult {
+    const now = Date.now();
+    this.times = [...this.times.filter((time) => now - time < ENDINGS_MS), now];
+    const again = this.hasRun && this.times.length < MOST_ENDINGS;
+    if (this.hasRun) this.tell(again);
+    return { action: again ? CloseAction.Restart : CloseAction.DoNotRestart, handled: true };
+  }
+}
 
 /** A client for a server, not started. */
 export function createClient(
@@ -98,7 +138,9 @@ export function createClient(
     const all = vscode.workspace.getConfiguration(undefined, scope ?? null);
     return chosenSettings(names, (name) => all.inspect(name));
   };
+  const endings = new Endings(events.ended);
   const options: LanguageClientOptions = {
+    errorHandler: endings,
     documentSelector: LANGUAGES.flatMap((language) => [
       { scheme: "file", language },
       { scheme: "untitled", language },
@@ -131,6 +173,10 @@ export function createClient(
   const client = new QuietClient("citewell", "Citewell", { run, debug: run }, options);
   client.registerFeature(new Abilities());
   client.onNotification("citewell/referencesChanged", events.references);
-  client.onDidChangeState(({ newState }) => events.state(NAMES[newState]));
+  client.onNotification("citewell/problem", events.problem);
+  client.onDidChangeState(({ newState }) => {
+    endings.hasRun ||= newState === State.Running;
+    events.state(NAMES[newState]);
+  });
   return client;
 }

@@ -28,7 +28,7 @@ test("each state of the server has its own words", () => {
     show({ kind: "stopped" }, undefined),
     show({ kind: "starting" }, undefined),
     show({ kind: "missing" }, undefined),
-    show({ kind: "failed", server, reason: "It ended." }, undefined),
+    show({ kind: "failed", server, reason: "It ended.", ended: false }, undefined),
     show({ kind: "old", server, version: "0.0.1" }, undefined),
     show({ kind: "wrong-setting", command: "/x" }, undefined),
   ].map(({ text, tooltip }) => text + tooltip);

@@ -12,6 +12,7 @@ import msgspec
 
 from citewell.cli.report import FINDINGS, OK, show_problems, write_json
 from citewell.cli.session import Session, console
+from citewell.model.installing import install_command
 from citewell.model.problem import Problem
 
 if TYPE_CHECKING:
@@ -245,7 +246,7 @@ def _show(diagnosis: Diagnosis) -> None:
         extra: ", ".join(f"{name} {version or 'missing'}" for name, version in packages.items())
         for extra, packages in diagnosis.extras.items()
     }
-    section("Extras (pip install 'citewell[NAME]')", extras)
+    section(f"Extras ({install_command('NAME')})", extras)
     section("Programs", {name: path or "not found" for name, path in diagnosis.programs.items()})
     library = {
         name: ", ".join(value) if isinstance(value, (list, tuple)) else value

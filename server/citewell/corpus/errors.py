@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from citewell.model import CitewellError, Problem
+from citewell.model.installing import install_command
 
 _CURES = {
     "library-missing": "Build one with `citewell library add PATH...`, or `citewell library add "
@@ -21,7 +22,6 @@ _CURES = {
     "library-disk-full": "Free some space and run the same command again.",
     "library-empty": "Add papers with `citewell library add PATH...`.",
     "library-name": "Use letters, digits, '.', '_' and '-' only, and begin with a letter or digit.",
-    "starter-missing": "Install the records with `pip install 'citewell[starter]'`.",
     "source-missing": "Check the path, or drop the source with `citewell library remove --source`.",
     "source-pending": "Run `citewell library build`.",
     "source-unknown": "Name its format with `--format`; `citewell library formats` lists them.",
@@ -36,6 +36,8 @@ class LibraryError(CitewellError):
 
 def library_problem(code: str, message: str, path: Path | None = None, cure: str = "") -> Problem:
     """A problem with this code and its standard cure."""
+    if code == "starter-missing":
+        cure = cure or f"Install the records: `{install_command('starter')}`."
     return Problem(
         code=code, message=message, cure=cure or _CURES[code], path=str(path) if path else ""
     )

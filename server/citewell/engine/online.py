@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 
 from citewell.model import CitewellError, Problem
 from citewell.model.cancel import Cancel, Cancelled
+from citewell.model.installing import install_command
 from citewell.options import Options
 from citewell.options.tree import SourceOptions
 from citewell.sources.answers import Answer, Wanted
@@ -47,7 +48,7 @@ def missing_package() -> Problem | None:
     return Problem(
         "sources-missing",
         f"Scholarly sources cannot be asked without the packages {', '.join(missing)}.",
-        "Run `pip install 'citewell[online]'`.",
+        f"Run `{install_command('online')}`.",
     )
 
 

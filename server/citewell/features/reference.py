@@ -21,6 +21,7 @@ import msgspec
 from citewell.features.csl_item import CslItem
 from citewell.features.markdown import escape as escape_markdown
 from citewell.model import CitewellError, Problem
+from citewell.model.installing import install_command
 
 DEFAULT_STYLE = "apa"
 MAX_STYLE_BYTES = 2_000_000
@@ -202,7 +203,7 @@ def _unknown(name: str, why: str) -> Problem:
     return Problem(
         "style-unknown",
         f"There is no citation style {name!r}: {why}.",
-        "Take `apa`, or install `citewell[styles]`, which brings every style of the CSL "
+        f"Take `apa`, or run `{install_command('styles')}`, which brings every style of the CSL "
         "repository; `citewell.hover.style` may also name a .csl file.",
     )
 

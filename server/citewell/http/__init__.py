@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from citewell.model import CitewellError, Problem
+from citewell.model.installing import install_command
 
 if TYPE_CHECKING:
     from citewell.options import Options
@@ -37,7 +38,7 @@ def serve(
                 Problem(
                     "http-missing",
                     f"The package {name} is not installed.",
-                    "Install it: `pip install 'citewell[http]'`.",
+                    f"Install it: `{install_command('http')}`.",
                 )
             )
     from citewell.engine.worker_client import WorkerEngine

@@ -8,6 +8,7 @@ import msgspec
 
 from citewell.llm.bounded import MAX_ANSWER
 from citewell.model import CitewellError, Problem
+from citewell.model.installing import install_command
 
 _STANDS = "All else goes on without it."
 _FAILED = Problem(
@@ -60,7 +61,7 @@ def missing_package() -> Problem | None:
     return Problem(
         "llm-missing",
         "A language model cannot be asked without the package dspy.",
-        "Run `pip install 'citewell[llm]'`.",
+        f"Run `{install_command('llm')}`.",
     )
 
 

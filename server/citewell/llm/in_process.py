@@ -16,6 +16,7 @@ from typing import Any
 from citewell.llm.stopping import LOOK_SECONDS, stopped
 from citewell.model import CitewellError, Problem
 from citewell.model.cancel import Cancelled
+from citewell.model.installing import install_command
 
 logger = logging.getLogger(__name__)
 
@@ -37,7 +38,7 @@ class TransformersEngine:
                 Problem(
                     "llm-missing",
                     f"A model in the process needs the package {error.name}.",
-                    "Run `pip install 'citewell[neural]'`, or name another provider.",
+                    f"Run `{install_command('neural')}`, or name another provider.",
                 )
             ) from error
         self._torch = torch

@@ -46,6 +46,8 @@ class ClientFlags:
     refresh_hints: bool = False
     refresh_tokens: bool = False
     refresh_lenses: bool = False
+    takes_problems: bool = False
+    """Shows problems by itself, told with their codes, so that an author can silence each."""
     lists_references: bool = False
     """Shows a list of references, and wants to be told when it may be another one."""
 
@@ -107,6 +109,7 @@ class ClientFlags:
                 workspace.semantic_tokens and workspace.semantic_tokens.refresh_support
             ),
             refresh_lenses=bool(workspace.code_lens and workspace.code_lens.refresh_support),
+            takes_problems=_announces(capabilities.experimental, "citewell", "problems"),
             lists_references=_announces(capabilities.experimental, "citewell", "references"),
             cursor_on_character=_announces(
                 capabilities.experimental, "citewell", "cursorOnCharacter"

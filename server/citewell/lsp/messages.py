@@ -9,19 +9,28 @@ from typing import TYPE_CHECKING
 from lsprotocol import types
 
 if TYPE_CHECKING:
-    from pygls.lsp.server import LanguageServer
-
+    from citewell.lsp.server import Server
     from citewell.model import Problem
 
 logger = logging.getLogger(__name__)
 
 
-def warn(server: LanguageServer, problem: Problem) -> None:
-    """Show a problem."""
-    _show(server, types.MessageType.Warning, str(problem))
+PROBLEM = "citewell/problem"
 
 
-def inform(server: LanguageServer, text: str) -> None:
+def warn(server: Server, problem: Problem, *, asked: bool = False) -> None:
+    """Show a problem; `asked`: it answers an act of the author, who waits for it.
+
+    An editor that can is told its code as well, so that the author can silence it.
+    """
+    if server.flags.takes_problems:
+        message = f"Citewell: {problem}"
+        server.protocol.notify(PROBLEM, {"code": problem.code, "message": message, "asked": asked})
+    else:
+        _show(server, types.MessageType.Warning, str(problem))
+
+
+def inform(server: Server, text: str) -> None:
     """Show what was done."""
     _show(server, types.MessageType.Info, text)
 
@@ -29,7 +38,7 @@ def inform(server: LanguageServer, text: str) -> None:
 class Teller:
     """Tells of problems, of each kind once. For the event loop."""
 
-    def __init__(self, server: LanguageServer) -> None:
+    def __init__(self, server: Server) -> None:
         self._server = server
         self._told: set[str] = set()
 
@@ -40,12 +49,12 @@ class Teller:
                 logger.info("%s", problem)
                 continue
             self._told.add(problem.code)
-            warn(self._server, problem)
+            warn(self._server, problem, asked=again)
 
     def forget(self) -> None:
         """Tell again: the settings changed."""
         self._told.clear()
 
 
-def _show(server: LanguageServer, kind: types.MessageType, text: str) -> None:
+def _show(server: Server, kind: types.MessageType, text: str) -> None:
     server.window_show_message(types.ShowMessageParams(type=kind, message=f"Citewell: {text}"))

@@ -6,15 +6,17 @@ import asyncio
 import logging
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from lsprotocol import types
-from pygls.lsp.server import LanguageServer
 
 from citewell.lsp.messages import warn
 from citewell.model import Problem
 from citewell.options import Options
 from citewell.options.load import Loaded, load
+
+if TYPE_CHECKING:
+    from citewell.lsp.server import Server
 
 logger = logging.getLogger(__name__)
 
@@ -41,7 +43,7 @@ class Settings:
         self._wire = {None: section(wire)}
         self._loaded.clear()
 
-    async def pull(self, server: LanguageServer, roots: Sequence[Path]) -> None:
+    async def pull(self, server: Server, roots: Sequence[Path]) -> None:
         """Ask the editor for the settings of each folder; what it does not answer stays."""
         scopes: list[Path | None] = [*roots] or [None]
         items = [
@@ -101,7 +103,7 @@ def section(wire: object) -> Mapping[str, Any]:
     return inner if isinstance(inner, Mapping) else {}
 
 
-def show(server: LanguageServer, problems: Sequence[Problem]) -> None:
+def show(server: Server, problems: Sequence[Problem]) -> None:
     """Put the first problems before the author and the others into the log."""
     for number, problem in enumerate(problems):
         logger.warning("%s", problem)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from citewell.model import CitewellError, Problem
+from citewell.model.installing import install_command
 
 if TYPE_CHECKING:
     from citewell.options import Options
@@ -38,7 +39,7 @@ def serve(
             Problem(
                 "mcp-missing",
                 "The library of the Model Context Protocol is not installed.",
-                "Install it: `pip install 'citewell[mcp]'`.",
+                f"Install it: `{install_command('mcp')}`.",
             )
         )
     from citewell.engine.worker_client import WorkerEngine

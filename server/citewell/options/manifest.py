@@ -12,25 +12,41 @@ from pathlib import Path
 from typing import Any
 
 from citewell.options.schema import json_schema, sections
+from citewell.options.tree import TITLES
 
 _LINK = re.compile(r"\[([^\]]+)\]\(([^)]+)\)")
 PREFIX = "citewell."
 
 
 def with_settings(manifest: dict[str, Any]) -> dict[str, Any]:
-    """The manifest with one group for each section of the tree, after its own."""
+    """The manifest with one group for each section of the tree in the order of use, and its own
+    last: who has to name the server is led there by a message."""
     schema = json_schema()
     contributes = manifest.get("contributes", {})
-    groups = _own_groups(contributes.get("configuration", []), schema)
-    for order, (name, _about) in enumerate(sections(), start=1):
-        inside = {
-            wire: _shown(entry)
+    groups: list[dict[str, Any]] = []
+    for name in sorted((name for name, _ in sections()), key=_place):
+        found = (
+            (wire, entry)
             for wire, entry in schema.items()
             if wire.removeprefix(PREFIX).rpartition(".")[0] == name
-        }
+        )
+        # An editor sorts by name what has no order.
+        inside = {wire: {"order": at, **_shown(entry)} for at, (wire, entry) in enumerate(found)}
         if inside:
-            groups.append({"title": name.capitalize(), "order": order, "properties": inside})
+            groups.append({"title": _title(name), "order": len(groups) + 1, "properties": inside})
+    for own in _own_groups(contributes.get("configuration", []), schema):
+        groups.append({**own, "order": len(groups) + 1})
     return {**manifest, "contributes": {**contributes, "configuration": groups}}
+
+
+def _title(section: str) -> str:
+    return TITLES.get(section, section.replace("_", " ").replace(".", ": ").title())
+
+
+def _place(section: str) -> int:
+    """Where a section stands; a new one before what few authors touch."""
+    order = list(TITLES)
+    return order.index(section) if section in order else order.index("sources")
 
 
 def _own_groups(groups: list[dict[str, Any]], schema: dict[str, Any]) -> list[dict[str, Any]]:

@@ -496,3 +496,23 @@ class Options:
     learning: LearningOptions = field(factory=LearningOptions)
     sources: SourceOptions = field(factory=SourceOptions)
     llm: LlmOptions = field(factory=LlmOptions)
+
+
+TITLES = {
+    "library": "Library of Papers",
+    "bib": "Entries in the .bib",
+    "completion": "Completion",
+    "documents": "Citations and Placeholders",
+    "fill": "Filling Placeholders",
+    "diagnostics": "Diagnostics",
+    "features": "Features",
+    "hover": "Hover",
+    "inlay": "Inlay Hints",
+    "lens": "Code Lenses",
+    "sources": "Online Sources",
+    "zotero": "Zotero",
+    "learning": "Learning from Use",
+    "llm": "Language Model",
+    "retrieval": "Search Engine",
+}
+"""What an editor's page of settings calls the sections, in the order of use."""

@@ -25,6 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from citewell.model import CitewellError, Problem
+from citewell.model.installing import install_command
 from citewell.ranking.cross_encoder import PairModel
 
 logger = logging.getLogger(__name__)
@@ -226,7 +227,7 @@ def _extra(name: str, error: ImportError, extra: str) -> CitewellError:
     return reranker_missing(
         name,
         f"{error.name or error} is not installed",
-        f"Run `pip install 'citewell[{extra}]'`, or leave `retrieval.cross_encoder` empty.",
+        f"Run `{install_command(extra)}`, or leave `retrieval.cross_encoder` empty.",
     )
 
 

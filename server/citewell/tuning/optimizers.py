@@ -24,6 +24,7 @@ from citewell.llm import answers
 from citewell.llm.assistant import LanguageModel
 from citewell.llm.texts import candidate_of, numbered, passage_of
 from citewell.model import CitewellError, Problem
+from citewell.model.installing import install_command
 from citewell.tuning import Optimizer, Tunable
 from citewell.tuning.examples import Example
 from citewell.tuning.metric import rank_of
@@ -66,7 +67,7 @@ def optimize(
             Problem(
                 "tune-missing",
                 "MIPROv2 cannot run without the package optuna.",
-                "Run `pip install 'citewell[tune]'`, or choose another optimizer.",
+                f"Run `{install_command('tune')}`, or choose another optimizer.",
             )
         )
     program: Any = module.name

@@ -113,6 +113,40 @@ def code(
 
 
 @pytest.fixture
+def newcomer(
+    driver: ModuleType, extensions: Path, tmp_path: Path
+) -> Iterator[Callable[..., tuple[Any, Path]]]:
+    """`newcomer(settings, python=False)`: an editor whose PATH leads to no server, and to no Python
+    unless that is wanted, and the folder of the programs that it leads to."""
+    started = []
+
+    def start(settings: dict[str, Any] | None = None, *, python: bool = False) -> tuple[Any, Path]:
+        folder = tmp_path / f"code{len(started)}"
+        programs = folder / "bin"
+        programs.mkdir(parents=True)
+        for name in ("sh", "uname", "dirname", "readlink"):
+            found = shutil.which(name)
+            if found:
+                (programs / name).symlink_to(found)
+        if python:
+            (programs / "python3").symlink_to(Path(sys.base_prefix) / "bin" / "python3")
+        (folder / "config.toml").touch()
+        environment = clean_environment(
+            PATH=str(programs),
+            CITEWELL_CONFIG=str(folder / "config.toml"),
+            CITEWELL_CACHE=str(folder / "cache"),
+            XDG_DATA_HOME=str(folder / "data"),
+        )
+        editor = driver.VisualStudioCode(folder / "editor", extensions, environment, settings or {})
+        started.append(editor)
+        return editor, programs
+
+    yield start
+    for each in started:
+        each.close()
+
+
+@pytest.fixture
 def window(
     driver: ModuleType, code: Any, browser: Any, request: pytest.FixtureRequest
 ) -> Iterator[Callable[[Path], Any]]:

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 import sys
 from pathlib import Path
-
-import pytest
 
 PAPER = r"""
 %! paper.tex
@@ -38,35 +34,6 @@ main()
 """
 
 
-@pytest.fixture
-def newcomer(driver, extensions, tmp_path):
-    """An editor whose PATH leads to no server and to no Python: a function of (programs, settings)."""
-    started = []
-    folder = tmp_path / "code"
-    folder.mkdir()
-    programs = folder / "bin"
-    programs.mkdir()
-    for name in ("sh", "uname", "dirname", "readlink"):
-        found = shutil.which(name)
-        if found:
-            (programs / name).symlink_to(found)
-    environment = {
-        name: value for name, value in os.environ.items() if not name.startswith("CITEWELL_")
-    }
-    environment |= {
-        "PATH": str(programs),
-        "CITEWELL_CONFIG": str(folder / "config.toml"),
-        "CITEWELL_CACHE": str(folder / "cache"),
-        "XDG_DATA_HOME": str(folder / "data"),
-    }
-    (folder / "config.toml").touch()
-    editor = driver.VisualStudioCode(folder / "editor", extensions, environment, {})
-    started.append(editor)
-    yield editor, programs
-    for each in started:
-        each.close()
-
-
 def install(programs: Path, text: str) -> None:
     program = programs / "citewell"
     program.unlink(missing_ok=True)
@@ -75,7 +42,7 @@ def install(programs: Path, text: str) -> None:
 
 
 def test_what_is_missing_is_said_with_a_button(newcomer, window, fixture_files, tmp_path):
-    editor, programs = newcomer
+    editor, programs = newcomer()
     code = window(fixture_files(PAPER).write(tmp_path / "paper"), editor)
     code.open("paper.tex")
 
@@ -112,7 +79,7 @@ def test_what_is_missing_is_said_with_a_button(newcomer, window, fixture_files, 
 def test_five_steps_lead_from_the_bare_editor_to_a_citation(
     newcomer, window, fixture_files, tmp_path
 ):
-    editor, programs = newcomer
+    editor, programs = newcomer()
     (programs / "citewell").symlink_to(Path(sys.executable).parent / "citewell")
     own = fixture_files(OWN, first="own.bib").write(tmp_path / "mine") / "own.bib"
     code = window(fixture_files(PAPER).write(tmp_path / "paper"), editor)

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from citewell.model import CitewellError, Problem, Query
+from citewell.model.installing import install_command
 from citewell.retrieval.encoders.contract import Paper
 from citewell.retrieval.encoders.texts import clean, paper_text
 from citewell.retrieval.understand import near_text
@@ -111,6 +112,6 @@ def _missing(message: str) -> CitewellError:
         Problem(
             "encoder-missing",
             f"The encoder 'onnx' cannot be used: {message}",
-            "Run `pip install 'citewell[onnx]'`, or set `retrieval.encoder` to \"static\".",
+            f'Run `{install_command("onnx")}`, or set `retrieval.encoder` to "static".',
         )
     )

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from citewell.model import CitewellError, Problem, Query
+from citewell.model.installing import install_command
 from citewell.retrieval.encoders.contract import Paper
 from citewell.retrieval.encoders.texts import clean, paper_text
 from citewell.retrieval.understand import near_text
@@ -55,10 +56,9 @@ class SentenceTransformersEncoder:
             import sentence_transformers
             import torch
         except ImportError as error:
-            raise encoder_missing(
-                model, f"{error.name or error} is not installed", "Run `pip install "
-                "'citewell[neural]'`, or set `retrieval.encoder` to \"static\"."
-            ) from error  # fmt: skip
+            why = f"{error.name or error} is not installed"
+            cure = f"Run `{install_command('neural')}`, or set `retrieval.encoder` to "
+            raise encoder_missing(model, why, f'{cure}"static".') from error
         self.name = model
         torch.set_num_threads(threads)
         try:

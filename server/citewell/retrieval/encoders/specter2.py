@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from citewell.model import Query
+from citewell.model.installing import install_command
 from citewell.retrieval.encoders.contract import Paper
 from citewell.retrieval.encoders.sentence_transformers import encoder_missing
 from citewell.retrieval.encoders.texts import clean, paper_text
@@ -39,10 +40,9 @@ class Specter2Encoder:
             import torch
             import transformers
         except ImportError as error:
-            raise encoder_missing(
-                PAPERS, f"{error.name or error} is not installed", "Run `pip install adapters "
-                "'citewell[neural]'`, or set `retrieval.encoder` to \"static\"."
-            ) from error  # fmt: skip
+            why = f"{error.name or error} is not installed"
+            cure = f"Run `{install_command('neural')} adapters`, or set `retrieval.encoder` to "
+            raise encoder_missing(PAPERS, why, f'{cure}"static".') from error
         torch.set_num_threads(threads)
         self._torch = torch
         try:

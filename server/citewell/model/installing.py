@@ -1,0 +1,49 @@
+"""How an extra of this installation is added: words that a user can paste and that work."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import sys
+from importlib.metadata import PackageNotFoundError, distribution
+from importlib.util import find_spec
+from pathlib import Path
+from urllib.parse import urlsplit
+from urllib.request import url2pathname
+
+PUBLISHED = False
+"""True once the package index has Citewell. Until then nothing tells a user to fetch it there:
+what is named is the clone or the wheel that this installation was made from."""
+CLONE = "/path/to/clone"
+
+
+def install_command(extra: str) -> str:
+    """The command that adds an extra to the Python that runs now, as `python -m pip install ...`.
+
+    An environment that uv made has no pip: then uv is named.
+    """
+    python = shlex.quote(Path(sys.executable or "python").as_posix())
+    pip = f"{python} -m pip install" if find_spec("pip") else f"uv pip install --python {python}"
+    return f"{pip} {_requirement(extra)}"
+
+
+def _requirement(extra: str) -> str:
+    if PUBLISHED:
+        return f"'citewell[{extra}]'"
+    source, editable = _source()
+    return f"{'-e ' if editable else ''}'{source}[{extra}]'"
+
+
+def _source() -> tuple[str, bool]:
+    """The folder or wheel that this was installed from, as PEP 610 has it, and whether the folder
+    is used in place."""
+    try:
+        text = distribution("citewell").read_text("direct_url.json")
+        found = json.loads(text or "{}")
+    except (PackageNotFoundError, OSError, ValueError):
+        return CLONE, False
+    parts = urlsplit(str(found.get("url", "")))
+    path = Path(url2pathname(parts.path)) if parts.scheme == "file" else None
+    if path is None or not path.exists():
+        return CLONE, False
+    return path.as_posix(), bool(found.get("dir_info", {}).get("editable"))

@@ -11,8 +11,10 @@ from citewell.documents import Project
 from citewell.documents.bib_copy import self_contained, with_parents
 from citewell.documents.bib_edit import insert_entry, insert_texts, new_bib_text
 from citewell.documents.bib_match import find_work
+from citewell.documents.bibtex import parse_bib
 from citewell.documents.keys import check_key
 from citewell.documents.textfile import newline_of
+from citewell.features.edited_text import EditedText
 from citewell.model import Problem, Work
 from citewell.model.bib import BibEntry, BibFile, FileEdit, TextEdit
 from citewell.model.document import Document, Span
@@ -167,6 +169,28 @@ def plan_entry(
         return InsertPlan(key=key)
     edit = msgspec.structs.replace(added, path=str(path))
     return InsertPlan((edit,), key, (), {str(path): bib.text})
+
+
+def plan_entries(
+    path: Path, bib: BibFile | None, works: Sequence[Work], options: Options
+) -> tuple[InsertPlan, list[str]]:
+    """Plan the entries of several works in the one file `path`, in one edit; and the key of each,
+    in order. A work that the file holds, or that is named twice, keeps the key that it has."""
+    edited = EditedText("" if bib is None else bib.text)
+    now, keys, added = bib, [], list[str]()
+    for work in works:
+        plan = plan_entry(path, now, work, options)
+        if not plan.key:
+            return plan, []
+        keys.append(plan.key)
+        for edit in plan.edits:
+            edited.apply(edit.edits)
+            added += edit.adds
+            now = parse_bib(edited.text, str(path))
+    if not added:
+        return InsertPlan(key=keys[-1] if keys else ""), keys
+    whole = FileEdit(str(path), edited.edits(), create=bib is None, adds=tuple(added))
+    return InsertPlan((whole,), keys[-1], (), {str(path): edited.original}), keys
 
 
 def entry_of(project: Project, work: Work) -> tuple[str, BibEntry] | None:

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from citewell.engine.contract import Engine
 from citewell.engine.identified import work_identified
-from citewell.model import CitewellError, Problem, Work
+from citewell.model import CitewellError, Problem, Query, Work
 from citewell.model.identifiers import identifier_of
+
+NEAREST = 3
+MOST_NEAREST = 5
+"""Unknown names for which titles are looked for: each costs a search."""
+MAX_WORDS = 300
+_PIECES = re.compile(r"[^\W\d_]+|\d+")
+_WORD = re.compile(r"[^\W\d_]{3,}")
 
 
 def works_named(engine: Engine, names: Sequence[str]) -> list[Work | None]:
@@ -34,10 +42,28 @@ def all_named(engine: Engine, names: Sequence[str]) -> list[Work]:
             Problem(
                 "record-unknown",
                 f"No record has the id {', '.join(map(repr, unknown))[:200]}.",
-                "Take an id that a search returned, a DOI or an arXiv id.",
+                " ".join(
+                    ("Take an id that a search returned, a DOI or an arXiv id.",
+                     *nearest_told(engine, unknown))
+                ),
             )
-        )
+        )  # fmt: skip
     return [work for work in works if work is not None]
+
+
+def nearest_told(engine: Engine, names: Sequence[str]) -> list[str]:
+    """For names that no record has a sentence each with the papers of the nearest titles, which are
+    not what was named; none for an identifier, whose words say nothing."""
+    told = []
+    for name in names[:MOST_NEAREST]:
+        words = " ".join(_PIECES.findall(name.rpartition(":")[2]))
+        if identifier_of(name) is not None or not _WORD.search(words):
+            continue
+        hits = engine.find(Query(text=words[:MAX_WORDS]), NEAREST).hits
+        if hits:
+            near = "; ".join(f"{hit.work.id} ({hit.work.title[:120]})" for hit in hits)
+            told.append(f"Nearest titles for {name[:100]!r}: {near}.")
+    return told
 
 
 def need_library(engine: Engine) -> None:

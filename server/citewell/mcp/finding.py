@@ -13,8 +13,11 @@ from pydantic import Field
 from typing_extensions import TypedDict
 
 from citewell.engine.contract import Tier
+from citewell.features.abstract_sentence import fitting_sentence
+from citewell.features.confidence import confidence_of
 from citewell.features.cursor import digest, from_cursor, to_cursor
 from citewell.features.known_works import KnownWorks
+from citewell.features.named_works import nearest_told
 from citewell.features.origin import why_of
 from citewell.features.paper_text import Form, paper_texts
 from citewell.features.passage import (
@@ -96,8 +99,9 @@ class Finding:
         max_tokens: int = 4000,
     ) -> Annotated[CallToolResult, Places]:
         """Papers to cite in a passage of LaTeX or Markdown. Write [CITATION] where each citation
-        belongs (else the end is taken). `path`: the paper it is from; `key`: what its .bib holds.
-        `pick`: the id likely enough to cite; without one, judge the candidates or leave it open."""
+        belongs (else the end is taken). `path`: the paper it is from; `key`: what its .bib holds;
+        `score`: how likely it is cited here. `pick`: the id likely enough to cite; without one,
+        judge the candidates or leave it open."""
         queries, known = await self._desk.run(lambda cancel: self._read(text, path))
         results: list[SearchResult] = []
         for number, query in enumerate(queries):
@@ -125,9 +129,9 @@ class Finding:
         detail: Detail = "short",
         max_tokens: int = 4000,
     ) -> Annotated[CallToolResult, Page]:
-        """Search the library by words, a title, a topic or an identifier. For more, repeat with
-        cursor=next_cursor. nothing_found: notes say which filter left none, else the library has
-        none; not_checked: a part failed (see notes), try again."""
+        """Search the library by words, title, topic or identifier. For more, repeat with
+        cursor=next_cursor. nothing_found: the library has none, or notes name the filter that left
+        none; not_checked: a part failed, try again."""
         if not (query.strip() or author or venue):
             raise ToolError("[mcp-empty] Nothing was asked for. Give a query, author or venue.")
         if year is not None:
@@ -207,7 +211,12 @@ class Finding:
             for hit in one.hits:
                 held = known.find(hit.work)
                 key = hit.key or (held[1].key if held is not None else "")
-                papers.append(paper_of(hit.work, detail, key=key, why=why_of(hit)))
+                paper = paper_of(hit.work, detail, key=key, why=why_of(hit))
+                paper["score"] = round(confidence_of(query, [hit]), 3)
+                sentence = fitting_sentence(query, hit.work.abstract)
+                if sentence and detail != "ids":
+                    paper["abstract_sentence"] = sentence
+                papers.append(paper)
             place: Place = {
                 "sentence": query.sentence or query.text,
                 "papers": papers[: within(papers, budget // len(queries))],
@@ -245,12 +254,16 @@ class Finding:
         unknown = [name for name, work in zip(ids, works, strict=True) if work is None]
         if unknown:
             found["unknown_ids"] = unknown
-            found["notes"] = "An id comes from search_papers, or is a DOI or an arXiv id."
+            near = nearest_told(self._desk.engine, unknown)
+            found["notes"] = " ".join((_IDS, *near))
         if len(found["papers"]) < len(papers):
             left = [paper["id"] for paper in papers[len(found["papers"]) :]]
             rest = f"Left out by max_tokens, ask again for: {', '.join(left)}"
             found["notes"] = f"{found.get('notes', '')} {rest}".strip()
         return found
+
+
+_IDS = "An id comes from search_papers, or is a DOI or an arXiv id."
 
 
 def _page(

@@ -29,6 +29,8 @@ class Cited(Ref):
 
     title: str
     key: NotRequired[str]
+    score: NotRequired[float]
+    abstract_sentence: NotRequired[str]
 
 
 class Neighbour(Ref):

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 from typing import Any
+from urllib.parse import unquote
 
 from mcp.server import MCPServer
 from mcp.server.mcpserver.exceptions import ResourceError, ResourceNotFoundError
@@ -50,11 +51,11 @@ def add_resources(server: MCPServer[Any], desk: Desk, *, shared: bool = False) -
         except CitewellError as error:
             raise ResourceError(failure(error.problem)) from error
 
-    @server.resource("paper://{id}", title="Paper", mime_type="application/json")
+    @server.resource("paper://{+id}", title="Paper", mime_type="application/json")
     def paper(id: str) -> str:
-        """The record of a paper, by its id, DOI or arXiv id."""
+        """The record of a paper, by its id, DOI or arXiv id, as it is or percent-encoded."""
         try:
-            return json.dumps(paper_of(desk.work(id), "full"), ensure_ascii=False)
+            return json.dumps(paper_of(desk.work(unquote(id)), "full"), ensure_ascii=False)
         except CitewellError as error:
             raise ResourceNotFoundError(failure(error.problem)) from error
 

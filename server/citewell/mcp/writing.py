@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Annotated, NotRequired
+from typing import Annotated, Any
 
 from mcp.server.mcpserver import Context
 from mcp_types import CallToolResult
@@ -28,16 +28,18 @@ from citewell.features.fill import (
     plan_found,
 )
 from citewell.features.fill_choices import chooser, refuse_failed, why_open
-from citewell.features.insert import InsertPlan, plan_entry
+from citewell.features.insert import InsertPlan, plan_entries, plan_entry
+from citewell.features.named_works import all_named
 from citewell.features.pick import picks
 from citewell.features.write import write_edits
 from citewell.mcp.client_log import tell
 from citewell.mcp.desk import Desk, answer, failures_told, notes_of
+from citewell.mcp.filled import Fill, Filled, bounded
 from citewell.mcp.finding import tell_dropped
 from citewell.mcp.papers import Ref, paper_of
 from citewell.mcp.roots import outside
-from citewell.model import CitewellError, Hit, Problem, Query, SearchResult
-from citewell.model.bib import FileEdit
+from citewell.model import CitewellError, Hit, Problem, Query, SearchResult, Work
+from citewell.model.bib import BibFile, FileEdit
 from citewell.model.cancel import Cancel
 from citewell.model.document import Format
 from citewell.model.llm import Picked
@@ -47,28 +49,6 @@ SLICE = 16
 """Placeholders that are searched for between two words of progress."""
 
 
-class Filled(TypedDict, total=False):
-    """A placeholder; open while it has no key."""
-
-    n: int
-    place: str
-    text: str
-    confidence: float
-    key: str
-    paper: Ref
-    reason: str
-    candidates: list[Ref]
-
-
-class Fill(TypedDict):
-    """What is or would be changed."""
-
-    written: bool
-    placeholders: list[Filled]
-    diff: str
-    notes: NotRequired[str]
-
-
 class Added(TypedDict):
     """The entry."""
 
@@ -76,6 +56,21 @@ class Added(TypedDict):
     key: str
     paper: Ref
     already_there: bool
+    diff: str
+
+
+class Entry(Ref):
+    """One of several."""
+
+    key: str
+    already_there: bool
+
+
+class AddedEntries(TypedDict):
+    """The entries, in the order of the ids."""
+
+    written: bool
+    entries: list[Entry]
     diff: str
 
 
@@ -92,6 +87,8 @@ class Writing:
         choices: dict[str, str] | None = None,
         threshold: Annotated[float, Field(ge=0, le=1)] | None = None,
         write: bool = False,
+        diff: bool = True,
+        max_tokens: int = 8000,
     ) -> Annotated[CallToolResult, Fill]:
         """Replace the citation placeholders of a paper (\\cite{?}, [CITATION], [@?words] ...) and
         add the entries to its .bib. Without `write` it only shows the diff. `choices`: placeholder
@@ -104,7 +101,7 @@ class Writing:
             partial(self._fill, path, found, picked, choices or {}, threshold, write)
         )
         await tell_written(ctx, done["written"], path)
-        return answer(done)
+        return answer(bounded(done, diff=diff, budget=max_tokens))
 
     async def add_entry(
         self,
@@ -120,6 +117,20 @@ class Writing:
         with failures_told():
             self._may(write)
         done = await self._desk.run(partial(self._add, id, bib, key, write))
+        await tell_written(ctx, done["written"], bib)
+        return answer(done)
+
+    async def add_entries(
+        self,
+        ids: Annotated[list[str], Field(min_length=1, max_length=50)],
+        bib: str,
+        ctx: Context,
+        write: bool = False,
+    ) -> Annotated[CallToolResult, AddedEntries]:
+        """The same for several records: all of them or, where an id is unknown, none."""
+        with failures_told():
+            self._may(write)
+        done = await self._desk.run(partial(self._add_all, ids, bib, write))
         await tell_written(ctx, done["written"], bib)
         return answer(done)
 
@@ -240,17 +251,10 @@ class Writing:
         return one
 
     def _add(self, name: str, bib: str, key: str, write: bool, cancel: Cancel) -> Added:
-        if not bib.lower().endswith(".bib"):
-            raise CitewellError(
-                Problem("mcp-no-bib", f"{bib[:200]!r} is no .bib file.", "Name a .bib file.")
-            )
+        _need_bib(bib)
         work = self._desk.work(name)
         with self._desk.turns.take(cancel):
-            path = self._desk.roots.find(bib, new=True)
-            text = FileCache().text(path)
-            if isinstance(text, Problem):
-                raise CitewellError(text)
-            parsed = None if text is None else FileCache().bib(path, text)
+            path, parsed = self._bib(bib)
             plan = plan_entry(path, parsed, work, self._desk.options, key=key)
             if not plan.key:
                 raise CitewellError(plan.problems[0])
@@ -266,6 +270,38 @@ class Writing:
             "already_there": not plan.edits,
             "diff": "".join(_diff(plan, edit, self._desk.roots.shown(path)) for edit in plan.edits),
         }
+
+    def _add_all(self, ids: list[str], bib: str, write: bool, cancel: Cancel) -> AddedEntries:
+        _need_bib(bib)
+        works = all_named(self._desk.engine, ids)
+        with self._desk.turns.take(cancel):
+            path, parsed = self._bib(bib)
+            plan, keys = plan_entries(path, parsed, works, self._desk.options)
+            if not keys:
+                raise CitewellError(plan.problems[0])
+            known = parsed or parse_bib("", str(path))
+            check_edits(plan.edits, plan.texts, lambda _path, _text: known)
+            written = write and self._write(plan.edits, plan.texts, lambda _path, _text: known)
+        new = {key for edit in plan.edits for key in edit.adds}
+        if written:
+            for work in {key: work for key, work in zip(keys, works, strict=True)}.values():
+                self._desk.learn(work, path.parent)
+        return {
+            "written": written,
+            "entries": [
+                _entry(work, key, there=key not in new)
+                for key, work in zip(keys, works, strict=True)
+            ],
+            "diff": "".join(_diff(plan, edit, self._desk.roots.shown(path)) for edit in plan.edits),
+        }
+
+    def _bib(self, name: str) -> tuple[Path, BibFile | None]:
+        """The .bib of a name in the roots; None for one that is still to be made."""
+        path = self._desk.roots.find(name, new=True)
+        text = FileCache().text(path)
+        if isinstance(text, Problem):
+            raise CitewellError(text)
+        return path, None if text is None else FileCache().bib(path, text)
 
     def _may(self, write: bool) -> None:
         if write and not self._desk.allow_write:
@@ -285,6 +321,18 @@ class Writing:
             if not self._desk.roots.holds(Path(edit.path)):
                 raise CitewellError(outside(edit.path))
         return write_edits(edits, texts, bib_of)
+
+
+def _entry(work: Work, key: str, *, there: bool) -> Entry:
+    record: dict[str, Any] = {**paper_of(work, "ids", key=key), "already_there": there}
+    return record  # type: ignore[return-value]
+
+
+def _need_bib(name: str) -> None:
+    if not name.lower().endswith(".bib"):
+        raise CitewellError(
+            Problem("mcp-no-bib", f"{name[:200]!r} is no .bib file.", "Name a .bib file.")
+        )
 
 
 async def tell_written(ctx: Context, written: bool, path: str) -> None:

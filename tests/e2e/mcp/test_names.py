@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import Any
 
 
@@ -30,3 +32,24 @@ async def test_names_and_identifiers_mean_the_same_on_both_transports(
     with serving(env) as (url, _):
         async with over_http(url) as session:
             await ask(session)
+
+
+async def test_several_entries_and_records_by_doi_on_both_transports(
+    env: dict[str, str], tmp_path: Path, client: Any, serving: Any, over_http: Any
+) -> None:
+    async def ask(session: Any, bib: str) -> None:
+        asked = {"ids": ["10.18653/v1/N19-1423", "fx:5"], "bib": bib, "write": True}
+        done = (await session.call_tool("add_entries", asked)).structured_content
+        assert done["written"]
+        assert [one["key"] for one in done["entries"]] == ["devlin2019bert", "velickovic2018graph"]
+        assert (tmp_path / bib).read_text().count("@inproceedings{") == 2
+        for name in ("10.18653/v1/N19-1423", "10.18653%2Fv1%2FN19-1423"):
+            record = await session.read_resource(f"paper://{name}")
+            assert json.loads(record.contents[0].text)["id"] == "fx:4"
+
+    arguments = ("--root", tmp_path, "--allow-write")
+    async with client(env, *arguments) as session:
+        await ask(session, "pipes.bib")
+    with serving(env, *arguments) as (url, _):
+        async with over_http(url) as session:
+            await ask(session, "http.bib")

@@ -80,7 +80,7 @@ async def test_whatever_is_asked_of_any_tool_only_records_come_back(
     agent: Agent, mcp_engine: LocalEngine, tmp_path: Path,
     words: str, name: str, title: str, author: str, k: int, data: st.DataObject,
 ) -> None:  # fmt: skip
-    """All seven tools. What an answer quotes of the agent's own text is no reference."""
+    """All eight tools. What an answer quotes of the agent's own text is no reference."""
     detail = data.draw(st.sampled_from(["ids", "short", "full"]))
     (tmp_path / "p.md").write_text(
         f"See [@{plain(words) or 'x'} attention is all you need] and [@?].\n", encoding="utf-8"
@@ -88,7 +88,7 @@ async def test_whatever_is_asked_of_any_tool_only_records_come_back(
     (tmp_path / "refs.bib").write_text("")
     entry = f"@article{{k, title={{{title}}}, author={{{author}}}, year={{2019}}}}"
     async with agent(tmp_path) as client:
-        assert len((await client.list_tools()).tools) == 7
+        assert len((await client.list_tools()).tools) == 8
         for tool, arguments in (
             ("search_papers", {"query": words, "k": k, "detail": detail}),
             ("search_papers", {"author": author, "k": k, "detail": detail}),
@@ -100,6 +100,7 @@ async def test_whatever_is_asked_of_any_tool_only_records_come_back(
             ("fill_document", {"path": "p.md", "threshold": 0, "choices": {"2": name}}),
             ("fill_document", {"path": "p.md", "threshold": 0}),
             ("add_entry", {"id": name, "bib": "refs.bib", "key": plain(title)[:20]}),
+            ("add_entries", {"ids": [name, "fx:3"], "bib": "refs.bib"}),
         ):  # fmt: skip
             found = await client.call_tool(tool, arguments)
             if found.is_error:

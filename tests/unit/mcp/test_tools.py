@@ -44,7 +44,8 @@ async def test_tools_that_write_say_so_only_where_they_may(agent: Agent, tmp_pat
     assert all(hints.values())
     async with agent(tmp_path, allow_write=True) as client:
         hints = {t.name: t.annotations.read_only_hint for t in (await client.list_tools()).tools}
-    assert {name for name, only in hints.items() if not only} == {"fill_document", "add_entry"}
+    writing = {name for name, only in hints.items() if not only}
+    assert writing == {"fill_document", "add_entry", "add_entries"}
 
 
 async def test_a_paper_is_found_with_its_record(agent: Agent) -> None:
@@ -111,6 +112,9 @@ async def test_nothing_found_and_failed_are_two_answers(
             ("related_papers", {"id": "fx:1", "direction": "cites"}),
             ("fill_document", {"path": "p.md"}),
             ("add_entry", {"id": "fx:1", "bib": "refs.bib"}),
+            ("add_entries", {"ids": ["fx:1"], "bib": "refs.bib"}),
+            ("search_papers", {"query": "10.18653/v1/N19-1423"}),
+            ("search_papers", {"author": "Kipf"}),
         ):
             failed = await client.call_tool(name, arguments)
             assert failed.is_error, name

@@ -53,6 +53,12 @@ PATH = click.Path(path_type=Path)
     help="With --online, how long the sources are asked; 0: until all have answered.",
 )  # fmt: skip
 @click.option("--every", is_flag=True, help="Of a paper, also entries that it does not cite.")
+@click.option("--fix", is_flag=True, help="Show corrections of .bib files, as a diff.")
+@click.option("--write", is_flag=True, help="With --fix, write the corrections.")
+@click.option(
+    "--unsafe-fixes", is_flag=True,
+    help="With --fix, also replace more than the fields in question: preprints by papers.",
+)  # fmt: skip
 @click.option("--all", "show_all", is_flag=True, help="In text, also references without a finding.")
 @click.pass_context
 def check(
@@ -66,6 +72,9 @@ def check(
     online: bool,
     seconds: float,
     every: bool,
+    fix: bool,
+    write: bool,
+    unsafe_fixes: bool,
     show_all: bool,
 ) -> None:
     """Check that references are real, and right.
@@ -78,25 +87,55 @@ def check(
     """
     from citewell.features.check import failing, selected
 
+    _check_flags(select, ignore, form, fix=fix, write=write, unsafe=unsafe_fixes)
     session: Session = ctx.obj
     options = session.load(files[0] if files[0].is_file() else None).options
     claims = _claims(files, options, every)
     if session.verbosity >= 0:
         show_problems(claims.problems)
     if not claims.claims:
+        if form in ("json", "sarif") and not fix:
+            _write(_written([], form, files), out)
         ctx.exit(BROKEN if claims.problems else OK)
     found = _check(claims, options, (seconds or float("inf")) if online else None)
     checks = selected(found, select, ignore)
-    text = _written(checks, form, files)
-    if text is None:
+    if fix:
+        from citewell.cli.check_fix import fix_entries
+
+        checks = fix_entries(checks, options, write=write, unsafe=unsafe_fixes)
+    elif (text := _written(checks, form, files)) is not None:
+        _write(text, out)
+    else:
         _show(console(), checks, show_all, online)
-    elif out is not None:
+    ctx.exit(FINDINGS if failing(checks, fail_on) else OK)
+
+
+def _check_flags(
+    select: Sequence[str], ignore: Sequence[str], form: str, *, fix: bool, write: bool, unsafe: bool
+) -> None:
+    """Refuse flags that would do nothing, and names that are no finding's."""
+    from difflib import get_close_matches
+
+    from citewell.verification.codes import MEANINGS
+
+    for name in (*select, *ignore):
+        if not any(code.startswith(name) for code in MEANINGS):
+            near = get_close_matches(name, MEANINGS, 1, 0.5)
+            hint = f" Did you mean {near[0]!r}?" if near else f" Codes: {', '.join(MEANINGS)}."
+            raise click.UsageError(f"No finding has the code {name!r}.{hint}")
+    if (write or unsafe) and not fix:
+        raise click.UsageError("--write and --unsafe-fixes need --fix.")
+    if fix and form != "text":
+        raise click.UsageError("--fix shows a diff; it has no other format.")
+
+
+def _write(text: str | None, out: Path | None) -> None:
+    if out is not None:
         from citewell.evaluation.results import write_atomically
 
-        write_atomically(out, text.encode("utf-8"))
+        write_atomically(out, (text or "").encode("utf-8"))
     else:
-        echo_exact(text)
-    ctx.exit(FINDINGS if failing(checks, fail_on) else OK)
+        echo_exact(text or "")
 
 
 def _claims(files: Sequence[Path], options: Options, every: bool) -> Claims:

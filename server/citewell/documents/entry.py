@@ -77,7 +77,7 @@ def entry_content(work: Work, style: BibStyle) -> tuple[str, dict[str, str]]:
     """Entry type and fields of a work as LaTeX text; no field that the record leaves empty."""
     kind, container = _kind(work)
     fields: dict[str, str] = {"title": escape_title(work.title)}
-    fields["author"] = " and ".join(_name(author) for author in work.authors)
+    fields["author"] = " and ".join(name_text(author) for author in work.authors)
     if kind in ("inproceedings", "incollection"):
         fields["booktitle"] = escape(container)
     elif kind == "article":
@@ -131,7 +131,7 @@ def _kind(work: Work) -> tuple[str, str]:
     return kind, ""
 
 
-def _name(author: Author) -> str:
+def name_text(author: Author) -> str:
     """A name as BibTeX sorts it; an organisation, and a name that holds "and", in braces."""
     family, given = escape(author.family), escape(author.given)
     whole = not given and not author.suffix and " " in family

@@ -16,12 +16,16 @@ from citewell.documents.entry import entry_content
 from citewell.documents.entry_edit import EntryEdit
 from citewell.documents.tex_escape import escape
 from citewell.features.action import QUICK_FIX, REWRITE, Action
+from citewell.features.author_fix import corrected_authors
 from citewell.features.check import counts
 from citewell.features.verify import place_of, shortened
 from citewell.model.bib import BibEntry, BibFile, TextEdit
 from citewell.model.check import Check, FieldFinding, Verdict
 from citewell.model.document import Span
+from citewell.model.names import ends_with_others, split_authors
 from citewell.model.titles import plain_title, title_key
+from citewell.model.work import Work
+from citewell.verification.people import Difference, compare_people
 
 FIELD, FIELDS, REPLACE, PUBLISHED, DOI = "field", "fields", "replace", "published", "doi"
 _NAMES = {"author": "authors", "booktitle": "venue", "journal": "venue", "journaltitle": "venue",
@@ -65,9 +69,10 @@ def actions_on(
     if work is None:
         return found
     counted = tuple(dict.fromkeys(f.code for f in check.findings if counts(f)))
-    if len(cures) > 1 and check.verdict is Verdict.WRONG_DETAIL:
-        codes = tuple(finding.code for finding, _, _ in cures)
-        title = f"Take all {len(cures)} values of the record"
+    wrong = [finding.code for finding, _, _ in cures if counts(finding)]
+    if len(wrong) > 1 and check.verdict is Verdict.WRONG_DETAIL:
+        codes = tuple(wrong)
+        title = f"Take all {len(wrong)} values of the record"
         found.insert(0, _action(title, FIELDS, named, codes, entry, preferred=True))
     if any(f.code == "preprint-published" for f in check.findings):
         kind, fields = entry_content(work, style)
@@ -126,18 +131,18 @@ def edits_for(
     style = style or detect_style(bib)
     edit = EntryEdit(bib, entry, style)
     content = _content(check, style)
-    if name in (FIELD, FIELDS):
-        for finding, field, value in _cures(entry, check, content):
-            if name == FIELDS or finding.code == code:
-                edit.set(field, value)
-        return edit.edits
     if check.work is None:
         return ()
     kind, _ = entry_content(check.work, style)
+    if name in (FIELD, FIELDS):
+        for finding, field, value in _cures(entry, check, content):
+            if finding.code == code if name == FIELD else counts(finding):
+                _set_field(edit, kind, content, field, value)
+        return edit.edits
     if name == DOI:
         edit.set("doi", content["doi"])
     elif name == PUBLISHED:
-        _publish(edit, entry, kind, content)
+        _publish(edit, entry, check.work, kind, content)
     elif name == REPLACE:
         _replace(edit, entry, check, kind, content)
     return edit.edits
@@ -152,6 +157,8 @@ def _cures(
     for finding in check.findings:
         value = _value(finding, content)
         field = place_of(finding, spans)
+        if field == "author" and check.work is not None:
+            value = _authors(entry, check.work, finding.code)
         if not value or field in taken or field in ("url", "editor"):
             continue
         if field == "date":
@@ -162,6 +169,30 @@ def _cures(
                 continue
         taken.add(field)
         yield finding, field, value
+
+
+def _authors(entry: BibEntry, work: Work, code: str) -> str:
+    """The author field cured of one finding; empty for a field that macros are a part of."""
+    raw = next((field.raw for field in entry.fields if field.name == "author"), "")
+    if raw[:1] not in ("{", '"') or "#" in raw:
+        return ""
+    return corrected_authors(raw[1:-1], work.authors, code)
+
+
+def _set_field(
+    edit: EntryEdit, kind: str, content: Mapping[str, str], field: str, value: str
+) -> None:
+    """One field's value; a venue goes into the field, and makes the type, that it belongs to."""
+    own = "journal" if "journal" in content else "booktitle"
+    if field in _CONTAINERS and own in content:
+        same = field == own or (own == "journal" and field == "journaltitle")
+        if not same:
+            edit.remove(field)
+            edit.retype(kind)
+            edit.set(own, content[own])
+            return
+        value = content[own]
+    edit.set(field, value)
 
 
 def _value(finding: FieldFinding, content: Mapping[str, str]) -> str:
@@ -178,16 +209,48 @@ def _value(finding: FieldFinding, content: Mapping[str, str]) -> str:
     return escape(expected) if field in (*_CONTAINERS, "volume", "number") else ""
 
 
-def _publish(edit: EntryEdit, entry: BibEntry, kind: str, content: Mapping[str, str]) -> None:
-    """Of a preprint make the paper: type, venue, year and place; what else stands there stays."""
+def _publish(
+    edit: EntryEdit, entry: BibEntry, work: Work, kind: str, content: Mapping[str, str]
+) -> None:
+    """Of a preprint make the paper: type, title, authors, venue, year and place.
+
+    A title or an author list that is the paper's already stays as it is written.
+    """
     edit.retype(kind)
-    kept = ("booktitle", "journal", "year", "volume", "number", "pages", "publisher", "doi")
-    _set_all(edit, entry, {name: value for name, value in content.items() if name in kept})
+    kept = {"booktitle", "journal", "year", "volume", "number", "pages", "publisher", "doi"}
+    if entry.body.title_key != title_key(work.title):
+        kept.add("title")
+    values = {name: value for name, value in content.items() if name in kept}
+    authors = _published_authors(entry, work)
+    if authors:
+        values["author"] = authors
+    _set_all(edit, entry, values)
+    journal = "journal" in content and "journal" not in entry.names
     for name in ("howpublished", "note", *_CONTAINERS):
-        if name not in content and _PREPRINT.search(entry.get(name)):
+        if name in content or (name == "journaltitle" and journal):
+            continue
+        if name in _CONTAINERS or _PREPRINT.search(entry.get(name)):
             edit.remove(name)
     if _PREPRINT.search(entry.get("volume")) and "volume" not in content:
         edit.remove("volume")
+
+
+def _published_authors(entry: BibEntry, work: Work) -> str:
+    """The paper's authors where the preprint's differ; empty where they do not."""
+    given = split_authors(entry.get("author"))
+    people = compare_people(given, work.authors, others=ends_with_others(entry.get("author")))
+    difference = people.difference
+    if difference in (Difference.SAME, Difference.UNKNOWN):
+        misnamed = len(people.other_given) > 1 or len(people.swapped) > 1
+        return _authors(entry, work, "author-given") if misnamed else ""
+    pairs = {Difference.ORDER: "author-order", Difference.MISSING: "author-missing",
+             Difference.CUT: "author-missing"}  # fmt: skip
+    names = _authors(entry, work, pairs.get(difference, "author-replaced"))
+    return _authors_in_order(names, work) if names else ""
+
+
+def _authors_in_order(names: str, work: Work) -> str:
+    return corrected_authors(names, work.authors, "author-order")
 
 
 def _replace(

@@ -73,6 +73,20 @@ def split_authors(field: str, most: int | None = None) -> list[Author]:
     return list(islice((author for author in authors if author.family), most))
 
 
+def author_pieces(field: str) -> tuple[list[str], str]:
+    """The names of a BibTeX name list as they are written, and what joins the first two.
+
+    White space around names is left out; " and " joins a list of one.
+    """
+    pieces = _split_outside_braces(field)
+    joint = " and "
+    if len(pieces) > 1:
+        start = len(pieces[0].rstrip())
+        end = field.find(pieces[1].lstrip(), start) if pieces[1].strip() else -1
+        joint = field[start:end] if end > start else joint
+    return [piece.strip() for piece in pieces if piece.strip()], joint
+
+
 def _split_outside_braces(field: str) -> list[str]:
     names: list[str] = []
     depth = begin = 0

@@ -7,7 +7,6 @@ an invented reference.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from typing import Protocol
 
@@ -22,26 +21,22 @@ from citewell.sources.answers import Answer, Failed, Found, Nothing, Wanted
 from citewell.sources.merge import merge, same_works
 from citewell.sources.service import Said, failures
 from citewell.verification.checker import Checker, in_parts, judge
+from citewell.verification.corroboration import (
+    ALONE,
+    corroborated,
+    fits,
+    source_of,
+    witness,
+)
 from citewell.verification.finding import SURE, finding
 from citewell.verification.likeness import TitleLike, title_likeness
 from citewell.verification.records import Candidates, rank_by_title
 
 PART = 40
 """References that are asked about together: few enough to show progress."""
-_REGISTRIES = frozenset({"crossref", "datacite", "doi"})
-"""doi.org answers with what Crossref and DataCite registered: they are one witness."""
 _LIBRARY = "library"
 _TELLING = frozenset({"title", "authors", "year", "retracted"})
 """Fields of which a contradiction is told; a preprint has a DOI, pages and a volume of its own."""
-_SELF_EVIDENT = frozenset(
-    {
-        "year-future", "arxiv-impossible", "doi-impossible", "doi-unregistered", "doi-unlikely",
-        "author-placeholder", "retracted", "venue-lacks", "doi-other-work", "arxiv-other-work",
-    }
-)  # fmt: skip
-"""Codes that rest on the reference itself, or whose witnesses are counted elsewhere."""
-ALONE = 0.6
-"""Confidence of what one source alone says against a reference: a note."""
 
 
 class Asker(Protocol):
@@ -182,7 +177,7 @@ def judge_said(
     check = msgspec.structs.replace(
         judge(claim, found, year_now, looked, asked=True), sources=answered
     )
-    check = _corroborated(check, found, library, year_now)
+    check = corroborated(check, found, library, year_now)
     check = _with_dead_doi(check, said)
     return msgspec.structs.replace(check, evidence=(*check.evidence, *_disagreements(check, found)))
 
@@ -214,7 +209,7 @@ def with_notice(check: Check, answers: Iterable[Answer]) -> Check:
         return check
     work = same[0]
     page = f"https://doi.org/{work.notice}" if work.notice.startswith("10.") else work.notice
-    message = f"The work has been retracted or withdrawn, says {_source(work)}"
+    message = f"The work has been retracted or withdrawn, says {source_of(work)}"
     one = finding(
         check.claim, "retracted", "title", message + (f": see {page}." if page else "."),
         Severity.WARNING, 0.95, given=check.claim.title, url=page,
@@ -225,16 +220,12 @@ def with_notice(check: Check, answers: Iterable[Answer]) -> Check:
         confidence=one.confidence,
         findings=(*check.findings, one),
         evidence=(*check.evidence, one.message),
-        sources=tuple(dict.fromkeys((*check.sources, _source(work)))),
+        sources=tuple(dict.fromkeys((*check.sources, source_of(work)))),
     )
 
 
 def _works(answers: Iterable[Answer]) -> list[Work]:
     return [work for answer in answers if isinstance(answer, Found) for work in answer.works]
-
-
-def _source(work: Work) -> str:
-    return work.provenance[0].source if work.provenance else work.id
 
 
 def _distinct(works: Iterable[Work]) -> list[Work]:
@@ -253,11 +244,6 @@ def _silence(failed: Sequence[Failed]) -> Problem | None:
     )
 
 
-def _witness(work: Work) -> str:
-    name = _source(work)
-    return "registry" if name in _REGISTRIES else name
-
-
 def _credible(
     claim: Claim, library: Sequence[Work], found: Sequence[Work], titles: Sequence[Answer]
 ) -> tuple[Work, ...]:
@@ -267,108 +253,19 @@ def _credible(
     same title under the identifier, or when the registry has it and two sources that were asked
     for the claim's own title know none.
     """
-    fits = [work for work in found if _fits(claim, work)]
-    if fits or any(_fits(claim, work) for work in library):
-        return (*(work for work in library if _fits(claim, work)), *fits)
-    against = [work for work in found if not _fits(claim, work)]
+    agreeing = [work for work in found if fits(claim, work)]
+    if agreeing or any(fits(claim, work) for work in library):
+        return (*(work for work in library if fits(claim, work)), *agreeing)
+    against = [work for work in found if not fits(claim, work)]
     unknown = {answer.source for answer in titles if isinstance(answer, Nothing)}
     credible = list(library)
     for work in against:
         key = title_key(work.title)
-        witnesses = {_witness(other) for other in against if title_key(other.title) == key}
+        witnesses = {witness(other) for other in against if title_key(other.title) == key}
         witnesses |= {_LIBRARY for other in library if title_key(other.title) == key}
-        if len(witnesses) > 1 or (_witness(work) in ("registry", "arxiv") and len(unknown) > 1):
+        if len(witnesses) > 1 or (witness(work) in ("registry", "arxiv") and len(unknown) > 1):
             credible.append(work)
     return tuple(credible)
-
-
-def _fits(claim: Claim, work: Work) -> bool:
-    return not claim.title or title_likeness(claim.title, work.title) is not TitleLike.OTHER
-
-
-def _corroborated(check: Check, found: Candidates, library: Candidates, year_now: int) -> Check:
-    """What rests on the record of one source alone becomes a note, whatever the field.
-
-    The library is a judge; of the sources two independent ones must say the same.
-    """
-    doubted = {
-        one.code
-        for one in check.findings
-        if one.severity is not Severity.INFO and one.code not in _SELF_EVIDENT
-    }
-    if not doubted:
-        return check
-    counted = Counter(
-        code
-        for works in _by_witness(found, library)
-        for code in doubted & _codes_against(check.claim, works, year_now)
-    )
-    alone = {code for code in doubted if counted[code] < 2} - _codes_against(
-        check.claim, library, year_now
-    )
-    if not alone:
-        return check
-    findings = tuple(
-        msgspec.structs.replace(one, severity=Severity.INFO, confidence=min(one.confidence, ALONE))
-        if one.code in alone
-        else one
-        for one in check.findings
-    )
-    still = [one for one in findings if one.severity is not Severity.INFO]
-    verdict = check.verdict if still else Verdict.VERIFIED
-    if not still and (check.verdict is Verdict.FABRICATED or not _held(check, found)):
-        verdict = _undecided(found)
-    elif check.verdict is Verdict.FABRICATED and "author-unrelated" in alone:
-        verdict = Verdict.WRONG_DETAIL if still else _undecided(found)
-    only = f"Only {_source(check.work) if check.work else 'one source'} has such a record, "
-    return msgspec.structs.replace(
-        check,
-        verdict=verdict,
-        confidence=max((one.confidence for one in still), default=ALONE),
-        findings=findings,
-        evidence=(*check.evidence, only + "and one source alone is no proof."),
-    )
-
-
-def _held(check: Check, found: Candidates) -> bool:
-    """True when the work of the check was identified, not only met under an identifier."""
-    return check.work is not None and _fits(check.claim, check.work)
-
-
-def _by_witness(found: Candidates, library: Candidates) -> list[Candidates]:
-    """What each independent source has, by itself; the library's own left out."""
-    held = {id(work) for work in (*library.by_title, *library.by_doi, *library.by_arxiv)}
-    witnesses = dict.fromkeys(
-        _witness(work)
-        for work in (*found.by_doi, *found.by_arxiv, *found.by_title, *found.near)
-        if id(work) not in held
-    )
-
-    def of(name: str, works: Sequence[Work]) -> tuple[Work, ...]:
-        return tuple(work for work in works if id(work) not in held and _witness(work) == name)
-
-    return [
-        Candidates(
-            by_doi=of(name, found.by_doi),
-            by_arxiv=of(name, found.by_arxiv),
-            by_title=of(name, found.by_title),
-            near=of(name, found.near),
-        )
-        for name in witnesses
-    ]
-
-
-def _codes_against(claim: Claim, found: Candidates, year_now: int) -> set[str]:
-    """Codes of the findings that count, were this all that is known."""
-    return {
-        one.code
-        for one in judge(claim, found, year_now, asked=True).findings
-        if one.severity is not Severity.INFO
-    }
-
-
-def _undecided(found: Candidates) -> Verdict:
-    return Verdict.NOT_FOUND if found.answered else Verdict.UNCHECKED
 
 
 def _with_dead_doi(check: Check, said: Said) -> Check:

@@ -140,6 +140,31 @@ def _moved(given: Sequence[Author], partner: Sequence[int | None]) -> tuple[Auth
     )
 
 
+class NamePair(msgspec.Struct, frozen=True):
+    """A given name and its place among a record's names."""
+
+    place: int
+    """-1 for a name that the record does not have."""
+    alike: bool = True
+    """Both are written alike, initials, accents and particles aside."""
+
+
+def pair_names(given: Sequence[Author], known: Sequence[Author]) -> list[NamePair]:
+    """For each given name the record's name of the same person."""
+    ours, theirs = [_Name(author) for author in given], [_Name(author) for author in known]
+    return [
+        NamePair(-1, False)
+        if place is None
+        else NamePair(place, _written_alike(ours[n], theirs[place]))
+        for n, place in enumerate(_match(ours, theirs))
+    ]
+
+
+def _written_alike(ours: _Name, theirs: _Name) -> bool:
+    same = ours.equals(theirs) or ours.is_surely(theirs)
+    return same and ours.may_be_called(theirs) and not ours.is_reversed(theirs)
+
+
 def _parted(
     given: Sequence[Author], known: Sequence[Author], theirs: Sequence[_Name]
 ) -> Sequence[Author]:

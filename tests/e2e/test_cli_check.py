@@ -1,0 +1,103 @@
+"""`citewell check` as a user of a linter meets it: fixes, codes, and output for programs."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+Run = Callable[..., "subprocess.CompletedProcess[str]"]
+PAPERS = Path(__file__).parents[1] / "fixtures" / "papers.jsonl"
+BIB = r"""% my references
+@inproceedings{luong,
+  title     = {Effective Approaches to Attention-based Neural Machine Translation},
+  author    = {Luong, Thang and Manning, Christopher D.},
+  booktitle = {EMNLP},
+  year      = {2015},
+  note      = {read twice},
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    folder = tmp_path_factory.mktemp("home")
+    run = citewell_in(folder, folder)("library", "add", PAPERS)
+    assert run.returncode == 0, run.stderr
+    yield folder
+
+
+def citewell_in(home: Path, folder: Path) -> Run:
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("CITEWELL_")}
+    (home / "config.toml").touch()
+    env = kept | {
+        "CITEWELL_LIBRARY_PATH": str(home / "libraries"),
+        "CITEWELL_CONFIG": str(home / "config.toml"),
+        "CITEWELL_DATA": str(home / "data"),
+        "PYTHONIOENCODING": "utf-8",
+    }
+
+    def run(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-m", "citewell", *map(str, arguments)],
+            cwd=folder, env=env, stdin=subprocess.DEVNULL, capture_output=True, encoding="utf-8",
+            timeout=300, check=False,
+        )  # fmt: skip
+
+    return run
+
+
+@pytest.fixture
+def citewell(home: Path, tmp_path: Path) -> Run:
+    (tmp_path / "refs.bib").write_text(BIB, encoding="utf-8")
+    return citewell_in(home, tmp_path)
+
+
+def test_a_fix_is_a_diff_until_it_is_to_be_written(citewell: Run, tmp_path: Path) -> None:
+    run = citewell("check", "--fix", "refs.bib")
+    assert "+  author    = {Luong, Thang and Pham, Hieu and Manning, Christopher D.}," in run.stdout
+    assert (tmp_path / "refs.bib").read_text(encoding="utf-8") == BIB
+    assert "--write" in run.stderr
+    subprocess.run(
+        ["git", "apply", "-"], input=run.stdout, cwd=tmp_path, check=True, encoding="utf-8"
+    )
+    by_diff = (tmp_path / "refs.bib").read_text(encoding="utf-8")
+    (tmp_path / "refs.bib").write_text(BIB, encoding="utf-8")
+    run = citewell("check", "--fix", "--write", "--fail-on", "wrong-detail", "refs.bib")
+    assert run.returncode == 0, run.stderr
+    written = (tmp_path / "refs.bib").read_text(encoding="utf-8")
+    assert written == by_diff
+    assert written == BIB.replace("Thang and Manning", "Thang and Pham, Hieu and Manning")
+    assert citewell("check", "--fail-on", "wrong-detail", "refs.bib").returncode == 0
+
+
+def test_an_unknown_code_is_refused_with_the_nearest(citewell: Run) -> None:
+    run = citewell("check", "--select", "author-mising", "refs.bib")
+    assert run.returncode == 2
+    assert "author-missing" in run.stderr
+
+
+@pytest.mark.parametrize("name", ["empty.bib", "missing.bib"])
+def test_json_is_written_for_an_empty_and_for_a_missing_file(
+    citewell: Run, tmp_path: Path, name: str
+) -> None:
+    if name == "empty.bib":
+        (tmp_path / name).touch()
+    run = citewell("check", "--format", "json", name)
+    assert run.returncode == 2
+    assert json.loads(run.stdout)["checks"] == []
+    assert name in run.stderr
+
+
+@pytest.mark.parametrize(
+    "flags", [("--write",), ("--unsafe-fixes",), ("--fix", "--format", "json")]
+)
+def test_flags_that_would_do_nothing_are_refused(citewell: Run, flags: tuple[str, ...]) -> None:
+    run = citewell("check", *flags, "refs.bib")
+    assert run.returncode == 2
+    assert "--fix" in run.stderr

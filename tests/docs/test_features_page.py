@@ -37,8 +37,13 @@ def test_each_method_with_positions_has_a_row() -> None:
         name for name in create_server().protocol.fm.features if not WITHOUT_ROW.search(name)
     }
     assert len(offered) > 15
-    # Offered once the client has said that it asks, or sent to one that does not.
-    assert methods - offered == {"textDocument/diagnostic", "textDocument/publishDiagnostics"}
+    # Offered once the client has said what it can do, or sent to one that does not ask.
+    assert methods - offered == {
+        "textDocument/diagnostic",
+        "textDocument/publishDiagnostics",
+        "textDocument/formatting",
+        "textDocument/rangeFormatting",
+    }
     assert offered <= methods
 
 

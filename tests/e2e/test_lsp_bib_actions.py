@@ -1,6 +1,7 @@
 """Code actions in a .bib, over the protocol: one edit over the .bib and every file that cites it."""
 
 import pytest
+from lsprotocol import types
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 ENCODINGS = pytest.mark.parametrize("encoding", ["utf-8", "utf-16", "utf-32"])
@@ -82,3 +83,55 @@ async def test_the_file_is_sorted_and_what_nobody_cites_is_removed(start_editor)
     assert bib.index("bert1") < bib.index("bert2") < bib.index("zuse1969")
     assert bib.index("% 😀 Größe\n@book{zuse1969") > 0
     assert sorted(BIB.split("@misc{alone", maxsplit=1)[0].split()) == sorted(bib.split())
+
+
+LAID_OUT = "@article{a,\n  author = {Ä 😀},\n  title  = {T},\n  year   = 2000,\n}\n"
+ODD = "\n@misc{b,title={😀 B},\n year=  {2001}}\n"
+FORMED = "\n@misc{b,\n  title  = {😀 B},\n  year   = {2001}\n}\n"
+
+
+def fixed(able):
+    able.text_document.formatting = types.DocumentFormattingClientCapabilities()
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16", "utf-32"])
+@pytest.mark.parametrize("capabilities", [None, fixed])
+async def test_a_bib_is_formatted_as_its_entries_are(start_editor, encoding, capabilities):
+    editor = await start_editor(
+        files={"main.tex": "\\cite{a}"},
+        encodings=(encoding,),
+        capabilities=capabilities,
+        alone=True,
+    )
+    editor.open("refs.bib", LAID_OUT + ODD, language="bibtex")
+    editor.open("main.tex")
+    options = types.FormattingOptions(tab_size=4, insert_spaces=True)
+
+    async def edits(name):
+        document = types.TextDocumentIdentifier(editor.uri(name))
+        params = types.DocumentFormattingParams(document, options)
+        return await editor.client.text_document_formatting_async(params)
+
+    await editor.actions("refs.bib")  # a formatter is asked once the client has been told of it
+    editor._apply_edits(editor.uri("refs.bib"), await edits("refs.bib"))
+    assert editor.text("refs.bib") == LAID_OUT + FORMED
+    assert not await edits("refs.bib")
+    assert await edits("main.tex") is None
+
+
+@ENCODINGS
+async def test_a_part_of_a_bib_is_formatted_and_for_bib_files_alone(start_editor, encoding):
+    editor = await start_editor(encodings=(encoding,), alone=True)
+    text = LAID_OUT + ODD + ODD.replace("{b", "{c")
+    editor.open("refs.bib", text, language="bibtex")
+    await editor.actions("refs.bib")  # a formatter is asked once the client has been told of it
+    place = editor.position(text, text.index("{c"))
+    found = await editor.client.text_document_range_formatting_async(
+        types.DocumentRangeFormattingParams(
+            types.TextDocumentIdentifier(editor.uri("refs.bib")),
+            types.Range(place, place),
+            types.FormattingOptions(tab_size=4, insert_spaces=True),
+        )
+    )
+    editor._apply_edits(editor.uri("refs.bib"), found)
+    assert editor.text("refs.bib") == LAID_OUT + ODD + FORMED.replace("{b", "{c")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
+from itertools import chain
 
 import msgspec
 
@@ -100,12 +101,20 @@ def complete_bib(
     elif site.kind is SiteKind.NAME:
         found = _fields(site, text)
     elif site.field in KEY_FIELDS:
-        return list(_keys(site, bibs))[:MAX_ITEMS]
+        keys = _keys(site, bibs)
+        return list(_braced(keys) if site.kind is SiteKind.BARE else keys)[:MAX_ITEMS]
     elif site.kind is SiteKind.BARE:
-        found = _macros(site, bibs)
+        # Without a brace yet: macros as they are, other values with theirs.
+        found = chain(_macros(site, bibs), _braced(_values(site, bibs, values, more)))
     else:
         found = _values(site, bibs, values, more)
     return _matching(found, site.typed)[:MAX_ITEMS]
+
+
+def _braced(items: Iterable[BibItem]) -> Iterator[BibItem]:
+    """The same where no delimiter stands yet."""
+    for item in items:
+        yield msgspec.structs.replace(item, text=f"{{{item.text}}}")
 
 
 def _matching(items: Iterable[BibItem], typed: str) -> list[BibItem]:

@@ -51,6 +51,8 @@ class ClientFlags:
     lists_references: bool = False
     """Shows a list of references, and wants to be told when it may be another one."""
 
+    register_formatting: bool = False
+    """Takes a formatter for some documents only."""
     cursor_on_character: bool = False
     """The author's cursor stands on a letter and not between two: a place that it sends from within
     a word may mean the word's end."""
@@ -111,6 +113,10 @@ class ClientFlags:
             refresh_lenses=bool(workspace.code_lens and workspace.code_lens.refresh_support),
             takes_problems=_announces(capabilities.experimental, "citewell", "problems"),
             lists_references=_announces(capabilities.experimental, "citewell", "references"),
+            register_formatting=all(
+                able is not None and bool(able.dynamic_registration)
+                for able in (text.formatting, text.range_formatting)
+            ),
             cursor_on_character=_announces(
                 capabilities.experimental, "citewell", "cursorOnCharacter"
             ),

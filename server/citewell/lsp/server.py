@@ -20,6 +20,7 @@ from citewell.lsp import (
     completion,
     diagnostics,
     folding,
+    formatting,
     hover,
     inlay,
     lens,
@@ -114,14 +115,16 @@ def _register_life(server: Server) -> None:
         server.flags = ClientFlags.of(params.capabilities)
         server.settings.take(params.initialization_options)
         server.diagnostics.announce()
+        formatting.announce(server)
 
     @server.feature(types.INITIALIZED)
     async def initialized(_params: types.InitializedParams) -> None:
+        registrations = formatting.registrations(server)
         if server.flags.configuration:
             await server.settings.pull(server, server.roots)
         server.session.start()
         show(server, server.settings.news())
-        await _register_with_client(server)
+        await _register_with_client(server, registrations)
 
     @server.feature(types.SHUTDOWN)
     def shutdown(_params: None) -> None:
@@ -168,9 +171,8 @@ def _register_documents(server: Server) -> None:
         server.session.touched(paths)
 
 
-async def _register_with_client(server: Server) -> None:
-    """Ask the client to tell of changed files and settings, where it can only be asked so."""
-    registrations = []
+async def _register_with_client(server: Server, registrations: list[types.Registration]) -> None:
+    """Register what the client takes later, and ask it to tell of changed files and settings."""
     if server.flags.watch_files:
         watchers = [types.FileSystemWatcher(glob_pattern=pattern) for pattern in WATCHED]
         registrations.append(

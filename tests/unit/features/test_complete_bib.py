@@ -190,3 +190,14 @@ def test_bibliographies_are_named_in_the_front_matter(text, expected):
     cursor = text.index("|")
     document = scan_markdown(text.replace("|", ""), "/p/main.md")
     assert paths(document, cursor) == expected
+
+
+def test_a_value_that_has_no_brace_yet_gets_both():
+    other = "@proceedings{emnlp20, booktitle = {EMNLP}, title = {T}}\n@string{jf = {J. of Foo}}\n"
+    assert accepted(f"{other}@inproceedings{{k,\n  crossref = |\n}}").endswith(
+        "  crossref = {emnlp20}\n}"
+    )
+    assert accepted(f"{other}@inproceedings{{k,\n  booktitle = EM|\n}}").endswith(
+        "  booktitle = {EMNLP}\n}"
+    )
+    assert accepted(f"{other}@article{{k,\n  journal = jf|\n}}").endswith("  journal = jf\n}")

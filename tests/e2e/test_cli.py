@@ -377,6 +377,28 @@ class TestFill:
         every = plan_of(citewell("fill", paper.name, "--dry-run", "--json", "--threshold", "0"))
         assert all(p["work"] for p in every["placeholders"])
 
+    def test_a_place_without_words_stays_open_and_its_best_papers_are_named(
+        self, citewell: Run, tmp_path: Path
+    ) -> None:
+        text = (
+            "\\documentclass{article}\\begin{document}\n"
+            "Graph attention networks weigh their neighbours \\cite{?}.\n"
+            "\\bibliography{new}\n\\end{document}\n"
+        )
+        path = tmp_path / "untyped.tex"
+        path.write_text(text, encoding="utf-8")
+        run = citewell("fill", path.name, "--yes", "--threshold", "0")
+        assert run.returncode == 1
+        assert "no words say which paper is meant" in run.stdout
+        assert "1. " in run.stdout and "Graph Attention Networks" in run.stdout
+        assert "--interactive" in run.stderr
+        assert path.read_text(encoding="utf-8") == text
+        assert not (tmp_path / "new.bib").exists()
+        found = plan_of(citewell("fill", path.name, "--yes", "--json"))
+        assert found["placeholders"][0]["candidates"][0]["title"] == "Graph Attention Networks"
+        citewell("fill", path.name, "--yes", "--unattended", "--threshold", "0")
+        assert path.read_text(encoding="utf-8") != text
+
     def test_new_entries_go_where_the_settings_say(self, citewell: Run, paper: Path) -> None:
         citewell("--set", "bib.target=mine.bib", "fill", paper.name, "--yes")
         assert "@inproceedings" in (paper.parent / "mine.bib").read_text(encoding="utf-8")

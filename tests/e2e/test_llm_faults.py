@@ -18,7 +18,7 @@ import pytest
 
 from citewell.documents import Project
 from citewell.engine.local import LocalEngine
-from citewell.features.fill import plan_fill
+from citewell.features.fill import plan_fill, with_unattended
 from citewell.model import Query, SearchResult, Work
 from citewell.options import Options
 from citewell.options.tree import LlmOptions
@@ -302,6 +302,7 @@ def test_whatever_the_model_says_a_fill_cites_records_alone(
         "%! refs.bib\n"
     ).write(tmp_path)
     options = settings(library_folder, server.url, pick_threshold=0.0, verify=True)
+    options = with_unattended(options, unattended=True)
     project = Project.open(paper / "main.tex", options.documents)
     cited = set()
     for text in (*MALFORMED[::6], '{"choice": "2", "reason": "x"}', '{"choice": "none"}'):

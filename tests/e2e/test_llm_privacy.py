@@ -135,7 +135,7 @@ def test_the_named_server_alone_is_asked_and_nothing_of_the_text_stays(
     seen = watched(
         "--set", "llm.rerank=pointwise", "--set", "llm.rerank_depth=2", "--set", "llm.verify=true",
         "--set", "llm.pick_threshold=0", "-v",
-        "fill", "main.tex", "--dry-run",
+        "fill", "main.tex", "--dry-run", "--unattended",
         CITEWELL_LLM_PROVIDER="llamacpp", CITEWELL_LLM_MODEL="scripted",
         CITEWELL_LLM_BASE_URL=server.url, CITEWELL_LLM_KEY="sk-very-secret",
     )  # fmt: skip

@@ -58,6 +58,19 @@ async def test_all_placeholders_are_filled_in_one_edit(start_editor, encoding):
     assert editor.text("refs.bib").startswith(OWN)
 
 
+async def test_a_place_without_words_stays_open_and_its_best_papers_are_named(start_editor):
+    editor = await start_editor(files={"refs.bib": OWN})
+    text = PAPER.replace("<denoising diffusion>", "{}")
+    editor.open("main.tex", text)
+    actions = await editor.actions("main.tex", "graph attention", only=["source"])
+    await editor.act(actions[0])
+    assert "\\cite{velickovic2018graph}" in editor.text("main.tex")
+    assert "\\cite{}" in editor.text("main.tex")
+    (message,) = editor.messages
+    assert "1 of 2 placeholders were filled; line 3: no words say which paper is meant" in message
+    assert "Best for line 3: “" in message
+
+
 async def test_the_best_paper_is_cited_after_a_longer_search(start_editor):
     editor = await start_editor(files={"refs.bib": OWN})
     editor.open("main.tex", PAPER)

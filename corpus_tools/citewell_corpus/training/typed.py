@@ -9,7 +9,7 @@ part of the split fits the trees, the tuning part the calibration and the thresh
 from __future__ import annotations
 
 import json
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
@@ -22,7 +22,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from citewell.corpus import Library
+from citewell.corpus.aliases import read_aliases
+from citewell.corpus.columns import title_key
 from citewell.engine.local import RANKER, TYPED, LocalEngine
+from citewell.engine.retrievers import ALIASES
 from citewell.model import CitingPaper, Query, Question
 from citewell.model.cancel import Cancel
 from citewell.options import Options
@@ -32,7 +35,7 @@ from citewell.ranking.trees import Trees, from_lightgbm
 from citewell.ranking.typed import calibration_inputs, hopeful, typed_scores
 from citewell.ranking.typed_features import FALLING, NAMES, RISING
 from citewell_corpus.datasets import open_data
-from citewell_corpus.datasets.typed import KINDS, typed_questions
+from citewell_corpus.datasets.typed import KINDS, TAG, typed_questions
 from citewell_corpus.training.head import logistic
 from citewell_corpus.training.split import dev_part, fraction
 
@@ -55,8 +58,15 @@ SETTINGS: dict[str, Any] = {
     "monotone_constraints_method": "intermediate",
     "monotone_constraints": [(n in RISING) - (n in FALLING) for n in NAMES],
 }
-WAYS = (("alone", "cold"), ("alone", "warm"), ("sentence", "cold"), ("sentence", "warm"))
-RARE = ("acronym", "called")
+WAYS = (
+    ("alone", "cold"), ("alone", "warm"), ("sentence", "cold"), ("sentence", "warm"),
+    ("elsewhere", "cold"),
+)  # fmt: skip
+"""Elsewhere: in a sentence that cites another paper. An author who types means what is typed, also
+where the sentence says something else."""
+ALIAS = "alias"
+"""A kind for training alone: a name by which others cite the paper, from the table of aliases."""
+RARE = ("acronym", "called", ALIAS)
 """Kinds of which every question is asked."""
 PER_GOLD, PER_PAPER = 3, 25
 CALIBRATED = 3
@@ -128,13 +138,26 @@ class _Asked(msgspec.Struct, frozen=True):
     way: tuple[str, str]
 
 
-def _ask(question: Question, way: tuple[str, str], library: Library, *, titled: bool) -> _Asked:
-    """`titled` keeps the citing paper's title: by it the priors leave out what it cites itself."""
+def _ask(
+    question: Question,
+    way: tuple[str, str],
+    library: Library,
+    others: Sequence[Question],
+    *,
+    titled: bool,
+) -> _Asked:
+    """`titled` keeps the citing paper's title: by it the priors leave out what it cites itself.
+    One of `others` gives the sentence where it is to be another."""
     query, (place, setting) = question.query, way
+    if place == "elsewhere":
+        other = others[int(fraction(question.id, "elsewhere") * len(others))].query
+        query = msgspec.structs.replace(
+            query, sentence=other.sentence, before=other.before, after=other.after, nearby=()
+        )
     if place == "alone":
         query = Query(text=query.text, paper=query.paper, exclude=query.exclude)
     if setting == "cold":
-        title = query.paper.title if titled or place == "sentence" else ""
+        title = query.paper.title if titled or place != "alone" else ""
         query = msgspec.structs.replace(query, paper=CitingPaper(title=title), nearby=())
     held = "left-out" not in question.tags and bool((library.rows_of(question.gold) >= 0).any())
     kind = next(t.removeprefix("typed:") for t in question.tags if t.startswith("typed:"))
@@ -149,12 +172,13 @@ def training_questions(data: Path, library: Library, most: int) -> list[_Asked]:
         questions = tuple(q for q in questions if name == "train" or _part(q) == "train")
         found += _thinned(questions, most // 3 if name == "dev" else most - most // 3)
     asked = []
-    for question in typed_questions(found, _abstracts(found, library)):
+    typed = [*typed_questions(found, _abstracts(found, library)), *alias_questions(found)]
+    for question in typed:
         # One kind in five of each citation, in a way of its own; few have a system's name.
         kind = question.tags[-1].removeprefix("typed:")
         if kind in RARE or fraction(question.id, "kept") < 0.2:
             way = WAYS[int(fraction(question.id, "way") * len(WAYS))]
-            one = _ask(question, way, library, titled=True)
+            one = _ask(question, way, library, found, titled=True)
             if one.gold:
                 asked.append(one)
     return asked
@@ -165,12 +189,34 @@ def tuning_questions(data: Path, library: Library, share: float) -> list[_Asked]
     questions = open_data(data / "contexts" / "dev.jsonl.gz").questions
     chosen = [q for q in questions if _part(q) == "valid" and "clean" in q.tags]
     asked = []
-    for question in typed_questions(chosen, _abstracts(chosen, library)):
+    typed = [*typed_questions(chosen, _abstracts(chosen, library)), *alias_questions(chosen)]
+    for question in typed:
+        kind = question.tags[-1].removeprefix("typed:")
         for way in WAYS:
-            rare = question.tags[-1].removeprefix("typed:") in RARE
+            rare = kind in RARE and (kind != ALIAS or way[1] == "cold")
             if rare or fraction(f"{question.id}:{way}", "asked") < share:
-                asked.append(_ask(question, way, library, titled=False))
+                asked.append(_ask(question, way, library, chosen, titled=False))
     return asked
+
+
+def alias_questions(questions: Sequence[Question]) -> list[Question]:
+    """The questions with one of the names typed by which others cite the paper, where there is
+    one; also of papers that the library lacks."""
+    names: dict[int, list[str]] = defaultdict(list)
+    for name, works in read_aliases(ALIASES).items():
+        for work in works:
+            names[work.key].append(name)
+    found = []
+    for question in questions:
+        title = question.targets[0].titles[0] if question.targets[0].titles else ""
+        called = sorted(names.get(title_key(title), ()))
+        if called:
+            name = called[int(fraction(question.id, "called") * len(called))]
+            query = msgspec.structs.replace(question.query, text=name)
+            tags = (*question.tags, f"{TAG}{ALIAS}")
+            id_ = f"{question.id}:{ALIAS}"
+            found.append(msgspec.structs.replace(question, id=id_, query=query, tags=tags))
+    return found
 
 
 def _part(question: Question) -> str:
@@ -255,8 +301,8 @@ def figures(
     """By kind and place: recall at 1 and 10; by threshold: precision and coverage."""
     out: dict[str, Any] = {}
     kinds, places = np.array(table.kinds), np.array([place for place, _ in table.ways])
-    for kind in (*KINDS, "all"):
-        for place in ("alone", "sentence"):
+    for kind in (*KINDS, ALIAS, "all"):
+        for place in ("alone", "sentence", "elsewhere"):
             held = table.held & (places == place) & ((kinds == kind) | (kind == "all"))
             if held.any():
                 one = {"n": int(held.sum()), "R@1": first[held].mean(), "R@10": ten[held].mean()}

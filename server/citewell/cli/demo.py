@@ -142,11 +142,13 @@ def _hash(path: Path) -> str:
 def _fill(screen: Console, paper: Path, options: Options) -> FillPlan:
     from citewell.cli.fill import make_plan, show_plan, summarise, write
     from citewell.cli.opening import open_engine
+    from citewell.features.fill import with_unattended
 
     _step(screen, 3, "The citations")
     # The bundled paper wants papers that the library has: each gets its best, with its confidence.
     with open_engine(options) as engine:
-        plan = make_plan(paper, options, engine, threshold=0.0)
+        # The paper's answers are known: nothing stays open.
+        plan = make_plan(paper, with_unattended(options, unattended=True), engine, threshold=0.0)
     show_problems(plan.problems)
     show_plan(screen, plan)
     summarise(plan, write(plan), dry_run=False)

@@ -31,6 +31,11 @@ if TYPE_CHECKING:
     type=click.FloatRange(0.0, 1.0),
     help="Leave a placeholder open when its best paper is less certain than this.",
 )
+@click.option(
+    "--unattended",
+    is_flag=True,
+    help="Fill placeholders without words, too, where the best paper is certain enough.",
+)
 @click.option("-k", "count", default=8, type=click.IntRange(1, 50), help="How many to choose from.")
 @click.option("--json", "as_json", is_flag=True, help="Write the plan as JSON.")
 @click.pass_context
@@ -41,25 +46,27 @@ def fill(
     interactive: bool,
     yes: bool,
     threshold: float | None,
+    unattended: bool,
     count: int,
     as_json: bool,
 ) -> None:
     """Fill every citation placeholder of a paper.
 
-    PAPER is a LaTeX or Markdown file; the files that it includes are filled too. Each placeholder
-    gets the best paper of the library, and the paper's entry goes into the right .bib unless it
-    stands there already. The change is shown as a diff, then written after a question. Exits with
+    PAPER is a LaTeX or Markdown file; the files that it includes are filled too. A placeholder
+    with words gets the paper that they name, and the paper's entry goes into the right .bib unless
+    it stands there already. One without words stays open, and its best papers are named: choose
+    with --interactive. The change is shown as a diff, then written after a question. Exits with
     1 if a placeholder is left open or nothing is written.
     """
     from citewell.cli.opening import open_engine
     from citewell.documents.scan import format_of
-    from citewell.features.fill import fill_feedback
+    from citewell.features.fill import fill_feedback, with_unattended
     from citewell.model.document import Format
 
     if dry_run and (yes or interactive):
         raise click.UsageError("--dry-run excludes --yes and --interactive.")
-    if interactive and (as_json or yes):
-        raise click.UsageError("--interactive excludes --json and --yes.")
+    if interactive and (as_json or yes or unattended):
+        raise click.UsageError("--interactive excludes --json, --yes and --unattended.")
     asks = not (dry_run or yes)
     if asks and (as_json or not sys.stdin.isatty()):
         raise click.UsageError("There is no terminal to ask at: give --dry-run or --yes.")
@@ -68,7 +75,7 @@ def fill(
         raise click.UsageError(f"{paper.name} is neither a LaTeX nor a Markdown file.")
 
     session: Session = ctx.obj
-    options = session.load(paper).options
+    options = with_unattended(session.load(paper).options, unattended=unattended)
     with open_engine(options) as engine:
         plan = make_plan(
             paper, options, engine, threshold=threshold, count=count, interactive=interactive
@@ -154,12 +161,13 @@ def _outcome(found: PlaceholderFill) -> Any:
     from rich.text import Text
 
     from citewell.cli.papers import line_of
+    from citewell.features.fill import NAMED
     from citewell.features.pick import what_it_says, who_chose
 
     if found.hit is None:
         text = Text("    left open", style="yellow").append(f": {found.reason}", style="default")
-        if found.candidates:
-            text.append(f"\n    nearest: {line_of(found.candidates[0].work)}", style="dim")
+        for number, hit in enumerate(found.candidates[:NAMED], 1):
+            text.append(f"\n      {number}. {line_of(hit.work)}", style="dim")
         return text
     text = Text("    ").append(found.key, style="green")
     text.append(f"  {line_of(found.hit.work)}")
@@ -180,11 +188,14 @@ def shown_path(path: str) -> str:
 
 
 def summarise(plan: FillPlan, written: bool, dry_run: bool) -> None:
-    """One line at the end, on standard error."""
+    """What was done, on standard error."""
+    from citewell.features.fill import UNTYPED
+
     if not plan.fills:
         click.echo("There is no placeholder.", err=True)
         return
     entries = len({found.key for found in plan.filled if not found.reused})
+    untyped = sum(found.reason == UNTYPED for found in plan.open)
     click.echo(
         f"{len(plan.filled)} of {len(plan.fills)} placeholders filled, "
         f"{entries} new {'entry' if entries == 1 else 'entries'}"
@@ -193,6 +204,12 @@ def summarise(plan: FillPlan, written: bool, dry_run: bool) -> None:
         + ("." if written else ""),
         err=True,
     )
+    if untyped:
+        click.echo(
+            f"{untyped} without words stayed open: choose with --interactive, or type words into "
+            "them.",
+            err=True,
+        )
 
 
 def to_json(plan: FillPlan, written: bool) -> dict[str, Any]:

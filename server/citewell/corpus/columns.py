@@ -39,7 +39,12 @@ def word_hash(word: str) -> int:
 
 def name_hash(name: str) -> int:
     """32-bit hash of a surname or of a title's opening name, letters and digits alone."""
-    return zlib.crc32("".join(c for c in fold(name) if c.isalnum()).encode("utf-8", "ignore"))
+    return zlib.crc32(fold_name(name).encode("utf-8", "ignore"))
+
+
+def fold_name(name: str) -> str:
+    """A name's letters and digits, folded: "GPT-3" is "gpt3"."""
+    return "".join(c for c in fold(name) if c.isalnum())
 
 
 def title_key(title: str) -> int:
@@ -292,6 +297,7 @@ __all__ = [
     "ColumnsBuilder",
     "LibraryColumns",
     "columns_of",
+    "fold_name",
     "name_hash",
     "opening_name",
     "title_key",

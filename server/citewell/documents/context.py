@@ -51,6 +51,8 @@ class Context(msgspec.Struct, frozen=True):
     after: tuple[str, ...] = ()
     section: str = ""
     """The headings above the place, the highest first: "Method > Training"."""
+    marks_before: int = 0
+    """Citations in the sentence before it."""
 
 
 def query_for(
@@ -77,6 +79,7 @@ def query_for(
         section=context.section,
         nearby=nearby_titles(document, placeholder.span, paper.references, placeholder.other_keys),
         beside=_beside(document, placeholder, context, paper.references),
+        just_before=_just_before(document, placeholder, context, paper.references),
         acronyms=acronyms_of(document, context, placeholder.query),
         paper=paper,
     )
@@ -121,6 +124,20 @@ def _beside(
         for citation in _neighbours(document, placeholder.span, marks, ahead=ahead):
             keys += [use.key for use in citation.keys]
     titles = {reference.key: reference.title for reference in references} if keys else {}
+    return tuple(dict.fromkeys(titles[key] for key in keys if titles.get(key)))
+
+
+def _just_before(
+    document: Document, placeholder: Placeholder, context: Context, references: Sequence[Reference]
+) -> tuple[str, ...]:
+    """Titles of what the sentence before that of a placeholder cites."""
+    if not context.marks_before:
+        return ()
+    own = context.sentence.partition(MARK)[0].count(OTHER)
+    marks = [*_neighbours(document, placeholder.span, own + context.marks_before, ahead=False)]
+    beside = {id(mark) for mark in _neighbours(document, placeholder.span, own, ahead=False)}
+    titles = {reference.key: reference.title for reference in references}
+    keys = (use.key for mark in marks if id(mark) not in beside for use in mark.keys)
     return tuple(dict.fromkeys(titles[key] for key in keys if titles.get(key)))
 
 
@@ -183,6 +200,7 @@ def _context(document: Document, target: Span) -> Context:
         before=tuple(s for s in before if s)[-SENTENCES_BEFORE:],
         after=tuple(s for s in after if s)[:SENTENCES_AFTER],
         section=section,
+        marks_before=sentences[place - 1].count(_OTHER) if place else 0,
     )
 
 

@@ -36,6 +36,8 @@ from citewell.options.tree import BibOptions, DocumentOptions
 
 DEFAULT_BIB = "references.bib"
 _LARGE_BIB = 8_000_000
+MOST_UNCITED = 300
+"""Entries that a paper does not cite; with more, the .bib is a collection for all papers."""
 _QUARTO = ("_quarto.yml", "_metadata.yml", "_bookdown.yml", "_output.yml")
 
 
@@ -262,6 +264,17 @@ class Project:
         found = ((entries.get(key), times[key]) for key in self.cited_keys())
         return tuple(reference_of(entry, often) for entry, often in found if entry is not None)
 
+    def uncited(self) -> tuple[str, ...]:
+        """Titles of the entries that the paper does not cite yet; none where they are too many to
+        have been collected for it."""
+        cited = set(self.cited_keys())
+        found: dict[str, None] = {}
+        for path, bib in self.bibs.items():
+            if not _is_collection(path, bib):
+                entries = (one for one in bib.entries if one.key not in cited)
+                found.update((title, None) for one in entries if (title := one.body.get("title")))
+        return tuple(found) if len(found) <= MOST_UNCITED else ()
+
     def citing_paper(self) -> CitingPaper:
         """What is known of the paper: title, abstract, references."""
         documents = (self.root_document, *self.documents.values())
@@ -269,6 +282,7 @@ class Project:
             title=next((d.title for d in documents if d.title), ""),
             abstract=next((d.abstract for d in documents if d.abstract), ""),
             references=self.references(),
+            uncited=self.uncited(),
             project=str(self.root.parent),
         )
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
+from collections.abc import Iterable
 from functools import lru_cache
 
 import msgspec
@@ -23,11 +24,14 @@ from citewell.model import Evidence, Problem
 from citewell.model.feedback import Event, Feedback, Kind, PaperName
 from citewell.model.query import Query, near_part
 from citewell.ranking.contract import Ordering
+from citewell.ranking.criticism import is_criticism
 from citewell.ranking.history import (
     ACCEPTED,
     CITED_BESIDE,
     CITED_HERE,
+    CRITICISED_HERE,
     DISMISSED_HERE,
+    NOT_YET_CITED,
     Cited,
     Past,
     Prior,
@@ -44,6 +48,8 @@ WORDS = {
     CITED_HERE: "cited here",
     CITED_BESIDE: "cited in this sentence",
     DISMISSED_HERE: "dismissed here",
+    NOT_YET_CITED: "in your bibliography, not cited yet",
+    CRITICISED_HERE: "cited before and criticised here",
 }
 MOST_REFERENCES = 2_000
 _TINY = 1e-9
@@ -195,18 +201,27 @@ class History:
 
 
 def cited_by(query: Query) -> Cited | None:
-    """What the text of the citing paper cites; None where that is not known."""
-    known = [one for one in query.paper.references[:MOST_REFERENCES] if one.times]
-    if not known:
+    """What the text of the citing paper cites, and what its bibliography holds besides; None where
+    that is not known."""
+    times_of = {_key_of(title): 0 for title in query.paper.uncited[:MOST_REFERENCES]}
+    for one in query.paper.references[:MOST_REFERENCES]:
+        if one.times:
+            times_of[_key_of(one.title)] = one.times
+    if not times_of:
         return None
-    keys = np.array([_key_of(one.title) for one in known], np.uint64)
-    order = np.argsort(keys)
-    keys = keys[order]
-    times = np.array([one.times for one in known], np.float32)[order]
-    beside = np.zeros(len(keys), np.bool_)
-    for title in query.beside:
-        beside |= keys == np.uint64(_key_of(title))
-    return Cited(keys, times, beside)
+    keys = np.array(sorted(times_of), np.uint64)
+    times = np.array([times_of[key] for key in sorted(times_of)], np.float32)
+    criticised = is_criticism(query.sentence)
+    return Cited(
+        keys,
+        times,
+        np.isin(keys, _keys_of(query.beside)),
+        np.isin(keys, _keys_of(query.just_before)) if criticised else None,
+    )
+
+
+def _keys_of(titles: Iterable[str]) -> NDArray[np.uint64]:
+    return np.array([_key_of(title) for title in titles], np.uint64)
 
 
 def considered(

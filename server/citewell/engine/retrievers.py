@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from functools import cache
 
 import msgspec
 import numpy as np
@@ -10,6 +11,7 @@ from numpy.typing import NDArray
 
 from citewell.corpus import Library
 from citewell.corpus import columns as columns_module
+from citewell.corpus.aliases import NO_ALIASES, Aliases, read_aliases
 from citewell.corpus.citing import WORDS
 from citewell.corpus.columns import LibraryColumns
 from citewell.corpus.graph import CitationGraph
@@ -33,6 +35,7 @@ logger = logging.getLogger(__name__)
 
 PRIORS = WEIGHTS / "priors.npz"
 PASSAGES = WEIGHTS / "passages.npz"
+ALIASES = WEIGHTS / "aliases.tsv"
 QUICK_ENCODER = "static"
 """Loads in a tenth of a second; any other encoder loads on a thread while BM25 answers."""
 
@@ -51,6 +54,8 @@ class Opened(msgspec.Struct, frozen=True):
     """Says which papers pass the filters of a query."""
     named: NamedRetriever | None = None
     """Brings what typed words name to the ranker; no list of its own without one."""
+    aliases: Aliases = NO_ALIASES
+    """Names by which others cite papers."""
 
 
 def open_retrievers(library: Library, options: Options) -> Opened:
@@ -96,8 +101,22 @@ def open_retrievers(library: Library, options: Options) -> Opened:
             logger.exception("The citation priors cannot be opened")
             problems.append(unexpected("cited", error))
     used = encoder if "dense" in retrievers else ""
-    named = _open_named(library, columns, terms, retrievers.get("cited"), mask)
-    return Opened(retrievers, used, tuple(problems), columns, mask, named)
+    aliases = _open_aliases(problems)
+    named = _open_named(library, columns, terms, retrievers.get("cited"), mask, aliases=aliases)
+    return Opened(retrievers, used, tuple(problems), columns, mask, named, aliases)
+
+
+@cache
+def _shipped_aliases() -> Aliases:
+    return read_aliases(ALIASES)
+
+
+def _open_aliases(problems: list[Problem]) -> Aliases:
+    try:
+        return _shipped_aliases()
+    except CitewellError as error:
+        problems.append(error.problem)
+        return NO_ALIASES
 
 
 def _open_named(
@@ -106,11 +125,13 @@ def _open_named(
     terms: Bm25Retriever | None,
     cited: Retriever | None,
     mask: Filters,
+    *,
+    aliases: Aliases,
 ) -> NamedRetriever | None:
     if columns is None or terms is None:
         return None
     popularity = cited.popularity() if isinstance(cited, CitedRetriever) else None
-    return NamedRetriever(terms, columns, live_rows(library), popularity, mask=mask)
+    return NamedRetriever(terms, columns, live_rows(library), popularity, aliases, mask=mask)
 
 
 def _open_columns(library: Library, problems: list[Problem]) -> LibraryColumns | None:

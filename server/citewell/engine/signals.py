@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from citewell.corpus import Library
+from citewell.corpus.aliases import Aliases
 from citewell.corpus.columns import Columns
 from citewell.engine.late import LateRetriever
 from citewell.engine.retrievers import Opened
@@ -24,6 +25,7 @@ class LibrarySignals:
         self._library = library
         self._retrievers = opened.retrievers
         self._columns = opened.columns
+        self._aliases = opened.aliases
         self._keys: NDArray[np.uint64] | None = None
         self._title_words: tuple[NDArray[np.uint32], NDArray[np.int64], int] | None = None
         self._encoded: tuple[object, tuple[Query, ...], NDArray[np.float32]] | None = None
@@ -117,6 +119,10 @@ class LibrarySignals:
         if self._title_words is None:
             self._title_words = (*self._columns.word_counts(), len(self._library))
         return self._title_words
+
+    def aliases(self) -> Aliases:
+        """Names by which others cite papers."""
+        return self._aliases
 
     def memory(self, query: Query, rows: NDArray[np.int64]) -> NDArray[np.float32] | None:
         """What the citation priors say of each row."""

@@ -6,6 +6,7 @@ from collections.abc import Callable, Container, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+import attrs
 import msgspec
 
 from citewell.documents import Project, query_for
@@ -27,6 +28,10 @@ NOT_CLOSED = (
     "close it with the bracket that it lacks"
 )
 """Why no paper is written there, however sure it is."""
+NAMED = 3
+"""Candidates of an open placeholder that a report names."""
+UNTYPED = "no words say which paper is meant"
+"""Why a placeholder is left open that nobody typed words into."""
 
 
 class PlaceholderFill(msgspec.Struct, frozen=True, kw_only=True):
@@ -103,8 +108,9 @@ def plan_fill(
     """Plan the best paper for every placeholder of the project; nothing is written.
 
     Without `choose` a placeholder takes its best candidate if that is at least as certain as
-    `threshold` (default: the settings `fill.typed_threshold` and, for a placeholder without words,
-    `fill.threshold`), and is left open with a reason otherwise.
+    `threshold` (default: the setting `fill.typed_threshold`), and is left open with a reason
+    otherwise. One without words is left open, too, unless the setting `fill.unattended` is on
+    (`with_unattended`); then its threshold is `fill.threshold`.
     Where a language model is named, the best candidate is the one that it picks.
     A work that the bibliography holds, or that an earlier placeholder brought, keeps its key.
     """
@@ -126,9 +132,7 @@ def plan_found(
 ) -> FillPlan:
     """The same for placeholders whose candidates are known (`candidates_for`); `more` are the
     problems of the search."""
-    decided = tuple(
-        _decide(one, least_confidence(one, options, threshold), choose) for one in found
-    )
+    decided = tuple(_decide(one, options, threshold, choose) for one in found)
     writer = CitationWriter(project, options)
     fills = tuple(_cited(one, writer) for one in decided)
     edits, diffs = writer.finish()
@@ -140,6 +144,13 @@ def plan_found(
         problems=tuple(dict.fromkeys((*project.problems, *more, *writer.problems))),
         root=project.root.parent,
     )
+
+
+def with_unattended(options: Options, *, unattended: bool) -> Options:
+    """The settings with `fill.unattended` switched on, if that is asked for."""
+    if not unattended:
+        return options
+    return attrs.evolve(options, fill=attrs.evolve(options.fill, unattended=True))
 
 
 class Place(NamedTuple):
@@ -172,8 +183,17 @@ def least_confidence(
 
 def least_for(query: Query, options: Options) -> float:
     """How certain the first paper must be by the settings, where no model chose it."""
-    typed = bool(query.text.strip())
-    return options.fill.typed_threshold if typed else options.fill.threshold
+    return options.fill.typed_threshold if query.typed else options.fill.threshold
+
+
+def doubt_of(found: PlaceholderFill, options: Options, threshold: float | None = None) -> str:
+    """Why the best candidate is not taken unless somebody chooses it; empty where it is taken."""
+    if not found.query.typed and not options.fill.unattended:
+        return UNTYPED
+    least = least_confidence(found, options, threshold)
+    if found.confidence < least:
+        return f"the best paper is too uncertain ({found.confidence:.2f} < {least:.2f})"
+    return ""
 
 
 def picked_from(found: PlaceholderFill, picked: Picked) -> PlaceholderFill:
@@ -300,7 +320,9 @@ def fill_feedback(
     )
 
 
-def _decide(found: PlaceholderFill, least: float, choose: Choose | None) -> PlaceholderFill:
+def _decide(
+    found: PlaceholderFill, options: Options, threshold: float | None, choose: Choose | None
+) -> PlaceholderFill:
     change = msgspec.structs.replace
     if not found.placeholder.certain:
         return change(found, reason=NOT_CLOSED)
@@ -309,10 +331,8 @@ def _decide(found: PlaceholderFill, least: float, choose: Choose | None) -> Plac
         return change(found, hit=hit, reason="" if hit else found.reason or "skipped")
     if not found.candidates or found.reason:
         return found
-    if found.confidence < least:
-        reason = f"the best paper is too uncertain ({found.confidence:.2f} < {least:.2f})"
-        return change(found, reason=reason)
-    return change(found, hit=found.candidates[0])
+    reason = doubt_of(found, options, threshold)
+    return change(found, reason=reason) if reason else change(found, hit=found.candidates[0])
 
 
 def _cited(found: PlaceholderFill, writer: CitationWriter) -> PlaceholderFill:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from citewell.features.fill import Choose, Place, PlaceholderFill, least_confidence
+from citewell.features.fill import Choose, Place, PlaceholderFill, doubt_of
 from citewell.model import CitewellError, Hit, Problem, SearchResult, Work
 from citewell.options import Options
 
@@ -41,22 +41,22 @@ def chooser(
             return None if work is None else Hit(work, 0.0)
         if found.reason or not found.candidates:
             return None
-        sure = found.confidence >= least_confidence(found, options, threshold)
-        return found.candidates[0] if sure else None
+        return None if doubt_of(found, options, threshold) else found.candidates[0]
 
     return choose
 
 
-def why_open(found: PlaceholderFill, least: float, *, left: bool) -> str:
+def why_open(
+    found: PlaceholderFill, options: Options, threshold: float | None, *, left: bool
+) -> str:
     """Why a placeholder has no paper; `left`: it was chosen to leave it open."""
     if left:
         return "left open, as you chose"
     by_model = found.picked is not None and found.picked.by == "model"
     if not found.candidates or by_model:
         return found.reason or "no paper was found"
-    if found.confidence < least:
-        return f"too uncertain ({found.confidence:.2f} < {least:.2f}); choose yourself"
-    return found.reason
+    doubt = doubt_of(found, options, threshold)
+    return f"{doubt}; choose yourself" if doubt else found.reason
 
 
 def refuse_failed(results: Sequence[SearchResult]) -> None:

@@ -12,6 +12,7 @@ import msgspec
 from citewell.documents import query_for
 from citewell.documents.scan import scan_document
 from citewell.features.confidence import confidence_of
+from citewell.features.fill import least_for
 from citewell.features.pick import chosen_first, who_chose
 from citewell.model import CitewellError, CitingPaper, Hit, Query, SearchResult
 from citewell.model.identifiers import identifier_of
@@ -66,7 +67,7 @@ def passage_queries(
 def judged(query: Query, result: SearchResult, choice: Picked | None, options: Options) -> Judged:
     """The papers of a place as they are offered; `choice` is what a language model said of them."""
     chosen = choice is not None and choice.by == "model"
-    least = options.llm.pick_threshold if chosen else options.fill.threshold
+    least = options.llm.pick_threshold if chosen else least_for(query, options)
     hits = result.hits if choice is None else chosen_first(result.hits, choice)
     confidence = confidence_of(query, hits)
     none = choice is not None and not choice.work

@@ -22,7 +22,6 @@ from citewell.features.fill import (
     PlaceholderFill,
     fill_feedback,
     found_for,
-    least_confidence,
     picked_from,
     places_of,
     plan_found,
@@ -92,8 +91,8 @@ class Writing:
     ) -> Annotated[CallToolResult, Fill]:
         """Replace the citation placeholders of a paper (\\cite{?}, [CITATION], [@?words] ...) and
         add the entries to its .bib. Without `write` it only shows the diff. `choices`: placeholder
-        n -> paper id, or "" to leave it open; others take their best paper if it reaches the
-        threshold."""
+        n -> paper id, or "" to leave it open; others with words take their best paper if it
+        reaches the threshold, those without stay open."""
         with failures_told():
             self._may(write)
         found, picked = await self._search(path, ctx, choices or {})
@@ -218,8 +217,12 @@ class Writing:
             self._filled(
                 n,
                 one,
-                least_confidence(one, options, threshold),
-                left=str(n) in chosen and chosen[str(n)] is None,
+                why_open(
+                    one,
+                    options,
+                    threshold,
+                    left=str(n) in chosen and chosen[str(n)] is None,
+                ),
             )
             for n, one in enumerate(plan.fills, 1)
         ]
@@ -233,8 +236,8 @@ class Writing:
             done["notes"] = "\n".join(notes)
         return done
 
-    def _filled(self, n: int, found: PlaceholderFill, least: float, *, left: bool) -> Filled:
-        """`left`: the agent chose to leave it open."""
+    def _filled(self, n: int, found: PlaceholderFill, reason: str) -> Filled:
+        """`reason`: why it is open, if it is."""
         one: Filled = {
             "n": n,
             "place": f"{self._desk.roots.shown(found.path)}:{found.line}",
@@ -247,7 +250,7 @@ class Writing:
             return one
         best: list[Ref] = [paper_of(hit.work, "ids") for hit in found.candidates[:CANDIDATES]]
         one["candidates"] = best
-        one["reason"] = why_open(found, least, left=left)
+        one["reason"] = reason
         return one
 
     def _add(self, name: str, bib: str, key: str, write: bool, cancel: Cancel) -> Added:

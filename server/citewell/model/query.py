@@ -32,6 +32,8 @@ class CitingPaper(msgspec.Struct, frozen=True, omit_defaults=True):
     year: int | None = None
     references: tuple[Reference, ...] = ()
     """Empty in the cold setting."""
+    uncited: tuple[str, ...] = ()
+    """Titles of the entries in the paper's own bibliographies that it does not cite yet."""
     project: str = ""
     """Folder of the paper: by it what was accepted here is known from what was elsewhere."""
 
@@ -55,6 +57,8 @@ class Query(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Titles of what the sentence and the ones before it already cite, the nearest first."""
     beside: tuple[str, ...] = ()
     """Titles of what the sentence itself cites."""
+    just_before: tuple[str, ...] = ()
+    """Titles of what the sentence before it cites."""
     acronyms: tuple[tuple[str, str], ...] = ()
     """Acronyms of the passage that the document writes out: ("GAT", "graph attention network")."""
     paper: CitingPaper = CitingPaper()

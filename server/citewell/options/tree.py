@@ -268,16 +268,21 @@ class ZoteroOptions:
 class FillOptions:
     """What `citewell fill` writes without being asked."""
 
+    unattended: bool = _leaf(
+        False,
+        "Fill placeholders without words of yours, too, where the best paper is as certain as "
+        "`fill.threshold`. Off: they stay open, and the best papers are named.",
+    )
     threshold: float = _leaf(
-        0.3,
-        "A placeholder without words of yours stays open when its best paper is less certain than "
-        "this.",
+        0.7,
+        "How certain the best paper for a placeholder without words must be to be filled "
+        "unattended. [What it gives](finding.md#what-fill-dares-to-write).",
         at_least=0,
         at_most=1,
     )
     typed_threshold: float = _leaf(
         0.65,
-        "The same for a placeholder with words typed in it, which say more.",
+        "How certain it must be for a placeholder with words typed in it, which say more.",
         at_least=0,
         at_most=1,
     )

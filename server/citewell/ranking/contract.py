@@ -9,6 +9,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from citewell.corpus.aliases import Aliases
 from citewell.corpus.columns import Columns
 from citewell.model import Query, Work
 from citewell.model.cancel import Cancel
@@ -84,6 +85,10 @@ class Signals(Protocol):
 
     def title_words(self) -> tuple[NDArray[np.uint32], NDArray[np.int64], int]:
         """Title words of the library, sorted hashes, in how many titles each, of how many."""
+        ...
+
+    def aliases(self) -> Aliases:
+        """Names by which others cite papers, in the library or not."""
         ...
 
     def memory(self, query: Query, rows: NDArray[np.int64]) -> NDArray[np.float32] | None:

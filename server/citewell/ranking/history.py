@@ -25,6 +25,12 @@ RIVALS = 0.4
 """What it loses, times the logarithm of one more than the candidates that are cited here."""
 BESIDE = 4.0
 """What a paper loses that the same sentence cites already."""
+UNCITED = 1.25
+"""What a paper gains that stands in the author's bibliography and is not cited yet, where no other
+such candidate is."""
+CRITICISED = 8.0
+"""What a paper loses that the sentence before cites, in a sentence that says what is wrong with it:
+it is no witness against itself, and never stands first."""
 ELSEWHERE = 60.0
 ELSEWHERE_DOUBT = 2.0
 """So many acceptances' worth of share goes to papers that were never accepted."""
@@ -43,7 +49,7 @@ SAME_SENTENCE = 0.99
 """Cosine from which two queries of a project are taken to stand in one sentence. Where only events
 tell, what was accepted there is left alone: it may have been taken back."""
 
-ACCEPTED, CITED_HERE, CITED_BESIDE, DISMISSED_HERE = 1, 2, 3, 4
+ACCEPTED, CITED_HERE, CITED_BESIDE, DISMISSED_HERE, NOT_YET_CITED, CRITICISED_HERE = range(1, 7)
 """Why a candidate was moved."""
 
 
@@ -52,8 +58,11 @@ class Cited(msgspec.Struct, frozen=True):
 
     keys: NDArray[np.uint64]
     times: NDArray[np.float32]
+    """0 for what stands in its bibliography only."""
     beside: NDArray[np.bool_]
     """True for what the sentence of the query cites."""
+    criticised: NDArray[np.bool_] | None = None
+    """True for what the sentence before cites, where that of the query is a criticism."""
 
 
 class Prior(msgspec.Struct, frozen=True):
@@ -142,18 +151,34 @@ def prior(
             cited = _accepted(past, here, likeness)
     if cited is not None and len(cited.keys) and not typed:
         known, at = _known(cited.keys, wanted, rising)
-        rivals = RIVALS * np.log1p(np.float32(len(known)))
-        gain = np.maximum(CITED + OFTEN * np.log(cited.times[at]) - rivals, 0)
-        added[known] = np.where(cited.beside[at], -BESIDE, gain)
-        why[known] = np.where(cited.beside[at], CITED_BESIDE, CITED_HERE)
+        used = cited.times[at] > 0
+        times = np.maximum(cited.times[at], 1)
+        gain = np.where(
+            used,
+            CITED + OFTEN * np.log(times) - _rivals(used),
+            UNCITED - _rivals(~used),
+        )
+        added[known] = np.where(cited.beside[at], -BESIDE, np.maximum(gain, 0))
+        why[known] = np.where(
+            cited.beside[at], CITED_BESIDE, np.where(used, CITED_HERE, NOT_YET_CITED)
+        )
+        if cited.criticised is not None:
+            fallen = known[cited.criticised[at]]
+            added[fallen], why[fallen] = -CRITICISED, CRITICISED_HERE
     gone = past.dismissed.get(number)
     if gone is not None:
         known, _ = _known(gone, wanted, rising)
         added[known] -= DISMISSED
-        fell = known[(added[known] < 0) & (why[known] != CITED_BESIDE)]
+        told = np.isin(why[known], (CITED_BESIDE, CRITICISED_HERE))
+        fell = known[(added[known] < 0) & ~told]
         why[fell] = DISMISSED_HERE
     why[added == 0] = 0
     return Prior(added, why)
+
+
+def _rivals(some: NDArray[np.bool_]) -> float:
+    """What each of some candidates loses to the others."""
+    return float(RIVALS * np.log1p(np.float32(some.sum())))
 
 
 def _accepted(past: Past, here: NDArray[np.bool_], likeness: NDArray[np.float32]) -> Cited:

@@ -119,6 +119,7 @@ class LearnedRanker:
             table[:, names.index("memory_popularity")],
             table[:, names.index("memory_citations")],
             bool(query.sentence),
+            signals.aliases(),
         )
         return typed_features(typed, self._title_words(signals))
 

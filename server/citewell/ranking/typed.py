@@ -27,11 +27,19 @@ KEPT = 60
 """Candidates by each of these ranks that the trees look at."""
 EXACT = 20.0
 """Added to the score of a paper whose whole title was typed: it stands first."""
+CALLED = 5.0
+"""Added to the score of a paper that others call by exactly what was typed, times the root of their
+share. The confidence knows nothing of it: a name that many papers share comes first and is not
+sure."""
+UNNAMED = 6.0
+"""Taken off the score of a paper that no typed word speaks for, where one speaks for another: the
+sentence alone never lifts a paper above those that the words name."""
 RIVALS = 30
 """Best scores that a candidate's share is of."""
 CALIBRATION = (
     "exact", "typed_explained", "title_covered", "both_covered", "in_order", "author_and_year",
     "opening_whole", "words", "in_sentence", "rarest_explained", "unexplained", "head", "head_gap",
+    "called", "called_whole", "called_gap",
 )  # fmt: skip
 """Features of a candidate that its confidence depends on beside the scores."""
 
@@ -95,9 +103,24 @@ def hopeful(table: NDArray[np.float32]) -> NDArray[np.int64]:
 
 
 def typed_scores(trees: Trees, table: NDArray[np.float32]) -> NDArray[np.float32]:
-    """The trees' sum plus a share of the logarithm of the fusion of `RRF_RANKS`, shape (n,)."""
-    exact = EXACT * table[:, NAMES.index("exact")]
-    return np.asarray(trees.predict(table) + _fused(table) + exact, np.float32)
+    """The trees' sum plus a share of the logarithm of the fusion of `RRF_RANKS`, shape (n,); what
+    is named exactly stands before it, what is not named behind."""
+    named = _named(table)
+    unnamed = UNNAMED * ~named if named.any() else 0.0
+    scores = trees.predict(table) + _fused(table) + _whole(table) - unnamed
+    return np.asarray(scores, np.float32)
+
+
+def _whole(table: NDArray[np.float32]) -> NDArray[np.float32]:
+    """What stands in a score for words that are, all of them, a paper's title or its name."""
+    called = np.sqrt(table[:, NAMES.index("called_whole")])
+    return np.asarray(EXACT * table[:, NAMES.index("exact")] + CALLED * called, np.float32)
+
+
+def _named(table: NDArray[np.float32]) -> NDArray[np.bool_]:
+    """Which candidates a typed word speaks for, in title, names, year, or by BM25 the abstract."""
+    columns = [NAMES.index("typed_explained"), NAMES.index("bm25_share")]
+    return np.asarray((table[:, columns] > 0).any(axis=1))
 
 
 def _fused(table: NDArray[np.float32]) -> NDArray[np.float32]:
@@ -130,7 +153,7 @@ def calibration_inputs(
     def column(name: str) -> NDArray[np.float64]:
         return table[:, NAMES.index(name)].astype(np.float64)
 
-    plain = scores.astype(np.float64) - EXACT * column("exact")
+    plain = scores.astype(np.float64) - _whole(table)
     best = np.sort(plain)[::-1][:RIVALS]
     share = plain - best[0] - np.log(np.exp(best - best[0]).sum())
     second = best[1] if len(best) > 1 else best[0] - 5

@@ -14,6 +14,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from citewell.corpus.aliases import NO_ALIASES, Alias, Aliases
 from citewell.corpus.columns import Columns, name_hash, title_key, word_hash
 from citewell.model.titles import normalise_title
 from citewell.ranking.features import places
@@ -25,10 +26,11 @@ NAMES = (
     "opening_whole", "initials", "bm25_share", "bm25_rank", "likeness", "likeness_gap",
     "likeness_rank", "head", "head_gap", "head_rank", "popularity", "citations", "words",
     "in_sentence", "unexplained", "explained_rank", "rarest_in_title", "rarest_explained",
+    "called", "called_whole", "called_gap",
 )  # fmt: skip
 RISING = frozenset(NAMES[:15]) | {
     "likeness", "likeness_gap", "head", "head_gap", "popularity", "rarest_in_title",
-    "rarest_explained",
+    "rarest_explained", "called", "called_whole", "called_gap",
 }  # fmt: skip
 """More of it never makes a candidate worse."""
 FALLING = frozenset({"bm25_rank", "likeness_rank", "head_rank", "unexplained", "explained_rank"})
@@ -58,13 +60,15 @@ class Typed(msgspec.Struct, frozen=True):
     popularity: NDArray[np.float32]
     citations: NDArray[np.float32]
     in_sentence: bool
+    aliases: Aliases = NO_ALIASES
+    """Names by which others cite papers."""
 
 
 def typed_features(typed: Typed, words: TitleWords) -> NDArray[np.float32]:
     """Shape (n, len(NAMES)), float32."""
     columns, count = typed.columns, len(typed.columns)
     spelled = normalise_title(typed.text).split()[:MOST_WORDS]
-    found = _Match(spelled, columns, words)
+    found = _Match(spelled, columns, words, typed.aliases)
     out = np.zeros((count, len(NAMES)), np.float32)
     weight = found.weight[:, None]
     total = max(float(weight.sum()), 1e-6)
@@ -95,13 +99,17 @@ def typed_features(typed: Typed, words: TitleWords) -> NDArray[np.float32]:
     if len(spelled):
         rarest = int(np.argmax(found.weight))
         out[:, 28], out[:, 29] = found.in_title[rarest], explained[rarest]
+    out[:, 30], out[:, 31] = found.called, found.called_whole
+    out[:, 32] = found.called - found.called_best
     return out
 
 
 class _Match:
     """Typed words against candidates: one row a word, one column a candidate."""
 
-    def __init__(self, spelled: list[str], columns: Columns, words: TitleWords) -> None:
+    def __init__(
+        self, spelled: list[str], columns: Columns, words: TitleWords, aliases: Aliases
+    ) -> None:
         count = len(columns)
         years = [int(w) if _YEAR.fullmatch(w) else 0 for w in spelled]
         hashes = np.array([word_hash(w) for w in spelled], np.uint32)
@@ -117,6 +125,10 @@ class _Match:
         self.opening = np.zeros(count, np.float32)
         self.opening_whole = np.zeros(count, np.float32)
         self.initials = np.zeros(count, np.float32)
+        self.called = np.zeros(count, np.float32)
+        self.called_whole = np.zeros(count, np.float32)
+        self.called_best = 0.0
+        """Strength of the likeliest work of any typed name, held or not."""
         self._owner = np.repeat(np.arange(count), np.diff(columns.word_starts))
         self._by = np.repeat(np.arange(count), np.diff(columns.surname_starts))
         self._columns = columns
@@ -140,6 +152,7 @@ class _Match:
             self._joined(at, spelled[at] + spelled[at + 1], met)
         for (at, size), word in runs.items():
             self._names(at, size, named[word])
+            self._others_call(at, size, aliases.of(word), whole=size == len(spelled))
             if size == 1 and len(word) > 2:
                 self._initials(at, word)
         if spelled:
@@ -193,6 +206,16 @@ class _Match:
         opens = self._openings.at(name)
         self.named[at : at + size, opens] = True
         self.opening[opens] = 1
+
+    def _others_call(self, at: int, size: int, works: Sequence[Alias], *, whole: bool) -> None:
+        """Words in a row by which others cite a candidate."""
+        for alias in works:
+            self.called_best = max(self.called_best, alias.strength)
+            rows = np.flatnonzero(self._columns.key == np.uint64(alias.key))
+            self.named[at : at + size, rows] = True
+            self.called[rows] = np.maximum(self.called[rows], alias.strength)
+            if whole:
+                self.called_whole[rows] = np.maximum(self.called_whole[rows], alias.strength)
 
     def _initials(self, at: int, word: str) -> None:
         short = np.flatnonzero(self._columns.initials == np.uint32(zlib.crc32(word.encode())))

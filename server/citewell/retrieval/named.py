@@ -1,4 +1,5 @@
-"""Finds the papers that typed words name: by the title, the name before its colon, an author.
+"""Finds the papers that typed words name: by the title, the name before its colon, an author, or a
+name by which others cite them.
 
 The other retrievers weigh words; a surname that thousands bear, or a name that many abstracts
 mention, is drowned there by papers that only speak of it. Surnames and systems' names are terms of
@@ -13,6 +14,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from citewell.corpus.aliases import NO_ALIASES, Aliases
 from citewell.corpus.columns import LibraryColumns, name_hash, title_key
 from citewell.model import Evidence, Query
 from citewell.model.cancel import Cancel
@@ -29,6 +31,8 @@ LONGEST_NAME = 3
 """Words of a surname or of the name before a colon."""
 WHOLE_TITLE, WHOLE_OPENING, OPENING, FIRST_AUTHOR, AUTHOR, YEAR = 20.0, 8.0, 4.0, 4.0, 2.0, 3.0
 """What each match weighs beside the logarithm of how often a paper is cited."""
+WHOLE_CALLED, CALLED = 20.0, 10.0
+"""The same for a name that others use, times the share of them that mean the paper."""
 _Weighted = tuple[NDArray[np.int64], NDArray[np.float64]]
 _YEAR = re.compile(rb"(?:19[5-9]|20[0-4])\d")
 
@@ -44,14 +48,17 @@ class NamedRetriever:
         columns: LibraryColumns,
         live: NDArray[np.bool_],
         cited: NDArray[np.float32] | None = None,
+        aliases: Aliases = NO_ALIASES,
         *,
         mask: Mask | None = None,
     ) -> None:
-        """`cited` is the logarithm of how often each row is cited, `live` says which stand."""
+        """`cited` is the logarithm of how often each row is cited, `live` says which stand,
+        `aliases` by which names others cite them."""
         self._terms, self._columns, self._live = terms, columns, live
         self._years = columns.years()
         self._keys = columns.keys()
         self._cited = np.zeros(len(live), np.float32) if cited is None else cited
+        self._aliases = aliases
         self._mask = mask
 
     def search(self, query: Query, k: int, cancel: Cancel) -> Ranking:
@@ -63,7 +70,8 @@ class NamedRetriever:
         titled = np.flatnonzero((self._keys == np.uint64(key)) & (key != 0))
         found, weights = [titled], [np.full(len(titled), WHOLE_TITLE)]
         if len(words) <= MOST_WORDS:
-            for rows, score in (*self._opened(words), *self._written(words)):
+            ways = (*self._opened(words), *self._called(words), *self._written(words))
+            for rows, score in ways:
                 found.append(rows)
                 weights.append(score)
         cancel.check()
@@ -88,11 +96,14 @@ class NamedRetriever:
     def explain(self, query: Query, row: int, rank: int, score: float) -> Evidence:
         """Which of the fields the words name."""
         words = split(query.text)
-        names = [name_hash(b"".join(run).decode()) for run in _runs(words)]
+        runs = [b"".join(run).decode() for run in _runs(words)]
+        names = [name_hash(run) for run in runs]
         own = self._columns.take(np.array([row], np.int64))
         fields = []
         if own.key[0] == np.uint64(title_key(query.text)) or own.opening[0] in names:
             fields.append("title")
+        if any(alias.key == int(own.key[0]) for run in runs for alias in self._aliases.of(run)):
+            fields.append("name")
         if np.isin(own.surname, names).any():
             fields.append("authors")
         if int(own.year[0]) in _years(words):
@@ -107,6 +118,16 @@ class NamedRetriever:
             rows = self._terms.rows_of(b"n:" + b" ".join(run))
             weight = WHOLE_OPENING if len(run) == len(words) else OPENING
             out.append((rows, np.full(len(rows), weight)))
+        return out
+
+    def _called(self, words: Sequence[bytes]) -> list[_Weighted]:
+        """Papers that others call by a typed name: "resnet"."""
+        out = []
+        for run in _runs(words):
+            weight = WHOLE_CALLED if len(run) == len(words) else CALLED
+            for alias in self._aliases.of(b"".join(run).decode()):
+                rows = np.flatnonzero(self._keys == np.uint64(alias.key))
+                out.append((rows, np.full(len(rows), weight * alias.strength)))
         return out
 
     def _by(self, word: bytes, words: int) -> NDArray[np.int64]:

@@ -76,6 +76,24 @@ def test_what_the_sentence_cites_already_is_told(text: str, expected: str) -> No
     assert set(query.beside) == {f"Paper {letter}" for letter in expected}
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (
+            r"Long ago \cite{a}. As \cite{b,c} and \cite{d}. But by \cite{e} it fails \cite{}.",
+            "BCD",
+        ),
+        (r"As \cite{a}. It is so. But it fails \cite{}.", ""),
+        (r"It fails \cite{}.", ""),
+    ],
+)
+def test_what_the_sentence_before_cites_is_told(text: str, expected: str) -> None:
+    document = scan_latex(text)
+    paper = CitingPaper(references=REFERENCES)
+    query = query_for(document, document.placeholders[0], paper=paper)
+    assert set(query.just_before) == {f"Paper {letter}" for letter in expected}
+
+
 def sentence(text: str) -> str:
     document = scan_latex(text)
     return query_for(document, document.placeholders[0]).sentence

@@ -156,6 +156,21 @@ def test_own_commands_are_known_in_every_file(book: Path) -> None:
     assert [path.name for path in project.styles] == ["own.sty"]
 
 
+def test_entries_that_nobody_cites_yet_are_told_unless_the_bib_is_a_collection(
+    tmp_path: Path,
+) -> None:
+    entries = "@misc{a, title={Cited}}\n@misc{b, title={Waiting}}\n@misc{c}\n"
+    (tmp_path / "refs.bib").write_text(entries)
+    main = tmp_path / "main.tex"
+    main.write_text(
+        "\\documentclass{article}\\begin{document}\\cite{a}\\bibliography{refs}\\end{document}"
+    )
+    assert Project.open(main).citing_paper().uncited == ("Waiting",)
+    many = "".join(f"@misc{{k{n}, title={{Title {n}}}}}\n" for n in range(400))
+    (tmp_path / "refs.bib").write_text(entries + many)
+    assert Project.open(main).citing_paper().uncited == ()
+
+
 def test_the_citing_paper_is_gathered_from_all_files(book: Path) -> None:
     paper = Project.open(book / "chapters/one.tex").citing_paper()
     assert (paper.title, paper.abstract) == ("A Book", "About it.")

@@ -10,7 +10,7 @@ import pytest
 from citewell.documents import Project, apply_edits
 from citewell.engine.contract import Engine
 from citewell.engine.local import LocalEngine
-from citewell.features.fill import FillPlan, PlaceholderFill, plan_fill
+from citewell.features.fill import UNTYPED, FillPlan, PlaceholderFill, plan_fill, with_unattended
 from citewell.model import Hit
 from citewell.options import Options
 from citewell_corpus.build import build_library, default_builders
@@ -41,7 +41,7 @@ def fill(
         fixture = fixture_files(text)
         fixture.write(tmp_path)
         project = Project.open(tmp_path / fixture.names[0])
-        return plan_fill(project, engine, Options(), **how)
+        return plan_fill(project, engine, how.pop("options", Options()), **how)
 
     return run
 
@@ -73,6 +73,7 @@ Dropout, a simple way to prevent neural networks from overfitting [CITATION], he
 %! refs.bib
 @misc{kept, title = {Kept}}
 """,
+        options=with_unattended(Options(), unattended=True),
         threshold=0.0,
     )
     assert [Path(f.path).name for f in plan.fills] == ["main.tex", "part.tex", "part.tex"]
@@ -185,6 +186,37 @@ def test_an_uncertain_placeholder_stays_open_and_says_why(fill: Callable[..., Fi
     assert "too uncertain" in left.reason
     assert left.candidates
     assert "\\cite<salt roads of the twelfth century>" in after(plan)["main.tex"]
+
+
+UNTYPED_AND_TYPED = r"""
+%! main.tex
+\documentclass{article}\begin{document}
+We use Adam, a method for stochastic optimization [CITATION]. And \cite<graph attention networks>.
+\bibliography{refs}
+\end{document}
+"""
+
+
+def test_a_placeholder_without_words_stays_open_however_sure_the_best_paper_is(
+    fill: Callable[..., FillPlan],
+) -> None:
+    plan = fill(UNTYPED_AND_TYPED, threshold=0.0)
+    untyped, typed = plan.fills
+    assert untyped.hit is None and untyped.reason == UNTYPED
+    assert untyped.candidates
+    assert typed.hit is not None
+    assert "optimization [CITATION]." in after(plan)["main.tex"]
+
+
+def test_unattended_fills_without_words_from_its_own_threshold(
+    fill: Callable[..., FillPlan],
+) -> None:
+    options = with_unattended(Options(), unattended=True)
+    sure = attrs.evolve(options, fill=attrs.evolve(options.fill, threshold=0.0))
+    never = attrs.evolve(options, fill=attrs.evolve(options.fill, threshold=1.0))
+    assert fill(UNTYPED_AND_TYPED, options=sure).fills[0].hit is not None
+    left = fill(UNTYPED_AND_TYPED, options=never).fills[0]
+    assert left.hit is None and "too uncertain" in left.reason
 
 
 def test_whoever_chooses_may_take_any_paper_or_none(fill: Callable[..., FillPlan]) -> None:

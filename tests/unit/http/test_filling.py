@@ -116,6 +116,19 @@ def test_a_threshold_leaves_open_what_is_too_uncertain(client: Any) -> None:
     assert "edits" not in found and "entries" not in found
 
 
+UNTYPED = "Graph attention networks weigh their neighbours [CITATION].\n"
+
+
+def test_a_place_without_words_stays_open_with_its_candidates_named(client: Any) -> None:
+    found = filled(client, text=UNTYPED, threshold=0)
+    (place,) = found["placeholders"]
+    assert "key" not in place and "edits" not in found
+    assert place["reason"].startswith("no words say which paper is meant")
+    assert place["candidates"][0]["title"] == "Graph Attention Networks"
+    asked = filled(client, text=UNTYPED, threshold=0, unattended=True)
+    assert asked["placeholders"][0]["key"] and asked["edits"]
+
+
 def test_a_text_without_placeholders_says_so(client: Any) -> None:
     found = filled(client, text="Nothing to see.\n")
     assert found == {"status": "no_placeholders", "placeholders": []}

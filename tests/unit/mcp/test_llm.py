@@ -9,6 +9,7 @@ import attrs
 import pytest
 
 from citewell.engine.local import LocalEngine
+from citewell.features.fill import with_unattended
 from citewell.mcp.roots import Roots
 from citewell.mcp.server import create_server
 from citewell.options import Options
@@ -94,6 +95,7 @@ async def test_a_document_is_filled_by_the_model_but_for_what_the_agent_chose(
         "\\bibliography{refs}\\end{document}\n"
     )
     (tmp_path / "refs.bib").write_text("")
+    options = with_unattended(options, unattended=True)
     found = await asked(
         engine, options, "fill_document", tmp_path, path="main.tex", choices={"2": "fx:1"}
     )

@@ -48,6 +48,21 @@ async def test_tools_that_write_say_so_only_where_they_may(agent: Agent, tmp_pat
     assert writing == {"fill_document", "add_entry", "add_entries"}
 
 
+async def test_a_place_without_words_stays_open_with_its_candidates_named(
+    agent: Agent, tmp_path: Path
+) -> None:
+    text = "\\begin{document}\nGraph attention networks weigh their neighbours \\cite{?}.\n"
+    (tmp_path / "main.tex").write_text(text)
+    async with agent(tmp_path, allow_write=True) as client:
+        asked = {"path": "main.tex", "threshold": 0, "write": True}
+        found = (await client.call_tool("fill_document", asked)).structured_content
+    (place,) = found["placeholders"]
+    assert "key" not in place and not found["written"]
+    assert place["reason"].startswith("no words say which paper is meant")
+    assert place["candidates"][0]["title"] == "Graph Attention Networks"
+    assert (tmp_path / "main.tex").read_text() == text
+
+
 async def test_a_paper_is_found_with_its_record(agent: Agent) -> None:
     async with agent() as client:
         found = await client.call_tool("search_papers", {"query": "graph attention", "k": 2})

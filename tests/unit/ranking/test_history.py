@@ -10,8 +10,13 @@ from citewell.ranking.history import (
     CITED,
     CITED_BESIDE,
     CITED_HERE,
+    CRITICISED,
+    CRITICISED_HERE,
     DISMISSED,
     DISMISSED_HERE,
+    NOT_YET_CITED,
+    RIVALS,
+    UNCITED,
     Cited,
     past_of,
     prior,
@@ -81,6 +86,25 @@ def test_what_the_sentence_cites_already_falls_and_says_why():
     found = asked_for([event(3)], cited=cited((1, 5), (2, 1), beside={1}))
     assert found.added[0] == -BESIDE
     assert found.why.tolist() == [CITED_BESIDE, CITED_HERE, 0]
+
+
+def test_an_entry_that_is_not_cited_yet_gains_and_says_why():
+    found = asked_for([], cited=cited((1, 0)))
+    assert found.added.tolist() == pytest.approx([UNCITED - RIVALS * np.log(2), 0, 0])
+    assert found.why.tolist() == [NOT_YET_CITED, 0, 0]
+
+
+def test_the_more_candidates_wait_to_be_cited_the_less_each_gains():
+    alone, among = added([], cited=cited((1, 0))), added([], cited=cited((1, 0), (2, 0), (3, 0)))
+    assert alone[0] > among[0] == among[1]
+
+
+def test_what_was_cited_just_before_falls_in_a_criticism_though_it_is_cited_often():
+    what = cited((1, 5), (2, 1))
+    told = Cited(what.keys, what.times, what.beside, np.array([True, False]))
+    found = asked_for([], cited=told)
+    assert found.added[0] == -CRITICISED and found.added[1] > 0
+    assert found.why.tolist() == [CRITICISED_HERE, CITED_HERE, 0]
 
 
 def test_of_what_is_cited_here_the_document_knows_more_than_the_events():

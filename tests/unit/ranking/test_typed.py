@@ -7,7 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from citewell.corpus.columns import columns_of
+from citewell.corpus.aliases import Alias, Aliases
+from citewell.corpus.columns import columns_of, title_key
 from citewell.engine.local import TYPED
 from citewell.model import Author, CitewellError, Work
 from citewell.ranking.lexical import TitleWords
@@ -29,6 +30,14 @@ def table(text: str, *, head: list[float] | None = None) -> dict[str, list[float
     return {name: values[:, at].round(3).tolist() for at, name in enumerate(NAMES)}
 
 
+NAMED = Aliases(
+    {
+        "memnet": (Alias(title_key("Long Short-Term Memory"), 6, 9),),
+        "gone": (Alias(title_key("Another Work"), 3, 3),),
+    }
+)
+
+
 def features(text: str, *, head: list[float] | None = None) -> np.ndarray:
     columns = columns_of(WORKS)
     words, counts = np.unique(columns.word, return_counts=True)
@@ -42,6 +51,7 @@ def features(text: str, *, head: list[float] | None = None) -> np.ndarray:
         popularity=even,
         citations=even,
         in_sentence=False,
+        aliases=NAMED,
     )
     return typed_features(given, TitleWords(words, counts, len(WORKS)))
 
@@ -88,6 +98,23 @@ def test_a_systems_name_opens_the_title_of_its_paper_and_initials_name_theirs() 
     assert table("bert deep")["opening_whole"] == [0, 0, 0, 0, 0]
     assert table("LSTM")["initials"] == [0, 0, 1, 0, 0]
     assert table("lstm")["typed_explained"] == [0, 0, 1, 0, 0]
+
+
+def test_a_name_that_others_use_explains_the_typed_words() -> None:
+    found = table("MemNets")
+    assert found["typed_explained"] == [0, 0, 1, 0, 0]
+    assert found["called"] == found["called_whole"] == pytest.approx([0, 0, 0.6, 0, 0])
+    assert found["called_gap"][2] == 0 > found["called_gap"][0]
+    assert table("memnet deep")["called_whole"] == [0] * 5
+
+
+def test_a_name_of_a_work_that_is_not_there_speaks_against_all_others() -> None:
+    assert table("gone")["called_gap"] == [-0.75] * 5
+
+
+def test_what_the_words_do_not_name_stands_behind_what_they_name() -> None:
+    ordering = TypedModel(TYPED).order(features("hochreiter", head=[9, 9, -9, 9, 9]))
+    assert ordering.order[0] == 2
 
 
 def test_text_without_words_says_nothing() -> None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from citewell.corpus.columns import ColumnsBuilder, LibraryColumns
+from citewell.corpus.aliases import Alias, Aliases
+from citewell.corpus.columns import ColumnsBuilder, LibraryColumns, title_key
 from citewell.model import Author, Query, Work
 from citewell.model.cancel import Cancel
 from citewell.retrieval.bm25 import Bm25Retriever
@@ -35,7 +36,8 @@ def retriever(request, build_segments) -> NamedRetriever:
     live = np.ones(len(WORKS), np.bool_)
     live[5] = False
     cited = np.array([0, 0, 0, 0.5, 0, 9, 0], np.float32)
-    return NamedRetriever(Bm25Retriever(segments), LibraryColumns(segments), live, cited)
+    aliases = Aliases({"sprig": (Alias(title_key("Grafting"), 4, 5),)})
+    return NamedRetriever(Bm25Retriever(segments), LibraryColumns(segments), live, cited, aliases)
 
 
 def found(retriever: NamedRetriever, text: str, k: int = 10) -> list[int]:
@@ -56,6 +58,8 @@ def found(retriever: NamedRetriever, text: str, k: int = 10) -> list[int]:
         ("long sentences", [1, 2, 3, 0]),
         ("parsing in valleys", [2]),
         ("nobody", []),
+        ("sprigs", [4]),
+        ("sprig 2019", [4]),
         ("?!", []),
         ("", []),
     ],
@@ -80,3 +84,4 @@ def test_a_hit_says_which_fields_are_named(retriever):
     query = Query(text="brandt orch 2015")
     assert retriever.explain(query, 0, 1, 9.0).fields == ("title", "authors", "year")
     assert retriever.explain(query, 1, 2, 3.0).fields == ("year",)
+    assert retriever.explain(Query(text="sprig"), 4, 1, 9.0).fields == ("name",)

@@ -17,11 +17,11 @@ from citewell.features.fill import (
     FillPlan,
     PlaceholderFill,
     found_for,
-    least_confidence,
     places_of,
     plan_found,
     verified,
     with_picks,
+    with_unattended,
 )
 from citewell.features.fill_choices import chooser, refuse_failed, why_open
 from citewell.features.named_works import all_named
@@ -77,10 +77,17 @@ class FillRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     threshold: Annotated[
         Annotated[float, Meta(ge=0, le=1)] | None,
         Meta(
-            description="How certain that is; without it, the settings `fill.threshold` and "
-            "`fill.typed_threshold`."
+            description="How certain that is; without it, the settings `fill.typed_threshold` "
+            "and, where `unattended`, `fill.threshold`."
         ),
     ] = None
+    unattended: Annotated[
+        bool,
+        Meta(
+            description="Fill placeholders without words, too. Without it (or the setting "
+            "`fill.unattended`) they stay open, with their candidates."
+        ),
+    ] = False
     offsets: Unit = "code-points"
     texts: Annotated[bool, Meta(description="Answer with the changed files as a whole.")] = False
 
@@ -148,7 +155,7 @@ class FillAnswer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 def fill(service: Service, asked: FillRequest, cancel: Cancel) -> FillAnswer:
     """The best paper for each placeholder of a document, with the edits of the document and its
     .bib. Nothing is read from the disk and nothing is written: make the edits yourself."""
-    options = service.options
+    options = with_unattended(service.options, unattended=asked.unattended)
     name = asked.path or f"paper{suffix_of(asked.text)}"
     project = TextProject.of({**asked.files, name: asked.text}, name, options)
     count = sum(len(document.placeholders) for document in project.documents.values())
@@ -222,9 +229,7 @@ def _filled(
         paper=None if found.hit is None else found_paper(found.hit),
         chosen=who_chose(found.picked) if found.picked is not None and by_model else "",
         supported=what_it_says(found.supported) if found.supported and judged else "",
-        reason=why_open(found, least_confidence(found, options, threshold), left=left)
-        if open_
-        else "",
+        reason=why_open(found, options, threshold, left=left) if open_ else "",
         candidates=tuple(map(found_paper, found.candidates)) if open_ else (),
     )
 

@@ -188,14 +188,27 @@ async def _fill(chosen: Chosen, snapshot: Snapshot) -> ActionPlan:
 
 
 def _left_open(filled: FillPlan) -> Problem:
+    """Which lines are open and why, with the best papers of the first ones."""
+    from citewell.features.fill import NAMED
+    from citewell.features.markdown import shorten
     from citewell.model import Problem
 
-    where = ", ".join(str(one.line) for one in filled.open[:8])
-    lines = f"line {where}" if len(filled.open) == 1 else f"lines {where}"
+    why: dict[str, list[str]] = {}
+    for one in filled.open:
+        why.setdefault(one.reason, []).append(str(one.line))
+    reasons = "; ".join(
+        f"{'line' if len(lines) == 1 else 'lines'} {', '.join(lines[:8])}: {reason}"
+        for reason, lines in why.items()
+    )
+    best = "; ".join(
+        f"line {one.line}: "
+        + ", ".join(f"“{shorten(hit.work.title, 60)}”" for hit in one.candidates[:NAMED])
+        for one in filled.open[:NAMED]
+        if one.candidates
+    )
     return Problem(
         "placeholders-left-open",
-        f"{len(filled.filled)} of {len(filled.fills)} placeholders were filled; {lines}: "
-        f"{filled.open[0].reason}.",
-        "Choose from the list at the placeholder, or lower `fill.typed_threshold` "
-        "(`fill.threshold` for one without words).",
+        f"{len(filled.filled)} of {len(filled.fills)} placeholders were filled; {reasons}."
+        + (f" Best for {best}." if best else ""),
+        "Choose from the list at the placeholder, or type words into it.",
     )

@@ -1,0 +1,100 @@
+"""Names by which others cite a paper, where its title lacks them: "resnet", "lstm", "gpt-3".
+
+The table that ships says, for a name, which titles stand behind it in how many citing papers. It
+holds names, hashes of titles and counts, so it serves any library that holds the papers.
+`citewell_corpus.training.aliases` makes it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import ItemsView, Mapping
+from pathlib import Path
+
+import msgspec
+
+from citewell.corpus.columns import fold_name
+from citewell.model import CitewellError, Problem
+
+FORMAT = "citewell-aliases-1"
+_SHORTEST = 3
+"""Letters of a name whose plural "s" is taken off."""
+
+
+class Alias(msgspec.Struct, frozen=True):
+    """A paper that others call by a name."""
+
+    key: int
+    """Title key (`columns.title_key`)."""
+    papers: int
+    """Citing papers that call it so."""
+    of: int
+    """Citing papers that use the name for any paper."""
+
+    @property
+    def strength(self) -> float:
+        """Share of the citing papers that mean this one, in (0, 1): less where few use the name."""
+        return self.papers / (self.of + 1)
+
+
+class Aliases:
+    """The table, by name."""
+
+    def __init__(self, known: Mapping[str, tuple[Alias, ...]]) -> None:
+        """`known` are the works of each name as `alias_name` gives it, the likeliest first."""
+        self._known = known
+
+    def __len__(self) -> int:
+        return len(self._known)
+
+    def items(self) -> ItemsView[str, tuple[Alias, ...]]:
+        """Every name with its works."""
+        return self._known.items()
+
+    def of(self, name: str) -> tuple[Alias, ...]:
+        """The works that others call so, the likeliest first; of one word or of several joined."""
+        return self._known.get(alias_name(name), ())
+
+
+NO_ALIASES = Aliases({})
+
+
+def alias_name(name: str) -> str:
+    """The form in which a name is looked up: letters and digits, no plural "s"; "U-Nets" is
+    "unet"."""
+    plain = fold_name(name)
+    if len(plain) > _SHORTEST and plain.endswith("s") and not plain.endswith("ss"):
+        plain = plain[:-1]
+    return plain
+
+
+def read_aliases(path: Path) -> Aliases:
+    """The table in a file of lines "name, title key in hexadecimal, papers, of", parted by tabs.
+    Raises `CitewellError`."""
+    known: dict[str, list[Alias]] = {}
+    try:
+        lines = path.read_text("utf-8").splitlines()
+        if not lines or lines[0] != FORMAT:
+            raise ValueError("its first line does not name the format")
+        for line in lines[1:]:
+            name, key, papers, of = line.split("\t")
+            known.setdefault(name, []).append(Alias(int(key, 16), int(papers), int(of)))
+    except (OSError, ValueError) as error:
+        raise CitewellError(
+            Problem(
+                "aliases-unreadable",
+                f"The table of names cannot be read ({error}).",
+                "Reinstall citewell. Until then names that titles lack find nothing.",
+                path=str(path),
+            )
+        ) from error
+    return Aliases({name: tuple(works) for name, works in known.items()})
+
+
+def write_aliases(known: Mapping[str, tuple[Alias, ...]], path: Path) -> None:
+    """Write the table, names in alphabetical order."""
+    lines = [
+        f"{name}\t{one.key:016x}\t{one.papers}\t{one.of}"
+        for name in sorted(known)
+        for one in sorted(known[name], key=lambda alias: (-alias.papers, alias.key))
+    ]
+    path.write_text("\n".join((FORMAT, *lines, "")), "utf-8", newline="\n")

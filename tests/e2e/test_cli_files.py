@@ -2,8 +2,10 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -166,3 +168,125 @@ from citewell.__main__ import main
 sys.argv = ["citewell", "library", "add", sys.argv[1]]
 main()
 """
+
+
+REFERENCES = """@inproceedings{gat, title = {Graph Attention Networks}, year = {2018},
+  author = {Veli{\\v{c}}kovi{\\'c}, Petar and others}}
+"""
+
+
+def keys_of(done) -> list[str]:
+    assert done.stdout, done.stderr
+    return sorted(one["claim"]["key"] for one in json.loads(done.stdout)["checks"])
+
+
+class TestCheckReadsWhatIsGiven:
+    def test_standard_input(self, home, tmp_path):
+        for name in ("-", *(["/dev/stdin"] if Path("/dev/stdin").exists() else [])):
+            with (tmp_path / "in").open("w+b") as stream:
+                source, sink = os.pipe()
+                os.write(sink, REFERENCES.encode())
+                os.close(sink)
+                done = run_in(tmp_path, home, "check", name, "--format", "json", stdin=source)
+                os.close(source)
+                assert stream is not None
+            assert keys_of(done) == ["gat"], name
+
+    @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes here")
+    def test_a_named_pipe(self, home, tmp_path):
+        pipe = tmp_path / "refs.bib"
+        os.mkfifo(pipe)
+        writer = subprocess.Popen(
+            [sys.executable, "-c", "import sys; open(sys.argv[1], 'w').write(sys.argv[2])",
+             pipe, REFERENCES]
+        )  # fmt: skip
+        done = run_in(tmp_path, home, "check", "refs.bib", "--format", "json")
+        assert writer.wait(60) == 0
+        assert keys_of(done) == ["gat"]
+
+    def test_a_folder_is_every_paper_in_it(self, home, paper):
+        (paper / "refs.bib").write_text(
+            OWN + REFERENCES + "@misc{two, title = {Another One}, author = {Roe, Jo}}\n"
+        )
+        (paper / "main.tex").write_text(PAPER.replace("<graph attention networks>", "{gat}"))
+        other = paper / "other"
+        other.mkdir()
+        (other / "talk.md").write_text(
+            "---\nbibliography: ../refs.bib\n---\nAs [@gat; @two] say.\n"
+        )
+        (other / "loose.bib").write_text("@misc{loose, title = {Loose}, author = {Roe, Jo}}\n")
+        for name in (".", str(paper)):
+            done = run_in(paper, home, "check", name, "--format", "json")
+            assert keys_of(done) == ["gat", "loose", "two"]
+        done = run_in(paper, home, "check", ".", "--every", "--format", "json")
+        assert keys_of(done) == ["gat", "loose", "own", "two"]
+        (paper / "empty").mkdir()
+        done = run_in(paper, home, "check", "empty")
+        assert done.returncode == 2 and "No reference was found in empty" in done.stderr
+
+    def test_text_goes_to_the_file_that_out_names(self, home, paper):
+        (paper / "refs.bib").write_text(REFERENCES)
+        done = run_in(paper, home, "check", "refs.bib", "--out", "report.txt")
+        assert done.stdout == ""
+        assert "1 reference" in (paper / "report.txt").read_text()
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="/dev/full is not there")
+class TestAFullDevice:
+    @pytest.mark.parametrize(
+        "arguments",
+        [
+            ("check", "refs.bib"),
+            ("check", "refs.bib", "--format", "json"),
+            ("find", "graph attention"),
+            ("find", "graph attention", "--json"),
+            ("library", "list"),
+            ("doctor",),
+            ("--help",),
+            ("--version",),
+        ],
+    )
+    def test_it_is_said_in_a_line_with_the_code_of_a_broken_environment(
+        self, home, paper, arguments
+    ):
+        with Path("/dev/full").open("w") as full:
+            done = subprocess.run(
+                [sys.executable, "-m", "citewell", *arguments], cwd=paper, env=environment(home),
+                stdout=full, stderr=subprocess.PIPE, encoding="utf-8", timeout=300, check=False,
+            )  # fmt: skip
+        assert done.returncode == 2
+        last = done.stderr.strip().splitlines()[-1]
+        assert last == "error: The output cannot be written: No space left on device."
+        assert "Traceback" not in done.stderr and "Exception ignored" not in done.stderr
+
+    def test_a_device_named_by_out_stays_a_device(self, home, paper):
+        done = run_in(paper, home, "check", "refs.bib", "--out", "/dev/full")
+        assert done.returncode == 2 and "Traceback" not in done.stderr
+        assert Path("/dev/full").is_char_device()
+
+
+STARTED = """
+import sys
+from citewell.cli import main
+print("ready", flush=True)
+sys.argv = ["citewell", *sys.argv[1:]]
+main()
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no process can be sent Ctrl+C there")
+class TestControlC:
+    @pytest.mark.parametrize("milliseconds", [0, 15, 40, 80, 150, 300, 600])
+    @pytest.mark.parametrize("command", [("find", "graph attention"), ("check", "refs.bib")])
+    def test_during_the_start_it_ends_quietly(self, home, paper, milliseconds, command):
+        process = subprocess.Popen(
+            [sys.executable, "-c", STARTED, *command], cwd=paper, env=environment(home),
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8",
+        )  # fmt: skip
+        assert process.stdout is not None and process.stdout.readline() == "ready\n"
+        time.sleep(milliseconds / 1000)
+        process.send_signal(signal.SIGINT)
+        _, said = process.communicate(timeout=120)
+        assert process.returncode in (0, 1, 130), said
+        assert "Traceback" not in said and "internal-error" not in said
+        assert process.returncode != 130 or said.strip() in ("", "Interrupted.")

@@ -13,6 +13,10 @@ def main() -> None:
     0: done, nothing to report. 1: done, with findings (no paper found, a placeholder left open, a
     problem that `doctor` names). 2: wrong usage or a broken environment. 130: interrupted.
     """
-    from citewell.cli.app import run
+    try:
+        from citewell.cli.app import run
 
-    sys.exit(run(sys.argv[1:]))
+        code = run(sys.argv[1:])
+    except KeyboardInterrupt:  # before the commands were there, or while an error was told
+        code = 130
+    sys.exit(code)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 from collections.abc import Sequence
@@ -118,27 +119,53 @@ def run(arguments: Sequence[str]) -> int:
     _tolerant_streams()
     try:
         code = root.main(args=list(arguments), prog_name="citewell", standalone_mode=False)
-    except click.ClickException as error:
+        if sys.stdout is not None:
+            sys.stdout.flush()
+    except (Exception, KeyboardInterrupt) as error:
+        return _ended(error, arguments)
+    return code if isinstance(code, int) else OK
+
+
+def _ended(error: BaseException, arguments: Sequence[str]) -> int:
+    """The exit code of a command that an error ended, which is told."""
+    if isinstance(error, click.ClickException):
         from citewell.model.visible import visible
 
         vars(error)["message"] = visible(error.message)
         error.show()
         return BROKEN
-    except (click.Abort, KeyboardInterrupt):
+    if isinstance(error, click.Abort) or _was_interrupted(error):
         click.echo("Interrupted.", err=True)
         return INTERRUPTED
-    except BrokenPipeError:
+    if isinstance(error, BrokenPipeError):
         # The reader of our output left (`citewell find ... | head`); say nothing more.
         sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123, SIM115
         return OK
-    except Exception as error:
-        _traceback(arguments)
-        show_problem(_problem_of(error), error=True)
+    if isinstance(error, OSError) and _is_of_output(error):
+        sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123, SIM115
+        click.echo(f"error: The output cannot be written: {error.strerror}.", err=True)
         return BROKEN
-    return code if isinstance(code, int) else OK
+    _traceback(arguments)
+    show_problem(_problem_of(error), error=True)
+    return BROKEN
 
 
-def _problem_of(error: Exception) -> Problem:
+def _is_of_output(error: OSError) -> bool:
+    """True where standard output failed: an error of the commands' own files names its file."""
+    failures = {errno.ENOSPC, errno.EIO, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC)}
+    return error.filename is None and error.errno in failures
+
+
+def _was_interrupted(error: BaseException | None) -> bool:
+    """True for what a module makes of Ctrl+C in the middle of its import."""
+    for _ in range(20):
+        if error is None or isinstance(error, KeyboardInterrupt):
+            break
+        error = error.__cause__ or error.__context__
+    return isinstance(error, KeyboardInterrupt)
+
+
+def _problem_of(error: BaseException) -> Problem:
     from citewell.model.problem import CitewellError, Problem
 
     if isinstance(error, CitewellError):

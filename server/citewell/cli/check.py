@@ -79,23 +79,23 @@ def check(
 ) -> None:
     """Check that references are real, and right.
 
-    FILES are .bib files, papers (the references that they cite are checked), or lists of
-    references as text; - reads standard input. Each reference is looked up in the library: is it a
-    known work, and do title, authors, year, venue and identifiers agree with its record? A work
-    that the library does not hold is "not found", which is no accusation. Nothing is sent anywhere
-    without --online; with it, to the sources that you have allowed alone.
+    FILES are .bib files, papers (the references that they cite are checked), lists of references
+    as text, or folders with papers; - reads standard input. Each reference is looked up in the
+    library: is it a known work, and do title, authors, year, venue and identifiers agree with its
+    record? A work that the library does not hold is "not found", which is no accusation. Nothing is
+    sent anywhere without --online; with it, to the sources that you have allowed alone.
     """
     from citewell.features.check import failing, selected
 
     _check_flags(select, ignore, form, fix=fix, write=write, unsafe=unsafe_fixes)
     session: Session = ctx.obj
-    options = session.load(files[0] if files[0].is_file() else None).options
+    options = session.load(files[0] if files[0].is_file() or files[0].is_dir() else None).options
     claims = _claims(files, options, every)
     if session.verbosity >= 0:
         show_problems(claims.problems)
     if not claims.claims:
         if form in ("json", "sarif") and not fix:
-            _write(_written([], form, files), out)
+            _write(_written([], form, files) or "", out)
         ctx.exit(BROKEN if claims.problems else OK)
     found = _check(claims, options, (seconds or float("inf")) if online else None)
     checks = selected(found, select, ignore)
@@ -103,10 +103,14 @@ def check(
         from citewell.cli.check_fix import fix_entries
 
         checks = fix_entries(checks, options, write=write, unsafe=unsafe_fixes)
-    elif (text := _written(checks, form, files)) is not None:
-        _write(text, out)
     else:
-        _show(console(), checks, show_all, online)
+        text = _written(checks, form, files)
+        if text is None and out is not None:
+            text = _plain(checks, show_all, online)
+        if text is not None:
+            _write(text, out)
+        else:
+            _show(console(), checks, show_all, online)
     ctx.exit(FINDINGS if failing(checks, fail_on) else OK)
 
 
@@ -129,13 +133,13 @@ def _check_flags(
         raise click.UsageError("--fix shows a diff; it has no other format.")
 
 
-def _write(text: str | None, out: Path | None) -> None:
+def _write(text: str, out: Path | None) -> None:
     if out is not None:
         from citewell.evaluation.results import write_atomically
 
-        write_atomically(out, (text or "").encode("utf-8"))
+        write_atomically(out, text.encode("utf-8"))
     else:
-        echo_exact(text or "")
+        echo_exact(text)
 
 
 def _claims(files: Sequence[Path], options: Options, every: bool) -> Claims:
@@ -233,6 +237,17 @@ def _written(checks: list[Check], form: str, files: Sequence[Path]) -> str | Non
         else check_report.to_json(checks)
     )
     return msgspec.json.format(msgspec.json.encode(value), indent=2).decode("utf-8") + "\n"
+
+
+def _plain(checks: Sequence[Check], show_all: bool, online: bool) -> str:
+    """What a terminal would show, as text for a file."""
+    from io import StringIO
+
+    from rich.console import Console
+
+    text = StringIO()
+    _show(Console(file=text, highlight=False, width=120), checks, show_all, online)
+    return text.getvalue()
 
 
 def _show(out: Console, checks: Sequence[Check], show_all: bool, online: bool) -> None:

@@ -60,6 +60,15 @@ class TextFile(msgspec.Struct, frozen=True):
             ) from error
 
 
+def _too_large(path: Path) -> Problem:
+    return Problem(
+        "file-too-large",
+        f"{path.name} is larger than {MAX_BYTES // 1024**2} MB.",
+        "Split the file, or leave it out of the project.",
+        str(path),
+    )
+
+
 def decode(data: bytes) -> tuple[str, str, bytes]:
     """Text, encoding and byte order mark of a file's bytes; encoding them again gives `data`.
 
@@ -96,19 +105,30 @@ def read_text(path: Path | str) -> TextFile:
                 Problem("file-not-regular", f"{path.name} is not a file.", path=str(path))
             )
         if path.stat().st_size > MAX_BYTES:
-            raise FileError(
-                Problem(
-                    "file-too-large",
-                    f"{path.name} is larger than {MAX_BYTES // 1024**2} MB.",
-                    "Split the file, or leave it out of the project.",
-                    str(path),
-                )
-            )
+            raise FileError(_too_large(path))
         data = path.read_bytes()
     except OSError as error:
         raise _as_file_error(error, path, "read") from error
     text, encoding, bom = decode(data)
     return TextFile(path, text, encoding, bom, newline_of(text))
+
+
+def is_stream(path: Path) -> bool:
+    """True for a pipe or a device that can be read once: a FIFO, `/dev/stdin`, `<(...)`."""
+    try:
+        mode = path.stat().st_mode
+    except (OSError, ValueError):
+        return False
+    return stat.S_ISFIFO(mode) or stat.S_ISCHR(mode) or stat.S_ISSOCK(mode)
+
+
+def read_stream(path: Path) -> str:
+    """All that a pipe or device gives; FileError if it cannot be read or gives too much."""
+    with _told(path, "read"), path.open("rb") as stream:
+        data = stream.read(MAX_BYTES + 1)
+    if len(data) > MAX_BYTES:
+        raise FileError(_too_large(path))
+    return decode(data)[0]
 
 
 def write_text(file: TextFile, new_text: str) -> TextFile:

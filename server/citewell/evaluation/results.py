@@ -317,6 +317,14 @@ def load(path: Path) -> Evaluation:
 def write_atomically(path: Path, data: bytes) -> None:
     """Write beside the target and swap in, so that no reader sees half a file."""
     target = path.resolve()
+    if target.exists() and not target.is_file():
+        # A pipe or a device: no file may take its place.
+        try:
+            with target.open("wb") as stream:
+                stream.write(data)
+        except OSError as error:
+            raise _cannot_write(path, error) from error
+        return
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")

@@ -11,9 +11,11 @@ import msgspec
 
 from citewell.documents import Project
 from citewell.documents.bibtex import parse_bib
-from citewell.documents.files import Overlay
+from citewell.documents.files import FileCache, Overlay
+from citewell.documents.includes import absolute
 from citewell.documents.scan import format_of
-from citewell.documents.textfile import FileError, read_text
+from citewell.documents.textfile import FileError, is_stream, read_stream, read_text
+from citewell.documents.workspace import Workspace
 from citewell.model import Problem
 from citewell.model.check import Check, Claim, FieldFinding, Severity, Verdict
 from citewell.model.document import Format
@@ -49,13 +51,19 @@ def claims_in_files(
 
     Of a paper, those that it cites (all with `every`), from its .bib files and its
     `thebibliography`. A file that cannot be read is a problem, and the others are read. `read`
-    gives the text of files that a paper names, where it is not the one on disk.
+    gives the text of files that a paper names, where it is not the one on disk. Of a folder, those
+    of all papers in it, and those of .bib files that none of them uses. A pipe is read as text.
     """
     claims: list[Claim] = []
     problems: list[Problem] = []
     for path in paths:
         try:
-            if format_of(path) in (Format.LATEX, Format.MARKDOWN):
+            if path.is_dir():
+                found, troubles = _claims_of_folder(path, options, every)
+                problems += troubles
+            elif is_stream(path):
+                found = claims_in_text(read_stream(path), str(path))
+            elif format_of(path) in (Format.LATEX, Format.MARKDOWN):
                 found, troubles = _claims_of_paper(path, options, every, read)
                 problems += troubles
             else:
@@ -65,7 +73,7 @@ def claims_in_files(
             continue
         claims += found
         if not found:
-            problems.append(nothing_in(path.name, str(path)))
+            problems.append(nothing_in(path.absolute().name, str(path)))
     return Claims(tuple(claims), tuple(problems))
 
 
@@ -94,12 +102,41 @@ def _claims_of_paper(
     text = read_text(path).text
     claims = claims_of_thebibliography(text, str(path)) if "\\bibitem" in text else []
     project = Project.open(path, options or DocumentOptions(), read=read)
+    return [*claims, *_cited_in(project, every)], list(project.problems)
+
+
+def _claims_of_folder(
+    folder: Path, options: DocumentOptions | None, every: bool
+) -> tuple[list[Claim], list[Problem]]:
+    workspace = Workspace(FileCache(options), roots=[absolute(folder)])
+    workspace.refresh(lambda path: None)
+    claims: list[Claim] = []
+    problems: list[Problem] = []
+    used: set[str] = set()
+    for project in workspace.projects:
+        for document in project.documents.values():
+            if "\\bibitem" in document.text:
+                claims += claims_of_thebibliography(document.text, document.path)
+        claims += _cited_in(project, every)
+        problems += project.problems
+        used.update(bib.path for bib in project.bibliographies)
+    for bib in workspace.bibs():
+        if bib.path not in used:
+            claims += claims_of_bib(bib)
+    # Papers share bibliographies.
+    once = {(claim.path, claim.line, claim.key): claim for claim in claims}
+    return list(once.values()), list(dict.fromkeys(problems))
+
+
+def _cited_in(project: Project, every: bool) -> list[Claim]:
+    """The references of a paper's .bib files that it cites, or all."""
+    claims: list[Claim] = []
     cited = set(project.cited_keys())
     nocite = any(document.nocite_all for document in project.documents.values())
     for bib in project.bibliographies:
         found = claims_of_bib(bib)
         claims += [claim for claim in found if every or nocite or claim.key in cited]
-    return claims, list(project.problems)
+    return claims
 
 
 def selected(checks: Iterable[Check], select: Sequence[str], ignore: Sequence[str]) -> list[Check]:

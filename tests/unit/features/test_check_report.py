@@ -4,7 +4,6 @@ import json
 import re
 from html.parser import HTMLParser
 from importlib import resources
-from pathlib import Path
 
 import msgspec
 import pytest
@@ -194,7 +193,8 @@ def test_a_paper_is_checked_for_what_it_cites(tmp_path):
 def test_a_file_that_cannot_be_read_costs_only_itself(tmp_path):
     good = tmp_path / "refs.bib"
     good.write_text(BIB, encoding="utf-8")
-    found = claims_in_files([tmp_path / "none.bib", good, Path(tmp_path)])
+    (tmp_path / "folder").mkdir()
+    found = claims_in_files([tmp_path / "none.bib", good, tmp_path / "folder"])
     assert len(found.problems) == 2
     assert found.claims
 

@@ -1,12 +1,13 @@
 """What `citewell serve` costs beyond the engine, and whether many clients at once go well.
 
-    python tests/bench/http_bench.py [--library FOLDER/NAME] [--calls N]
+    python tests/bench/http_bench.py [--library FOLDER/NAME] [--calls N] [--only beside]
 
 Prints milliseconds (p50, p95) of a call of the engine through its worker, as the server makes it,
 and of the same over HTTP; and of a bare Starlette application on uvicorn that sends back as many
 bytes, started the same way: what no server in this language can go below. Calls of all take turns,
 so that a busy machine slows all alike. Then the processor's time for a call, the memory of both
-servers, and 1,000 calls from 16 clients: errors, and the growth of memory.
+servers, and 1,000 calls from 16 clients: errors, and the growth of memory. At last, what a check of
+one reference takes alone and beside 64 clients that search.
 """
 
 from __future__ import annotations
@@ -40,6 +41,7 @@ from citewell.options.tree import LibraryOptions
 
 CLIENTS = 16
 CALLS = 1000
+SEARCHERS = 64
 SERVE = [sys.executable, "-m", "citewell", "serve", "--port", "0"]
 
 
@@ -182,8 +184,58 @@ class Bench:
               f"{time.perf_counter() - begin:.1f} s, {shown(spent)}, memory {before:.0f} -> "
               f"{memory():.0f} MB")  # fmt: skip
 
+    def beside_searches(self, calls: int) -> None:
+        """What a check of one reference takes alone, and beside `SEARCHERS` clients that search all
+        the time, each in words of its own."""
+        entry = (
+            "@article{late, title={Long Short-Term Memory}, author={Hochreiter, Sepp}, year={1997}}"
+        )
+        url = str(self.http.base_url)
 
-def measure(options: Options, library: Path, calls: int) -> None:
+        def check(number: int) -> float:
+            begin = time.perf_counter()
+            asked = {"entries": [entry.replace("late", f"late{number}")]}
+            self.http.post("/v1/check", json=asked).raise_for_status()
+            return time.perf_counter() - begin
+
+        check(0)
+        print(f"a check of one reference, alone ({calls} calls): "
+              f"{shown([check(n) for n in range(1, calls + 1)])}")  # fmt: skip
+        ended = threading.Event()
+        spent: list[float] = []
+        errors: list[int] = []
+
+        async def search(number: int) -> None:
+            async with httpx2.AsyncClient(base_url=url, timeout=300) as client:
+                call = 0
+                while not ended.is_set():
+                    call += 1
+                    asked = {"query": f"neural parsing of kind {number} {call}", "k": 10}
+                    begin = time.perf_counter()
+                    found = await client.post("/v1/search", json=asked)
+                    spent.append(time.perf_counter() - begin)
+                    if found.status_code != 200:
+                        errors.append(found.status_code)
+
+        async def crowd() -> None:
+            await asyncio.gather(*(search(number) for number in range(SEARCHERS)))
+
+        thread = threading.Thread(target=asyncio.run, args=(crowd(),))
+        thread.start()
+        try:
+            while len(spent) < SEARCHERS and thread.is_alive():
+                time.sleep(0.1)
+            begin, before = time.perf_counter(), len(spent)
+            times = [check(n) for n in range(calls + 1, 2 * calls + 1)]
+            rate = (len(spent) - before) / (time.perf_counter() - begin)
+        finally:
+            ended.set()
+            thread.join()
+        print(f"  beside {SEARCHERS} clients that search: {shown(times)}; "
+              f"{rate:.0f} searches a second, {len(errors)} errors, {shown(spent)}")  # fmt: skip
+
+
+def measure(options: Options, library: Path, calls: int, only: str) -> None:
     worker = WorkerEngine(options)
     with (
         contextlib.closing(worker),
@@ -195,6 +247,9 @@ def measure(options: Options, library: Path, calls: int) -> None:
             echo_server,
         ),
     ):
+        if only == "beside":
+            Bench(worker, url, server, echo_url, echo_server).beside_searches(calls)
+            return
         held = worker.find(Query(text="parsing"), 1, tier="full").hits[0].work.id
         bench = Bench(worker, url, server, echo_url, echo_server)
         bench.overhead(
@@ -221,18 +276,22 @@ def measure(options: Options, library: Path, calls: int) -> None:
         print(f"memory: server {rss(server):.0f} MB, its worker {sum(map(rss, workers)):.0f} MB, "
               f"the bare server {rss(echo_server):.0f} MB")  # fmt: skip
         asyncio.run(bench.crowd())
+        bench.beside_searches(calls)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--library", type=Path, help="FOLDER/NAME of a library")
     parser.add_argument("--calls", type=int, default=100)
+    parser.add_argument(
+        "--only", choices=("all", "beside"), default="all", help="`beside`: the checks alone"
+    )
     given = parser.parse_args()
     path = given.library or corpus_library()
     if path is None:
         return
     options = attrs.evolve(Options(), library=LibraryOptions(path=path.parent, name=path.name))
-    measure(options, path, given.calls)
+    measure(options, path, given.calls, given.only)
 
 
 if __name__ == "__main__":

@@ -21,7 +21,10 @@ SECONDS: dict[protocol.Lane, float] = {
     "quick": 30.0,
     "fast": 30.0,
     "full": 180.0,
+    "batch": 180.0,
+    "deep": 180.0,
     "check": 180.0,
+    "online": 180.0,
     "llm": 180.0,
 }
 """How long a request may take before it is given up. A cold start is inside of it."""

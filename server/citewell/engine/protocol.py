@@ -250,17 +250,17 @@ def _read_exactly(stream: BinaryIO, size: int) -> bytes | None:
     return b"".join(parts)
 
 
-Lane = Literal["quick", "fast", "full", "check", "llm"]
+Lane = Literal["quick", "fast", "full", "batch", "deep", "check", "online", "llm"]
 
 
 def lane_of(request: NumberedRequest) -> Lane:
     """Which of the worker's queues a request waits in, so that none waits behind a slower kind."""
     if isinstance(request, FindRequest):
-        if request.tier == "deep":
-            return "llm"
-        return "full" if request.batch or request.tier == "full" else "fast"
+        if request.batch:
+            return "batch"
+        return "deep" if request.tier == "deep" else request.tier
     if isinstance(request, CheckRequest):
-        return "check"
+        return "online" if request.online else "check"
     if isinstance(request, PickRequest | VerifyRequest):
         return "llm"
     return "quick"

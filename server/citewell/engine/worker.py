@@ -29,8 +29,11 @@ from citewell.options import Options
 
 logger = logging.getLogger(__name__)
 
-THREADS: dict[protocol.Lane, int] = {"quick": 1, "fast": 3, "full": 2, "check": 1, "llm": 2}
-"""Per lane. A completion waits neither behind a slow search nor behind a look-up."""
+THREADS: dict[protocol.Lane, int] = {
+    "quick": 1, "fast": 3, "full": 2, "batch": 1, "deep": 2, "check": 1, "online": 2, "llm": 2
+}  # fmt: skip
+"""Per lane. A completion waits neither behind a slow search nor behind a look-up, and a check
+against the library not behind one that waits for sources."""
 
 RETRY_OPEN_SECONDS = 5.0
 """An engine that could not start is tried again by a request, but not by each one."""

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
 import anyio
-import anyio.abc
-import anyio.to_thread
 import msgspec
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -19,8 +18,9 @@ from starlette.routing import Route
 from starlette.types import Receive
 
 from citewell.engine.contract import Engine
-from citewell.http.contract import Endpoint, Service
+from citewell.http.contract import Endpoint, Service, Told, queue_of
 from citewell.http.endpoints import ENDPOINTS
+from citewell.http.events import EventStream, wants_events
 from citewell.http.openapi import openapi_json
 from citewell.http.problem_page import problem_page
 from citewell.http.reading import body_of, converted, decoded
@@ -29,11 +29,10 @@ from citewell.model import CitewellError, Problem
 from citewell.model.cancel import Cancel, Cancelled
 from citewell.options import Options
 from citewell.serving.problem_json import MEDIA_TYPE, problem_json
+from citewell.serving.queues import Queues
 
-MAX_THREADS = 32
-"""Requests that are worked on at once; the engine's process has queues of its own."""
-MAX_WAITING = 256
-"""Requests that wait or are worked on; further ones are told to come again."""
+logger = logging.getLogger(__name__)
+
 ARRIVAL_SECONDS = 30.0
 """How long a request's body may take to arrive."""
 _HEADERS = {"cache-control": "no-store", "x-content-type-options": "nosniff"}
@@ -46,7 +45,7 @@ def create_app(
 ) -> Starlette:
     """The application; it neither opens nor closes the engine. Guards stand before it."""
     service = Service(options, engine)
-    gate = Gate()
+    queues = Queues()
     document = openapi_json(endpoints)
 
     async def openapi(request: Request) -> Response:
@@ -64,7 +63,7 @@ def create_app(
     routes = [
         Route(
             path.replace("{id}", "{id:path}"),
-            partial(answered, by_method, service, gate),
+            partial(answered, by_method, service, queues),
             methods=list(by_method),
         )
         for path, by_method in by_path.items()
@@ -77,34 +76,19 @@ def create_app(
     return app
 
 
-class Gate:
-    """How many requests there may be: `with gate:` around each. Raises `CitewellError`."""
-
-    def __init__(self) -> None:
-        self.threads = anyio.CapacityLimiter(MAX_THREADS)
-        self._inside = 0
-
-    def __enter__(self) -> None:
-        if self._inside >= MAX_WAITING:
-            raise CitewellError(_BUSY)
-        self._inside += 1
-
-    def __exit__(self, *_: object) -> None:
-        self._inside -= 1
-
-
 async def answered(
-    by_method: Mapping[str, Endpoint], service: Service, gate: Gate, request: Request
+    by_method: Mapping[str, Endpoint], service: Service, queues: Queues, request: Request
 ) -> Response:
     """The answer of an address, or the problem why there is none."""
     endpoint = by_method["GET" if request.method == "HEAD" else request.method]
     try:
+        asked = await _asked(endpoint, request)
         if endpoint.at_once:
-            answer = endpoint.answer(service, await _asked(endpoint, request), Cancel())
+            answer = endpoint.answer(service, asked, Cancel())
+        elif endpoint.is_long and wants_events(request):
+            return _events(endpoint, service, queues, asked)
         else:
-            with gate:
-                asked = await _asked(endpoint, request)
-                answer = await _result(endpoint, service, gate, asked, request.receive)
+            answer = await _result(endpoint, service, queues, asked, request.receive)
     except CitewellError as error:
         return failed(error.problem)
     except (Cancelled, _NobodyWaitsError):
@@ -113,6 +97,24 @@ async def answered(
         return failed(_ENDING)
     body = msgspec.json.encode(answer)
     return Response(body, media_type="application/json", headers=_HEADERS)
+
+
+def _events(endpoint: Endpoint, service: Service, queues: Queues, asked: Any) -> Response:
+    """The same as events, the last of which is the answer or the problem."""
+
+    async def work(told: Told, receive: Receive) -> Any:
+        telling = msgspec.structs.replace(service, told=told)
+        try:
+            return await _result(endpoint, telling, queues, asked, receive)
+        except CitewellError as error:
+            return error.problem
+        except (Cancelled, _NobodyWaitsError, asyncio.CancelledError):
+            return _ENDING
+        except Exception as error:
+            logger.exception("A request failed")
+            return _internal(error)
+
+    return EventStream(work, status_of, _HEADERS)
 
 
 def failed(problem: Problem) -> Response:
@@ -140,7 +142,7 @@ class _NobodyWaitsError(Exception):
 
 
 async def _result(
-    endpoint: Endpoint, service: Service, gate: Gate, asked: Any, receive: Receive
+    endpoint: Endpoint, service: Service, queues: Queues, asked: Any, receive: Receive
 ) -> Any:
     """The endpoint's answer. The work stops at its next look when the client goes away or the time
     is over; its thread is not waited for."""
@@ -156,24 +158,21 @@ async def _result(
         gone = True
         scope.cancel()
 
-    async with anyio.create_task_group() as group:
-        group.start_soon(watch, group.cancel_scope)
-        try:
-            with anyio.fail_after(endpoint.seconds):
-                found.append(
-                    await anyio.to_thread.run_sync(
-                        partial(endpoint.answer, service, asked, cancel),
-                        abandon_on_cancel=True,
-                        limiter=gate.threads,
-                    )
-                )
-        except TimeoutError:
-            failure.append(CitewellError(_LATE))
-        except Exception as error:  # told apart from what the group itself raises
-            failure.append(error)
-        finally:
-            cancel.set()
-        group.cancel_scope.cancel()
+    kind = queue_of(endpoint, asked)
+    with queues.place(kind):
+        async with anyio.create_task_group() as group:
+            group.start_soon(watch, group.cancel_scope)
+            try:
+                with anyio.fail_after(endpoint.seconds):
+                    work = partial(endpoint.answer, service, asked, cancel)
+                    found.append(await queues.run(kind, work))
+            except TimeoutError:
+                failure.append(CitewellError(_LATE))
+            except Exception as error:  # told apart from what the group itself raises
+                failure.append(error)
+            finally:
+                cancel.set()
+            group.cancel_scope.cancel()
     if failure:
         raise failure[0]
     if gone and not found:
@@ -189,16 +188,17 @@ async def _misdirected(request: Request, error: Exception) -> Response:
 
 
 async def _broken(request: Request, error: Exception) -> Response:
-    return failed(
-        Problem(
-            "internal-error",
-            f"Something went wrong inside Citewell: {type(error).__name__}.",
-            "Look at what the server wrote to its standard error, and report it.",
-        )
+    return failed(_internal(error))
+
+
+def _internal(error: Exception) -> Problem:
+    return Problem(
+        "internal-error",
+        f"Something went wrong inside Citewell: {type(error).__name__}.",
+        "Look at what the server wrote to its standard error, and report it.",
     )
 
 
-_BUSY = Problem("server-busy", "Too many requests wait already.", "Ask again in a moment.")
 _SLOW = Problem(
     "request-slow",
     f"The request did not arrive within {ARRIVAL_SECONDS:.0f} s.",

@@ -6,7 +6,7 @@ there. Routes, the checks of what is asked, the OpenAPI document and the tests o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Literal
 
 import msgspec
@@ -16,6 +16,7 @@ from citewell.model import Problem
 from citewell.model.cancel import Cancel
 from citewell.options import Options
 from citewell.serving.hidden import without_keys
+from citewell.serving.queues import Kind
 
 SHORT_SECONDS = 60.0
 LONG_SECONDS = 900.0
@@ -23,11 +24,21 @@ LONG_SECONDS = 900.0
 MAX_PROBLEMS = 10
 
 
+Told = Callable[[int, int], None]
+"""How far the work is: how much is done, of how much."""
+
+
+def untold(done: int, total: int) -> None:
+    """Nobody wants to know."""
+
+
 class Service(msgspec.Struct, frozen=True):
-    """What every endpoint works with; one for all clients."""
+    """What every endpoint works with; one for all clients, but for who is told of progress."""
 
     options: Options
     engine: Engine
+    told: Told = untold
+    """Called on the thread of the work."""
 
 
 class Nothing(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -48,10 +59,24 @@ class Endpoint(msgspec.Struct, frozen=True, kw_only=True):
     response: type[msgspec.Struct]
     answer: Callable[[Service, Any, Cancel], msgspec.Struct]
     """Runs on a thread. Raises `CitewellError` with the problem that the client is told."""
+    queue: Kind | Callable[[Any], Kind] = "record"
+    """Behind what a request waits; or that, by what it asks for."""
     seconds: float = SHORT_SECONDS
     """How long it may take."""
+    unsaid: Mapping[str, Any] = msgspec.field(default_factory=dict)
+    """What the JSON schema of the request says beside its fields."""
     at_once: bool = False
     """Asks nobody, so that it is answered however busy the server is."""
+
+    @property
+    def is_long(self) -> bool:
+        """Whether it tells how far it is, to who asks for that."""
+        return self.seconds > SHORT_SECONDS
+
+
+def queue_of(endpoint: Endpoint, asked: Any) -> Kind:
+    """Behind what a request waits."""
+    return endpoint.queue if isinstance(endpoint.queue, str) else endpoint.queue(asked)
 
 
 def told(problems: Iterable[Problem]) -> tuple[Problem, ...]:

@@ -10,10 +10,13 @@ import msgspec
 
 from citewell import __version__
 from citewell.http.contract import Endpoint, Nothing
+from citewell.http.events import MEDIA_TYPE as EVENTS
 from citewell.serving.problem_json import MEDIA_TYPE, ProblemJson
 
 VERSION = "3.1.0"
 _REF = "#/components/schemas/{name}"
+_EVENTS = """With `Accept: text/event-stream`: events `progress`, with `done` and `total`, and at \
+last `answer`, with the JSON of the other form, or `problem`, with that of an error."""
 _ABOUT = """Citewell finds, checks and prints references to papers that exist. Each paper is a \
 record, and names its source. Nothing that is asked here changes a file."""
 
@@ -30,6 +33,9 @@ def openapi_document(endpoints: Sequence[Endpoint]) -> dict[str, Any]:
     kinds = list(dict.fromkeys([*asked, *answered, ProblemJson]))
     schemas, components = msgspec.json.schema_components(kinds, ref_template=_REF)
     schema_of = dict(zip(kinds, schemas, strict=True))
+    for one in endpoints:
+        if one.unsaid:
+            components[one.request.__name__].update(one.unsaid)
     paths: dict[str, dict[str, Any]] = {}
     for one in endpoints:
         paths.setdefault(one.path, {})[one.method.lower()] = _operation(one, schema_of)
@@ -54,6 +60,8 @@ def openapi_document(endpoints: Sequence[Endpoint]) -> dict[str, Any]:
 def _operation(endpoint: Endpoint, schema_of: dict[Any, Any]) -> dict[str, Any]:
     problem = {MEDIA_TYPE: {"schema": schema_of[ProblemJson]}}
     answer = {"application/json": {"schema": schema_of[endpoint.response]}}
+    if endpoint.is_long:
+        answer[EVENTS] = {"schema": {"type": "string", "description": _EVENTS}}
     operation: dict[str, Any] = {
         "operationId": endpoint.name,
         "summary": endpoint.summary,

@@ -13,8 +13,9 @@ from citewell.model import CitewellError, Problem
 from citewell.model.suggest import meant
 
 _UNKNOWN = re.compile(r"^Object contains unknown field `([^`]*)`$")
-MAX_BODY = 4 * 1024 * 1024
-"""Bytes of one request."""
+MAX_BODY = 16 * 1024 * 1024
+"""Bytes of one request: more than any that the schemas allow and that is worth sending."""
+_WHOLE = re.compile(r"[+-]?\d{1,18}\.0{1,18}")
 MAX_QUERY = 16_384
 """Bytes of what stands behind the question mark."""
 
@@ -43,7 +44,13 @@ async def body_of(request: Request) -> bytes:
 def decoded(body: bytes, kind: type[msgspec.Struct]) -> Any:
     """The request in a body."""
     try:
-        return msgspec.json.decode(body, type=kind)
+        try:
+            return msgspec.json.decode(body, type=kind)
+        except msgspec.ValidationError as error:
+            if "got `float`" not in str(error):
+                raise
+            # JSON has one kind of number: 11.0 is an integer by the schema, too.
+            return msgspec.convert(_whole(msgspec.json.decode(body)), type=kind)
     except msgspec.ValidationError as error:
         raise CitewellError(_invalid(str(error), kind)) from None
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
@@ -72,10 +79,33 @@ def converted(request: Request, kind: type[msgspec.Struct]) -> Any:
             raise CitewellError(_invalid(f"`{name[:100]}` is given twice"))
         else:
             given[name] = value
+    for name, value in given.items():
+        if isinstance(value, str) and name not in lists and _WHOLE.fullmatch(value):
+            # As in a body. Fields that are texts keep what was written.
+            given[name] = value if _is_text(kind, name) else value.partition(".")[0]
     try:
         return msgspec.convert(given | request.path_params, type=kind, strict=False)
     except msgspec.ValidationError as error:
         raise CitewellError(_invalid(str(error), kind)) from None
+
+
+def _whole(value: Any) -> Any:
+    """The value with integers for all numbers that are whole."""
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    if isinstance(value, list):
+        return [_whole(one) for one in value]
+    if isinstance(value, dict):
+        return {name: _whole(one) for name, one in value.items()}
+    return value
+
+
+def _is_text(kind: type[msgspec.Struct], name: str) -> bool:
+    found = next((f.type for f in msgspec.structs.fields(kind) if f.name == name), str)
+    info = msgspec.inspect.type_info(found)
+    while isinstance(info, msgspec.inspect.Metadata):
+        info = info.type
+    return isinstance(info, msgspec.inspect.StrType)
 
 
 def _is_list(kind: Any) -> bool:

@@ -25,6 +25,7 @@ from citewell.mcp.papers import Detail, Ref, paper_of, within
 from citewell.model import CitewellError, Problem
 from citewell.model.cancel import Cancel
 from citewell.model.check import Check, Claim, Verdict
+from citewell.serving.queues import Kind
 from citewell.sources.budget import ONLINE_SECONDS
 
 MAX_TEXT = 1_000_000
@@ -85,7 +86,7 @@ class Checking:
             return answer(_page(checks, name, offset, verified_too, detail, max_tokens, []))
         if bool(text) == bool(path):
             raise ToolError("[mcp-empty] Give either text or path.")
-        claims, notes = await self._desk.run(lambda cancel: self._claims(text, path))
+        claims, notes = await self._desk.run(lambda cancel: self._claims(text, path), "document")
         checks, more = await self._check(claims, online, ctx)
         name = self._desk.report_name(text, path, online, [c.verdict.value for c in checks])
         self._desk.keep(name, checks)
@@ -112,12 +113,13 @@ class Checking:
         checks: list[Check] = []
         problems: list[Problem] = []
         ends = time.monotonic() + ONLINE_SECONDS
+        kind: Kind = "online" if online else "check"
         for start in range(0, len(claims), SLICE):
             await ctx.report_progress(start, len(claims), "checking references")
             part = claims[start : start + SLICE]
             left = max(0.0, ends - time.monotonic()) if online else None
             async with telling(ctx, start, len(part), len(claims), online=online):
-                found = await self._desk.run(partial(self._slice, part, online, left))
+                found = await self._desk.run(partial(self._slice, part, online, left), kind)
             if not found.checks:
                 problem = next(iter(found.problems), None)
                 raise ToolError(

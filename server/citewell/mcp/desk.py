@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import anyio
-import anyio.to_thread
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp_types import CallToolResult, TextContent
 
@@ -31,11 +30,14 @@ from citewell.model.check import Check
 from citewell.model.feedback import Feedback, name_of
 from citewell.options import Options
 from citewell.serving.hidden import without_keys
+from citewell.serving.queues import Kind, Queues
 
 logger = logging.getLogger(__name__)
 
 OFFERED = 500
 """Papers of the last answers of which it is remembered what they were offered for."""
+MAX_WAITING = 1_000
+"""Calls of each kind that wait: more than the sessions that there may be."""
 REPORTS = 32
 """Reports of checks that are kept for further pages and as a resource."""
 
@@ -52,17 +54,20 @@ class Desk:
         self.allow_write = allow_write
         self.turns = Turns(cache_folder())
         """Taken from reading a file to writing it: two clients may want the same one."""
+        self._queues = Queues(waiting=MAX_WAITING)
         self._secret = secrets.token_hex(16)
         self._lock = threading.Lock()
         self._reports: OrderedDict[str, tuple[Check, ...]] = OrderedDict()
         self._offered: OrderedDict[str, tuple[Query, str]] = OrderedDict()
 
-    async def run(self, work: Callable[[Cancel], R]) -> R:
-        """The result of work on a thread; a client that cancels stops it at its next look."""
+    async def run(self, work: Callable[[Cancel], R], kind: Kind = "record") -> R:
+        """The result of work on a thread, in its turn among work of its kind; a client that cancels
+        stops it at its next look."""
         cancel = Cancel()
         with failures_told():
             try:
-                return await anyio.to_thread.run_sync(partial(work, cancel), abandon_on_cancel=True)
+                with self._queues.place(kind):
+                    return await self._queues.run(kind, partial(work, cancel))
             except anyio.get_cancelled_exc_class():
                 cancel.set()
                 raise

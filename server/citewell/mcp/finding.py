@@ -102,11 +102,11 @@ class Finding:
         belongs (else the end is taken). `path`: the paper it is from; `key`: what its .bib holds;
         `score`: how likely it is cited here. `pick`: the id likely enough to cite; without one,
         judge the candidates or leave it open."""
-        queries, known = await self._desk.run(lambda cancel: self._read(text, path))
+        queries, known = await self._desk.run(lambda cancel: self._read(text, path), "document")
         results: list[SearchResult] = []
         for number, query in enumerate(queries):
             await ctx.report_progress(number, len(queries), "searching")
-            results.append(await self._desk.run(partial(self._find, query, k, "deep")))
+            results.append(await self._desk.run(partial(self._find, query, k, "deep"), "passage"))
         await tell_dropped(ctx, results)
         picked = await self._picked(ctx, queries, results)
         return answer(
@@ -145,7 +145,7 @@ class Finding:
         with failures_told():
             offset = from_cursor(cursor, name)[1] if cursor else 0
         wanted = min(offset + k + 1, MAX_DEPTH)
-        result = await self._desk.run(partial(self._find, asked, wanted, "full"))
+        result = await self._desk.run(partial(self._find, asked, wanted, "full"), "search")
         await tell_dropped(ctx, [result])
         with failures_told():
             return answer(_page(result, name, offset, k, detail, max_tokens))
@@ -187,7 +187,9 @@ class Finding:
             for number, (query, result) in enumerate(zip(queries, results, strict=True)):
                 if result.hits:
                     await ctx.report_progress(number, len(queries), "asking the language model")
-                    picked[number] = await self._desk.run(partial(self._pick, query, result))
+                    picked[number] = await self._desk.run(
+                        partial(self._pick, query, result), "model"
+                    )
         return picked
 
     def _pick(self, query: Query, result: SearchResult, cancel: Cancel) -> Picked:

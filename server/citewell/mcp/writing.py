@@ -97,7 +97,7 @@ class Writing:
             self._may(write)
         found, picked = await self._search(path, ctx, choices or {})
         done = await self._desk.run(
-            partial(self._fill, path, found, picked, choices or {}, threshold, write)
+            partial(self._fill, path, found, picked, choices or {}, threshold, write), "document"
         )
         await tell_written(ctx, done["written"], path)
         return answer(bounded(done, diff=diff, budget=max_tokens))
@@ -115,7 +115,7 @@ class Writing:
         diff."""
         with failures_told():
             self._may(write)
-        done = await self._desk.run(partial(self._add, id, bib, key, write))
+        done = await self._desk.run(partial(self._add, id, bib, key, write), "document")
         await tell_written(ctx, done["written"], bib)
         return answer(done)
 
@@ -129,7 +129,7 @@ class Writing:
         """The same for several records: all of them or, where an id is unknown, none."""
         with failures_told():
             self._may(write)
-        done = await self._desk.run(partial(self._add_all, ids, bib, write))
+        done = await self._desk.run(partial(self._add_all, ids, bib, write), "document")
         await tell_written(ctx, done["written"], bib)
         return answer(done)
 
@@ -138,14 +138,14 @@ class Writing:
     ) -> tuple[dict[Query, SearchResult], dict[Query, Picked]]:
         """What is found for each placeholder, and what a language model picks for those that the
         agent leaves to it; nobody waits for it to write."""
-        queries = await self._desk.run(lambda cancel: self._queries(path))
+        queries = await self._desk.run(lambda cancel: self._queries(path), "document")
         found: dict[Query, SearchResult] = {}
         asks = picks(self._desk.options)
         total = len(queries) * (2 if asks else 1)
         for start in range(0, len(queries), SLICE):
             await ctx.report_progress(start, total, "searching")
             part = queries[start : start + SLICE]
-            results = await self._desk.run(partial(self._find, part))
+            results = await self._desk.run(partial(self._find, part), "document")
             found.update(zip(part, results, strict=True))
         await ctx.report_progress(len(queries), total, "searched")
         await tell_dropped(ctx, found.values())
@@ -155,7 +155,7 @@ class Writing:
                 if found[query].hits and str(number) not in choices:
                     await ctx.report_progress(len(queries) + number, total, "asking the model")
                     hits = found[query].hits
-                    picked[query] = await self._desk.run(partial(self._pick, query, hits))
+                    picked[query] = await self._desk.run(partial(self._pick, query, hits), "model")
         return found, picked
 
     def _pick(self, query: Query, hits: Sequence[Hit], cancel: Cancel) -> Picked:

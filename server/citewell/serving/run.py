@@ -26,6 +26,8 @@ def run_app(app: ASGIApp, bound: socket.socket, announce: Callable[[], None]) ->
     nobody is refused any more. Returns when the requests in flight are answered or given up."""
     import uvicorn
 
+    from citewell.serving.patience import PatientProtocol
+
     # Whoever reads the address may come before the event loop runs: it waits then, unrefused.
     bound.listen(BACKLOG)
     config = uvicorn.Config(
@@ -33,6 +35,7 @@ def run_app(app: ASGIApp, bound: socket.socket, announce: Callable[[], None]) ->
         log_level="warning",
         access_log=False,
         server_header=False,
+        http=PatientProtocol,
         ws="none",
         limit_concurrency=MAX_CONNECTIONS,
         h11_max_incomplete_event_size=MAX_HEAD,

@@ -78,7 +78,7 @@ def output_of(command: list[str], env: dict[str, str], url: str) -> str:
 
 
 def test_the_page_has_a_program_in_each_language() -> None:
-    assert (len(PYTHON), len(JAVASCRIPT)) == (1, 1)
+    assert (len(PYTHON), len(JAVASCRIPT)) == (1, 2)
 
 
 @pytest.mark.parametrize("program", PYTHON)
@@ -86,10 +86,17 @@ def test_the_python_program_prints_an_entry(env: dict[str, str], url: str, progr
     assert output_of([sys.executable, "-c", program], env, url).startswith("@inproceedings{")
 
 
-@pytest.mark.parametrize("program", JAVASCRIPT)
-def test_the_javascript_program_fills_its_text(env: dict[str, str], url: str, program: str) -> None:
+def test_the_javascript_programs_read_progress_and_fill_their_text(
+    env: dict[str, str], url: str
+) -> None:
     node = shutil.which("node")
     if node is None:
         pytest.skip("needs Node.js")
-    said = output_of([node, "--input-type=module", "-e", program], env, url)
-    assert said.strip().endswith("As 𝛼 shows, [@vaswani2017attention].")
+    following, filling = (
+        output_of([node, "--input-type=module", "-e", program], env, url).strip()
+        for program in JAVASCRIPT
+    )
+    *progress, last = following.splitlines()
+    assert progress and all(json.loads(line)["total"] == 200 for line in progress)
+    assert last == "answer checked"
+    assert filling.endswith("As 𝛼 shows, [@vaswani2017attention].")

@@ -116,3 +116,26 @@ def test_a_check_gives_way_to_searches_and_stops_when_it_is_cancelled():
         assert time.monotonic() - start >= 0.04
     traffic.wait(10.0)
     assert time.monotonic() - start < 5.0
+
+
+def test_a_check_of_a_few_references_waits_for_no_search(tmp_path):
+    """Where many clients search, searches never end."""
+    from citewell.engine import checking
+
+    class Busy(checking.Traffic):
+        waits = 0
+
+        def wait(self, seconds: float = 0.0) -> None:
+            self.waits += 1
+
+    class Checker:
+        def check(self, claims, cancel):
+            return [CHECK] * len(claims)
+
+    traffic = Busy()
+    check = checking.LibraryCheck(None, traffic)  # type: ignore[arg-type]
+    check._checker = Checker()
+    assert len(check.check([CHECK.claim] * checking.SLICE, Cancel())) == checking.SLICE
+    assert traffic.waits == 0
+    check.check([CHECK.claim] * (checking.SLICE * 3), Cancel())
+    assert traffic.waits == 2, "between its slices searches may go first"

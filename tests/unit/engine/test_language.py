@@ -145,7 +145,8 @@ def wait_for(look: Any, found: Any) -> Any:
 
 
 def test_what_may_be_spent_a_day_stops_the_next_request(options: Options) -> None:
-    few = attrs.evolve(options, llm=attrs.evolve(options.llm, daily_tokens=1500))
+    """Of a model on this machine dollars count, if it has a price."""
+    few = attrs.evolve(options, llm=attrs.evolve(options.llm, input_price=1000.0, daily_cost=0.75))
     engine = LocalEngine.open(few)
     try:
         picks = [engine.pick(Query(sentence="x [CITATION]"), WORKS) for _ in range(8)]

@@ -57,7 +57,6 @@ def test_without_a_model_support_is_not_checked(client: Any) -> None:
     ("path", "asked", "code"),
     [
         ("/v1/pick", {"text": PASSAGE, "candidates": ["fx:1", "fx:none"]}, "record-unknown"),
-        ("/v1/pick", {"text": f"{PASSAGE} And [CITATION]."}, "request-invalid"),
         ("/v1/verify", {"sentence": SENTENCE, "id": "fx:none"}, "record-unknown"),
     ],
 )
@@ -65,6 +64,20 @@ def test_what_cannot_be_asked_is_refused(
     client: Any, problem: Any, path: str, asked: Any, code: str
 ) -> None:
     assert problem(client.post(path, json=asked))[1] == code
+
+
+def test_of_several_places_the_first_is_chosen_for_and_it_is_said(client: Any) -> None:
+    asked = {"text": f"{PASSAGE} And [CITATION].", "candidates": ["fx:1", "fx:5"]}
+    found = client.post("/v1/pick", json=asked).json()
+    assert found["status"] == "ranked"
+    assert "places-left-out" in [problem["code"] for problem in found["problems"]]
+
+
+def test_without_a_sentence_support_is_not_checked_and_it_is_said(client: Any) -> None:
+    asked = {"sentence": "% a comment alone", "markup": "latex", "id": "fx:1"}
+    found = client.post("/v1/verify", json=asked).json()
+    assert found["status"] == "not_checked"
+    assert found["problems"][0]["message"] == "There is no sentence in the text."
 
 
 def test_the_models_choice_is_told_as_its_own(asked_model: Any, model: Any, chat: Any) -> None:

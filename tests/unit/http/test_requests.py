@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
+from functools import partial
 from typing import Any
 
 import anyio
@@ -17,6 +18,7 @@ from citewell.http.reading import MAX_BODY
 from citewell.model import CitewellError, Problem
 from citewell.model.cancel import Cancel, Cancelled
 from citewell.options import Options
+from citewell.serving.queues import MAX_WAITING, THREADS, Queues
 
 
 @pytest.mark.parametrize(
@@ -27,7 +29,6 @@ from citewell.options import Options
         (b'{"query": "\xff"}', 400, "request-malformed"),
         (b"[" * 100_000, 422, "request-invalid"),
         (b"[]", 422, "request-invalid"),
-        (b"{}", 422, "request-invalid"),
         (b'{"query": 5}', 422, "request-invalid"),
         (b'{"query": "a", "k": 0}', 422, "request-invalid"),
         (b'{"query": "a", "k": 51}', 422, "request-invalid"),
@@ -70,7 +71,7 @@ def test_only_json_that_says_so_is_read(client: Any, problem: Any, headers: Any)
 
 
 def test_the_address_is_checked_as_a_body_is(client: Any, problem: Any) -> None:
-    for query in ("", "query=a&k=x", "query=a&query=b", "query=a&limits=3"):
+    for query in ("k=x", "query=a&k=x", "query=a&query=b", "query=a&limits=3"):
         assert problem(client.get(f"/v1/search?{query}")) == (422, "request-invalid"), query
     assert problem(client.get(f"/v1/search?query={'a' * 20_000}")) == (413, "request-too-large")
 
@@ -216,7 +217,7 @@ def test_a_key_of_the_environment_is_never_told(
 def test_more_requests_than_can_wait_are_told_to_come_again(
     http_options: Options, http_engine: LocalEngine, problem: Any, monkeypatch: Any
 ) -> None:
-    monkeypatch.setattr("citewell.http.app.MAX_WAITING", 0)
+    monkeypatch.setattr("citewell.http.app.Queues", partial(Queues, waiting=0))
     full = client_to(http_options, http_engine, endpoint(lambda *_: Done()))
     found = full.post("/slow", json={})
     assert problem(found) == (503, "server-busy")
@@ -241,7 +242,7 @@ async def test_a_body_that_does_not_arrive_is_given_up(
 def test_the_server_says_that_it_lives_when_all_of_its_threads_are_taken(
     http_options: Options, http_engine: LocalEngine, monkeypatch: Any
 ) -> None:
-    monkeypatch.setattr("citewell.http.app.MAX_THREADS", 1)
+    monkeypatch.setattr("citewell.http.app.Queues", partial(Queues, threads=1))
     begun, go_on = threading.Event(), threading.Event()
 
     def waits(service: Service, asked: Any, cancel: Cancel) -> Done:
@@ -263,6 +264,118 @@ def test_the_server_says_that_it_lives_when_all_of_its_threads_are_taken(
         go_on.set()
         asking.join(60)
     assert found[0].json() == {"ok": True}
+
+
+def test_a_check_is_answered_while_all_searches_wait(
+    http_options: Options, http_engine: LocalEngine, problem: Any
+) -> None:
+    """However many searches come, they take no place from another kind."""
+    from starlette.testclient import TestClient
+
+    from citewell.http.endpoints import ENDPOINTS
+
+    go_on = threading.Event()
+    begun = threading.Semaphore(0)
+
+    class Busy:
+        """The engine, whose searches end when they may."""
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(http_engine, name)
+
+        def find(self, *args: Any, **more: Any) -> Any:
+            begun.release()
+            assert go_on.wait(120)
+            return http_engine.find(*args, **more)
+
+    app = create_app(http_options, Busy(), ENDPOINTS)  # type: ignore[arg-type]
+    found: list[Any] = []
+    entry = "@misc{a, title={Attention Is All You Need}, year={2017}}"
+    with TestClient(app) as client:
+
+        def search() -> None:
+            found.append(client.post("/v1/search", json={"query": "attention", "k": 1}))
+
+        threads = [threading.Thread(target=search) for _ in range(MAX_WAITING + 8)]
+        for thread in threads:
+            thread.start()
+        for _ in range(THREADS):
+            assert begun.acquire(timeout=60)
+        refused = iter(lambda: len(found) >= 8, True)
+        for _ in refused:
+            assert threads[0].is_alive()
+        assert {one.status_code for one in found} == {503}, "more than may wait come again"
+        for _ in range(20):
+            checked = client.post("/v1/check", json={"entries": [entry]})
+            assert checked.json()["status"] == "checked"
+            assert client.post("/v1/papers", json={"ids": ["fx:1"]}).status_code == 200
+        assert len(found) == 8, "no search has ended meanwhile"
+        go_on.set()
+        for thread in threads:
+            thread.join(120)
+    assert sorted({one.status_code for one in found}) == [200, 503]
+    assert sum(one.status_code == 200 for one in found) == MAX_WAITING
+
+
+def events_of(text: str) -> list[tuple[str, Any]]:
+    """The events of a stream, by the rules of the HTML standard."""
+    found = []
+    for block in text.split("\n\n"):
+        lines = [line for line in block.split("\n") if line and not line.startswith(":")]
+        fields = dict(line.split(": ", 1) for line in lines)
+        if fields:
+            found.append((fields["event"], json.loads(fields["data"])))
+    return found
+
+
+def test_a_long_answer_tells_how_far_it_is_to_who_asks(client: Any) -> None:
+    entries = [f"@misc{{a{n}, title={{Attention Is All You Need}}}}" for n in range(200)]
+    asked = {"entries": entries}
+    plain = client.post("/v1/check", json=asked)
+    assert plain.headers["content-type"] == "application/json"
+    found = client.post("/v1/check", json=asked, headers={"Accept": "text/event-stream"})
+    assert found.status_code == 200
+    assert found.headers["content-type"].startswith("text/event-stream")
+    assert found.headers["cache-control"] == "no-store"
+    *progress, (last, answer) = events_of(found.text)
+    assert progress and {name for name, _ in progress} == {"progress"}
+    done = [one["done"] for _, one in progress]
+    assert done == sorted(done) and {one["total"] for _, one in progress} == {200}
+    assert (last, answer) == ("answer", plain.json())
+
+
+@pytest.mark.parametrize(
+    ("path", "asked"),
+    [
+        ("/v1/find", {"text": "Attention [CITATION]. Graphs [CITATION]."}),
+        ("/v1/fill", {"text": "A \\cite<attention is all you need>."}),
+        ("/v1/pick", {"text": "Attention [CITATION]."}),
+        ("/v1/verify", {"sentence": "Attention.", "id": "fx:1"}),
+    ],
+)
+def test_whatever_takes_long_gives_the_same_answer_as_events(
+    client: Any, path: str, asked: Any
+) -> None:
+    found = client.post(path, json=asked, headers={"Accept": "text/event-stream, */*"})
+    assert events_of(found.text)[-1] == ("answer", client.post(path, json=asked).json())
+
+
+def test_what_fails_in_a_stream_is_its_last_event(client: Any, problem: Any) -> None:
+    events = {"Accept": "text/event-stream"}
+    # What cannot be read is refused before a stream begins.
+    assert problem(client.post("/v1/check", json={"k": 1}, headers=events))[0] == 422
+    asked = {"sentence": "Attention.", "id": "fx:none"}
+    found = client.post("/v1/verify", json=asked, headers=events)
+    ((name, told),) = events_of(found.text)
+    assert (found.status_code, name, told["code"], told["status"]) == (
+        200, "problem", "record-unknown", 404,
+    )  # fmt: skip
+
+
+def test_a_short_answer_is_never_a_stream(client: Any) -> None:
+    for accept in ("text/event-stream", "*/*"):
+        found = client.get("/v1/health", headers={"Accept": accept})
+        assert found.headers["content-type"] == "application/json"
 
 
 def test_answers_are_not_kept_by_anybody_between(client: Any) -> None:

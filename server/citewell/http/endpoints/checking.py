@@ -9,7 +9,6 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta
 
-from citewell.engine.contract import Engine
 from citewell.features.check import claims_in_text, tally
 from citewell.features.check_report import label
 from citewell.http.contract import LONG_SECONDS, Endpoint, Service, told
@@ -25,7 +24,7 @@ MAX_ENTRIES = 2_000
 
 
 class CheckRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A text with references, or references one by one; one of the two."""
+    """A text with references, or references one by one: not both."""
 
     text: Annotated[
         str,
@@ -75,12 +74,12 @@ class CheckAnswer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
 def check(service: Service, asked: CheckRequest, cancel: Cancel) -> CheckAnswer:
     """Look each reference up in the library: is it a known work, and do title, authors, year, venue
     and identifiers agree with its record? Nothing is sent anywhere unless `online` is true."""
-    if bool(asked.text.strip()) == bool(asked.entries):
+    if asked.text and asked.entries:
         raise CitewellError(
             Problem("request-invalid", "Give either `text` or `entries`.", "Send one of the two.")
         )
     claims, numbers, unread = _claims(asked)
-    checks, problems = _checked(service.engine, claims, asked.online, cancel)
+    checks, problems = _checked(service, claims, asked.online, cancel)
     unchecked = bool(checks) and all(one.verdict is Verdict.UNCHECKED for one in checks)
     return CheckAnswer(
         status="not_checked" if unchecked else "checked" if checks else "no_references",
@@ -93,7 +92,7 @@ def check(service: Service, asked: CheckRequest, cancel: Cancel) -> CheckAnswer:
 
 def _claims(asked: CheckRequest) -> tuple[list[Claim], list[int], list[int]]:
     """What the references say, the number of each, and the entries in which there is none."""
-    if asked.text.strip():
+    if asked.text:
         found = claims_in_text(asked.text)
         return found, list(range(1, len(found) + 1)), []
     claims: list[Claim] = []
@@ -109,16 +108,17 @@ def _claims(asked: CheckRequest) -> tuple[list[Claim], list[int], list[int]]:
 
 
 def _checked(
-    engine: Engine, claims: Sequence[Claim], online: bool, cancel: Cancel
+    service: Service, claims: Sequence[Claim], online: bool, cancel: Cancel
 ) -> tuple[list[Check], list[Problem]]:
     checks: list[Check] = []
     problems: list[Problem] = []
     ends = time.monotonic() + ONLINE_SECONDS
     for start in range(0, len(claims), SLICE):
         cancel.check()
+        service.told(start, len(claims))
         left = max(0.0, ends - time.monotonic()) if online else None
         part = claims[start : start + SLICE]
-        found = engine.check(part, online=online, seconds=left, cancel=cancel)
+        found = service.engine.check(part, online=online, seconds=left, cancel=cancel)
         if not found.checks:
             raise CitewellError(next(iter(found.problems), _NO_ANSWER))
         checks += found.checks
@@ -142,6 +142,9 @@ def _reference(n: int, check: Check) -> Reference:
 
 _NO_ANSWER = Problem("check-failed", "The check gave no answer.", "Ask again.")
 
+_GIVEN = {"text": {"minLength": 1}, "entries": {"minItems": 1}}
+_ONE_OF_TWO = {"not": {"required": list(_GIVEN), "properties": _GIVEN}}
+
 CHECK = Endpoint(
     name="check",
     method="POST",
@@ -150,5 +153,7 @@ CHECK = Endpoint(
     request=CheckRequest,
     response=CheckAnswer,
     answer=check,
+    queue=lambda asked: "online" if asked.online else "check",
     seconds=LONG_SECONDS,
+    unsaid=_ONE_OF_TWO,
 )

@@ -40,7 +40,9 @@ MAX_PLACEHOLDERS = 1_000
 """More would keep the other clients waiting for minutes."""
 
 Text = Annotated[str, Meta(max_length=MAX_FILE)]
-Name = Annotated[str, Meta(min_length=1, max_length=MAX_NAME)]
+_NAME = r'(?!/)(?!(?:[^/]*/)*\.\.(?:/|$))(?=.*[^./])[^\\:\u0000\n<>"|?*]+'
+"""A relative name with slashes that stays in the paper's folder, as `TextProject` takes it."""
+Name = Annotated[str, Meta(min_length=1, max_length=MAX_NAME, pattern=f"^{_NAME}$")]
 Unit = Annotated[
     Literal["code-points", "utf-16", "utf-8"],
     Meta(description="What offsets count: Python's characters, JavaScript's, or bytes."),
@@ -56,6 +58,7 @@ class FillRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
         str,
         Meta(
             max_length=MAX_NAME,
+            pattern=f"^(?:{_NAME})?$",
             description="Its name, from which the format is known: paper.tex, paper.md.",
         ),
     ] = ""
@@ -176,6 +179,7 @@ def fill(service: Service, asked: FillRequest, cancel: Cancel) -> FillAnswer:
     for start in range(0, len(places), SLICE):
         queries = [place.query for place in places[start : start + SLICE]]
         cancel.check()
+        service.told(start, len(places))
         results += service.engine.find_batch(queries, CANDIDATES, tier="deep", cancel=cancel)
     refuse_failed(results)
     found, problems = found_for(places, results)
@@ -291,5 +295,6 @@ FILL = Endpoint(
     request=FillRequest,
     response=FillAnswer,
     answer=fill,
+    queue="document",
     seconds=LONG_SECONDS,
 )

@@ -30,7 +30,7 @@ from citewell.http.wire import (
     Passage,
     found_paper,
 )
-from citewell.model import CitingPaper, Problem, Query
+from citewell.model import CitingPaper, Problem, Query, SearchResult
 from citewell.model.bib import BibFile
 from citewell.model.cancel import Cancel
 
@@ -88,7 +88,10 @@ def find(service: Service, asked: FindRequest, cancel: Cancel) -> FindAnswer:
         ),
     )
     engine, options = service.engine, service.options
-    results = [engine.find(one, asked.k, tier="deep", cancel=cancel) for one in queries]
+    results: list[SearchResult] = []
+    for number, one in enumerate(queries):
+        service.told(number, len(queries))
+        results.append(engine.find(one, asked.k, tier="deep", cancel=cancel))
     status = status_of(results)
     known = KnownWorks((bib,))
     problems = [p for result in results for p in (*result.problems, *result.dropped)]
@@ -138,5 +141,6 @@ FIND = Endpoint(
     request=FindRequest,
     response=FindAnswer,
     answer=find,
+    queue="passage",
     seconds=LONG_SECONDS,
 )

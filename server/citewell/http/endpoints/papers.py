@@ -52,7 +52,7 @@ class PapersAnswer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
 class PaperRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The name of a record."""
 
-    id: Id
+    id: Annotated[str, Meta(min_length=1, description="An id, a DOI or an arXiv id.")]
     forms: Forms = ()
     style: StyleName = ""
 

@@ -13,13 +13,13 @@ from citewell.features.passage import passage_queries, status_of, suffix_of
 from citewell.features.pick import chosen_first, picks
 from citewell.http.contract import LONG_SECONDS, Endpoint, Service, told
 from citewell.http.wire import MAX_PAPERS, SUFFIXES, Count, Id, Markup, Paper, Passage, found_paper
-from citewell.model import CitewellError, Hit, Problem, Query
+from citewell.model import Hit, Problem, Query
 from citewell.model.cancel import Cancel
 from citewell.model.llm import Picked
 
 
 class PickRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A passage with one place, and the papers to choose from."""
+    """A passage with a place, and the papers to choose from."""
 
     text: Passage
     markup: Markup = "auto"
@@ -46,22 +46,14 @@ class PickAnswer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 def pick(service: Service, asked: PickRequest, cancel: Cancel) -> PickAnswer:
-    """Which paper the one place of a passage should cite. The model chooses among records and
+    """Which paper the first place of a passage should cite. The model chooses among records and
     cannot name another; where it fails or none is named, the first candidate stands, and the answer
     says so."""
     queries = passage_queries(
         asked.text, SUFFIXES.get(asked.markup) or suffix_of(asked.text), service.options
     )
-    if len(queries) != 1:
-        raise CitewellError(
-            Problem(
-                "request-invalid",
-                f"The passage has {len(queries)} places.",
-                "Leave one [CITATION] in it.",
-            )
-        )
-    (query,) = queries
-    problems: list[Problem] = []
+    query = queries[0]
+    problems: list[Problem] = [] if len(queries) == 1 else [_MANY]
     if asked.candidates:
         works = {work.id: work for work in all_named(service.engine, asked.candidates)}
         hits = tuple(Hit(work, 0.0) for work in works.values())
@@ -101,6 +93,11 @@ def _picked(service: Service, query: Query, hits: Sequence[Hit], cancel: Cancel)
     return service.engine.pick(query, [hit.work for hit in hits], cancel=cancel)
 
 
+_MANY = Problem(
+    "places-left-out",
+    "Only the first place of the passage was looked at.",
+    "Leave one [CITATION] in it, or use /v1/find.",
+)
 _MAY_NOT = Problem(
     "llm-off",
     "A language model is named, and the settings say that it does not choose.",
@@ -115,5 +112,6 @@ PICK = Endpoint(
     request=PickRequest,
     response=PickAnswer,
     answer=pick,
+    queue="model",
     seconds=LONG_SECONDS,
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 import msgspec
 from msgspec import Meta
@@ -11,7 +11,7 @@ from citewell.features.cursor import digest, from_cursor, to_cursor
 from citewell.features.passage import Status, status_of
 from citewell.http.contract import Endpoint, Service, told
 from citewell.http.wire import Count, Paper, found_paper
-from citewell.model import CitewellError, Problem, Query
+from citewell.model import Problem, Query
 from citewell.model.cancel import Cancel
 
 MAX_DEPTH = 400
@@ -20,14 +20,16 @@ Year = Annotated[int, Meta(ge=1000, le=2999)]
 
 
 class SearchRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Words, an author, a venue, years: at least one of the first three."""
+    """Words, an author, a venue, years: at least one of the first three; years in any order."""
 
     query: Annotated[
         str, Meta(max_length=2_000, description="Words, a title or a topic, as plain text.")
     ] = ""
     author: Annotated[str, Meta(max_length=300)] = ""
     venue: Annotated[str, Meta(max_length=300)] = ""
-    year: Annotated[Year | None, Meta(description="This year alone.")] = None
+    year: Annotated[Year | None, Meta(description="This year alone, whatever the others say.")] = (
+        None
+    )
     year_from: Year | None = None
     year_to: Year | None = None
     k: Count = 10
@@ -41,7 +43,7 @@ class SearchRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
 class SearchAnswer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A page of papers, best first."""
 
-    status: Status
+    status: Status | Literal["nothing_asked"]
     papers: tuple[Paper, ...]
     next_cursor: Annotated[str, Meta(description="Gets the next page; none on the last one.")] = ""
     problems: tuple[Problem, ...] = ()
@@ -52,22 +54,12 @@ def search(service: Service, asked: SearchRequest, cancel: Cancel) -> SearchAnsw
     library holds no such paper, or a filter left none (`problems` say so); `not_checked`: a part of
     the search did not answer."""
     if not (asked.query.strip() or asked.author.strip() or asked.venue.strip()):
-        raise CitewellError(
-            Problem(
-                "request-invalid",
-                "Nothing was asked for.",
-                "Give at least one of query, author and venue.",
-            )
-        )
+        return SearchAnswer(status="nothing_asked", papers=(), problems=(_NOTHING,))
     since, until, k = asked.year_from, asked.year_to, asked.limit or asked.k
     if asked.year is not None:
-        if since is not None or until is not None:
-            raise CitewellError(_YEAR_TWICE)
         since = until = asked.year
-    if since is not None and until is not None and since > until:
-        raise CitewellError(
-            Problem("request-invalid", "`year_from` is after `year_to`.", "Exchange them.")
-        )
+    if since is not None and until is not None:
+        since, until = min(since, until), max(since, until)
     name = digest(asked.query, asked.author, asked.venue, since, until)
     offset = from_cursor(asked.cursor, name)[1] if asked.cursor else 0
     query = Query(
@@ -90,10 +82,8 @@ def search(service: Service, asked: SearchRequest, cancel: Cancel) -> SearchAnsw
     )
 
 
-_YEAR_TWICE = Problem(
-    "request-invalid",
-    "`year` is given beside `year_from` or `year_to`.",
-    "Give the one or the others.",
+_NOTHING = Problem(
+    "request-invalid", "Nothing was asked for.", "Give at least one of query, author and venue."
 )
 
 SEARCH = Endpoint(
@@ -104,6 +94,7 @@ SEARCH = Endpoint(
     request=SearchRequest,
     response=SearchAnswer,
     answer=search,
+    queue="search",
 )
 SEARCH_BY_ADDRESS = Endpoint(
     name="search_by_address",
@@ -113,4 +104,5 @@ SEARCH_BY_ADDRESS = Endpoint(
     request=SearchRequest,
     response=SearchAnswer,
     answer=search,
+    queue="search",
 )

@@ -13,7 +13,7 @@ from citewell.features.pick import what_it_says
 from citewell.features.support import CAUTION
 from citewell.http.contract import LONG_SECONDS, Endpoint, Service, told
 from citewell.http.wire import SUFFIXES, Id, Markup, Paper, paper_of
-from citewell.model import CitewellError, Problem
+from citewell.model import Problem
 from citewell.model.cancel import Cancel
 
 
@@ -55,12 +55,12 @@ def verify(service: Service, asked: VerifyRequest, cancel: Cancel) -> VerifyAnsw
     suffix = SUFFIXES.get(asked.markup) or suffix_of(asked.sentence)
     queries = passage_queries(asked.sentence, suffix, service.options)
     sentence = queries[0].sentence if queries else ""
+    paper = paper_of(work, abstract=True)
     if not sentence:
-        raise CitewellError(
-            Problem("request-invalid", "There is no sentence in the text.", "Give one sentence.")
+        return VerifyAnswer(
+            status="not_checked", paper=paper, note=CAUTION, problems=told((_NO_SENTENCE,))
         )
     found = service.engine.verify(sentence, work, cancel=cancel)
-    paper = paper_of(work, abstract=True)
     if found.problem is not None:
         return VerifyAnswer(
             status="not_checked",
@@ -81,6 +81,8 @@ def verify(service: Service, asked: VerifyRequest, cancel: Cancel) -> VerifyAnsw
     )
 
 
+_NO_SENTENCE = Problem("request-invalid", "There is no sentence in the text.", "Give one sentence.")
+
 VERIFY = Endpoint(
     name="verify",
     method="POST",
@@ -89,5 +91,6 @@ VERIFY = Endpoint(
     request=VerifyRequest,
     response=VerifyAnswer,
     answer=verify,
+    queue="model",
     seconds=LONG_SECONDS,
 )

@@ -1,0 +1,112 @@
+"""An answer that tells how far it is: server-sent events, for who asks with
+`Accept: text/event-stream`.
+
+    event: progress                          as often as something was done
+    data: {"done":64,"total":500}
+
+    event: answer                            or `problem`, as an error would have it; the last one
+    data: {"status":"checked", ...}
+
+Web pages, command lines and most languages read this form as it arrives, and a line that says
+nothing keeps proxies from closing a connection on which nothing happens.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+import anyio
+import msgspec
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
+
+from citewell.http.contract import Told
+from citewell.model import Problem
+from citewell.serving.problem_json import problem_json
+
+MEDIA_TYPE = "text/event-stream"
+BEAT_SECONDS = 10.0
+"""After which a silent stream says that it is alive."""
+
+Work = Callable[[Told, Receive], Awaitable[msgspec.Struct | Problem]]
+"""The answer, or why there is none; raises `anyio.get_cancelled_exc_class()` when nobody waits."""
+
+
+class Progress(msgspec.Struct, frozen=True):
+    """How far the work is, in steps of its own kind: references, places, placeholders."""
+
+    done: int
+    total: int
+
+
+def wants_events(request: Request) -> bool:
+    """Whether a client asks for events by name; one that takes anything is answered at once."""
+    accepted = request.headers.get("accept", "").lower()
+    return any(part.partition(";")[0].strip() == MEDIA_TYPE for part in accepted.split(","))
+
+
+def event(name: str, data: bytes) -> bytes:
+    """One event; JSON has no line ends of its own."""
+    return b"event: " + name.encode() + b"\ndata: " + data + b"\n\n"
+
+
+class EventStream(Response):
+    """The events of one answer. The status is 200 before anything is known: what fails later is the
+    event `problem`."""
+
+    def __init__(
+        self, work: Work, status_of: Callable[[Problem], int], headers: dict[str, str]
+    ) -> None:
+        super().__init__(
+            status_code=200,
+            media_type=MEDIA_TYPE,
+            # A proxy that collects the answer would keep the progress to itself.
+            headers={**headers, "x-accel-buffering": "no"},
+        )
+        # The length is not known.
+        self.raw_headers = [one for one in self.raw_headers if one[0] != b"content-length"]
+        self._work = work
+        self._status_of = status_of
+        self._latest: Progress | None = None
+        self._changed = anyio.Event()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        loop = asyncio.get_running_loop()
+        await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
+
+        async def say(data: bytes, *, more: bool = True) -> None:
+            await send({"type": "http.response.body", "body": data, "more_body": more})
+
+        def told(done: int, total: int) -> None:
+            loop.call_soon_threadsafe(self._note, Progress(done, total))
+
+        async def tell() -> None:
+            while True:
+                latest = None
+                with anyio.move_on_after(BEAT_SECONDS):
+                    await self._changed.wait()
+                    self._changed = anyio.Event()
+                    latest, self._latest = self._latest, None
+                await say(b": waiting\n\n" if latest is None else _progress(latest))
+
+        async with anyio.create_task_group() as group:
+            group.start_soon(tell)
+            found = await self._work(told, receive)
+            group.cancel_scope.cancel()
+        if self._latest is not None:
+            await say(_progress(self._latest))
+        if isinstance(found, Problem):
+            last = event("problem", problem_json(found, self._status_of(found)))
+        else:
+            last = event("answer", msgspec.json.encode(found))
+        await say(last, more=False)
+
+    def _note(self, progress: Progress) -> None:
+        self._latest = progress
+        self._changed.set()
+
+
+def _progress(progress: Progress) -> bytes:
+    return event("progress", msgspec.json.encode(progress))

@@ -31,6 +31,7 @@ class _Entry(msgspec.Struct):
     fields: dict[str, str | int | None]
     bibtex_type: str = "misc"
     hallucination_type: str | None = None
+    difficulty_tier: int | None = None
 
 
 class _Cited(msgspec.Struct):
@@ -114,6 +115,7 @@ def _hallmark(record: _Entry) -> LabelledReference:
         claim=_entry(record.bibtex_key, record.bibtex_type, record.fields),
         valid=valid,
         kind="valid" if valid else record.hallucination_type or "hallucinated",
+        tier=record.difficulty_tier,
     )
 
 

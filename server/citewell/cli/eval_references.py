@@ -78,11 +78,9 @@ def _rates(evaluation: ReferenceEvaluation) -> Table:
     from rich.table import Table
 
     table = Table(box=None, header_style="bold", pad_edge=False)
-    for name in ("part", "not found counts as", "detection", "false positives", "precision", "F1",
-                 "MCC"):  # fmt: skip
-        table.add_column(
-            name, justify="left" if name in ("part", "not found counts as") else "right"
-        )
+    for name in ("part", "not found is", "detection", "false positives", "precision", "F1",
+                 "MCC", "TW-F1", "ECE"):  # fmt: skip
+        table.add_column(name, justify="left" if name in ("part", "not found is") else "right")
     for name, part in evaluation.parts.items():
         for counted, rate in (("passed", part.abstaining), ("flagged", part.strict)):
             low, high = rate.false_positive_interval
@@ -95,6 +93,8 @@ def _rates(evaluation: ReferenceEvaluation) -> Table:
                 f"{rate.precision:.3f}",
                 f"{rate.f1:.3f}",
                 f"{rate.mcc:.3f}",
+                f"{rate.tier_weighted_f1:.3f}",
+                f"{rate.calibration_error:.3f}",
             )
     return table
 

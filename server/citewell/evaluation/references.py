@@ -7,18 +7,17 @@ import hashlib
 import math
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
-from typing import Literal
+from collections.abc import Callable, Sequence
+from typing import Literal, NamedTuple
 
 import msgspec
 
 from citewell import __version__
 from citewell.evaluation.results import DataInfo
-from citewell.model.check import Check, LabelledReference, Verdict
+from citewell.model.check import Check, Claim, LabelledReference, Verdict
 from citewell.verification.checker import Checker
 
 Half = Literal["tuning", "reporting"]
-_SILENT = frozenset({Verdict.NOT_FOUND, Verdict.UNCHECKED})
 _ACCUSED = frozenset({Verdict.FABRICATED, Verdict.WRONG_DETAIL})
 
 
@@ -35,6 +34,11 @@ class Rates(msgspec.Struct, frozen=True):
     precision: float
     f1: float
     mcc: float
+    tier_weighted_f1: float
+    """HALLMARK's: a reference that is not valid weighs as much as its tier (1 to 3, 1 where none is
+    given), a valid one 1."""
+    calibration_error: float
+    """HALLMARK's ECE: |accuracy - confidence| in ten bins of equally many references."""
     detection_interval: tuple[float, float]
     """Wilson, 95%."""
     false_positive_interval: tuple[float, float]
@@ -53,7 +57,7 @@ class KindFigures(msgspec.Struct, frozen=True):
     flagged_strict_interval: tuple[float, float]
     """Wilson, 95%."""
     known: int
-    """References whose work the library holds, as far as the check says."""
+    """References whose title the library holds."""
     flagged_of_known: float
 
 
@@ -107,11 +111,12 @@ def evaluate_references(
 ) -> ReferenceEvaluation:
     """Check every reference and count."""
     begin = time.perf_counter()
-    checks = checker.check([reference.claim for reference in references], progress)
+    claims = [reference.claim for reference in references]
+    checks = checker.check(claims, progress)
     seconds = time.perf_counter() - begin
-    pairs = list(zip(references, checks, strict=True))
+    pairs = [Pair(*each) for each in zip(references, checks, _held(checker, claims), strict=True)]
     halves = {
-        name: [pair for pair in pairs if half_of(pair[0].id) == name]
+        name: [pair for pair in pairs if half_of(pair.reference.id) == name]
         for name in ("tuning", "reporting")
     }
     parts = {"all": _part(pairs)}
@@ -125,7 +130,7 @@ def evaluate_references(
         works=works,
         seconds=round(seconds, 2),
         parts=parts,
-        judged=tuple(_judged(reference, check) for reference, check in pairs),
+        judged=tuple(_judged(pair.reference, pair.check) for pair in pairs),
     )
 
 
@@ -141,46 +146,75 @@ def _judged(reference: LabelledReference, check: Check) -> JudgedReference:
     )
 
 
-Pair = tuple[LabelledReference, Check]
+class Pair(NamedTuple):
+    reference: LabelledReference
+    check: Check
+    held: bool
+    """The library holds a work of this title."""
+
+
+def _held(checker: Checker, claims: Sequence[Claim]) -> list[bool]:
+    answers = [records.candidates(claims) for records in checker.records]
+    return [any(answer[n].by_title for answer in answers) for n in range(len(claims))]
 
 
 def _part(pairs: Sequence[Pair]) -> Part:
-    kinds: dict[str, list[Check]] = {}
-    for reference, check in pairs:
-        kinds.setdefault(reference.kind, []).append(check)
+    kinds: dict[str, list[Pair]] = {}
+    for pair in pairs:
+        kinds.setdefault(pair.reference.kind, []).append(pair)
     return Part(
         references=len(pairs),
-        abstaining=rates((r.valid, c.verdict in _ACCUSED) for r, c in pairs),
-        strict=rates((r.valid, c.verdict is not Verdict.VERIFIED) for r, c in pairs),
+        abstaining=rates([_judgement(pair, pair.check.verdict in _ACCUSED) for pair in pairs]),
+        strict=rates(
+            [_judgement(pair, pair.check.verdict is not Verdict.VERIFIED) for pair in pairs]
+        ),
         kinds={kind: _kind(kinds[kind]) for kind in sorted(kinds, key=lambda k: (k != "valid", k))},
     )
 
 
-def _kind(checks: Sequence[Check]) -> KindFigures:
-    count = Counter(check.verdict for check in checks)
+def _judgement(pair: Pair, flagged: bool) -> Judgement:
+    reference, check = pair.reference, pair.check
+    return Judgement(reference.valid, flagged, reference.tier or 1, check.confidence)
+
+
+def _kind(pairs: Sequence[Pair]) -> KindFigures:
+    count = Counter(pair.check.verdict for pair in pairs)
     accused = sum(count[verdict] for verdict in _ACCUSED)
-    known = [check for check in checks if check.verdict not in _SILENT]
+    known = [pair for pair in pairs if pair.held]
+    flagged_known = sum(pair.check.verdict in _ACCUSED for pair in known)
+    passed = count[Verdict.VERIFIED]
     return KindFigures(
-        references=len(checks),
+        references=len(pairs),
         verdicts={verdict.value: count[verdict] for verdict in Verdict if count[verdict]},
-        flagged=accused / len(checks),
-        flagged_strict=1 - count[Verdict.VERIFIED] / len(checks),
-        flagged_interval=wilson(accused, len(checks)),
-        flagged_strict_interval=wilson(len(checks) - count[Verdict.VERIFIED], len(checks)),
+        flagged=accused / len(pairs),
+        flagged_strict=1 - passed / len(pairs),
+        flagged_interval=wilson(accused, len(pairs)),
+        flagged_strict_interval=wilson(len(pairs) - passed, len(pairs)),
         known=len(known),
-        flagged_of_known=accused / len(known) if known else 0.0,
+        flagged_of_known=flagged_known / len(known) if known else 0.0,
     )
 
 
-def rates(judged: Iterable[tuple[bool, bool]]) -> Rates:
-    """The figures of pairs (valid, flagged). An empty class gives zero, never a division."""
-    count = Counter(judged)
+class Judgement(NamedTuple):
+    """One reference as the figures see it."""
+
+    valid: bool
+    flagged: bool
+    tier: int = 1
+    confidence: float = 1.0
+    """Of the verdict, from 0 to 1."""
+
+
+def rates(judged: Sequence[Judgement]) -> Rates:
+    """The figures of some references. An empty class gives zero, never a division."""
+    count = Counter((one.valid, one.flagged) for one in judged)
     right, missed = count[False, True], count[False, False]
     wrong, passed = count[True, True], count[True, False]
     detection = right / (right + missed) if right + missed else 0.0
     precision = right / (right + wrong) if right + wrong else 0.0
-    harmonic = 2 * right + wrong + missed
     product = (right + wrong) * (right + missed) * (passed + wrong) * (passed + missed)
+    heavy_right = sum(one.tier for one in judged if not one.valid and one.flagged)
+    heavy_missed = sum(one.tier for one in judged if not one.valid and not one.flagged)
     return Rates(
         flagged_right=right,
         flagged_wrong=wrong,
@@ -189,11 +223,31 @@ def rates(judged: Iterable[tuple[bool, bool]]) -> Rates:
         detection=detection,
         false_positive_rate=wrong / (wrong + passed) if wrong + passed else 0.0,
         precision=precision,
-        f1=2 * right / harmonic if harmonic else 0.0,
+        f1=_f1(right, wrong, missed),
         mcc=(right * passed - wrong * missed) / math.sqrt(product) if product else 0.0,
+        tier_weighted_f1=_f1(heavy_right, wrong, heavy_missed),
+        calibration_error=calibration_error(judged),
         detection_interval=wilson(right, right + missed),
         false_positive_interval=wilson(wrong, wrong + passed),
     )
+
+
+def _f1(right: float, wrong: float, missed: float) -> float:
+    harmonic = 2 * right + wrong + missed
+    return 2 * right / harmonic if harmonic else 0.0
+
+
+def calibration_error(judged: Sequence[Judgement], bins: int = 10) -> float:
+    """Expected calibration error (Guo et al. 2017) over bins of equally many references."""
+    ordered = sorted(judged, key=lambda one: one.confidence)
+    error, start = 0.0, 0
+    for number in range(bins):
+        end = start + len(ordered) // bins + (number < len(ordered) % bins)
+        part = ordered[start:end]
+        right = sum(one.valid is not one.flagged for one in part)
+        error += abs(right - sum(one.confidence for one in part))
+        start = end
+    return error / len(ordered) if ordered else 0.0
 
 
 def wilson(hits: int, n: int, z: float = 1.96) -> tuple[float, float]:

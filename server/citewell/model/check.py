@@ -125,3 +125,5 @@ class LabelledReference(msgspec.Struct, frozen=True, kw_only=True, omit_defaults
     valid: bool
     kind: str = ""
     """What is wrong with it, in the data set's own words: "swapped_authors"; "valid" if nothing."""
+    tier: int | None = None
+    """How hard it is to see, from 1 to 3, where the data set says so."""

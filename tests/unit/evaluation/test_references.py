@@ -6,12 +6,12 @@ import pytest
 from click.testing import CliRunner
 
 from citewell.cli.app import root
-from citewell.evaluation.references import half_of, rates, wilson
+from citewell.evaluation.references import Judgement, calibration_error, half_of, rates, wilson
 
 
 def test_the_rates_are_those_of_a_hand_made_table():
     pairs = [(False, True)] * 6 + [(False, False)] * 2 + [(True, True)] + [(True, False)] * 3
-    result = rates(pairs)
+    result = rates([Judgement(*pair) for pair in pairs])
     assert (result.flagged_right, result.missed, result.flagged_wrong, result.passed) == (
         6,
         2,
@@ -25,9 +25,23 @@ def test_the_rates_are_those_of_a_hand_made_table():
     assert result.mcc == pytest.approx((6 * 3 - 1 * 2) / (7 * 8 * 4 * 5) ** 0.5)
 
 
+def test_a_hard_reference_weighs_as_much_as_its_tier():
+    judged = [Judgement(False, True, 3), Judgement(False, False, 1), Judgement(True, True, 1)]
+    assert rates(judged).tier_weighted_f1 == pytest.approx(2 * 3 / (2 * 3 + 1 + 1))
+    assert rates(judged).f1 == pytest.approx(2 / 4)
+
+
+def test_the_calibration_error_is_the_gap_between_confidence_and_accuracy():
+    sure_and_right = [Judgement(False, True, confidence=1.0)] * 10
+    assert calibration_error(sure_and_right) == pytest.approx(0.0)
+    half_right = [Judgement(False, n % 2 == 0, confidence=0.9) for n in range(20)]
+    assert calibration_error(half_right) == pytest.approx(0.4)
+    assert calibration_error([]) == 0.0
+
+
 def test_empty_classes_divide_by_nothing():
     assert rates([]).mcc == 0.0
-    assert rates([(True, False)]).detection == 0.0
+    assert rates([Judgement(True, False)]).detection == 0.0
 
 
 def test_wilsons_interval_holds_the_share_and_stays_between_nought_and_one():

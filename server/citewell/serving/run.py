@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import signal
 import socket
+import sys
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
@@ -44,7 +45,17 @@ def run_app(app: ASGIApp, bound: socket.socket, announce: Callable[[], None]) ->
     server = uvicorn.Server(config)
     with _signals_end(server):
         announce()
+        notice("Press Ctrl+C to end it.")
         server.run(sockets=[bound])
+    notice("Citewell has ended.")
+
+
+def notice(text: str) -> None:
+    """Tell a person at the terminal; a program that reads what the server writes is told nothing
+    that it does not expect."""
+    if sys.stderr is not None and sys.stderr.isatty():
+        with contextlib.suppress(OSError):
+            print(text, file=sys.stderr, flush=True)  # noqa: T201
 
 
 @contextlib.contextmanager
@@ -54,6 +65,8 @@ def _signals_end(server: uvicorn.Server) -> Iterator[None]:
     closed."""
 
     def heard(*_: object) -> None:
+        if not server.should_exit:
+            notice(f"Ending: requests in flight have {ENDING_SECONDS} s to be answered.")
         server.should_exit = True
 
     names = ("SIGINT", "SIGTERM", "SIGBREAK")

@@ -220,6 +220,10 @@ class TestCheckReadsWhatIsGiven:
             assert keys_of(done) == ["gat", "loose", "two"]
         done = run_in(paper, home, "check", ".", "--every", "--format", "json")
         assert keys_of(done) == ["gat", "loose", "own", "two"]
+        (paper / "sections").mkdir()
+        (paper / "sections/new.tex").write_text("Not included yet: \\cite{own}.\n")
+        done = run_in(paper, home, "check", ".", "--format", "json")
+        assert keys_of(done) == ["gat", "loose", "own", "two"]
         (paper / "empty").mkdir()
         done = run_in(paper, home, "check", "empty")
         assert done.returncode == 2 and "No reference was found in empty" in done.stderr

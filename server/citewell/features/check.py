@@ -14,6 +14,7 @@ from citewell.documents.bibtex import parse_bib
 from citewell.documents.files import FileCache, Overlay
 from citewell.documents.includes import absolute
 from citewell.documents.scan import format_of
+from citewell.documents.source_files import SourceFiles
 from citewell.documents.textfile import FileError, is_stream, read_stream, read_text
 from citewell.documents.workspace import Workspace
 from citewell.model import Problem
@@ -108,8 +109,10 @@ def _claims_of_paper(
 def _claims_of_folder(
     folder: Path, options: DocumentOptions | None, every: bool
 ) -> tuple[list[Claim], list[Problem]]:
-    workspace = Workspace(FileCache(options), roots=[absolute(folder)])
-    workspace.refresh(lambda path: None)
+    roots = [absolute(folder)]
+    workspace = Workspace(FileCache(options), roots=roots)
+    # As if all were open: a part that no paper includes yet belongs to the one above it.
+    workspace.refresh(lambda path: None, opened=SourceFiles(roots).list())
     claims: list[Claim] = []
     problems: list[Problem] = []
     used: set[str] = set()

@@ -316,3 +316,25 @@ async def test_one_source_that_hangs_ends_no_check_too_late_over_mcp(
     assert "check-incomplete" in report["notes"] or "OpenAlex" in report["notes"]
     assert any("waiting for sources" in message for _, message in told)
     assert [done for done, _ in told] == sorted(done for done, _ in told)
+
+
+def test_an_identifier_is_asked_for_as_one_and_never_searched_for(
+    tmp_path: Path, fake_sources: Any
+) -> None:
+    url = fake_sources.url
+    citewell(tmp_path, url, "sources", "allow", "crossref", "openalex", "datacite")
+    for name in ("10.5555/teapot.2011.7", "https://doi.org/10.5555/TEAPOT.2011.7"):
+        found = citewell(tmp_path, url, "find", "--online", "--json", name)
+        assert found.returncode == 0, found.stderr
+        (hit,) = json.loads(found.stdout)["hits"]
+        assert hit["work"]["doi"] == "10.5555/teapot.2011.7"
+        assert {"identifier", "crossref"} <= {one["retriever"] for one in hit["evidence"]}
+    absent = citewell(tmp_path, url, "find", "--online", "--json", "10.5555/teapot.1999.9")
+    result = json.loads(absent.stdout)
+    assert result["hits"] == [] and absent.returncode in (1, 2)
+    asked = len(fake_sources.log)
+    assert asked and not any(
+        "search" in one.target or "query" in one.target for one in fake_sources.log
+    )
+    page = citewell(tmp_path, url, "find", "--online", "https://example.org/teapot")
+    assert page.returncode in (1, 2) and len(fake_sources.log) == asked, "nobody knows addresses"

@@ -12,12 +12,17 @@ from typing import TYPE_CHECKING, Protocol
 from citewell.model import Evidence, Hit, Problem, Query, SearchResult, Work
 from citewell.model.identifiers import Identifier, address_key, identifier_of
 from citewell.model.ids import acl_id
+from citewell.retrieval.arxiv_titles import arxiv_year, title_of_arxiv
 
 if TYPE_CHECKING:
     from citewell.engine.online_search import OnlineSearch
 
 NAME = "identifier"
 """The retriever in the evidence."""
+
+
+PUBLISHED_WITHIN = (-1, 6)
+"""Years from a paper's submission to arXiv to its appearance."""
 
 
 class Records(Protocol):
@@ -50,7 +55,19 @@ def work_identified(records: Records, identifier: Identifier) -> Work | None:
         found = [work for work in records.works(ids) if work is not None]
     if not found and identifier.kind == "acl":
         found = records.lookup(doi=f"10.18653/v1/{anthology}")
+    if not found and identifier.arxiv:
+        found = _by_title(records, identifier.arxiv)
     return min(found, key=_is_preprint, default=None)
+
+
+def _by_title(records: Records, arxiv: str) -> list[Work]:
+    """The one record with the title of a well-known arXiv paper, of about the same years."""
+    title, year = title_of_arxiv(arxiv), arxiv_year(arxiv)
+    found = records.lookup(title=title) if title else []
+    if len(found) != 1 or year is None or found[0].year is None:
+        return []
+    early, late = PUBLISHED_WITHIN
+    return found if early <= found[0].year - year <= late else []
 
 
 def _is_preprint(work: Work) -> bool:

@@ -289,10 +289,18 @@ def candidates_for(
         sentence=query.sentence,
         candidates=hits,
         confidence=confidence_of(query, hits),
-        reason="" if hits else "no paper was found",
+        reason="" if hits else _why_none(result),
         query=query,
         variant=result.variant,
     )
+
+
+def _why_none(result: SearchResult) -> str:
+    """Why a search that was made found nothing."""
+    for problem in result.problems:
+        if problem not in result.failed:
+            return problem.message[:1].lower() + problem.message[1:].rstrip(".")
+    return "no paper was found"
 
 
 def fill_feedback(

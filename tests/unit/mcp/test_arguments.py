@@ -135,3 +135,14 @@ async def test_an_identifier_that_the_library_lacks_finds_nothing_and_says_so(
         found = await search(client, query=name)
     assert found["status"] == "nothing_found" and found["papers"] == []
     assert "[identifier-unknown]" in found["notes"] and told in found["notes"]
+
+
+async def test_the_arxiv_id_of_a_published_paper_leads_to_a_record_that_lacks_it(
+    agent: Agent,
+) -> None:
+    """The fixtures' record of this paper has neither the id nor an address of arXiv."""
+    async with agent() as client:
+        (paper,) = (await search(client, query="arXiv:1706.03762v7"))["papers"]
+        got = await client.call_tool("get_papers", {"ids": ["https://arxiv.org/abs/1706.03762"]})
+    assert paper["id"] == "fx:1"
+    assert [one["id"] for one in got.structured_content["papers"]] == ["fx:1"]

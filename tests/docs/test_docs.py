@@ -103,3 +103,16 @@ def test_links_between_pages_lead_somewhere(page: Path) -> None:
     for target in re.findall(r"\]\(([^)\s]+)\)", page.read_text(encoding="utf-8")):
         if not re.match(r"[a-z]+:|#", target):
             assert (page.parent / target.partition("#")[0]).exists(), target
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
+def test_every_table_has_a_header(path: Path) -> None:
+    """Rows behind a blank line are no table: they are shown as text with bars."""
+    lines = path.read_text(encoding="utf-8").splitlines()
+    code = False
+    for number, line in enumerate(lines):
+        code ^= line.startswith("```")
+        begins = line.startswith("|") and (number == 0 or not lines[number - 1].startswith("|"))
+        if begins and not code:
+            below = lines[number + 1] if number + 1 < len(lines) else ""
+            assert re.fullmatch(r"\|[-:| ]+\|", below), f"{path.name}:{number + 1}: {line[:60]}"

@@ -9,6 +9,7 @@ from importlib.resources import files
 from citewell.evaluation import page_tables, svg
 from citewell.evaluation.results import Evaluation, MethodRun, Miss, Paper
 from citewell.evaluation.table import number, summary
+from citewell.features.check_page import POLICY
 
 MARK = "[CITATION]"
 OTHER = "[OTHER]"
@@ -24,8 +25,7 @@ def render(evaluation: Evaluation, title: str = "", *, own: bool = False) -> str
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width,initial-scale=1">\n'
-        '<meta http-equiv="Content-Security-Policy" '
-        "content=\"default-src 'none'; style-src 'unsafe-inline'\">\n"
+        f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">\n'
         f"<title>{escape(title)}</title>\n<style>\n{css}</style>\n</head>\n"
         f"<body>\n<main>\n{body}\n</main>\n</body>\n</html>\n"
     )

@@ -30,6 +30,8 @@ del::before,ins::before{opacity:.65;font-size:.8em}
 summary{cursor:pointer;margin:.6rem 0}
 @media print{body{margin:0}a{color:inherit}}
 """
+POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
+"""Of every page that Citewell writes: its own styles, and nothing that runs, loads or sends."""
 _QUIET = frozenset({Verdict.VERIFIED, Verdict.NOT_FOUND})
 """What needs no look stays folded up."""
 
@@ -49,6 +51,7 @@ def to_html(checks: Sequence[Check], title: str = "References") -> str:
     asked = f" Asked: {html.escape(', '.join(places))}." if places else ""
     return (
         f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>{name}</title>'
+        f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">'
         f'<meta name="viewport" content="width=device-width"><style>{_STYLE}</style></head>\n'
         f"<body><h1>{name}</h1><p>{len(checks):,} references, checked by Citewell {__version__} "
         f"on {day}.{asked}</p><table>{head}</table>\n{parts}</body></html>\n"

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from html import escape
 from importlib.resources import files
 
+from citewell.features.check_page import POLICY
 from citewell.llm.versions import Version
 from citewell.model.llm import Usage
 from citewell.tuning.compare_models import RANKER, Comparison
@@ -33,8 +34,7 @@ def _page(title: str, body: Iterable[str]) -> str:
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width,initial-scale=1">\n'
-        '<meta http-equiv="Content-Security-Policy" '
-        "content=\"default-src 'none'; style-src 'unsafe-inline'\">\n"
+        f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">\n'
         f"<title>{escape(title)}</title>\n<style>\n{css}{more}</style>\n</head>\n<body>\n<main>\n"
         f"<header><h1>{escape(title)}</h1>" + "\n".join(body) + "\n</main>\n</body>\n</html>\n"
     )
@@ -108,16 +108,27 @@ def _sizes(tuning: Tuning) -> str:
 
 def _figures(rows: Sequence[tuple[str, dict[str, float]]]) -> str:
     names = [name for name in _PARTS if any(name in row for _, row in rows)]
-    head = "".join(f"<th>{escape(name)}</th>" for name in names)
-    body = "".join(
-        f"<tr><th>{escape(label)}</th>"
-        + "".join(f"<td>{row[n]:.3f}</td>" if n in row else "<td></td>" for n in names)
-        + "</tr>"
-        for label, row in rows
+    return _table(
+        ["", *names],
+        [[label, *(f"{row[n]:.3f}" if n in row else "" for n in names)] for label, row in rows],
     )
+
+
+def _table(head: Sequence[str], rows: Iterable[Sequence[str | tuple[str, str]]]) -> str:
+    """A table that shows every column: words wrap, and on a narrow page each row becomes a list.
+    A cell is its text, or its text and its class; an empty text is none there."""
+    top = "".join(f"<th>{escape(name)}</th>" for name in head)
+    body = []
+    for row in rows:
+        cells = [cell if isinstance(cell, tuple) else (cell, "") for cell in row]
+        body.append(f"<tr><th>{escape(cells[0][0])}</th>")
+        for name, (text, kind) in zip(head[1:], cells[1:], strict=True):
+            known = f' class="{kind}"' if kind else ""
+            body.append(f'<td{known} data-name="{escape(name)}">{escape(text)}</td>')
+        body.append("</tr>")
     return (
-        f'<div class="scroll"><table><thead><tr><th></th>{head}</tr></thead>'
-        f"<tbody>{body}</tbody></table></div>"
+        '<div class="scroll" tabindex="0"><table class="stack">'
+        f"<thead><tr>{top}</tr></thead><tbody>{''.join(body)}</tbody></table></div>"
     )
 
 
@@ -125,14 +136,12 @@ def _threshold(found: PickThreshold) -> str:
     words = "".join(f"<p>{escape(line)}</p>" for line in found.in_words())
     rows = [(f"{row.threshold:g}", row) for row in found.valid]
     rows.append(("the ranker alone", found.valid_ranker))
-    body = "".join(
-        f"<tr><th>{escape(label)}</th><td>{row.filled}</td><td>{row.right}</td>"
-        f"<td>{row.worth:+.3f}</td></tr>"
-        for label, row in rows
+    table = _table(
+        ["validation papers", "filled", "rightly", "worth"],
+        [[label, str(row.filled), str(row.right), f"{row.worth:+.3f}"] for label, row in rows],
     )
     return (
-        f'{words}<div class="scroll"><table><thead><tr><th>validation papers</th><th>filled</th>'
-        f"<th>rightly</th><th>worth</th></tr></thead><tbody>{body}</tbody></table></div>"
+        f"{words}{table}"
         f'<p class="note">A right paper is worth {1 - found.least:g}, a wrong one costs '
         f"{found.least:g}, an open placeholder counts nothing. Difference on the test papers to "
         f"the ranker alone: {escape(_difference(found.difference))}.</p>"
@@ -140,28 +149,33 @@ def _threshold(found: PickThreshold) -> str:
 
 
 def _steps(steps: Sequence[Step]) -> str:
-    rows = []
+    rows: list[list[str | tuple[str, str]]] = []
     for step in steps:
+        result: list[str | tuple[str, str]]
         if step.problem is not None:
-            result = f'<td class="text bad" colspan="3">{escape(step.problem.message)}</td>'
+            result = ["", "", (step.problem.message, "text bad")]
         else:
             verdict = "accepted" if step.accepted else "not accepted"
-            mark = "good" if step.accepted else "bad"
             difference = "" if step.difference is None else _difference(step.difference)
-            result = (
-                f"<td>{step.after or 0:.3f}</td><td>{escape(difference)}</td>"
-                f'<td class="{mark}">{verdict}</td>'
-            )
+            result = [
+                f"{step.after or 0:.3f}",
+                (difference, "words"),
+                (verdict, "good" if step.accepted else "bad"),
+            ]
         rows.append(
-            f"<tr><th>{step.number}. {escape(step.optimizer)}</th><td>{step.fooled}</td>"
-            f"<td>{step.before:.3f}</td>{result}<td>{escape(_spent(step.usage))}</td></tr>"
+            [
+                f"{step.number}. {step.optimizer}",
+                str(step.fooled),
+                f"{step.before:.3f}",
+                *result,
+                (_spent(step.usage), "words"),
+            ]
         )
+    head = ["attempt", "hard negatives", "before", "after", "difference", "result", "cost"]
     return (
-        '<div class="scroll"><table><thead><tr><th>attempt</th><th>hard negatives</th>'
-        "<th>before</th><th>after</th><th>difference</th><th></th><th>cost</th></tr></thead>"
-        f"<tbody>{''.join(rows)}</tbody></table></div>"
-        "<p class=soft>On the validation papers; accepted when the 95% interval of the difference "
-        "lies above zero and p is at most .05.</p>"
+        _table(head, rows)
+        + "<p class=soft>On the validation papers; accepted when the 95% interval of the "
+        "difference lies above zero and p is at most .05.</p>"
     )
 
 
@@ -233,25 +247,20 @@ def _comparison(found: Comparison) -> Iterator[str]:
         "The line is the ranker without a model.</figcaption></figure></section>"
     )
     names = list(found.models[0].figures)
-    head = "".join(f"<th>{escape(name)}</th>" for name in names)
-    rows = []
+    rows: list[list[str | tuple[str, str]]] = []
     for one in found.models:
-        cells = "".join(f"<td>{one.figures[name].mean:.3f}</td>" for name in names)
+        cells = [f"{one.figures[name].mean:.3f}" for name in names]
         gain = "" if one.gain is None else _difference(one.gain)
         times = f"{one.p50:.2f} / {one.p95:.2f}"
         cost = "" if one.model == RANKER else "not known"
         if one.cost_per_thousand is not None:
             cost = f"${one.cost_per_thousand:.2f}"
         if not one.answered:
-            cells, gain, times, cost = "<td>-</td>" * len(names), "no answer", "-", "-"
-        rows.append(
-            f"<tr><th>{escape(one.model)}</th>{cells}<td>{escape(gain)}</td>"
-            f"<td>{times}</td><td>{one.failed:.0%}</td><td>{cost}</td></tr>"
-        )
+            cells, gain, times, cost = ["-"] * len(names), "no answer", "-", "-"
+        rows.append([one.model, *cells, (gain, "words"), times, f"{one.failed:.0%}", cost])
+    head = ["", *names, "mrr against the ranker", "seconds p50 / p95", "failed", "1,000 passages"]
     yield (
-        f'<section><h2>Figures</h2><div class="scroll"><table><thead><tr><th></th>{head}'
-        "<th>mrr against the ranker</th><th>seconds p50 / p95</th><th>failed</th>"
-        f"<th>1,000 passages</th></tr></thead><tbody>{''.join(rows)}</tbody></table></div>"
+        f"<section><h2>Figures</h2>{_table(head, rows)}"
         f'<p class="soft">Made on {escape(found.created[:10])}.</p></section>'
     )
 

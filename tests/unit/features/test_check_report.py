@@ -165,6 +165,7 @@ class Strict(HTMLParser):
 
 def test_the_page_is_well_formed_and_loads_nothing(checks):
     page = to_html(checks, "References of <refs>")
+    assert 'http-equiv="Content-Security-Policy" content="default-src \'none\';' in page
     parser = Strict()
     parser.feed(page)
     assert not parser.open

@@ -204,6 +204,8 @@ def test_the_page_shows_prompts_figures_and_cost_and_runs_nothing(
 ) -> None:
     page = tuning_page(run(serve(learner)))
     assert "default-src 'none'" in page and "<script" not in page
+    # On a narrow page each row is a list: every cell names its column.
+    assert page.count("<td") == page.count(" data-name=") > 0
     assert "hard negatives" in page and "accepted" in page
     assert "The prompt, before and after" in page
     assert "Much is known about" in page

@@ -41,7 +41,7 @@ networks \citep{curie2017enhanced}. Some do it by inheritance \citep{mendel2019u
 
 YEAR = "The work is of 2016, not of 2014."
 AUTHORS = "None of the authors given is an author of the work."
-NOBODY = "No record"
+NOBODY = "reference-not-found"
 INVENTED = "curie2017enhanced (“Enhanced LSTM for Natural Language Inference”) is likely fabricated"
 
 

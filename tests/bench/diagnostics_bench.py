@@ -51,7 +51,7 @@ def in_process(folder: Path, entries: int) -> None:
 
     main, refs, text, bib = paper(folder, entries)
     options = Options()
-    wanted = Wanted(options.diagnostics, "utf-16", 0, None, True, True)
+    wanted = Wanted(options.diagnostics, options.features, "utf-16", 0, None, True, True)
     reports, papers = Reports(), Papers()
     gc.set_threshold(20_000, 20, 50)  # as the server does
 

@@ -112,6 +112,8 @@ class Editor:
         self.refuse_next = ""
         """Why the next one is."""
         self.told = 0
+        self.capabilities = types.ServerCapabilities()
+        self.registered: dict[str, types.Registration] = {}
 
         @client.feature(types.WORKSPACE_APPLY_EDIT)
         def apply_edit(params: types.ApplyWorkspaceEditParams) -> types.ApplyWorkspaceEditResult:
@@ -124,7 +126,12 @@ class Editor:
 
         @client.feature(types.CLIENT_REGISTER_CAPABILITY)
         def register(params: types.RegistrationParams) -> None:
-            return None
+            self.registered |= {one.id: one for one in params.registrations}
+
+        @client.feature(types.CLIENT_UNREGISTER_CAPABILITY)
+        def unregister(params: types.UnregistrationParams) -> None:
+            for one in params.unregisterations:
+                assert self.registered.pop(one.id).method == one.method
 
     # -- life ------------------------------------------------------------------------------
 
@@ -436,6 +443,7 @@ async def launch(
             initialization_options=wanted,
         )
     )
+    editor.capabilities = result.capabilities
     chosen = result.capabilities.position_encoding
     editor.encoding = str(getattr(chosen, "value", chosen) or "utf-16")
     return editor

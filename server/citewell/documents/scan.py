@@ -3,31 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import PurePath
 
 from citewell.documents.latex import scan_latex
 from citewell.documents.markdown import scan_markdown
-from citewell.model.document import Document, Format, IncludeMacro
+from citewell.model.document import Document, Format, IncludeMacro, format_of
 from citewell.options.tree import DocumentOptions
 
-_FORMATS = {
-    ".tex": Format.LATEX,
-    ".ltx": Format.LATEX,
-    ".latex": Format.LATEX,
-    ".sty": Format.LATEX,
-    ".cls": Format.LATEX,
-    ".tikz": Format.LATEX,
-    ".md": Format.MARKDOWN,
-    ".markdown": Format.MARKDOWN,
-    ".qmd": Format.MARKDOWN,
-    ".rmd": Format.MARKDOWN,
-    ".bib": Format.BIBTEX,
-}
-
-
-def format_of(path: str | PurePath) -> Format | None:
-    """The format that a file's suffix stands for, in any case; None for a foreign one."""
-    return _FORMATS.get(PurePath(path).suffix.lower())
+__all__ = ["format_of", "scan_document"]
 
 
 def scan_document(

@@ -44,8 +44,11 @@ class Insertion:
     snapshot: Snapshot
 
 
-async def complete(session: Session, snapshot: Snapshot, cursor: int) -> Completion | None:
-    """The completion list at a cursor; None where nothing is to be cited.
+async def complete(
+    session: Session, snapshot: Snapshot, cursor: int, *, keys: bool = True, papers: bool = True
+) -> Completion | None:
+    """The completion list at a cursor; None where nothing is to be cited, or, without `keys` or
+    `papers`, where these are typed or asked for.
 
     The author's own entries are looked up on the reader thread, the papers in the worker; when the
     client cancels, both are given up.
@@ -59,6 +62,8 @@ async def complete(session: Session, snapshot: Snapshot, cursor: int) -> Complet
     command = options.documents.default_command
     at = wanted(snapshot.document, cursor, command)
     if at is None or (at.unless_key and at.unless_key in paper.taken):
+        return None
+    if not (keys if at.key_like else papers):
         return None
     limit = options.completion.key_limit if at.key_like else options.completion.limit
 
@@ -88,7 +93,7 @@ async def complete(session: Session, snapshot: Snapshot, cursor: int) -> Complet
         if shelf is not None:
             shelved = shelf.entries_for(at, limit, paper.taken, paper.find_work, guess=not mine)
         own = mine, more, shelved
-        if not at.asks_library(len(mine) + len(shelved)):
+        if not papers or not at.asks_library(len(mine) + len(shelved)):
             return own, listed(own, SearchResult())
         query = query_for(snapshot.document, at.placeholder, paper=paper.citing)
         return own, msgspec.structs.replace(query, text=search_words(at.placeholder))

@@ -7,6 +7,7 @@ order is in `sortText`.
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -46,12 +47,17 @@ def register(server: Server) -> None:
         document = server.documents.open_document(params.text_document.uri)
         if document is None:
             return None
+        await server.session.configured()
+        is_on = functools.partial(server.offers.is_on, uri=document.uri)
         path = server.session.buffers.path_of(document.uri)
         if path is not None and is_bibliography(document, path):
+            if not is_on("complete_bib"):
+                return None
             return await complete_in_bib(server, values, document.uri, params.position)
-        named = await complete_path(server, document, params.position)
-        if named is not None:
-            return named
+        if is_on("complete_paths"):
+            named = await complete_path(server, document, params.position)
+            if named is not None:
+                return named
         marks = server.session.buffers.marks(document.uri)
         if not may_complete(document, params.position, marks):
             return None
@@ -83,7 +89,9 @@ async def _complete(
     if snapshot is None:
         return None
     cursor = snapshot.index.offset(position)
-    found = await citing.complete(session, snapshot, cursor)
+    keys = server.offers.is_on("complete_keys", document.uri)
+    papers = server.offers.is_on("complete_papers", document.uri)
+    found = await citing.complete(session, snapshot, cursor, keys=keys, papers=papers)
     if found is None:
         return None
     session.tell(found.problems)

@@ -59,12 +59,14 @@ async def _in_document(
     offset = snapshot.index.offset(position)
     placeholder = hovered_placeholder(snapshot.document, offset)
     if placeholder is not None:
+        if not server.offers.is_on("hover_placeholders", snapshot.uri):
+            return None
         query = await citing.make_query(server.session, snapshot, placeholder)
         result = await server.session.engine.find_async(query, PAPERS, tier="full")
         server.session.tell(result.problems)
         return hover_placeholder(placeholder, result.hits)
     found = key_at(snapshot.document, offset)
-    if found is None:
+    if found is None or not server.offers.is_on("hover_keys", snapshot.uri):
         return None
     _, use = found
     scope = await server.session.scope(snapshot.uri)
@@ -95,6 +97,8 @@ async def _in_bib(server: Server, scope: Scope, position: types.Position) -> Hov
     """Over an entry's head its own card; over a key in a field that of the entry it names."""
     from citewell.documents.key_table import BibKeys
 
+    if not server.offers.is_on("hover_keys", scope.uri):
+        return None
     offset = scope.index.offset(position)
     place = scope.keys.at(scope.path, offset)
     if place is not None:

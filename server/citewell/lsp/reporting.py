@@ -60,6 +60,7 @@ class Reporter:
         flags = self._server.flags
         return Wanted(
             options=options.diagnostics,
+            features=options.features,
             encoding=self._server.session.encoding,
             generation=self._checking.generation,
             check_of=self._checking.telling if self._checking.knows_any else None,

@@ -13,6 +13,7 @@ from pathlib import Path
 from attrs import evolve, frozen
 
 from citewell.documents import Project
+from citewell.features.coexist import left_diagnostics
 from citewell.features.diagnose import diagnose
 from citewell.features.lint_rule import LintPaper
 from citewell.features.verify import CheckOf, invented_keys
@@ -21,8 +22,8 @@ from citewell.lsp.papers import Papers, Reading
 from citewell.lsp.text import LineIndex
 from citewell.model.bib import BibFile
 from citewell.model.diagnostic import Level
-from citewell.model.document import Document
-from citewell.options.tree import DiagnosticsOptions
+from citewell.model.document import Document, Format
+from citewell.options.tree import DiagnosticsOptions, FeatureOptions
 
 MAX_REPORTS = 2_000
 
@@ -32,6 +33,7 @@ class Wanted:
     """What a report is to be made for, beside the file."""
 
     options: DiagnosticsOptions
+    features: FeatureOptions
     encoding: str
     generation: int
     """Rises when more is known about references."""
@@ -130,8 +132,11 @@ class Reports:
     ) -> Report:
         path = Path(source.path)
         of_references = wanted.generation if isinstance(source, BibFile) else 0
-        setting = (wanted.options, wanted.encoding, wanted.tags, wanted.related, of_references,
-                   index is None)  # fmt: skip
+        setting = (
+            (wanted.options, wanted.features, wanted.encoding, wanted.tags, wanted.related),
+            of_references,
+            index is None,
+        )
         known = self._known.pop(path, None)
         invented = self._invented(wanted, source, projects, known)
         if known is not None and (
@@ -181,7 +186,9 @@ class Reports:
         projects: Sequence[Project],
         index: LineIndex | None,
     ) -> Report:
-        found = diagnose(source, projects, wanted.options, wanted.check_of)
+        kind = Format.BIBTEX if isinstance(source, BibFile) else source.format
+        options = left_diagnostics(wanted.features, wanted.options, kind)
+        found = diagnose(source, projects, options, wanted.check_of)
         if index is None:
             found = [one for one in found if one.level is not Level.HINT]
         indexes: dict[Path, LineIndex | None] = {}

@@ -5,9 +5,9 @@ from __future__ import annotations
 import gc
 import logging
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from lsprotocol import types
 from pygls.lsp.server import LanguageServer
@@ -34,12 +34,14 @@ from citewell.lsp import (
     tokens,
 )
 from citewell.lsp.client import ClientFlags
+from citewell.lsp.offers import GUARDED, Offers
 from citewell.lsp.session import Session
 from citewell.lsp.settings import Settings, show
 from citewell.lsp.text import DocumentStore, Protocol
 
 logger = logging.getLogger(__name__)
 
+F = TypeVar("F", bound=Callable[..., Any])
 WATCHED = ("**/*.bib", "**/*.tex", "**/*.md", "**/*.qmd", "**/*.Rmd", "**/citewell.toml")
 
 
@@ -51,7 +53,20 @@ class Server(LanguageServer):
         self.flags = ClientFlags()
         self.settings = Settings(overrides, user_file)
         self.session = Session(self)
+        self.offers = Offers(self)
         self.diagnostics = diagnostics.register(self)
+
+    def feature(self, feature_name: str, options: Any | None = None) -> Callable[[F], F]:
+        """Register a handler; what a setting turns off answers nothing (`offers`)."""
+        register: Callable[[Any], Any] = super().feature(feature_name, options)
+        if feature_name not in GUARDED:
+            return register
+
+        def guard(handler: F) -> F:
+            register(self.offers.guarded(feature_name, handler))
+            return handler
+
+        return guard
 
     @property
     def documents(self) -> DocumentStore:
@@ -116,6 +131,10 @@ def _register_life(server: Server) -> None:
         server.settings.take(params.initialization_options)
         server.diagnostics.announce()
         formatting.announce(server)
+        assert isinstance(server.protocol, Protocol)
+        server.protocol.on_capabilities = lambda announced: server.offers.announce(
+            announced, params.capabilities
+        )
 
     @server.feature(types.INITIALIZED)
     async def initialized(_params: types.InitializedParams) -> None:
@@ -125,6 +144,7 @@ def _register_life(server: Server) -> None:
         server.session.start()
         show(server, server.settings.news())
         await _register_with_client(server, registrations)
+        await server.offers.update()
 
     @server.feature(types.SHUTDOWN)
     def shutdown(_params: None) -> None:
@@ -139,6 +159,7 @@ def _register_life(server: Server) -> None:
             server.settings.take(params.settings)
         server.session.reconfigure()
         show(server, server.settings.news())
+        await server.offers.update()
 
     @server.feature(types.WORKSPACE_DID_CHANGE_WORKSPACE_FOLDERS)
     async def did_change_folders(_params: types.DidChangeWorkspaceFoldersParams) -> None:
@@ -146,6 +167,7 @@ def _register_life(server: Server) -> None:
             await server.settings.pull(server, server.roots)
         server.settings.forget_files()
         server.session.reconfigure()
+        await server.offers.update()
 
 
 def _register_documents(server: Server) -> None:
@@ -162,13 +184,14 @@ def _register_documents(server: Server) -> None:
         server.session.closed(params.text_document.uri)
 
     @server.feature(types.WORKSPACE_DID_CHANGE_WATCHED_FILES)
-    def did_change_watched_files(params: types.DidChangeWatchedFilesParams) -> None:
+    async def did_change_watched_files(params: types.DidChangeWatchedFilesParams) -> None:
         paths = [Path(path) for change in params.changes if (path := to_fs_path(change.uri))]
         if any(path.name == "citewell.toml" for path in paths):
             server.settings.forget_files()
             server.session.reconfigure()
             show(server, server.settings.news())
         server.session.touched(paths)
+        await server.offers.update()
 
 
 async def _register_with_client(server: Server, registrations: list[types.Registration]) -> None:

@@ -12,7 +12,7 @@ import inspect
 import re
 from array import array
 from bisect import bisect_right
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import Future
 from itertools import accumulate
 from typing import Any
@@ -306,6 +306,8 @@ class Protocol(LanguageServerProtocol):
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
         self._sending: set[asyncio.Future[Any]] = set()
+        self.on_capabilities: Callable[[types.ServerCapabilities], None] | None = None
+        """Called with what is announced before the client is told."""
         self.foreground = Foreground()
 
     def structure_message(self, data: dict[str, Any]) -> Any:
@@ -362,6 +364,8 @@ class Protocol(LanguageServerProtocol):
     ) -> None:
         """An answer that is encoded already goes out as it is: encoding thousands of objects here
         would hold up every other request."""
+        if isinstance(result, types.InitializeResult) and self.on_capabilities is not None:
+            self.on_capabilities(result.capabilities)
         try:
             self._send_result(msg_id, result, error)
         finally:

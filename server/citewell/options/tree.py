@@ -57,6 +57,11 @@ def _list(
     return field(factory=tuple, metadata=metadata)
 
 
+def _switch(text: str) -> Any:
+    """A part of what the editor is offered; not set, it is on where no other tool has it."""
+    return _leaf(None, f"{text} Not set: on, except for what `features.coexist` leaves to another.")
+
+
 @frozen(kw_only=True)
 class LibraryOptions:
     """Which library of papers answers."""
@@ -200,6 +205,35 @@ class DiagnosticsOptions:
         "Underline each entry that the library lacks. Otherwise a hint on the first one of a file "
         "says how many there are.",
     )
+
+
+@frozen(kw_only=True)
+class FeatureOptions:
+    """What the editor is offered: each part can be turned off, or left to another tool beside."""
+
+    coexist: Literal["none", "texlab", "latexWorkshop"] = _leaf(
+        "none",
+        "Another tool that serves LaTeX and .bib files: what it does is left to it there, unless a "
+        "switch below says otherwise; Markdown keeps everything. [What remains](editors.md).",
+    )
+    complete_keys: bool | None = _switch("Complete the keys of your own entries inside a citation.")
+    complete_papers: bool | None = _switch(
+        "Complete placeholders: papers for the words that you type."
+    )
+    complete_bib: bool | None = _switch("Complete entry types, fields and values inside a .bib.")
+    complete_paths: bool | None = _switch("Complete the names of .bib files in the document.")
+    hover_keys: bool | None = _switch("Show the reference of a key, and of an entry.")
+    hover_placeholders: bool | None = _switch("Show the best papers for a placeholder.")
+    definition: bool | None = _switch("Go from a key to its entry.")
+    references: bool | None = _switch("List the places that cite a key.")
+    highlights: bool | None = _switch("Mark the other places of the key under the cursor.")
+    rename: bool | None = _switch("Rename a key in every file.")
+    symbols: bool | None = _switch("List the entries of a .bib as its outline.")
+    workspace_symbols: bool | None = _switch("Find entries of the workspace by name.")
+    folding: bool | None = _switch("Fold entries and fields of a .bib.")
+    links: bool | None = _switch("Open DOIs, addresses and files that are named.")
+    code_actions: bool | None = _switch("Offer fixes, entries and papers to cite.")
+    semantic_tokens: bool | None = _switch("Colour keys by what is known of them.")
 
 
 @frozen(kw_only=True)
@@ -493,6 +527,7 @@ class Options:
     documents: DocumentOptions = field(factory=DocumentOptions)
     bib: BibOptions = field(factory=BibOptions)
     diagnostics: DiagnosticsOptions = field(factory=DiagnosticsOptions)
+    features: FeatureOptions = field(factory=FeatureOptions)
     hover: HoverOptions = field(factory=HoverOptions)
     inlay: InlayOptions = field(factory=InlayOptions)
     lens: LensOptions = field(factory=LensOptions)

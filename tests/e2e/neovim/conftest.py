@@ -155,12 +155,14 @@ def start_neovim(
     """`start_neovim(files, opened)` opens a file and waits until the server answers."""
     cmd = ", ".join(f"{part!r}" for part in server_command)
 
-    def start(files: dict[str, str], opened: str, more: str = "", before: str = "") -> Any:
+    def start(
+        files: dict[str, str], opened: str, more: str = "", before: str = "", features: str = ""
+    ) -> Any:
         setup = f"""
             {before}
             require('citewell').setup({{
               cmd = {{ {cmd} }},
-              settings = {{ library = {{ path = {str(library_folder)!r} }} }},
+              settings = {{ library = {{ path = {str(library_folder)!r} }}, {features} }},
               {more}
             }})
         """

@@ -71,7 +71,7 @@ def test_from_only_the_editor_to_a_first_citation_in_five_steps(
     editor.keys("<BS>")
     editor.type(">")
     editor.wait(
-        "(vim.fn.complete_info({ 'items' }).items[1] or {}).menu == 'Graph Attention Networks'"
+        "(vim.fn.complete_info({ 'items' }).items[1] or {}).menu == 'Graph Attention Networks · ICLR 2018'"
     )
     editor.accept()
     editor.wait("vim.fn.getline(3) == 'See \\\\cite{velickovic2018graph}'")

@@ -49,7 +49,7 @@ def test_words_become_a_citation_and_the_paper_compiles(
     editor.type(" See \\cite<graph attention networks>")
     editor.wait("vim.fn.pumvisible() == 1")
     editor.wait(
-        "(vim.fn.complete_info({ 'items' }).items[1] or {}).menu == 'Graph Attention Networks'"
+        "(vim.fn.complete_info({ 'items' }).items[1] or {}).menu == 'Graph Attention Networks · ICLR 2018'"
     )
     items = menu(editor)
     assert items[0]["abbr"] == "velickovic2018graph"
@@ -83,7 +83,7 @@ def test_a_closing_bracket_that_stands_already_is_replaced_too(start_neovim: Any
     editor.type("graph attention networks")
     editor.lua("vim.lsp.completion.get()")
     editor.wait(
-        "(vim.fn.complete_info({ 'items' }).items[1] or {}).menu == 'Graph Attention Networks'"
+        "(vim.fn.complete_info({ 'items' }).items[1] or {}).menu == 'Graph Attention Networks · ICLR 2018'"
     )
     editor.accept()
     editor.wait(
@@ -98,7 +98,7 @@ def test_the_list_comes_back_when_letters_overtake_it(start_neovim: Any) -> None
     editor.keys("A")
     editor.type(" See \\cite<graph attention netw", 0.0)
     editor.wait(
-        "(vim.fn.complete_info({ 'items' }).items[1] or {}).menu == 'Graph Attention Networks'"
+        "(vim.fn.complete_info({ 'items' }).items[1] or {}).menu == 'Graph Attention Networks · ICLR 2018'"
     )
     places = {
         "see \\cite<gra": True,

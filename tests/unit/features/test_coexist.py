@@ -1,0 +1,55 @@
+"""The switches of what is offered, and what is left to another tool."""
+
+from __future__ import annotations
+
+import attrs
+import pytest
+
+from citewell.features.coexist import DOES, REPORTS, is_offered, left_diagnostics
+from citewell.features.diagnose import CODES
+from citewell.model.document import Format
+from citewell.options.tree import DiagnosticsOptions, FeatureOptions
+
+SWITCHES = [field.name for field in attrs.fields(FeatureOptions) if field.name != "coexist"]
+
+
+@pytest.mark.parametrize("switch", SWITCHES)
+def test_everything_is_on_and_each_switch_turns_it_off(switch: str) -> None:
+    for kind in Format:
+        assert is_offered(FeatureOptions(), switch, kind)
+        assert not is_offered(FeatureOptions(**{switch: False}), switch, kind)
+
+
+@pytest.mark.parametrize("tool", DOES)
+def test_what_the_other_tool_does_is_left_to_it_but_never_in_markdown(tool: str) -> None:
+    options = FeatureOptions(coexist=tool)
+    assert not is_offered(options, "complete_keys", Format.LATEX)
+    for switch in SWITCHES:
+        assert is_offered(options, switch, Format.MARKDOWN)
+    for switch in ("complete_papers", "hover_placeholders", "code_actions", "semantic_tokens"):
+        assert all(is_offered(options, switch, kind) for kind in Format)
+
+
+def test_a_switch_of_the_author_counts_for_more_than_the_tool() -> None:
+    options = FeatureOptions(coexist="texlab", rename=True, hover_keys=False)
+    assert is_offered(options, "rename", Format.LATEX)
+    assert not is_offered(options, "hover_keys", Format.MARKDOWN)
+
+
+def test_diagnostics_of_the_other_tool_are_off_unless_the_author_named_them() -> None:
+    options = FeatureOptions(coexist="texlab")
+    plain = DiagnosticsOptions()
+    assert left_diagnostics(options, plain, Format.LATEX).severity["undefined-key"] == "off"
+    assert left_diagnostics(options, plain, Format.MARKDOWN) is plain
+    assert left_diagnostics(FeatureOptions(), plain, Format.LATEX) is plain
+    named = DiagnosticsOptions(severity={"undefined": "warning", "year-differs": "hint"})
+    found = left_diagnostics(options, named, Format.BIBTEX).severity
+    assert "undefined-key" not in found
+    assert found["year-differs"] == "hint"
+    assert found["unused-entry"] == "off"
+
+
+def test_the_tables_name_what_there_is() -> None:
+    assert {switch for does in DOES.values() for switch in does} <= set(SWITCHES)
+    assert {code for codes in REPORTS.values() for code in codes} <= set(CODES)
+    assert set(DOES) == set(REPORTS)

@@ -36,6 +36,8 @@ BLOCK = 8
 """Rarest words of a title that are looked up."""
 MOST = 20_000
 """Titles that the words of one title may bring up."""
+LEAST_WORDS = 3
+"""Words that are looked up whatever they bring."""
 MOST_AUTHORS = 12
 """Authors of a reference that are looked for in the proceedings it names."""
 REMEMBERED = 30_000
@@ -180,30 +182,45 @@ class LibraryRecords:
     def _block(self, title: str) -> list[int]:
         stem = self._stemmer("english").stemWord
         terms = {stem(word.decode()).encode() for word in split(title)}
-        found: list[tuple[int, NDArray[np.int64]]] = []
-        for segment in self._segments:
-            columns = [column for term in terms if (column := segment.column(term)) >= 0]
-            for column in columns:
-                at = segment.postings(column)
-                if at.stop - at.start <= COMMON:
-                    in_title = (segment.fields[at] & TITLE) != 0
-                    rows = segment.rows[at][in_title].astype(np.int64)
-                    if segment.dead is not None:
-                        rows = rows[~segment.dead[rows]]
-                    found.append((len(rows), rows + segment.base))
-        found = sorted((one for one in found if one[0]), key=lambda one: one[0])
-        found = _affordable(found[: BLOCK * len(self._segments)])
-        if not found:
-            return []
-        weights = [np.full(count, np.log(1e6 / count)) for count, _ in found]
-        rows, place = np.unique(np.concatenate([r for _, r in found]), return_inverse=True)
-        score = np.bincount(place, np.concatenate(weights))
-        best = (
-            np.argpartition(-score, FETCHED)[:FETCHED]
-            if len(rows) > FETCHED
-            else np.arange(len(rows))
+        postings = sorted(
+            (
+                (at.stop - at.start, number, at)
+                for number, segment in enumerate(self._segments)
+                for term in terms
+                if (column := segment.column(term)) >= 0
+                and (at := segment.postings(column)).stop - at.start <= COMMON
+            ),
+            key=lambda one: one[:2],
         )
-        return sorted(int(row) for row in rows[best])
+        found: list[NDArray[np.int64]] = []
+        total = 0
+        for _, number, at in postings[: BLOCK * len(self._segments)]:
+            rows = self._titled(self._segments[number], at)
+            total += len(rows)
+            if total > MOST and len(found) >= LEAST_WORDS:
+                break
+            found.append(rows)
+        if not total:
+            return []
+        score = np.zeros(self._library.rows, np.float32)
+        for rows in found:
+            score[rows] += np.log(1e6 / max(1, len(rows)))  # a row holds a word once
+        every = np.concatenate(found)
+        # A row is in there once for each of its words.
+        most = FETCHED * len(found)
+        if len(every) > most:
+            every = every[np.argpartition(-score[every], most)[:most]]
+        rows = np.unique(every)
+        best = rows[np.argsort(-score[rows], kind="stable")][:FETCHED]
+        return sorted(best.tolist())
+
+    def _titled(self, segment: Segment, at: slice) -> NDArray[np.int64]:
+        """Live rows of a posting list whose title holds the word."""
+        rows = segment.rows[at][(segment.fields[at] & TITLE) != 0]
+        if segment.dead is not None:
+            rows = rows[~segment.dead[rows]]
+        live: NDArray[np.int64] = rows.astype(np.int64) + segment.base
+        return live
 
     def _fetch(self, rows: Iterable[int]) -> dict[int, Work]:
         wanted = set(rows)
@@ -213,16 +230,6 @@ class LibraryRecords:
         works = (_short(work) for work in self._library.works(missing))
         self._works.update(zip(missing, works, strict=True))
         return self._works
-
-
-def _affordable(found: list[tuple[int, NDArray[np.int64]]]) -> list[tuple[int, NDArray[np.int64]]]:
-    """The rarest words, three at least, up to what a look-up may cost."""
-    total = 0
-    for number, (count, _) in enumerate(found):
-        total += count
-        if total > MOST and number >= 3:
-            return found[:number]
-    return found
 
 
 def _short(work: Work) -> Work:

@@ -10,6 +10,7 @@ import html
 import re
 from collections.abc import Sequence
 from enum import StrEnum
+from functools import lru_cache
 
 import msgspec
 
@@ -74,9 +75,9 @@ def compare_people(
     """Compare a reference's authors with a record's, position first, then anywhere."""
     if not given or not known:
         return Comparison(Difference.UNKNOWN)
-    theirs = [_Name(author) for author in known]
+    theirs = [_name(author) for author in known]
     given = _parted(given, known, theirs)
-    ours = [_Name(author) for author in given]
+    ours = [_name(author) for author in given]
     partner = _match(ours, theirs)
     found = [place for place in partner if place is not None]
     taken = set(found)
@@ -151,7 +152,7 @@ class NamePair(msgspec.Struct, frozen=True):
 
 def pair_names(given: Sequence[Author], known: Sequence[Author]) -> list[NamePair]:
     """For each given name the record's name of the same person."""
-    ours, theirs = [_Name(author) for author in given], [_Name(author) for author in known]
+    ours, theirs = [_name(author) for author in given], [_name(author) for author in known]
     return [
         NamePair(-1, False)
         if place is None
@@ -326,6 +327,11 @@ class _Name:
     def _inside(self, other: _Name) -> bool:
         """The surname is one of several names of the other ("Boix" in "Xavier Boix Bosch")."""
         return len(other.words) > 2 and len(self.family) > 2 and self.family in other.words
+
+
+@lru_cache(maxsize=8192)
+def _name(author: Author) -> _Name:
+    return _Name(author)
 
 
 def _plain(word: str) -> str:

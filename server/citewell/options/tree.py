@@ -315,7 +315,7 @@ class FillOptions:
         at_most=1,
     )
     typed_threshold: float = _leaf(
-        0.65,
+        0.8,
         "How certain it must be for a placeholder with words typed in it, which say more.",
         at_least=0,
         at_most=1,

@@ -34,6 +34,8 @@ sure."""
 UNNAMED = 6.0
 """Taken off the score of a paper that no typed word speaks for, where one speaks for another: the
 sentence alone never lifts a paper above those that the words name."""
+MOST_SURE = 0.995
+"""The confidence stops short of certainty: another paper may bear the same name."""
 RIVALS = 30
 """Best scores that a candidate's share is of."""
 CALIBRATION = (
@@ -85,7 +87,8 @@ class TypedModel:
             out = np.zeros(len(changed), np.float32)
             if len(own):
                 inputs = calibration_inputs(changed[: len(own)], own)
-                out[: len(own)] = 1 / (1 + np.exp(-inputs @ self.calibration))
+                sure = 1 / (1 + np.exp(-inputs @ self.calibration))
+                out[: len(own)] = np.minimum(sure, MOST_SURE)
             return out
 
         return Ordering(order, scores[order], calibrate(scores[order]), calibrate)

@@ -137,6 +137,11 @@ def test_the_calibration_follows_changed_scores_in_their_own_order() -> None:
     assert ordering.calibrate(lower)[0] < ordering.confidence[0]
 
 
+def test_no_confidence_is_certainty() -> None:
+    ordering = TypedModel(TYPED).order(features("long short-term memory", head=[0, 0, 99, 0, 0]))
+    assert ordering.confidence is not None and 0.9 < ordering.confidence[0] < 1
+
+
 def test_weights_of_other_features_are_refused_with_a_cure(tmp_path: Path) -> None:
     with np.load(TYPED, allow_pickle=False) as file:
         arrays = dict(file)

@@ -56,6 +56,8 @@ def test_the_server_comes_with_the_extension_and_the_sample_takes_the_first_cita
     # 3. The sample, which lies in no folder that is open: paper and .bib take the citation.
     code.command("Citewell: Open a Sample Paper")
     code.find('.tab.active[data-resource-name="sample.tex"]').wait_for()
+    # The cursor stands behind the words.
+    code.wait(lambda: "Ln 8, Col 69" in code.status())
     code.wait(lambda: "1 papers" in code.citewell())
     code.press("Control+Space")
     code.accept("vaswani2017attention")

@@ -15,20 +15,21 @@ Nothing is cited.
 
 def server(code) -> psutil.Process | None:
     """The language server of the only window of an editor."""
-    editor = psutil.Process(code.code.process.pid)
-    found = [
-        process
-        for process in editor.children(recursive=True)
-        if {"lsp", "--stdio"} <= set(process.cmdline())
-    ]
-    return found[0] if found else None
+    for process in psutil.Process(code.code.process.pid).children(recursive=True):
+        try:
+            if {"lsp", "--stdio"} <= set(process.cmdline()):
+                return process
+        except psutil.NoSuchProcess:
+            continue
+    return None
 
 
-def runs(code, before: int) -> bool:
-    """Another server than that one runs, and the status bar says so."""
-    now = server(code)
-    shown = code.citewell()
-    return now is not None and now.pid != before and " papers" in shown
+def end(code) -> None:
+    """Kill the server, and wait until the editor has seen it."""
+    process = server(code)
+    assert process is not None
+    process.kill()
+    code.wait(lambda: " papers" not in code.citewell())
 
 
 def test_a_server_that_ends_comes_back_without_a_word_until_it_has_ended_five_times(
@@ -39,21 +40,17 @@ def test_a_server_that_ends_comes_back_without_a_word_until_it_has_ended_five_ti
     code.wait_ready()
 
     for _ in range(4):
-        process = server(code)
-        assert process is not None
-        process.kill()
-        code.wait(lambda pid=process.pid: runs(code, pid))
+        end(code)
+        code.wait_ready()
         assert not [text for text in code.messages() if "did not run" in text or "ended" in text]
 
-    process = server(code)
-    assert process is not None
-    process.kill()
+    end(code)
     words = "has ended several times and was not started again"
     assert "Restart" in code.message(words).inner_text()
     assert "stopped" in code.citewell()
     code.screenshots("ended")
     code.answer(words, "Restart")
-    code.wait(lambda: runs(code, process.pid))
+    code.wait_ready()
 
 
 def test_a_message_that_comes_by_itself_can_be_silenced_in_every_window(
@@ -65,7 +62,6 @@ def test_a_message_that_comes_by_itself_can_be_silenced_in_every_window(
     code = window(folder, editor)
     code.open("paper.tex")
     code.answer(words, "Don't Show Again")
-    code.close()
 
     other = window(folder, editor)
     other.open("paper.tex")
@@ -75,3 +71,20 @@ def test_a_message_that_comes_by_itself_can_be_silenced_in_every_window(
     assert words in other.message(words).inner_text()
     assert len([text for text in other.messages() if words in text]) == 1
     assert "Don't Show Again" not in other.message(words).inner_text()
+
+
+def test_a_readme_alone_starts_no_process_for_a_library_and_a_placeholder_does(
+    window, fixture_files, tmp_path
+):
+    folder = fixture_files("# Notes\n\nNothing is cited.\n", first="README.md")
+    code = window(folder.write(tmp_path / "notes"))
+    code.open("README.md")
+    code.wait_ready()
+    process = server(code)
+    assert process is not None
+    assert process.children() == []
+
+    code.goto(3, 18)
+    code.type(" [@?attention is all you need")
+    code.wait(process.children)
+    code.wait_suggestion("vaswani2017attention")

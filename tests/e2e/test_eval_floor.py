@@ -44,7 +44,7 @@ TYPED_FLOORS = {
     "author-year, sentence": 0.55,
 }
 """Kind and place -> least share of the papers that stand first."""
-FILLED_RIGHT, FILLED, CALIBRATION = 0.88, 0.5, 0.08
+FILLED_RIGHT, FILLED, CALIBRATION = 0.85, 0.45, 0.08
 """Least precision and coverage of what `fill` writes, and most error of the confidence."""
 
 pytestmark = pytest.mark.skipif(

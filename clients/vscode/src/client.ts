@@ -160,7 +160,7 @@ export class Connection implements vscode.Disposable {
       return;
     }
     await new Promise((done) => setTimeout(done, LAST_WORDS_MS));
-    if (client !== this.client || this.current.kind === "running") return;
+    if (client !== this.client || client.isRunning()) return;
     this.say({ kind: "failed", server, reason: this.lastWords(), ended: true });
   }
 

@@ -105,6 +105,12 @@ def test_links_between_pages_lead_somewhere(page: Path) -> None:
             assert (page.parent / target.partition("#")[0]).exists(), target
 
 
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: str(p.relative_to(REPOSITORY)))
+def test_no_page_holds_the_marks_of_an_unfinished_merge(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    assert not re.search(r"^(<{7}|={7}|>{7})( |$)", text, flags=re.MULTILINE)
+
+
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
 def test_every_table_has_a_header(path: Path) -> None:
     """Rows behind a blank line are no table: they are shown as text with bars."""

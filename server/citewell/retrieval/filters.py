@@ -157,7 +157,7 @@ class Filters:
             return self._facets.by(person, len(self._years))
         found = np.zeros(len(self._years), np.bool_)
         if self._terms is not None:
-            for family in {form.family for form in person if form.given or not form.initial}:
+            for family in {form.family for form in person if len(form.family) > 1}:
                 found |= self._terms.holding(b"a:" + family.encode(), len(found))
         return found
 

@@ -95,6 +95,8 @@ def test_a_venue_is_found_by_acronym_full_and_old_name(
 def test_a_library_without_facets_filters_by_surname_and_short_name(old: Filters) -> None:
     assert rows(old, author="Yann LeCun") == [0]
     assert rows(old, author="Wei Wang") == [3, 5]
+    assert rows(old, author="Y. LeCun") == [0]
+    assert rows(old, author="LeCun, Y.") == [0]
     assert rows(old, venue="Neural Information Processing Systems") == [0, 2]
     assert rows(old, venue="JMLR 2017") == [5]
 

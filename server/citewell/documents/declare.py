@@ -13,6 +13,10 @@ from citewell.model.bib import FileEdit, TextEdit
 from citewell.model.document import Document, Format, Span
 
 _BEGIN = re.compile(r"\\begin\s*\{document\}")
+_EMPTY = re.compile(
+    r"(?P<command>\\bibliography|\\addbibresource(?:\s*\[[^\]\n\r]*\])?)\s*\{(?P<names>\s*)\}"
+)
+_COMMENT = re.compile(r"(?<!\\)%")
 _STYLES = {
     "apacite": "apacite",
     "natbib": "plainnat",
@@ -40,7 +44,8 @@ def declaration_edit(
 ) -> FileEdit | None:
     """Declare `bib` in the paper whose main file is `root`; None where there is no place for it.
 
-    A declaration that is there is extended; otherwise one is added where the format wants it.
+    A declaration that is there is extended, also an empty one, since BibTeX takes no second
+    `\\bibliography`; otherwise one is added where the format wants it.
     """
     if documents[root].format is Format.MARKDOWN:
         return _markdown(root, documents[root], bib)
@@ -53,7 +58,36 @@ def declaration_edit(
                 after = document.text.find("}", end) + 1
                 newline = newline_of(document.text)
                 return _edit(path, after, f"{newline}\\addbibresource{{{_name(bib, root)}}}")
+    for path, document in documents.items():
+        if empty := _empty(document.text):
+            sources = [d.text for d in (*documents.values(), *styles)]
+            return _filled(path, empty, _name(bib, root), sources, document)
     return _latex(root, documents, styles, bib)
+
+
+def _empty(text: str) -> re.Match[str] | None:
+    """The first declaration, outside of comments, that names no file."""
+    for found in _EMPTY.finditer(text):
+        line = max(text.rfind("\n", 0, found.start()), text.rfind("\r", 0, found.start())) + 1
+        if not _COMMENT.search(text, line, found.start()):
+            return found
+    return None
+
+
+def _filled(
+    path: Path, empty: re.Match[str], name: str, sources: Iterable[str], document: Document
+) -> FileEdit:
+    """Names the file in a declaration that names none."""
+    edits = []
+    if empty["command"] == "\\bibliography":
+        name = name[: -len(".bib")]
+        if not any("\\bibliographystyle" in text for text in sources):
+            style = _style(document.document_class, document.packages)
+            at = empty.start("command")
+            line = f"\\bibliographystyle{{{style}}}{newline_of(document.text)}"
+            edits.append(TextEdit(Span(at, at), line))
+    edits.append(TextEdit(Span(*empty.span("names")), name))
+    return FileEdit(str(path), tuple(edits))
 
 
 def _name(bib: Path, root: Path) -> str:

@@ -472,6 +472,22 @@ def test_a_files_own_declaration_comes_first(fixture_files: Files, tmp_path: Pat
             "\\documentclass{x}\\begin{document}\\bibliography{a, b,references}\\end{document}",
         ),
         (
+            "\\documentclass{x}\\begin{document}\n% \\bibliography{}\n\\bibliographystyle{abc}"
+            "\\bibliography{ }\\end{document}",
+            "\\documentclass{x}\\begin{document}\n% \\bibliography{}\n\\bibliographystyle{abc}"
+            "\\bibliography{references}\\end{document}",
+        ),
+        (
+            "\\documentclass{x}\\begin{document}\n\\bibliography{}\n\\end{document}",
+            "\\documentclass{x}\\begin{document}\n\\bibliographystyle{plain}\n"
+            "\\bibliography{references}\n\\end{document}",
+        ),
+        (
+            "\\documentclass{x}\\usepackage{biblatex}\\addbibresource[a]{}\\begin{document}x",
+            "\\documentclass{x}\\usepackage{biblatex}\\addbibresource[a]{references.bib}"
+            "\\begin{document}x",
+        ),
+        (
             "\\documentclass{x}\n\\begin{document}\nstill typing",
             "\\documentclass{x}\n\\begin{document}\nstill typing"
             "\n\\bibliographystyle{plain}\n\\bibliography{references}\n",

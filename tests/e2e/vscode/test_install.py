@@ -49,7 +49,8 @@ def test_the_server_comes_with_the_extension_and_the_sample_takes_the_first_cita
     code.command("Notifications: Clear All Notifications")
     code.command("Citewell: Choose a Library of Papers")
     code.choose("My own files")
-    code.choose_file(folder / "own.bib", "Add to the Library")
+    dialog = code.find(".quick-input-widget:visible", has_text="Add to the Library")
+    dialog.locator(".monaco-list-row", has_text="own.bib").click()
     code.wait(lambda: any("Citewell searches 1 papers now" in m for m in code.messages()))
     code.command("Notifications: Clear All Notifications")
 
@@ -60,7 +61,7 @@ def test_the_server_comes_with_the_extension_and_the_sample_takes_the_first_cita
     code.wait(lambda: "Ln 8, Col 69" in code.status())
     code.wait(lambda: "1 papers" in code.citewell())
     code.press("Control+Space")
-    code.accept("vaswani2017attention")
+    code.accept("Attention is All you Need")
     code.wait(lambda: code.dirty() == {"sample.tex", "sample.bib"})
     code.save_all()
     sample = editor.user / "User" / "globalStorage" / "citewell.citewell" / "sample"

@@ -106,6 +106,16 @@ class Project:
             own_folders=own_folders,
         )
 
+    @classmethod
+    def root_of(
+        cls, path: Path, *, roots: Sequence[Path], read: Overlay | None, cache: FileCache
+    ) -> Path:
+        """The root that `open` would find for a file, without opening its paper."""
+        search = cls.__new__(cls)
+        search.path, search.roots, search.problems = path, tuple(roots), []
+        search._read, search._cache = read, cache
+        return search._find_root()
+
     def with_own_folders(self, folders: Collection[Path]) -> Project:
         """The paper, with other folders outside of the workspace that may be written."""
         changed = copy.copy(self)

@@ -245,7 +245,14 @@ class Workspace:
         return None if text is None else self._cache.document(path, text)
 
     def _now(self, path: Path, before: Project | None, root: Path | None) -> Project:
-        """The project that begins at `path`, read again as far as its files changed."""
+        """The project that begins at `path`, read again as far as its files changed.
+
+        Without a `root`, the paper that a part belongs to is looked for anew: what other files
+        include, or declare, decides it.
+        """
+        if root is None and before is not None:
+            found = Project.root_of(path, roots=self.roots, read=self._read, cache=self._cache)
+            before = before if found == before.root else None
         if before is not None and not any(self._text(p) is not None for p in before.unread_bibs):
             if before.own_folders != self._own_folders:
                 before = before.with_own_folders(self._own_folders)

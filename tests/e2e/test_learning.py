@@ -116,8 +116,11 @@ async def test_the_command_shows_the_events_and_erases_a_paper_a_project_or_all(
     editor.open("main.tex", PAPER)
     items = await editor.complete("main.tex")
     await editor.accept("main.tex", items[1])
-    shown = citewell("history")
-    assert "accepted" in shown and "dismissed" in shown and items[1].detail[:20] in shown
+    await editor.wait_for(lambda: len(kept()) == 2)
+    lines = [line.split("\t") for line in citewell("history").splitlines()]
+    assert [line[1:3] for line in lines] == [
+        ["dismissed", items[0].detail], ["accepted", items[1].detail],
+    ]  # fmt: skip
     assert citewell("history", "erase", "--paper", items[0].detail, "--yes") == "Erased: 1.\n"
     assert [event["kind"] for event in kept()] == ["accepted"]
     assert citewell("history", "erase", "--project", editor.folder, "--yes") == "Erased: 1.\n"

@@ -145,13 +145,13 @@ async def test_a_refused_edit_is_told_with_a_cure(start_editor):
     assert editor.text("refs.bib") == OWN
 
 
-async def test_a_read_only_folder_is_told_with_a_cure_and_nothing_is_lost(start_editor):
+async def test_a_bib_that_cannot_be_written_is_told_and_its_citation_taken_back(start_editor):
     editor = await start_editor()
-    editor.open("main.tex", PAPER.replace("{refs}", "{/nowhere/refs}"))
+    paper = PAPER.replace("{refs}", "{/nowhere/refs}")
+    editor.open("main.tex", paper)
     await accept_first(editor)
-    text = editor.text("main.tex")
-    assert "\\cite{velickovic2018graph}" in text
-    assert "velickovic2018graph" in editor.text("references.bib")
+    assert editor.text("main.tex") == paper.replace("|", "")
+    assert not (editor.folder / "references.bib").exists()
 
 
 @pytest.mark.parametrize(

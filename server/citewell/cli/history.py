@@ -11,6 +11,7 @@ import click
 
 from citewell.cli.report import FINDINGS, show_problems, write_json
 from citewell.cli.session import Session, console
+from citewell.cli.terminal import echo
 
 if TYPE_CHECKING:
     from citewell.engine.history_store import HistoryStore
@@ -120,26 +121,37 @@ def _time(event: Event, precision: str) -> str:
     return moment.astimezone().isoformat(timespec=precision)
 
 
+def _shown(event: Event) -> tuple[str, str, str, str, str]:
+    """When, what was done, the paper, the project and where it was done."""
+    from citewell.model.feedback import UNATTENDED
+
+    # What was filled unattended nobody chose, and nothing is learned from it.
+    kind = "filled" if event.through == UNATTENDED else event.kind
+    when = _time(event, "minutes")[:16].replace("T", " ")
+    return when, kind, event.title, event.project, event.through
+
+
 def _show(events: Sequence[Event], count: int) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from citewell.model.feedback import UNATTENDED
-
     if not events:
         return
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("when", no_wrap=True, style="dim")
-    table.add_column("", no_wrap=True)
-    table.add_column("paper", ratio=4, overflow="fold")
-    table.add_column("project", ratio=2, overflow="fold", style="dim")
-    table.add_column("by", no_wrap=True, style="dim")
-    for event in events[-count:]:
-        # What was filled unattended nobody chose, and nothing is learned from it.
-        told = "filled" if event.through == UNATTENDED else event.kind
-        kind = Text(told, style="green" if told == "accepted" else "yellow")
-        when = _time(event, "minutes")[:16].replace("T", " ")
-        table.add_row(when, kind, Text(event.title), Text(event.project), event.through)
-    console().print(table)
+    rows = [_shown(event) for event in events[-count:]]
+    out = console()
+    if not out.is_terminal:
+        for row in rows:
+            echo("\t".join(row))
+    else:
+        table = Table(box=None, pad_edge=False, header_style="bold")
+        table.add_column("when", no_wrap=True, style="dim")
+        table.add_column("", no_wrap=True)
+        table.add_column("paper", ratio=4, overflow="fold")
+        table.add_column("project", ratio=2, overflow="fold", style="dim")
+        table.add_column("by", no_wrap=True, style="dim")
+        for when, kind, title, project, through in rows:
+            style = "green" if kind == "accepted" else "yellow"
+            table.add_row(when, Text(kind, style=style), Text(title), Text(project), through)
+        out.print(table)
     if len(events) > count:
         click.echo(f"... and {len(events) - count} before these (-n shows more).")

@@ -112,6 +112,12 @@ def no_user_history(tmp_path_factory: pytest.TempPathFactory) -> None:
     os.environ["CITEWELL_DATA"] = str(tmp_path_factory.mktemp("history"))
 
 
+@pytest.fixture(scope="session", autouse=True)
+def no_terminal_width() -> None:
+    """Tests that run beside others are given the width of the terminal that started them."""
+    os.environ.pop("COLUMNS", None)
+
+
 @pytest.fixture
 def fixture_files() -> Callable[..., Fixture]:
     """`fixture_files(text, first="main.tex")` reads the fixture language."""

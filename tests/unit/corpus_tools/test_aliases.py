@@ -43,4 +43,4 @@ def test_a_name_is_kept_where_papers_agree_on_the_work() -> None:
     known = table_of(uses_of(records, {}))
     assert set(known) == {"orch"}
     (work,) = known["orch"]
-    assert (work.key, work.papers, work.of) == (title_key(orch), 2, 3)
+    assert (work.key, work.papers, work.of) == (title_key(orch), 2, 2)

@@ -222,9 +222,8 @@ class Window:
         box.wait_for()
 
         def typed() -> bool:
-            self.press("Control+a")
             # In one go: between letters the dialog completes what it takes for the next folder.
-            self.page.keyboard.insert_text(str(path))
+            box.locator("input[type=text]").fill(str(path))
             return self._comes(row, "visible")
 
         def taken() -> bool:

@@ -102,6 +102,13 @@ async def ask(editor: Any, switch: str, name: str = "main.tex", key: str = "zuse
         return await client.text_document_folding_range_async(
             types.FoldingRangeParams(**whole(editor, bib))
         )
+    if switch == "formatting":
+        return await client.text_document_formatting_async(
+            types.DocumentFormattingParams(
+                **whole(editor, bib),
+                options=types.FormattingOptions(tab_size=2, insert_spaces=True),
+            )
+        )
     if switch == "links":
         return await client.text_document_document_link_async(
             types.DocumentLinkParams(**whole(editor, bib))
@@ -123,7 +130,7 @@ async def ask(editor: Any, switch: str, name: str = "main.tex", key: str = "zuse
 SWITCHES = (
     "complete_keys", "complete_papers", "complete_bib", "complete_paths", "hover_keys",
     "hover_placeholders", "definition", "references", "highlights", "rename", "symbols",
-    "workspace_symbols", "folding", "links", "code_actions", "semantic_tokens",
+    "workspace_symbols", "folding", "formatting", "links", "code_actions", "semantic_tokens",
 )  # fmt: skip
 
 
@@ -194,7 +201,15 @@ async def test_beside_texlab_only_what_it_lacks_remains_and_markdown_keeps_all(
         "markdown", "quarto", "rmd",
     }  # fmt: skip
     assert "citewell-document_symbol_provider" not in editor.registered
-    for switch in ("complete_keys", "hover_keys", "definition", "references", "rename", "folding"):
+    for switch in (
+        "complete_keys",
+        "hover_keys",
+        "definition",
+        "references",
+        "rename",
+        "folding",
+        "formatting",
+    ):
         assert not await ask(editor, switch), switch
     for switch in ("complete_keys", "hover_keys", "definition", "references", "rename"):
         assert await ask(editor, switch, "notes.md"), switch

@@ -32,6 +32,7 @@ DOES: Mapping[str, Mapping[str, frozenset[Format]]] = {
         "symbols": frozenset({_BIB}),
         "workspace_symbols": frozenset({_BIB}),
         "folding": frozenset({_BIB}),
+        "formatting": frozenset({_BIB}),
         "links": frozenset({_TEX}),
     },
     "latexWorkshop": {
@@ -40,6 +41,7 @@ DOES: Mapping[str, Mapping[str, frozenset[Format]]] = {
         "hover_keys": frozenset({_TEX}),
         "definition": frozenset({_TEX}),
         "symbols": frozenset({_BIB}),
+        "formatting": frozenset({_BIB}),
     },
 }
 """The switches that stand for what each tool does, and in which files."""

@@ -6,12 +6,15 @@ Markdown, Citewell would stand in the way of real ones.
 
 from __future__ import annotations
 
+import logging
 from typing import TYPE_CHECKING
 
 from lsprotocol import types
 
 if TYPE_CHECKING:
     from citewell.lsp.server import Server
+
+logger = logging.getLogger(__name__)
 
 _SELECTOR: list[types.TextDocumentFilterLanguage | types.TextDocumentFilterPattern] = [
     types.TextDocumentFilterLanguage(language="bibtex"),
@@ -26,12 +29,42 @@ def announce(server: Server) -> None:
         _whole(server)
 
 
-def registrations(server: Server) -> list[types.Registration]:
-    """What is told later to a client that takes it; the handlers are there from then on."""
-    if not server.flags.register_formatting:
-        return []
-    _whole(server)
-    _range(server)
+class Formatter:
+    """Registers formatting with a client that can be told so later. For the event loop."""
+
+    def __init__(self, server: Server) -> None:
+        self._server = server
+        self._has_handlers = False
+        self._is_registered = False
+
+    async def update(self) -> None:
+        """Register what the settings want, or take it back. The handlers stay."""
+        server = self._server
+        if not server.flags.register_formatting:
+            return
+        if not self._has_handlers:
+            _whole(server)
+            _range(server)
+            self._has_handlers = True
+        wanted = server.offers.is_on("formatting", "")
+        if wanted is self._is_registered:
+            return
+        self._is_registered = wanted
+        try:
+            if wanted:
+                await server.client_register_capability_async(
+                    types.RegistrationParams(registrations=_registrations())
+                )
+            else:
+                gone = [types.Unregistration(one.id, one.method) for one in _registrations()]
+                await server.client_unregister_capability_async(
+                    types.UnregistrationParams(unregisterations=gone)
+                )
+        except Exception as error:
+            logger.warning("The editor does not take the offer to format: %s", error)
+
+
+def _registrations() -> list[types.Registration]:
     options = types.DocumentFormattingRegistrationOptions(document_selector=[*_SELECTOR])
     ranges = types.DocumentRangeFormattingRegistrationOptions(document_selector=[*_SELECTOR])
     return [

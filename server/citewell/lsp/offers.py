@@ -107,6 +107,8 @@ GUARDED: Mapping[str, str] = {
     types.TEXT_DOCUMENT_DOCUMENT_SYMBOL: "symbols",
     types.WORKSPACE_SYMBOL: "workspace_symbols",
     types.TEXT_DOCUMENT_FOLDING_RANGE: "folding",
+    types.TEXT_DOCUMENT_FORMATTING: "formatting",
+    types.TEXT_DOCUMENT_RANGE_FORMATTING: "formatting",
     types.TEXT_DOCUMENT_DOCUMENT_LINK: "links",
     types.TEXT_DOCUMENT_CODE_ACTION: "code_actions",
     types.TEXT_DOCUMENT_SEMANTIC_TOKENS_FULL: "semantic_tokens",

@@ -54,6 +54,7 @@ class Server(LanguageServer):
         self.settings = Settings(overrides, user_file)
         self.session = Session(self)
         self.offers = Offers(self)
+        self.formatter = formatting.Formatter(self)
         self.diagnostics = diagnostics.register(self)
 
     def feature(self, feature_name: str, options: Any | None = None) -> Callable[[F], F]:
@@ -138,13 +139,13 @@ def _register_life(server: Server) -> None:
 
     @server.feature(types.INITIALIZED)
     async def initialized(_params: types.InitializedParams) -> None:
-        registrations = formatting.registrations(server)
         if server.flags.configuration:
             await server.settings.pull(server, server.roots)
         server.session.start()
         show(server, server.settings.news())
-        await _register_with_client(server, registrations)
+        await _register_with_client(server)
         await server.offers.update()
+        await server.formatter.update()
 
     @server.feature(types.SHUTDOWN)
     def shutdown(_params: None) -> None:
@@ -160,6 +161,7 @@ def _register_life(server: Server) -> None:
         server.session.reconfigure()
         show(server, server.settings.news())
         await server.offers.update()
+        await server.formatter.update()
 
     @server.feature(types.WORKSPACE_DID_CHANGE_WORKSPACE_FOLDERS)
     async def did_change_folders(_params: types.DidChangeWorkspaceFoldersParams) -> None:
@@ -168,6 +170,7 @@ def _register_life(server: Server) -> None:
         server.settings.forget_files()
         server.session.reconfigure()
         await server.offers.update()
+        await server.formatter.update()
 
 
 def _register_documents(server: Server) -> None:
@@ -192,10 +195,12 @@ def _register_documents(server: Server) -> None:
             show(server, server.settings.news())
         server.session.touched(paths)
         await server.offers.update()
+        await server.formatter.update()
 
 
-async def _register_with_client(server: Server, registrations: list[types.Registration]) -> None:
-    """Register what the client takes later, and ask it to tell of changed files and settings."""
+async def _register_with_client(server: Server) -> None:
+    """Ask the client to tell of changed files and settings."""
+    registrations: list[types.Registration] = []
     if server.flags.watch_files:
         watchers = [types.FileSystemWatcher(glob_pattern=pattern) for pattern in WATCHED]
         registrations.append(

@@ -231,6 +231,7 @@ class FeatureOptions:
     symbols: bool | None = _switch("List the entries of a .bib as its outline.")
     workspace_symbols: bool | None = _switch("Find entries of the workspace by name.")
     folding: bool | None = _switch("Fold entries and fields of a .bib.")
+    formatting: bool | None = _switch("Lay the entries of a .bib out.")
     links: bool | None = _switch("Open DOIs, addresses and files that are named.")
     code_actions: bool | None = _switch("Offer fixes, entries and papers to cite.")
     semantic_tokens: bool | None = _switch("Colour keys by what is known of them.")

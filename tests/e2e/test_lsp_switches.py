@@ -16,7 +16,7 @@ MAIN = (
     "\\cite{zus}\n\\bibliography{refs}\n\\end{document}\n"
 )
 NOTES = "---\nbibliography: refs.bib\n---\n\nOne @zuse1969 and @nobody.\n"
-BIB = "@book{zuse1969,\n  title = {Rechnender Raum},\n  author = {Zuse, Konrad},\n  doi = {10.1234/x},\n}\n"
+BIB = "@book{zuse1969,\n  title = {Rechnender Raum},\n  author = {Zuse, Konrad},  \n  doi = {10.1234/x},\n}\n"
 FILES = {"main.tex": MAIN, "notes.md": NOTES, "refs.bib": BIB}
 PROVIDERS = (
     "completion", "hover", "definition", "references", "document_highlight", "rename",

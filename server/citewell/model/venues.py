@@ -29,6 +29,7 @@ _DBLP = re.compile(r"DBLP:(?:conf|journals)/([a-z0-9]+)/")
 _SERIES = re.compile(
     r"(?:including (?:its )?subseries )?(?:and )?lecture notes in "
     r"(?:computer science|artificial intelligence|bioinformatics)"
+    r"|^synthesis lectures (?:on|in) .*"
 )
 """A series holds the volumes of many meetings and is none itself."""
 

@@ -19,7 +19,7 @@ from citewell.verification.identify import Match, identify, names_author
 from citewell.verification.likeness import TitleLike, telling_words, title_likeness
 from citewell.verification.people import Difference
 from citewell.verification.people_check import check_placeholders
-from citewell.verification.proceedings import Meeting, Proceedings, meeting_of
+from citewell.verification.proceedings import Meeting, Proceedings, meeting_of, retitled
 from citewell.verification.records import Candidates, Records
 
 BATCH = 256
@@ -86,7 +86,11 @@ class Checker:
                 found[n] = msgspec.structs.replace(found[n], near=(*found[n].near, *near))
                 claims[n], found[n] = with_title_inside(claims[n], found[n])
         for n in open_ones:
-            found[n] = msgspec.structs.replace(found[n], meeting=self._meeting(claims[n]))
+            meeting = self._meeting(claims[n])
+            near = found[n].near
+            if meeting is not None:
+                near = (*near, *(work for work in retitled(claims[n], meeting) if work not in near))
+            found[n] = msgspec.structs.replace(found[n], meeting=meeting, near=near)
         return list(zip(claims, found, strict=True))
 
     def _reread(self, claims: list[Claim], found: list[Candidates]) -> None:

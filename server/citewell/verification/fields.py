@@ -17,11 +17,15 @@ from citewell.verification.identifiers import arxiv_says, doi_says
 from citewell.verification.identify import Match
 from citewell.verification.likeness import TitleLike, same_english
 from citewell.verification.people import Difference
-from citewell.verification.people_check import check_people, check_placeholders
+from citewell.verification.people_check import (
+    check_people,
+    check_placeholders,
+    sources_of,
+)
 from citewell.verification.proceedings import check_meeting
 from citewell.verification.records import Candidates
 from citewell.verification.venue_check import check_venue, is_minor
-from citewell.verification.venues import means_preprint
+from citewell.verification.venues import in_journal, means_preprint
 
 _YEAR = re.compile(r"(?<!\d)(?:1[89]|20)\d\d(?!\d)")
 _NUMBER = re.compile(r"\d+")
@@ -51,7 +55,26 @@ def compare(claim: Claim, match: Match, found: Candidates, year_now: int) -> lis
     if any(work.retracted for work in match.works):
         findings.append(_retracted(claim, match.works))
     page = address(match.work)
+    findings = [_with_sources(one, match.works) for one in findings]
     return [one if one.url else msgspec.structs.replace(one, url=page) for one in findings]
+
+
+_OF_RECORDS = {"title": "title", "author": "authors", "year": "year", "venue": "venue"}
+"""By the beginning of a code: the field of the records that disagree."""
+
+
+def _with_sources(one: FieldFinding, works: Sequence[Work]) -> FieldFinding:
+    """The finding with the names of the sources whose records disagree, where it has none yet."""
+    field = _OF_RECORDS.get(one.code.partition("-")[0])
+    if field is None or not one.expected:
+        return one
+    says = [work for work in works if getattr(work, field) or (field == "venue" and work.booktitle)]
+    names = sources_of(says)
+    if not names or f"({names[0]}" in one.message:
+        return one
+    noun = "Source" if len(names) == 1 else "Sources"
+    message = f"{one.message} {noun}: {', '.join(names)}."
+    return msgspec.structs.replace(one, message=message)
 
 
 def _retracted(claim: Claim, works: Sequence[Work]) -> FieldFinding:
@@ -78,7 +101,8 @@ def check_title(claim: Claim, match: Match) -> list[FieldFinding]:
         )  # fmt: skip
     elif match.title is TitleLike.SPELLING:
         sure = 0.75 if match.people.difference in (Difference.SAME, Difference.CUT) else 0.6
-        if means_preprint(claim) or same_english(claim.title, expected):
+        preprint = means_preprint(claim) or _on_arxiv_alone(match.works)
+        if preprint or same_english(claim.title, expected):
             sure = 0.6
         code, words = "title-spelling", f"The record spells the title “{expected}”."
         severity = Severity.WARNING
@@ -90,9 +114,22 @@ def check_title(claim: Claim, match: Match) -> list[FieldFinding]:
         )  # fmt: skip
         if means_preprint(claim) and match.title is TitleLike.WORDS:
             sure = 0.6  # the preprint may have had this title
+        if _on_arxiv_alone(match.works):
+            sure = 0.6
     return [
         finding(claim, code, "title", words, severity, sure, given=claim.title, expected=expected)
     ]
+
+
+_ICLR_PROCEEDINGS = 2017
+"""Before, the papers of ICLR appeared on arXiv alone, and indices have the title of any version."""
+
+
+def _on_arxiv_alone(works: Sequence[Work]) -> bool:
+    return any(
+        (work.year or _ICLR_PROCEEDINGS) < _ICLR_PROCEEDINGS and "iclr" in work_venues(work)
+        for work in works
+    )
 
 
 PLACEHOLDER = 2100
@@ -147,7 +184,7 @@ def check_year(
 def _another_version(claim: Claim, works: Sequence[Work], venue: Sequence[FieldFinding]) -> bool:
     """True when the venue is another than the record's: a longer version, a reprint, a workshop."""
     known = [work.year for work in works if work.year]
-    journal = claim.venue_field in ("journal", "journaltitle")
+    journal = in_journal(claim)
     if venue:
         other = venue[0].code != "preprint-published" and venue[0].confidence < SURE
         near = min(abs((claim.year or 0) - year) for year in known) <= 3

@@ -52,6 +52,10 @@ _OTHER = re.compile(
 )
 
 
+_TALK = re.compile(r"\((?:\w+ )?(?:tutorial|talk|keynote|demo|poster|abstract|paper)\)")
+"""What is in no volume of papers: "(invited talk)" behind a title."""
+
+
 class Meeting(msgspec.Struct, frozen=True):
     """What a place knows of one meeting."""
 
@@ -102,6 +106,8 @@ def check_meeting(
     named = meeting_of(claim)
     if named is None or held is None or not held.whole or not claim.title or not claim.authors:
         return []
+    if _TALK.search(claim.title.lower()):
+        return []
     venue, year = named
     if any(_same_people(claim, work) and _similar(claim, work) for work in near):
         return []
@@ -112,7 +118,9 @@ def check_meeting(
         return []  # the text may have been taken apart wrongly
     if not works:
         message += ", and none is by these authors (workshops not counted)."
-        sure = 0.65 if venue in _WITH_WORKSHOPS else 0.85
+        # One person may have given an invited talk.
+        alone = len(claim.authors) == 1 and not claim.others
+        sure = 0.65 if alone or venue in _WITH_WORKSHOPS else 0.85
         return [
             finding(claim, "venue-lacks", field, message, Severity.WARNING, sure,
                     given=claim.venue)
@@ -122,6 +130,11 @@ def check_meeting(
         finding(claim, "venue-lacks", field, message, Severity.WARNING, 0.8,
                 given=claim.venue, url=address(works[0]))
     ]  # fmt: skip
+
+
+def retitled(claim: Claim, held: Meeting) -> tuple[Work, ...]:
+    """Papers of the meeting by the same people whose titles are like the one given."""
+    return tuple(w for w in held.by_authors if _same_people(claim, w) and _similar(claim, w))
 
 
 def _similar(claim: Claim, work: Work) -> bool:

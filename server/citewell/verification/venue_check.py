@@ -16,6 +16,7 @@ from citewell.verification.identifiers import doi_says, known_registrant, regist
 from citewell.verification.identify import Match
 from citewell.verification.likeness import TitleLike
 from citewell.verification.venues import (
+    in_journal,
     is_journal,
     is_preprint,
     misspelt,
@@ -97,7 +98,9 @@ def may_be_another_version(claim: Claim, works: Sequence[Work], given: frozenset
     if _MINOR.search(words) or "book" in claim.kind or "thesis" in claim.kind:
         return True
     # The paper may have a demonstration or a talk of the same title, and only that is known.
-    if all(_minor(work) for work in works) or _other_publisher(claim, works):
+    if all(_minor(work) or work.pages.isdigit() for work in works):
+        return True  # a single page is the abstract of a talk
+    if _other_publisher(claim, works):
         return True
     if given <= _SEMANTIC and frozenset[str]().union(*map(work_venues, works)) & _SEMANTIC:
         return True
@@ -117,7 +120,7 @@ def _other_publisher(claim: Claim, works: Sequence[Work]) -> bool:
 def _earlier_or_later(claim: Claim, works: Sequence[Work], given: frozenset[str]) -> bool:
     """True for a journal version a year or more after the meeting, or the other way round."""
     years = [work.year for work in works if work.year]
-    journal = is_journal(given) or claim.venue_field in ("journal", "journaltitle")
+    journal = is_journal(given) or in_journal(claim)
     if journal and claim.volume and claim.pages:
         return True  # with volume and pages of its own
     known = frozenset[str]().union(*(work_venues(work) for work in works))

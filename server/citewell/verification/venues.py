@@ -7,6 +7,7 @@ never taken for a wrong one by mistake.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from citewell.model.check import Claim
 from citewell.model.titles import normalise_title
@@ -34,6 +35,16 @@ def names_published_venue(text: str) -> bool:
     return bool(venue_ids(text)) or _PUBLISHED.search(normalise_title(text)) is not None
 
 
+_JOURNAL = re.compile(r"\b(?:journal|transactions|trans|letters|magazine)\b")
+
+
+def in_journal(claim: Claim) -> bool:
+    """True when the reference gives a journal, in whatever field."""
+    if claim.venue_field in ("journal", "journaltitle"):
+        return True
+    return _JOURNAL.search(normalise_title(claim.venue)) is not None
+
+
 def is_journal(ids: frozenset[str]) -> bool:
     """True when all the ids are journals."""
     return bool(ids) and ids <= JOURNALS
@@ -48,6 +59,7 @@ def same_words(given: str, known: str, share: float = 0.6) -> bool:
     Artificial Intelligence".
     """
     ours, theirs = content_words(given), content_words(known)
+    ours = [word for short in ours for word in _written_out(short, theirs)]
     if not ours:
         # All words were generic ("Transactions of the ACM"): nothing speaks against it.
         return True
@@ -60,6 +72,15 @@ def same_words(given: str, known: str, share: float = 0.6) -> bool:
     if misspelt(given, known):
         return True
     return _initials(given, known) or _initials(known, given)
+
+
+def _written_out(short: str, words: Sequence[str]) -> Sequence[str]:
+    """The words in a row of which the short one is the initials: "mt" of "machine translation"."""
+    size = len(short)
+    if size < 2 or short in words:
+        return (short,)
+    runs = (words[start : start + size] for start in range(len(words) - size + 1))
+    return next((run for run in runs if "".join(word[0] for word in run) == short), (short,))
 
 
 def misspelt(given: str, known: str) -> bool:

@@ -97,7 +97,7 @@ def test_after_every_fix_the_check_passes(tmp_path):
         f"  booktitle={{{venue}}},\n  year={{{year}}}}}\n"
         for n, (author, venue, year) in enumerate([
             ("Ann Ash and Ben Béech", "ICML", 2012),
-            ("Ben Béech and Ann Ash and Cy Cedar", "ICML", 2012),
+            ("Cy Cedar and Ann Ash and Ben Béech", "ICML", 2012),
             ("Ann Ash and Ben Béech and Cy Cedar", "CVPR", 2012),
             ("Ann Ash and Zoe Zinnia and Cy Cedar", "NeurIPS", 2016),
         ])

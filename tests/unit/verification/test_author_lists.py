@@ -63,7 +63,7 @@ def test_two_parts_of_one_source_are_one_witness():
 
 
 def test_another_first_author_counts_with_one_record():
-    result = check([record("dblp", FOUR)], "Dan Dogwood and Ann Ash and Ben Beech and Cara Cedar")
+    result = check([record("dblp", FOUR)], "Cara Cedar and Dan Dogwood and Ben Beech and Ann Ash")
     assert result.verdict is Verdict.WRONG_DETAIL
 
 
@@ -146,3 +146,16 @@ def test_given_and_family_names_in_each_others_place_are_a_warning():
     )
     assert [one.code for one in result.findings] == ["author-swapped"]
     assert result.verdict is Verdict.WRONG_DETAIL
+
+
+def test_every_accusation_names_the_sources_whose_records_disagree():
+    both = combine([record("dblp", FOUR), record("crossref", FOUR)])
+    names = FOUR.replace(", ", " and ")
+    wrong = {"title": TITLE.replace("Slow", "Fast"), "year": "2014", "booktitle": "CVPR"}
+    for field, value in wrong.items():
+        (finding,) = check([both], names, **{field: value}).findings
+        assert finding.message.endswith("Sources: crossref, dblp."), finding.message
+    for author in ("Ann Ash and Dan Dogwood", OTHER_ORDER, "Ann Ash and Zoe Zinnia and Yan Yew",
+                   "Zoe Zinnia and Yan Yew"):  # fmt: skip
+        (finding,) = check([both], author).findings
+        assert "crossref, dblp" in finding.message, finding.message

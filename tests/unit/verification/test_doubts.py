@@ -2,6 +2,7 @@
 
 import datetime
 
+import msgspec
 import pytest
 
 from citewell.documents.bibtex import parse_bib
@@ -183,3 +184,76 @@ def test_a_finding_links_to_what_it_speaks_of(run):
     assert finding.url == "https://doi.org/10.1109/cvpr46437.2021.00100"
     (finding,) = run({**ONE, "doi": "10.1145/2623330.2623331"}).findings
     assert finding.url == "https://doi.org/10.1145/2623330.2623331"
+
+
+@pytest.mark.parametrize(
+    ("author", "code"),
+    [
+        ("Ben Beech and Ann Ash and Cara Cedar and Dan Dogwood", "author-order"),
+        ("Ben Beech and Ann Ash and Dan Dogwood and Cara Cedar", "author-order"),
+    ],
+)
+def test_neighbours_in_each_others_place_are_a_note(run, author, code):
+    result = run({**ONE, "author": author})
+    assert result.verdict is Verdict.VERIFIED
+    assert codes(result, counted=False) == {code}
+
+
+def test_an_author_left_out_counts_although_the_others_are_in_another_order(run):
+    result = run({**ONE, "author": "Ben Beech and Ann Ash and Dan Dogwood"})
+    assert codes(result) == {"author-missing"}
+
+
+def test_a_preprint_may_have_half_of_its_authors_from_another_version(run):
+    fields = {"title": WORKS[0].title, "year": "2021", "eprint": "2101.00001",
+              "author": "Ann Ash and Ben Beech and Zoe Zinnia and Yan Yew"}  # fmt: skip
+    result = run(fields, kind="misc")
+    assert codes(result) == set()
+
+
+def test_a_book_of_a_series_of_lectures_is_not_the_tutorial_of_the_same_title(run):
+    result = run({"title": "Semantic River Labeling", "author": "Ann Ash and Zoe Zinnia",
+                  "journal": "Synthesis Lectures on Human Language Technologies",
+                  "year": "2010"}, kind="article")  # fmt: skip
+    assert result.verdict is Verdict.NOT_FOUND
+
+
+def test_a_journal_given_as_a_book_title_has_its_own_year(run):
+    result = run({**ONE, "booktitle": "SIAM Journal of Meanders", "year": "2025"})
+    assert codes(result) == set()
+
+
+def test_a_paper_from_before_iclr_had_proceedings_may_have_any_of_its_titles():
+    work = Work(id="m:iclr", title="Deep Pressing of the Network of Brooks and Rivers", year=2016,
+                venue="iclr", authors=people("Ann Ash", "Ben Beech"), kind="inproceedings")  # fmt: skip
+    fields = {"title": "Deep Pressing of the Networks of Brooks and Rivers", "booktitle": "ICLR"}
+    old = check_one(work, fields | {"year": "2016"})
+    assert old.verdict is Verdict.VERIFIED and codes(old, counted=False) == {"title-spelling"}
+    later = check_one(msgspec.structs.replace(work, year=2019), fields | {"year": "2019"})
+    assert codes(later) == {"title-spelling"}
+
+
+def test_letters_of_a_venue_stand_for_words_in_its_name():
+    work = Work(id="m:mt", title="Rivers in Parallel: A Corpus of Parallel Rivers", year=2005,
+                venue="acl", booktitle="Proceedings of Machine Translation Summit X: Papers",
+                authors=people("Ann Ash", "Ben Beech"), kind="inproceedings")  # fmt: skip
+    fields = {"title": work.title, "year": "2005"}
+    assert codes(check_one(work, fields | {"booktitle": "MT Summit"})) == set()
+    assert codes(check_one(work, fields | {"booktitle": "RT Summit"})) == {"venue-unknown"}
+
+
+def test_a_talk_of_which_one_page_is_known_may_have_been_given_elsewhere():
+    work = Work(id="m:talk1", title="Mining Networks by the Power of Their Many Links", year=2009,
+                venue="alt", pages="3", authors=people("Ann Ash"), kind="inproceedings")  # fmt: skip
+    fields = {"title": work.title, "year": "2009", "author": "Ann Ash",
+              "booktitle": "International Conference on Finding Things"}  # fmt: skip
+    assert codes(check_one(work, fields)) == set()
+    paper = msgspec.structs.replace(work, pages="3-18")
+    assert codes(check_one(paper, fields)) == {"venue-unknown"}
+
+
+def check_one(work, fields):
+    fields = {"author": "Ann Ash and Ben Beech"} | fields
+    text = "".join(f"  {name} = {{{value}}},\n" for name, value in fields.items())
+    (claim,) = claims_of_bib(parse_bib(f"@inproceedings{{k,\n{text}}}", "refs.bib"))
+    return Checker([MemoryRecords([work])], today=datetime.date(2026, 1, 1)).check([claim])[0]

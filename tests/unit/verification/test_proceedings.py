@@ -118,3 +118,27 @@ def test_a_meeting_is_known_by_its_own_name(venue):
 )
 def test_workshops_namesakes_and_preprints_are_no_meeting_that_is_known(fields):
     assert meeting_of(claim(**fields)) is None
+
+
+def test_a_tutorial_or_an_invited_talk_is_in_no_volume():
+    for title in ("Damming Gradients (Tutorial)", "Damming Gradients (Invited Talk)"):
+        assert check(Holding, title=title).verdict is Verdict.NOT_FOUND
+
+
+def test_one_person_may_have_given_a_talk():
+    assert check(Holding, author="Zoe Zinnia").verdict is Verdict.NOT_FOUND
+
+
+def test_a_paper_of_the_meeting_with_another_spelling_of_the_title_is_meant():
+    spelt = "Ferrying Gradients over Wide Riverz"
+    named = {"title": spelt, "author": "Ann Ash and Ben Beech"}
+    result = check(WithoutTitles, **named)
+    assert [one.code for one in result.findings] == ["title-spelling"]
+    assert result.work is not None and result.work.id == PAPER.id
+
+
+class WithoutTitles(Holding):
+    """As when the words of the title are too common to be looked up."""
+
+    def near(self, claims):
+        return [() for _ in claims]

@@ -80,6 +80,7 @@ def include_tree(
     the tree is gone through again, which reads again only the files that use one.
     """
     known = tuple(macros)
+    tree: dict[Path, Document] = {}
     for _ in range(_MAX_ROUNDS):
         tree = dict(_walk(root, partial(load, macros=known)))
         found = (macro for document in tree.values() for macro in document.include_macros)

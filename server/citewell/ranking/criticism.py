@@ -22,9 +22,17 @@ _FAULT = re.compile(
     )\b""",
     re.VERBOSE | re.IGNORECASE,
 )
+_CONTRAST = re.compile(
+    r"^\W*(?:However|Yet|But|Unfortunately|Nevertheless|Nonetheless)\b(?:\W+\w+){5}",
+    re.IGNORECASE,
+)
+"""A turn against the sentence before, whatever words name the fault.
+
+"However, BERT [CITATION]" names a work and is none.
+"""
 
 
 def is_criticism(sentence: str) -> bool:
-    """True where a fault is named before the mark of a citing sentence."""
+    """True where a citing sentence names a fault before the mark, or begins with a contrast."""
     left, mark, _ = sentence.partition(MARK)
-    return bool(mark) and _FAULT.search(left) is not None
+    return bool(mark) and bool(_FAULT.search(left) or _CONTRAST.match(left))

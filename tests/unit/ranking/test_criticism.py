@@ -14,6 +14,8 @@ from citewell.ranking.criticism import is_criticism
         "This model suffers from exposure bias [CITATION].",
         "The metric doesn't agree with people [CITATION].",
         "Its limitations are known [CITATION], too.",
+        "However, masked language modelling learns from few words only [CITATION].",
+        "Yet such models are undertrained by far [CITATION].",
     ],
 )
 def test_a_fault_before_the_mark_is_a_criticism(sentence: str) -> None:
@@ -26,6 +28,8 @@ def test_a_fault_before_the_mark_is_a_criticism(sentence: str) -> None:
         "It works well on long inputs [CITATION].",
         "[CITATION] introduced it, but it fails on long inputs.",
         "It fails on long inputs.",
+        "However, BERT [CITATION] is larger.",
+        "But see [CITATION].",
         "",
     ],
 )

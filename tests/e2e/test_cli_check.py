@@ -90,8 +90,50 @@ def test_json_is_written_for_an_empty_and_for_a_missing_file(
         (tmp_path / name).touch()
     run = citewell("check", "--format", "json", name)
     assert run.returncode == 2
-    assert json.loads(run.stdout)["checks"] == []
+    result = json.loads(run.stdout)
+    assert result["checks"] == []
+    assert result["problems"][0]["path"].endswith(name)
     assert name in run.stderr
+
+
+def test_json_is_written_without_a_library_too(citewell: Run, tmp_path: Path) -> None:
+    elsewhere = ("--set", f"library.path={tmp_path}", "--set", "library.name=none")
+    run = citewell(*elsewhere, "check", "--format", "json", "refs.bib")
+    assert run.returncode == 2
+    assert [one["code"] for one in json.loads(run.stdout)["problems"]] == ["library-missing"]
+
+
+UNKNOWN = """@misc{nowhere, title={A Work That No Record Holds at All}, author={Cy Cedar}}
+"""
+
+
+@pytest.mark.parametrize("form", ["text", "sarif", "github", "html"])
+def test_what_was_not_found_is_counted_and_not_marked(
+    citewell: Run, tmp_path: Path, form: str
+) -> None:
+    (tmp_path / "refs.bib").write_text(UNKNOWN, encoding="utf-8")
+    run = citewell("check", "--format", form, "refs.bib")
+    assert run.returncode == 0, run.stderr
+    shown = run.stdout.partition("<details>")[0]
+    assert "nowhere" not in shown
+    assert ('"not-found": 1' if form == "sarif" else "not found") in shown.lower()
+    if form != "html":
+        assert "nowhere" in citewell("check", "--all", "--format", form, "refs.bib").stdout
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no FIFOs")
+def test_a_fifo_and_standard_input_are_read(home: Path, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "refs.bib")
+    for command in ("check --format json refs.bib & cat > refs.bib; wait $!",
+                    "check --format json -"):  # fmt: skip
+        line = f"exec 3<&0; {sys.executable} -m citewell {command.replace('cat', 'cat <&3')}"
+        run = subprocess.run(
+            ["sh", "-c", line], cwd=tmp_path, input=BIB, capture_output=True, encoding="utf-8",
+            timeout=300, check=False,
+            env=os.environ | {"CITEWELL_LIBRARY_PATH": str(home / "libraries"),
+                              "CITEWELL_CONFIG": str(home / "config.toml")},
+        )  # fmt: skip
+        assert [one["claim"]["key"] for one in json.loads(run.stdout)["checks"]] == ["luong"]
 
 
 @pytest.mark.parametrize(

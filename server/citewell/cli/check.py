@@ -13,6 +13,7 @@ import click
 from citewell.cli.report import BROKEN, FINDINGS, OK, show_problems
 from citewell.cli.session import Session, console
 from citewell.cli.terminal import echo_exact
+from citewell.model import CitewellError
 from citewell.sources.budget import ONLINE_SECONDS
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
     from citewell.engine.online import Online
     from citewell.features.check import Claims
+    from citewell.model import Problem
     from citewell.model.check import Check
     from citewell.options import Options
     from citewell.verification.records import Records
@@ -59,7 +61,10 @@ PATH = click.Path(path_type=Path)
     "--unsafe-fixes", is_flag=True,
     help="With --fix, also replace more than the fields in question: preprints by papers.",
 )  # fmt: skip
-@click.option("--all", "show_all", is_flag=True, help="In text, also references without a finding.")
+@click.option(
+    "--all", "show_all", is_flag=True,
+    help="Also references without a finding, such as those not found (text, sarif, github).",
+)  # fmt: skip
 @click.pass_context
 def check(
     ctx: click.Context,
@@ -95,16 +100,21 @@ def check(
         show_problems(claims.problems)
     if not claims.claims:
         if form in ("json", "sarif") and not fix:
-            _write(_written([], form, files) or "", out)
+            _write(_written([], form, files, claims.problems) or "", out)
         ctx.exit(BROKEN if claims.problems else OK)
-    found = _check(claims, options, (seconds or float("inf")) if online else None)
+    try:
+        found = _check(claims, options, (seconds or float("inf")) if online else None)
+    except CitewellError as error:
+        if form == "json":
+            _write(_written([], form, files, [*claims.problems, error.problem]) or "", out)
+        raise
     checks = selected(found, select, ignore)
     if fix:
         from citewell.cli.check_fix import fix_entries
 
         checks = fix_entries(checks, options, write=write, unsafe=unsafe_fixes)
     else:
-        text = _written(checks, form, files)
+        text = _written(checks, form, files, claims.problems, every=show_all)
         if text is None and out is not None:
             text = _plain(checks, show_all, online)
         if text is not None:
@@ -218,7 +228,14 @@ def _library(options: Options, stack: ExitStack, *, needed: bool) -> Records:
         return MemoryRecords((), name="")
 
 
-def _written(checks: list[Check], form: str, files: Sequence[Path]) -> str | None:
+def _written(
+    checks: list[Check],
+    form: str,
+    files: Sequence[Path],
+    problems: Sequence[Problem] = (),
+    *,
+    every: bool = False,
+) -> str | None:
     """The result as text of the format; None for the terminal's own."""
     import msgspec
 
@@ -227,14 +244,14 @@ def _written(checks: list[Check], form: str, files: Sequence[Path]) -> str | Non
     if form == "text":
         return None
     if form == "github":
-        return "".join(line + "\n" for line in check_report.to_github(checks))
+        return "".join(line + "\n" for line in check_report.to_github(checks, every=every))
     if form == "html":
         names = ", ".join(path.name for path in files)
         return check_page.to_html(checks, f"References of {names}")
     value = (
-        check_report.to_sarif(checks, Path.cwd())
+        check_report.to_sarif(checks, Path.cwd(), every=every)
         if form == "sarif"
-        else check_report.to_json(checks)
+        else check_report.to_json(checks, problems)
     )
     return msgspec.json.format(msgspec.json.encode(value), indent=2).decode("utf-8") + "\n"
 
@@ -255,7 +272,7 @@ def _show(out: Console, checks: Sequence[Check], show_all: bool, online: bool) -
     from rich.text import Text
 
     from citewell.features.check import ORDER, tally
-    from citewell.features.check_report import WORDS
+    from citewell.features.check_report import in_words
     from citewell.model.check import Verdict
 
     styles = {Verdict.FABRICATED: "bold red", Verdict.WRONG_DETAIL: "bold yellow",
@@ -267,12 +284,9 @@ def _show(out: Console, checks: Sequence[Check], show_all: bool, online: bool) -
             if verdict is Verdict.NOT_FOUND and not (show_all or one.findings):
                 continue
             _show_one(out, one, styles.get(verdict, "bold"))
-    counts = tally(checks)
-    noun = "reference" if len(checks) == 1 else "references"
-    line = Text(f"{len(checks):,} {noun}: ", style="bold")
-    words = [f"{n:,} {WORDS[verdict]}" for verdict, n in counts.items() if n]
-    out.print(line.append(", ".join(words) + ".", style="not bold"))
-    if counts[Verdict.NOT_FOUND]:
+    count, mark, rest = in_words(checks).partition(":")
+    out.print(Text(count + mark, style="bold").append(rest, style="not bold"))
+    if tally(checks)[Verdict.NOT_FOUND]:
         places = "no place that was asked holds" if online else "the library does not hold"
         out.print(f"Not found means that {places} the work, no more.", style="dim")
 

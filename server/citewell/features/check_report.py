@@ -12,6 +12,7 @@ import msgspec
 
 from citewell import __version__
 from citewell.features.check import counts, tally
+from citewell.model import Problem
 from citewell.model.check import Check, FieldFinding, Severity, Verdict
 from citewell.verification.codes import MEANINGS as CODES
 
@@ -47,22 +48,26 @@ def headline(check: Check) -> str:
     return f"{label(check)}: {words}. {reason}".rstrip()
 
 
-def to_json(checks: Sequence[Check]) -> dict[str, Any]:
+def to_json(checks: Sequence[Check], problems: Sequence[Problem] = ()) -> dict[str, Any]:
     """The whole result as JSON-ready data; see docs/check.md for its shape."""
     return {
         "version": __version__,
         "counts": {verdict.value: count for verdict, count in tally(checks).items()},
         "checks": msgspec.to_builtins(checks, str_keys=True),
+        "problems": msgspec.to_builtins(problems),
     }
 
 
-def to_sarif(checks: Sequence[Check], root: Path | None = None) -> dict[str, Any]:
-    """A SARIF 2.1.0 log: one result per finding, or per verdict that has none.
+def to_sarif(
+    checks: Sequence[Check], root: Path | None = None, *, every: bool = False
+) -> dict[str, Any]:
+    """A SARIF 2.1.0 log: one result per finding; the counts of the verdicts are properties.
 
+    With `every` also one per reference that was not found, or not looked up.
     Paths below `root` are written relative to it. The fingerprints are of what the entry says and
     not of its place, so that a viewer knows a finding again when lines move.
     """
-    rows = [row for check in checks for row in _sarif_rows(check)]
+    rows = [row for check in checks for row in _sarif_rows(check, every)]
     rules = sorted({rule for rule, *_ in rows})
     seen: Counter[str] = Counter()
     results = []
@@ -89,7 +94,9 @@ def to_sarif(checks: Sequence[Check], root: Path | None = None) -> dict[str, Any
         "semanticVersion": __version__ if __version__.count(".") == 2 else "0.0.0",
         "rules": [{"id": rule, "shortDescription": {"text": _meaning(rule)}} for rule in rules],
     }
-    run = {"tool": {"driver": driver}, "columnKind": "unicodeCodePoints", "results": results}
+    counted = {verdict.value: count for verdict, count in tally(checks).items()}
+    run = {"tool": {"driver": driver}, "columnKind": "unicodeCodePoints", "results": results,
+           "properties": {"counts": counted}}  # fmt: skip
     return {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
 
 
@@ -104,13 +111,17 @@ def _fingerprint(rule: str, check: Check) -> str:
     return hashlib.sha256(said.encode()).hexdigest()[:32]
 
 
-def _sarif_rows(check: Check) -> Iterator[tuple[str, str, str, Check]]:
+def _sarif_rows(check: Check, every: bool) -> Iterator[tuple[str, str, str, Check]]:
     for one in check.findings:
         level = _LEVELS[one.severity] if counts(one) else "note"
         link = f" {one.url}" if one.url else ""
         yield one.code, level, f"{label(check)}: {_with_cure(one)}{link}", check
-    if not check.findings and check.verdict in (Verdict.NOT_FOUND, Verdict.UNCHECKED):
+    if every and _unsettled(check):
         yield f"reference-{check.verdict.value}", "note", headline(check), check
+
+
+def _unsettled(check: Check) -> bool:
+    return not check.findings and check.verdict in (Verdict.NOT_FOUND, Verdict.UNCHECKED)
 
 
 def _with_cure(finding: FieldFinding) -> str:
@@ -133,18 +144,34 @@ def _uri(path: str, root: Path | None) -> str:
     return quote(PurePath(place).as_posix())
 
 
-def to_github(checks: Sequence[Check]) -> Iterator[str]:
-    """Workflow commands that GitHub shows beside the lines of a pull request."""
+def in_words(checks: Sequence[Check]) -> str:
+    """How many references have each verdict: "3 references: 1 not found, 2 verified."."""
+    noun = "reference" if len(checks) == 1 else "references"
+    words = [f"{n:,} {WORDS[verdict]}" for verdict, n in tally(checks).items() if n]
+    return f"{len(checks):,} {noun}{': ' if words else ''}{', '.join(words)}."
+
+
+def to_github(checks: Sequence[Check], *, every: bool = False) -> Iterator[str]:
+    """Workflow commands that GitHub shows beside the lines of a pull request; the last one counts.
+
+    With `every` also a notice per reference that was not found, or not looked up.
+    """
     for check in checks:
+        if every and _unsettled(check):
+            title = _escaped(f"{label(check)}: {WORDS[check.verdict]}", True)
+            yield f"::notice {_place(check)},title={title}::{_escaped(MEANINGS[check.verdict])}"
         for one in check.findings:
             kind = {"error": "error", "warning": "warning"}.get(
                 _LEVELS[one.severity] if counts(one) else "note", "notice"
             )
-            place = f"file={_escaped(check.claim.path, True)}"
-            if check.claim.line:
-                place += f",line={check.claim.line}"
             title = _escaped(f"{label(check)}: {WORDS[check.verdict]}", True)
-            yield f"::{kind} {place},title={title}::{_escaped(_with_cure(one))}"
+            yield f"::{kind} {_place(check)},title={title}::{_escaped(_with_cure(one))}"
+    yield f"::notice title=References::{_escaped(in_words(checks))}"
+
+
+def _place(check: Check) -> str:
+    place = f"file={_escaped(check.claim.path, True)}"
+    return f"{place},line={check.claim.line}" if check.claim.line else place
 
 
 def _escaped(text: str, in_property: bool = False) -> str:

@@ -142,7 +142,19 @@ def test_annotations_stay_one_line_each_and_escape_what_github_reads(checks):
     lines = list(to_github(checks))
     assert lines
     for line in lines:
-        assert re.fullmatch(r"::(?:error|warning|notice) file=[^\n]*?::[^\n]+", line)
+        assert re.fullmatch(r"::(?:error|warning|notice) (?:file|title)=[^\n]*?::[^\n]+", line)
+
+
+def test_what_was_not_found_is_a_count_and_no_mark_unless_asked_for(checks, tmp_path):
+    (run,) = to_sarif(checks, tmp_path)["runs"]
+    assert run["properties"]["counts"]["not-found"] == 2
+    assert "reference-not-found" not in {result["ruleId"] for result in run["results"]}
+    (run,) = to_sarif(checks, tmp_path, every=True)["runs"]
+    assert [r["ruleId"] for r in run["results"]].count("reference-not-found") == 2
+    *lines, last = to_github(checks)
+    assert not [line for line in lines if "nowhere" in line]
+    assert last.startswith("::notice title=") and "2 not found" in last
+    assert len([line for line in to_github(checks, every=True) if "nowhere" in line]) == 1
 
 
 class Strict(HTMLParser):
@@ -177,6 +189,7 @@ def test_the_json_can_be_written_and_holds_every_reference(checks):
     value = msgspec.json.decode(msgspec.json.encode(to_json(checks)))
     assert len(value["checks"]) == len(checks)
     assert sum(value["counts"].values()) == len(checks)
+    assert value["problems"] == []
 
 
 def test_a_paper_is_checked_for_what_it_cites(tmp_path):

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from citewell.features.completion import where_and_when
-from citewell.features.shelf import key_of
 from citewell.features.state import SIGNS, is_invented
 from citewell.model.check import Verdict
 from citewell.model.titles import plain_title
@@ -46,6 +45,8 @@ def row_of(candidate: Candidate, *, columns: bool) -> Row:
     paper is known by its title: its key is only about to be made, and stands in the card beside
     the list.
     """
+    from citewell.features.shelf import key_of  # with numpy, which no start waits for
+
     invented = is_invented(candidate.check)
     at = INVENTED if invented else where_and_when(candidate)
     title = plain_title(candidate.title)

@@ -153,13 +153,13 @@ def window(
     """`window(folder)` opens the folder in a new window, which ends with the test."""
     opened = []
 
-    def open_window(folder: Path, editor: Any = code) -> Any:
-        found = driver.Window(editor, browser, folder, SHOTS / request.node.name)
+    def open_window(folder: Path, editor: Any = code, beside: Any = None) -> Any:
+        found = driver.Window(editor, browser, folder, SHOTS / request.node.name, beside)
         opened.append(found)
         return found
 
     yield open_window
-    for each in opened:
+    for each in reversed(opened):
         each.screenshot("last")
         each.close()
 

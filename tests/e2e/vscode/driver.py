@@ -146,11 +146,22 @@ def install_extension(vsix: Path, extensions: Path, folder: Path) -> None:
 class Window:
     """One window with a folder open."""
 
-    def __init__(self, code: VisualStudioCode, browser: Browser, folder: Path, shots: Path) -> None:
+    def __init__(
+        self,
+        code: VisualStudioCode,
+        browser: Browser,
+        folder: Path,
+        shots: Path,
+        beside: Window | None = None,
+    ) -> None:
+        """`beside` is another window of the same browser, with which this one shares what the
+        editor keeps in there."""
         self.code = code
         self.folder = folder
         self.shots = shots
-        self.context = browser.new_context(viewport={"width": 1280, "height": 800})
+        size = {"width": 1280, "height": 800}
+        self.context = beside.context if beside else browser.new_context(viewport=size)
+        self._owns_context = beside is None
         self.page: Page = self.context.new_page()
         self.page.set_default_timeout(PATIENCE * 1000)
         self.page.goto(f"{code.address}/?folder={folder}")
@@ -158,7 +169,10 @@ class Window:
         self.find(".explorer-folders-view .monaco-list-row").first.wait_for()
 
     def close(self) -> None:
-        self.context.close()
+        if self._owns_context:
+            self.context.close()
+        else:
+            self.page.close()
 
     # -- keys and what is on the screen ----------------------------------------------------------
 

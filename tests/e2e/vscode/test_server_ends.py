@@ -68,7 +68,7 @@ def test_a_message_that_comes_by_itself_can_be_silenced_in_every_window(
     code.open("paper.tex")
     code.answer(words, "Don't Show Again")
 
-    other = window(folder, editor)
+    other = window(folder, editor, beside=code)
     other.open("paper.tex")
     other.wait(lambda: "no server" in other.citewell())
     # Another command's message comes after those of the start, so that theirs would stand by now.

@@ -86,10 +86,18 @@ def actions_on(
     ):
         title = f"Replace by the record of “{shortened(work.title, 60)}”"
         found.append(_action(title, REPLACE, named, counted, entry))
-    if work.doi and not entry.body.doi and check.verdict is not Verdict.FABRICATED:
+    if work.doi and not entry.body.doi and not _may_be_another_version(check):
         title = f"Add the DOI: {work.doi}"
         found.append(_action(title, DOI, named, (), entry, kind=REWRITE))
     return found
+
+
+_VERSION = re.compile(r"(?:venue|year|author|title)-(?!spelling|given|cut|subtitle)")
+
+
+def _may_be_another_version(check: Check) -> bool:
+    """True when the DOI of the record may be that of another version than the one cited."""
+    return any(_VERSION.match(finding.code) for finding in check.findings)
 
 
 def _action(

@@ -19,7 +19,7 @@ from citewell.model.names import family_key
 from citewell.model.venues import work_venues
 from citewell.sources.malformed import is_malformed
 from citewell.sources.trust import family
-from citewell.verification.finding import finding, listed, names
+from citewell.verification.finding import SURE, finding, listed, names
 from citewell.verification.identifiers import known_registrant, registrant
 from citewell.verification.identify import Match
 from citewell.verification.people import (
@@ -90,8 +90,12 @@ def _difference(claim: Claim, match: Match) -> _Difference | None:  # noqa: PLR0
     people = match.people
     added, missing = listed(people.added), listed(people.missing)
     is_added, is_missing = _is(len(people.added)), _is(len(people.missing))
-    reordered = people.difference is Difference.ORDER and people.missing and not claim.others
-    if people.difference is Difference.MISSING or reordered:
+    if people.difference in (Difference.ORDER, Difference.FIRST):
+        order = _order(claim, match)
+        if order.confidence >= SURE or not people.missing or claim.others:
+            return order
+        # The order says nothing, but that somebody is left out does.
+    if people.difference in (Difference.MISSING, Difference.ORDER):
         message = f"{missing} of the record {is_missing} left out without “and others”."
         return _Difference("author-missing", message, Severity.WARNING, 0.9)
     if people.difference is Difference.CUT:
@@ -104,8 +108,6 @@ def _difference(claim: Claim, match: Match) -> _Difference | None:  # noqa: PLR0
         message = f"{added} {is_added} not among the record's authors."
         sure = 0.65 if slip or _versions(people, claim) else 0.8
         return _Difference("author-added", message, Severity.WARNING, sure)
-    if people.difference in (Difference.ORDER, Difference.FIRST):
-        return _order(claim, match)
     if people.difference is Difference.REPLACED:
         message = (
             f"{added} {is_added} not among the record's authors, "

@@ -172,7 +172,7 @@ def test_what_the_model_says_beside_its_choice_reaches_the_terminal_as_a_quotati
         "CITEWELL_LLM_PROVIDER": "llamacpp", "CITEWELL_LLM_MODEL": "scripted",
         "CITEWELL_LLM_BASE_URL": server.url, "COLUMNS": "2000",
     }  # fmt: skip
-    fill = ("--set", "llm.pick_threshold=0", "-v", "fill", "main.tex", "--dry-run")
+    fill = ("--set", "llm.pick_threshold=0", "-v", "fill", "main.tex", "--unattended", "--dry-run")
     for arguments in (fill, (*fill, "--json"), ("find", "attention", "--pick")):
         seen = watched(*arguments, **settings)
         told = seen["out"] + seen["err"]

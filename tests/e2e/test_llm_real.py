@@ -100,8 +100,11 @@ def test_a_real_model_reorders_what_is_found_and_adds_nothing(engine: LocalEngin
     before = engine.status().budget.used
     found = engine.find(QUERY, 8, tier="deep")
     assert engine.works([hit.work.id for hit in found.hits]) == [hit.work for hit in found.hits]
-    assert not [problem for problem in found.dropped if problem.code.startswith("llm-")]
-    assert {"rank@builtin", "reformulate@builtin"} < set(found.variant.split("+"))
+    made_by = set(found.variant.split("+"))
+    assert "rank@builtin" in made_by
+    # A model so small may answer with an address, which is no query; then that is said.
+    told = [problem.code for problem in found.dropped if problem.code.startswith("llm-")]
+    assert told == ([] if "reformulate@builtin" in made_by else ["llm-answer"])
     moved = [e for hit in found.hits for e in hit.evidence if e.retriever == "llm"]
     assert sorted(one.rank for one in moved) == [1, 2, 3]
     assert sorted(one.before or 0 for one in moved) == [1, 2, 3]

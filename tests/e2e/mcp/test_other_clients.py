@@ -129,7 +129,7 @@ def test_the_inspector_calls_tools_and_reads_resources(inspect: Inspect, target:
     assert "A Book" in entry["contents"][0]["text"]
     templates = inspect("resources/templates/list", target=target)
     assert {one["uriTemplate"] for one in templates["resourceTemplates"]} == {
-        "bib://{key}", "bib-file://{+path}", "paper://{id}", "report://{name}",
+        "bib://{key}", "bib-file://{+path}", "paper://{+id}", "report://{name}",
     }  # fmt: skip
     prompt = inspect(
         "prompts/get", "--prompt-name", "audit_bibliography", "--prompt-args", "path=refs.bib",

@@ -17,7 +17,8 @@ from citewell.model.titles import title_key
 from citewell.retrieval.bm25 import Segment
 from citewell.retrieval.bm25_build import TITLE
 from citewell.retrieval.words import split
-from citewell.verification.proceedings import Meeting
+from citewell.verification.people import compare_people
+from citewell.verification.proceedings import LIKE_AUTHORS, WITH_WORKSHOPS, Meeting
 from citewell.verification.records import Candidates, rank_by_title, title_keys
 from citewell.verification.volumes import (
     FIRST_FINDINGS,
@@ -113,8 +114,6 @@ class LibraryRecords:
         rows = self._rows_of_meeting(venue, year)
         if not len(rows):
             return Meeting()
-        whole = len(rows) >= LEAST_PAPERS and self._held_whole(venue, year)
-        papers = self._volume(venue, year).papers if whole else len(rows)
         shared = np.zeros(len(rows), np.int64)
         for author in authors[:MOST_AUTHORS]:
             words = split(author.family)[-1:]
@@ -123,8 +122,16 @@ class LibraryRecords:
         enough = max(1, (min(len(authors), MOST_AUTHORS) + 1) // 2)
         best = np.flatnonzero(shared >= enough)
         best = best[np.argsort(-shared[best], kind="stable")][:FETCHED]
-        works = self._fetch(int(row) for row in rows[best])
-        return Meeting(papers, whole, tuple(works[int(row)] for row in rows[best]))
+        fetched = self._fetch(int(row) for row in rows[best])
+        works = tuple(fetched[int(row)] for row in rows[best])
+        # To look at every paper is dear, and where workshops abound nothing comes of it without
+        # another paper by these people.
+        telling = venue not in WITH_WORKSHOPS or any(
+            compare_people(authors, work.authors).shared >= LIKE_AUTHORS for work in works
+        )
+        if not telling or len(rows) < LEAST_PAPERS or not self._held_whole(venue, year):
+            return Meeting(len(rows), False, works)
+        return Meeting(self._volume(venue, year).papers, True, works)
 
     def _rows_of_meeting(self, venue: str, year: int) -> NDArray[np.int64]:
         rows = self._meetings.get((venue, year))

@@ -41,7 +41,7 @@ _NAMES = {
     "uai": "uncertainty artificial intelligence uai",
 }
 """Telling words of the meetings' own names: with any other, a text names something else."""
-_WITH_WORKSHOPS = frozenset({"neurips", "icml", "iclr", "cvpr", "iccv", "eccv"})
+WITH_WORKSHOPS = frozenset({"neurips", "icml", "iclr", "cvpr", "iccv", "eccv"})
 """Meetings whose workshop papers are in no proceedings, and are cited as the meeting's."""
 LIKE_AUTHORS = 0.6
 """Least share of either author list that must be in the other."""
@@ -120,7 +120,7 @@ def check_meeting(
         message += ", and none is by these authors (workshops not counted)."
         # One person may have given an invited talk.
         alone = len(claim.authors) == 1 and not claim.others
-        sure = 0.65 if alone or venue in _WITH_WORKSHOPS else 0.85
+        sure = 0.65 if alone or venue in WITH_WORKSHOPS else 0.85
         return [
             finding(claim, "venue-lacks", field, message, Severity.WARNING, sure,
                     given=claim.venue)

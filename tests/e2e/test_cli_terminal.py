@@ -71,7 +71,7 @@ def folder(tmp_path: Path) -> Path:
         (["check", "paper.tex"], ""),
         (["check", f"odd{EVIL}.bib"], "\\x1b[8mhidden"),
         (["check", f"missing{EVIL}.bib"], "\\x1b[8mhidden"),
-        (["check", "refs.bib", "--format", "sarif"], "hidden"),
+        (["check", "refs.bib", "--format", "sarif", "--all"], "hidden"),
         (["fill", "paper.tex", "--dry-run", "--threshold", "0"], "\\x1b[8mhidden"),
         (["find", f"ghosts {EVIL}"], ""),
     ],

@@ -7,6 +7,7 @@ import signal
 import socket
 import sys
 from collections.abc import Callable, Iterator
+from types import FrameType
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -42,7 +43,13 @@ def run_app(app: ASGIApp, bound: socket.socket, announce: Callable[[], None]) ->
         h11_max_incomplete_event_size=MAX_HEAD,
         timeout_graceful_shutdown=ENDING_SECONDS,
     )
-    server = uvicorn.Server(config)
+
+    class Server(uvicorn.Server):
+        def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+            _tell_end(self)
+            super().handle_exit(sig, frame)
+
+    server = Server(config)
     with _signals_end(server):
         announce()
         notice("Press Ctrl+C to end it.")
@@ -58,6 +65,12 @@ def notice(text: str) -> None:
             print(text, file=sys.stderr, flush=True)  # noqa: T201
 
 
+def _tell_end(server: uvicorn.Server) -> None:
+    """Say once what a signal has begun."""
+    if not server.should_exit:
+        notice(f"Ending: requests in flight have {ENDING_SECONDS} s to be answered.")
+
+
 @contextlib.contextmanager
 def _signals_end(server: uvicorn.Server) -> Iterator[None]:
     """A signal ends the server, also one that comes before it runs. The library raises the one that
@@ -65,8 +78,7 @@ def _signals_end(server: uvicorn.Server) -> Iterator[None]:
     closed."""
 
     def heard(*_: object) -> None:
-        if not server.should_exit:
-            notice(f"Ending: requests in flight have {ENDING_SECONDS} s to be answered.")
+        _tell_end(server)
         server.should_exit = True
 
     names = ("SIGINT", "SIGTERM", "SIGBREAK")

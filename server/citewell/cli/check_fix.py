@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from citewell.cli.session import console
+from citewell.cli.terminal import echo
 
 if TYPE_CHECKING:
     from citewell.features.check_fix import FixedEntry
@@ -60,4 +61,4 @@ def _entries(count: int) -> str:
 
 
 def _tell(one: FixedEntry, what: str) -> None:
-    click.echo(f"{one.path}:{one.line}: {one.key}: {what} ({', '.join(one.codes)})", err=True)
+    echo(f"{one.path}:{one.line}: {one.key}: {what} ({', '.join(one.codes)})", err=True)

@@ -291,6 +291,9 @@ class TestControlC:
         time.sleep(milliseconds / 1000)
         process.send_signal(signal.SIGINT)
         _, said = process.communicate(timeout=120)
-        assert process.returncode in (0, 1, 130), said
+        # Python gives SIGINT back to the system while it shuts down: the signal itself ends the
+        # process then, which a shell reports as 130 too.
+        interrupted = (130, -signal.SIGINT)
+        assert process.returncode in (0, 1, *interrupted), said
         assert "Traceback" not in said and "internal-error" not in said
-        assert process.returncode != 130 or said.strip() in ("", "Interrupted.")
+        assert process.returncode not in interrupted or said.strip() in ("", "Interrupted.")

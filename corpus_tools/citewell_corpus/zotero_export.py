@@ -46,5 +46,5 @@ def fetch(text: str, base: str, folder: Path) -> Path:
     return path
 
 
-def _refused(message: str, cure: str) -> LibraryError:
-    return LibraryError(Problem("zotero-refused", message, cure))
+def _refused(message: str, hint: str) -> LibraryError:
+    return LibraryError(Problem("zotero-refused", message, hint))

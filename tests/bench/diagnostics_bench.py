@@ -44,8 +44,8 @@ def paper(folder: Path, entries: int) -> tuple[Path, Path, str, str]:
 
 def in_process(folder: Path, entries: int) -> None:
     """Processor time of finding and encoding the diagnostics, whole and after one edit."""
+    from citewell.lsp.diagnostics_builder import Reports, Wanted, subject_of
     from citewell.lsp.papers import Papers, Reading
-    from citewell.lsp.reports import Reports, Wanted, subject_of
     from citewell.lsp.text import LineIndex
     from citewell.options import Options
 

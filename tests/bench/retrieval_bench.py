@@ -30,7 +30,7 @@ import numpy as np
 import zstandard
 
 from citewell.engine.local import LocalEngine
-from citewell.engine.memory import rss_mb
+from citewell.engine.process_memory import rss_mb
 from citewell.model import CitingPaper, Query
 from citewell.model.cancel import Cancel
 from citewell.options import Options

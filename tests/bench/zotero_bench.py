@@ -16,7 +16,7 @@ from typing import Any
 
 from citewell.documents.latex import scan_latex
 from citewell.features.complete import wanted
-from citewell.features.shelf import Shelf
+from citewell.features.zotero_library import ZoteroLibrary
 from citewell.sources import zotero
 
 LETTERS = ("a", "au", "auth12", "w1f w2a", "")
@@ -51,12 +51,12 @@ def main() -> None:
     running = better_bibtex().Zotero(items(count))
     data = pull(running.url)
     start = time.process_time()
-    shelf = Shelf.of(data.decode())
+    zotero_library = ZoteroLibrary.of(data.decode())
     print(f"{count} items, {len(data) / 1e6:.0f} MB: {time.process_time() - start:.2f} s")
     running.entries["new2024"] = "@misc{new2024, title = {Brand new}}\n"
     data = pull(running.url)
     start = time.process_time()
-    shelf = Shelf.of(data.decode(), shelf)
+    zotero_library = ZoteroLibrary.of(data.decode(), zotero_library)
     print(f"after one more item: {time.process_time() - start:.3f} s")
     for typed in LETTERS:
         at = wanted(scan_latex(f"\\cite{{{typed}}}"), 6 + len(typed))
@@ -64,7 +64,7 @@ def main() -> None:
         times = []
         for _ in range(21):
             start = time.process_time()
-            found = shelf.entries_for(at, 50, frozenset(), lambda work: None)
+            found = zotero_library.entries_for(at, 50, frozenset(), lambda work: None)
             times.append(time.process_time() - start)
         print(f"{typed!r}: {len(found)} keys, {sorted(times)[10] * 1000:.1f} ms")
 

@@ -21,8 +21,8 @@ import attrs
 import numpy as np
 import pytest
 
+from citewell.engine.cross_encoder_stage import Reader
 from citewell.engine.local import LocalEngine
-from citewell.engine.rereading import Reader
 from citewell.engine.worker_client import WorkerEngine
 from citewell.model import CitewellError, Query, Work
 from citewell.model.installing import install_command
@@ -396,7 +396,7 @@ def test_a_name_is_not_downloaded_when_the_hub_is_switched_off(
     with pytest.raises(CitewellError) as raised:
         load_pair_model("cross-encoder/ms-marco-MiniLM-L6-v2")
     assert raised.value.problem.code == "reranker-missing"
-    assert "HF_HUB_OFFLINE" in raised.value.problem.cure
+    assert "HF_HUB_OFFLINE" in raised.value.problem.hint
 
 
 @pytest.mark.parametrize(
@@ -413,7 +413,7 @@ def test_a_missing_extra_is_named(
     problem = raised.value.problem
     assert problem.code == "reranker-missing"
     assert f"{missing} is not installed" in problem.message
-    assert install_command(extra) in problem.cure
+    assert install_command(extra) in problem.hint
 
 
 def test_a_damaged_graph_and_a_folder_without_a_tokenizer_are_problems(

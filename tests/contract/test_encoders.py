@@ -131,7 +131,7 @@ def test_a_missing_package_or_model_is_a_problem_with_a_cure(
     with pytest.raises(CitewellError) as caught:
         load_encoder(name)
     assert caught.value.problem.code == "encoder-missing"
-    assert caught.value.problem.cure
+    assert caught.value.problem.hint
 
 
 def test_the_registry_names_the_packaged_encoders() -> None:

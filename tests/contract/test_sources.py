@@ -66,7 +66,7 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in SOURCES:
         kind = source_named(name)
         changed = msgspec.structs.replace(
-            kind.etiquette,
+            kind.policy,
             per_second=1000.0,
             per_second_with_key=1000.0,
             at_once=8,
@@ -282,7 +282,7 @@ async def test_the_pace_is_kept_whatever_is_asked_at_once(
     """At the pace that the source itself states, three requests at least."""
     source = opened(name, timeout=30)
     await one_question(source)  # the first one also opens the connection
-    interval = 1 / source.etiquette.per_second
+    interval = 1 / source.policy.per_second
     count = 3 if interval > 1 else 5 if interval > 0.3 else 10
     if "search" in source.can:
         asked = [source.search(f"{title_for(name)} {n}", 2) for n in range(count)]
@@ -297,7 +297,7 @@ async def test_the_pace_is_kept_whatever_is_asked_at_once(
     assert times[-1] - times[0] >= interval * (len(times) - 1) - late
     if interval >= 1:
         assert min(later - before for before, later in pairwise(times)) >= interval - late
-    assert max(one.open_now for one in fake_sources.of(name)) <= source.etiquette.at_once
+    assert max(one.open_now for one in fake_sources.of(name)) <= source.policy.at_once
 
 
 async def test_requests_say_who_asks_and_nothing_else(
@@ -311,7 +311,7 @@ async def test_requests_say_who_asks_and_nothing_else(
         assert set(one.headers) <= {
             "host", "user-agent", "accept", "accept-encoding", "content-type", "content-length",
         }  # fmt: skip
-        parameter = source.etiquette.contact_parameter
+        parameter = source.policy.contact_parameter
         if parameter:
             assert dict(one.params)[parameter] == "author@example.org"
 
@@ -326,17 +326,17 @@ async def test_a_key_goes_to_the_source_and_nowhere_else(
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    etiquette = source_named(name).etiquette
-    if not etiquette.key_variables:
+    policy = source_named(name).policy
+    if not policy.key_variables:
         pytest.skip(f"{name} takes no key")
     secret = "k3y-0f-a-us3r"
-    monkeypatch.setenv(etiquette.key_variables[0], secret)
+    monkeypatch.setenv(policy.key_variables[0], secret)
     caplog.set_level(logging.DEBUG)
     source = opened(name)
     assert isinstance(await one_question(source), Found)
     for one in fake_sources.of(name):
-        held = one.headers.get(etiquette.key_header.lower(), "")
-        assert secret in held + dict(one.params).get(etiquette.key_parameter, "")
+        held = one.headers.get(policy.key_header.lower(), "")
+        assert secret in held + dict(one.params).get(policy.key_parameter, "")
     messages = []
     for facts, _ in FAULTS.values():
         fake_sources.fail(name, fakes.Fault(**facts))

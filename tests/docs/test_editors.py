@@ -21,9 +21,9 @@ def test_every_command_of_the_server_is_on_the_page() -> None:
 
 
 def test_every_argument_of_the_commands_is_on_the_page() -> None:
-    from citewell.features.find_paper import PaperRow
+    from citewell.features.picker_rows import PaperRow
     from citewell.lsp.commands import InsertArguments
-    from citewell.lsp.paper_commands import InsertPaperArguments, SearchArguments
+    from citewell.lsp.picker_commands import InsertPaperArguments, SearchArguments
 
     for structure in (InsertArguments, SearchArguments, InsertPaperArguments, PaperRow):
         for name in structure.__struct_encode_fields__:

@@ -13,7 +13,7 @@ def test_each_source_has_a_row_with_its_host_and_exactly_what_it_is_sent() -> No
         kind = source_named(name)
         rows = [line for line in PAGE.splitlines() if line.startswith(f"| `{name}` |")]
         assert len(rows) == 1, name
-        for fact in (host_of(name), kind.gives, kind.sends, *kind.etiquette.key_variables):
+        for fact in (host_of(name), kind.gives, kind.sends, *kind.policy.key_variables):
             assert fact in rows[0], (name, fact)
 
 
@@ -22,7 +22,7 @@ def test_each_row_states_the_pace_that_is_kept() -> None:
         row = next(line for line in PAGE.splitlines() if line.startswith(f"| `{name}` |"))
         pace = row.split("|")[5].strip().split(" ")[0]
         stated = 1 / 3 if pace == "1/3" else float(pace)
-        assert abs(stated - source_named(name).etiquette.per_second) < 0.01, name
+        assert abs(stated - source_named(name).policy.per_second) < 0.01, name
 
 
 def test_the_question_names_every_host_and_what_is_never_sent() -> None:

@@ -60,7 +60,7 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in SOURCES:
         kind = source_named(name)
         changed = msgspec.structs.replace(
-            kind.etiquette, per_second=2000.0, per_second_with_key=2000.0, at_once=8
+            kind.policy, per_second=2000.0, per_second_with_key=2000.0, at_once=8
         )
         monkeypatch.setattr(kind, "etiquette", changed)
 

@@ -152,7 +152,7 @@ class TestALibraryAfterACrash:
         assert done.returncode == 1
         found = {one["code"]: one for one in json.loads(done.stdout)["problems"]}
         assert found["library-corrupt"]["path"] == str(vectors)
-        assert "library build --fresh" in found["library-corrupt"]["cure"]
+        assert "library build --fresh" in found["library-corrupt"]["hint"]
 
 
 KILLED = """

@@ -114,7 +114,7 @@ async def test_a_missing_library_is_told_in_the_answer(start_editor, tmp_path):
     answer = await call(editor, "search", query="graph attention")
     assert answer["rows"] == []
     assert answer["problems"][0]["code"] == "library-missing"
-    assert "citewell library add" in answer["problems"][0]["cure"]
+    assert "citewell library add" in answer["problems"][0]["hint"]
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-16", "utf-32"])

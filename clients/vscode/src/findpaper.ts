@@ -23,7 +23,7 @@ interface Target {
 
 interface Answer {
   readonly rows: readonly PaperRow[];
-  readonly problems: readonly { readonly message: string; readonly cure: string }[];
+  readonly problems: readonly { readonly message: string; readonly hint: string }[];
 }
 
 /** The page beside the list: the paper that is marked in it. */
@@ -234,7 +234,7 @@ class PaperList {
       this.fill();
     } else {
       const problem = answer.problems[0];
-      this.say(problem ? `${problem.message} ${problem.cure}` : this.pick.value ? "No paper was found." : "");
+      this.say(problem ? `${problem.message} ${problem.hint}` : this.pick.value ? "No paper was found." : "");
     }
   }
 

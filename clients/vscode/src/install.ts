@@ -5,7 +5,7 @@ import * as path from "node:path";
 import * as vscode from "vscode";
 import type { Connection } from "./client";
 import { onPath, programIn } from "./discovery";
-import { cure, reason, requirement } from "./installwords";
+import { hint, reason, requirement } from "./installwords";
 import { isProgram, locate } from "./locate";
 import { adopt, discard, newEnvironment } from "./managed";
 import { run, runShown } from "./run";
@@ -142,7 +142,7 @@ async function explainFailure(tail: string, runs: boolean): Promise<void> {
   const again = "Try Again";
   const show = "Show the Output";
   const kept = runs ? " The server that runs goes on." : "";
-  const text = `The Citewell server was not installed (${reason(tail)}). ${cure(tail)}${kept}`;
+  const text = `The Citewell server was not installed (${reason(tail)}). ${hint(tail)}${kept}`;
   const chosen = await vscode.window.showErrorMessage(text, again, show);
   if (chosen === again) await vscode.commands.executeCommand("citewell.installServer");
   if (chosen === show) await vscode.commands.executeCommand("citewell.showOutput");

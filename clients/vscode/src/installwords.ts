@@ -40,7 +40,7 @@ const CURES: readonly (readonly [RegExp, string])[] = [
 ];
 
 /** One sentence on what to do, from the last lines that pip or uv wrote. */
-export function cure(tail: string): string {
+export function hint(tail: string): string {
   // pip repeats a network failure as "no matching distribution": the first cause that is named counts.
   return CURES.find(([sign]) => sign.test(tail))?.[1] ?? "The output says why; then try again.";
 }

@@ -9,7 +9,7 @@ export interface EngineStatus {
   readonly sources?: readonly string[];
   readonly encoder?: string;
   readonly ranker?: string;
-  readonly problems?: readonly { code: string; message: string; cure: string }[];
+  readonly problems?: readonly { code: string; message: string; hint: string }[];
 }
 
 export interface Shown {
@@ -53,7 +53,7 @@ export function show(state: ServerState, engine: EngineStatus | undefined): Show
 function running(state: Extract<ServerState, { kind: "running" }>, engine: EngineStatus | undefined): Shown {
   const server = `Server ${state.version}: ${state.server.command}`;
   if (!engine) return { text: "$(book) Citewell", tooltip: server, level: "plain" };
-  const problems = (engine.problems ?? []).map((problem) => `${problem.message} ${problem.cure}`.trim());
+  const problems = (engine.problems ?? []).map((problem) => `${problem.message} ${problem.hint}`.trim());
   if (!engine.library) {
     return {
       text: "$(book) Citewell: no library",

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { cure, reason, requirement } from "../src/installwords";
+import { hint, reason, requirement } from "../src/installwords";
 import { type Memory, Silence } from "../src/silence";
 
 test("the wheel of the extension is what is installed, unless a setting names something else", () => {
@@ -28,7 +28,7 @@ const TAILS: readonly (readonly [string, RegExp])[] = [
 ];
 
 for (const [tail, wanted] of TAILS) {
-  test(`a failed install says what to do: ${tail.slice(0, 50)}`, () => assert.match(cure(tail), wanted));
+  test(`a failed install says what to do: ${tail.slice(0, 50)}`, () => assert.match(hint(tail), wanted));
 }
 
 test("the reason is the last line that is marked as an error", () => {

@@ -15,8 +15,8 @@ test("a running server shows its library, and whether anything leaves the machin
   assert.ok(online.text.endsWith("$(globe)") && online.tooltip.includes("Sources on: crossref"));
 });
 
-test("what is wrong is said with its cure", () => {
-  const problem = { code: "library-missing", message: "There is no library.", cure: "Build one." };
+test("what is wrong is said with its hint", () => {
+  const problem = { code: "library-missing", message: "There is no library.", hint: "Build one." };
   const shown = show(running, { library: "", works: 0, problems: [problem] });
   assert.equal(shown.text, "$(book) Citewell: no library");
   assert.equal(shown.level, "warning");

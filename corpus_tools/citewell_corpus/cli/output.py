@@ -17,8 +17,8 @@ def show_problem(problem: Problem, *, error: bool = False) -> None:
     head = click.style("error" if error else "note", fg="red" if error else "yellow", bold=True)
     text = visible(f"{place + ': ' if place else ''}{problem.message}")
     click.echo(f"{head}: {text} {click.style(f'[{problem.code}]', dim=True)}", err=True)
-    if problem.cure:
-        click.echo(f"      {visible(problem.cure)}", err=True)
+    if problem.hint:
+        click.echo(f"      {visible(problem.hint)}", err=True)
 
 
 def write_json(value: Any) -> None:

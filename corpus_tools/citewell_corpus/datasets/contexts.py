@@ -303,7 +303,7 @@ def _unreadable(path: Path, reason: str) -> Problem:
     return Problem(
         code="data-set-unreadable",
         message=f"The citation lists cannot be read: {reason}",
-        cure="The warm setting knows only the references that other records name.",
+        hint="The warm setting knows only the references that other records name.",
         path=str(path),
     )
 

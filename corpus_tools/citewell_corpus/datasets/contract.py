@@ -24,9 +24,9 @@ class DataSetError(CitewellError):
     code = "data-set"
 
 
-def refuse(code: str, message: str, cure: str, path: Path | str) -> DataSetError:
+def refuse(code: str, message: str, hint: str, path: Path | str) -> DataSetError:
     """An error that carries the problem to show."""
-    return DataSetError(Problem(code=code, message=message, cure=cure, path=str(path)))
+    return DataSetError(Problem(code=code, message=message, hint=hint, path=str(path)))
 
 
 class Peek(msgspec.Struct, frozen=True):
@@ -120,7 +120,7 @@ class Reading:
                 Problem(
                     code="data-set-record",
                     message=message,
-                    cure="The record is left out.",
+                    hint="The record is left out.",
                     path=str(path or self.path),
                     line=line,
                 )

@@ -27,8 +27,8 @@ from citewell.ranking.features import (
 from citewell.ranking.lexical import TitleWords
 from citewell.retrieval.bm25 import Bm25Retriever
 from citewell.retrieval.bm25_build import Bm25Builder
+from citewell.retrieval.citation_priors import Asked, CitationPriors
 from citewell.retrieval.encoders.static import StaticEncoder
-from citewell.retrieval.memory import Asked, Memory
 from citewell.retrieval.passages import PassageWords, Profiles
 from citewell_corpus.training.data import Paper
 
@@ -66,7 +66,7 @@ class World:
         known = self.row_of_number >= 0
         vectors = np.zeros((len(priors), encoder.dim), np.float32)
         vectors[known] = self.vectors[self.row_of_number[known]]
-        self.memory = Memory(priors, vectors, known)
+        self.memory = CitationPriors(priors, vectors, known)
 
     def candidates(
         self,
@@ -91,7 +91,7 @@ class World:
         if bm25 is None:
             bm25 = np.zeros(len(self.papers), np.float32)
         by_words = _best(bm25)
-        blend = Memory.blend(signals)
+        blend = CitationPriors.blend(signals)
         by_memory = _best(blend)
         found = [
             by_words[bm25[by_words] > 0],

@@ -175,7 +175,7 @@ def _problem_of(error: BaseException) -> Problem:
         code="internal-error",
         message=f"Something went wrong inside Citewell: {type(error).__name__}"
         f"{': ' + words[0] if words else ''}.",
-        cure="Run the command again with -vv before its name, and report what it prints.",
+        hint="Run the command again with -vv before its name, and report what it prints.",
     )
 
 

@@ -100,7 +100,7 @@ def copy_paper(out: Path) -> Path:
                 Problem(
                     code="demo-folder-taken",
                     message=f"{path} exists and is not what an earlier demo left there.",
-                    cure="Name another folder with --out, or move the file away.",
+                    hint="Name another folder with --out, or move the file away.",
                     path=str(path),
                 )
             )
@@ -115,7 +115,7 @@ def copy_paper(out: Path) -> Path:
             Problem(
                 code="demo-folder-unwritable",
                 message=f"The paper cannot be written: {error.strerror or error}.",
-                cure="Name a folder that you may write to with --out.",
+                hint="Name a folder that you may write to with --out.",
                 path=str(out),
             )
         ) from error

@@ -29,8 +29,8 @@ def show_problem(problem: Problem, *, error: bool = False) -> None:
     head = click.style("error" if error else "note", fg="red" if error else "yellow", bold=True)
     text = visible(f"{place + ': ' if place else ''}{problem.message}")
     click.echo(f"{head}: {text} {click.style(f'[{problem.code}]', dim=True)}", err=True)
-    if problem.cure:
-        echo(f"      {problem.cure}", err=True)
+    if problem.hint:
+        echo(f"      {problem.hint}", err=True)
 
 
 def show_problems(problems: Iterable[Problem], *, error: bool = False) -> None:

@@ -39,8 +39,8 @@ class Session:
 
         flags = self.flags()
         if wrong := wrong_flags(flags):
-            cure = f"\n{wrong[0].cure}" if wrong[0].code == "settings-unknown" else ""
-            raise click.UsageError(f"--set: {wrong[0].message}{cure}")
+            hint = f"\n{wrong[0].hint}" if wrong[0].code == "settings-unknown" else ""
+            raise click.UsageError(f"--set: {wrong[0].message}{hint}")
         loaded = load(
             None,
             overrides=flags,

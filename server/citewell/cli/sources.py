@@ -132,7 +132,7 @@ def facts(options: Options) -> list[dict[str, Any]]:
     for name in SOURCES:
         kind = source_named(name)
         key = key_of(kind) if name in names else None
-        variables = kind.etiquette.key_variables
+        variables = kind.policy.key_variables
         state = f"none ({variables[0]})" if variables else "needs none"
         rows.append(
             {
@@ -141,7 +141,7 @@ def facts(options: Options) -> list[dict[str, Any]]:
                 "host": host_of(name),
                 "allowed": name in names,
                 "key": f"from {key.origin}" if key else state,
-                "per_second": kind.etiquette.per_second,
+                "per_second": kind.policy.per_second,
                 "gives": kind.gives,
                 "sends": kind.sends,
             }

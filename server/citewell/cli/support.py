@@ -35,7 +35,7 @@ def support(
     from citewell.cli.opening import open_engine
     from citewell.documents import Project
     from citewell.documents.scan import format_of
-    from citewell.engine.language import OFF
+    from citewell.engine.llm_stage import OFF
     from citewell.features.support import ask_support, cited_sentences
     from citewell.model.document import Format
 

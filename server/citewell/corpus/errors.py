@@ -34,12 +34,12 @@ class LibraryError(CitewellError):
     """A library that cannot be opened, built or written; nothing of it was loaded or lost."""
 
 
-def library_problem(code: str, message: str, path: Path | None = None, cure: str = "") -> Problem:
+def library_problem(code: str, message: str, path: Path | None = None, hint: str = "") -> Problem:
     """A problem with this code and its standard cure."""
     if code == "starter-missing":
-        cure = cure or f"Install the records: `{install_command('starter')}`."
+        hint = hint or f"Install the records: `{install_command('starter')}`."
     return Problem(
-        code=code, message=message, cure=cure or _CURES[code], path=str(path) if path else ""
+        code=code, message=message, hint=hint or _CURES[code], path=str(path) if path else ""
     )
 
 

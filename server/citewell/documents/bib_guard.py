@@ -100,13 +100,13 @@ def _refused(before: BibFile, edit: FileEdit, what: str) -> Problem:
     at = min((change.span.start for change in edit.edits), default=0)
     line = before.text.count("\n", 0, at) + 1
     broken = next((problem for problem in before.problems if problem.line), None)
-    cure = "Nothing was written."
+    hint = "Nothing was written."
     if broken is not None:
-        cure += f" Correct line {broken.line} first: {broken.message}"
+        hint += f" Correct line {broken.line} first: {broken.message}"
     return Problem(
         "bib-edit-refused",
         f"{name} was not changed: with the new text it {what}.",
-        cure,
+        hint,
         before.path,
         line,
     )

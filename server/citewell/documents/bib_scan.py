@@ -392,9 +392,9 @@ class EntryScan:
                 )
             seen.add(name)
 
-    def _fault(self, code: str, message: str, cure: str, at: int) -> None:
+    def _fault(self, code: str, message: str, hint: str, at: int) -> None:
         if len(self.faults) < _MOST_FAULTS:
-            self.faults.append(BibFault(code, message, cure, at - self.start))
+            self.faults.append(BibFault(code, message, hint, at - self.start))
 
 
 def _pairs(text: str, start: int, limit: int) -> dict[int, int]:

@@ -13,14 +13,14 @@ from sys import intern
 from citewell.documents.bib_grammar import Heads
 from citewell.documents.bib_scan import EntryScan
 from citewell.model.bib import BibBlock, BibEntry, BibFile
-from citewell.model.watched import stepper
+from citewell.model.read_progress import stepper
 
 _CHUNK = 1 << 16
 _BLOCKS = frozenset({"string", "preamble", "comment"})
 
 
 def parse_bib(text: str, path: str = "") -> BibFile:
-    """Read a .bib file; never raises, but `GivenUp` on a thread that is watched.
+    """Read a .bib file; never raises, but `ReadCancelled` on a thread that is watched.
 
     `problems` of the result names each fault with its line; the good entries are all there, and so
     are the bad ones as far as they can be read.

@@ -16,7 +16,7 @@ from citewell.documents.textfile import FileError, read_text
 from citewell.model.bib import BibFile
 from citewell.model.document import Document, IncludeMacro
 from citewell.model.problem import Problem
-from citewell.model.watched import GivenUp, reading
+from citewell.model.read_progress import ReadCancelled, reading
 from citewell.options.tree import DocumentOptions
 
 MAX_SOURCE = 16 * 1024 * 1024
@@ -25,12 +25,12 @@ MAX_SOURCE = 16 * 1024 * 1024
 Overlay = Callable[[Path], str | None]
 """The text of an unsaved editor buffer, or None when the file is not open."""
 
-Stamp = tuple[int, int, int]
+FileVersion = tuple[int, int, int]
 
 
 class _Source(msgspec.Struct):
     text: str
-    stamp: Stamp | None
+    version: FileVersion | None
     """Modification time, size and inode; None for a text that came from an editor."""
 
 
@@ -73,7 +73,7 @@ class FileCache:
     def _text(self, path: Path, overlay: Overlay | None) -> str | Problem | None:
         if overlay is not None and (text := overlay(path)) is not None:
             known = self._sources.get(path)
-            if known is None or known.stamp is not None or known.text != text:
+            if known is None or known.version is not None or known.text != text:
                 self._sources[path] = known = _Source(text, None)
             return known.text
         try:
@@ -81,22 +81,22 @@ class FileCache:
         except (OSError, ValueError):
             self._sources.pop(path, None)
             return None
-        stamp = (status.st_mtime_ns, status.st_size, status.st_ino)
+        version = (status.st_mtime_ns, status.st_size, status.st_ino)
         known = self._sources.get(path)
-        if known is not None and known.stamp == stamp:
+        if known is not None and known.version == version:
             return known.text
         try:
             text = read_text(path).text
         except FileError as error:
             return error.problem
-        self._sources[path] = _Source(text, stamp)
+        self._sources[path] = _Source(text, version)
         return text
 
-    def stamp(self, path: Path) -> Stamp | None:
+    def file_version(self, path: Path) -> FileVersion | None:
         """Of the file as it was read: taken before its text was, so that a file which is replaced
         meanwhile never passes for the one that was read. None when it was not read from disk."""
         known = self._sources.get(path)
-        return known.stamp if known is not None else None
+        return known.version if known is not None else None
 
     def document(
         self,
@@ -134,7 +134,7 @@ class FileCache:
 
     def bib(self, path: Path, text: str) -> BibFile:
         """The bibliography of a file; a changed text is read from where it changed. One that the
-        author gave up has no entries. Raises `GivenUp` when the author does so now."""
+        author gave up has no entries. Raises `ReadCancelled` when the author does so now."""
         known = self._bibs.get(path)
         if known is not None and (known.text is text or known.text == text):
             return known
@@ -144,7 +144,7 @@ class FileCache:
         try:
             with reading(path.name, text.count("\n@")):
                 parsed = reparse(known, text) if known is not None else parse_bib(text, str(path))
-        except GivenUp:
+        except ReadCancelled:
             self._given_up[path] = text, _given_up(path)
             raise
         self._given_up.pop(path, None)

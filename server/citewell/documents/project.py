@@ -474,10 +474,10 @@ class Project:
             elif text is not None:
                 self.bibs[path] = self._cache.bib(path, text)
             else:
-                cure = "Check the name; it is created when the first entry is written."
+                hint = "Check the name; it is created when the first entry is written."
                 self.problems.append(
                     Problem(
-                        "bib-missing", f"{path.name} is declared but not there.", cure, str(path)
+                        "bib-missing", f"{path.name} is declared but not there.", hint, str(path)
                     )
                 )
 

@@ -53,7 +53,7 @@ class TextFile(msgspec.Struct, frozen=True):
                     code="encoding-too-small",
                     message=f"{self.path.name} is encoded in {self.encoding}, which cannot hold "
                     f"{bad!r} (U+{ord(bad):04X}).",
-                    cure="Save the file as UTF-8, then try again.",
+                    hint="Save the file as UTF-8, then try again.",
                     path=str(self.path),
                     line=error.object.count("\n", 0, error.start) + 1,
                 )
@@ -273,15 +273,15 @@ def _as_file_error(error: OSError, path: Path, verb: str) -> FileError:
     full = {errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC)}
     if error.errno in full:
         code, message = "disk-full", f"{path.name} cannot be {verb}: the disk is full."
-        cure = "Free some space, then try again; the file is as it was."
+        hint = "Free some space, then try again; the file is as it was."
     elif error.errno in {errno.EACCES, errno.EPERM, errno.EROFS}:
         code, message = "file-no-permission", f"{path.name} cannot be {verb}: no permission."
-        cure = f"Give yourself the right to the file and to its folder {path.parent}."
+        hint = f"Give yourself the right to the file and to its folder {path.parent}."
     elif isinstance(error, FileNotFoundError):
         code, message = "file-missing", f"{path.name} cannot be {verb}: no such file or folder."
-        cure = "Check the name, or create the folder."
+        hint = "Check the name, or create the folder."
     else:
         reason = error.strerror or str(error)
         code, message = "file-io", f"{path.name} cannot be {verb}: {reason}."
-        cure = "Check the disk; the file is as it was."
-    return FileError(Problem(code, message, cure, str(path)))
+        hint = "Check the disk; the file is as it was."
+    return FileError(Problem(code, message, hint, str(path)))

@@ -22,7 +22,7 @@ from citewell.documents.source_files import SourceFiles
 from citewell.model.bib import BibFile
 from citewell.model.document import Document, Format
 from citewell.model.problem import Problem
-from citewell.model.watched import GivenUp, reading, stepper
+from citewell.model.read_progress import ReadCancelled, reading, stepper
 from citewell.options.tree import BibOptions
 
 _MARKDOWN_HINTS = ("@", "bibliography")
@@ -106,8 +106,8 @@ class Workspace:
 
     def read_ahead(self, read: Overlay, seconds: float) -> bool:
         """Scan for about so long what was never scanned; True when nothing is left. So a large
-        workspace can be read piece by piece, with other work in between. Raises `GivenUp` on a
-        thread that is watched; then the rest is passed over."""
+        workspace can be read piece by piece, with other work in between. Raises
+        `ReadCancelled` on a thread whose reading was cancelled; the rest is then skipped."""
         if self._is_read:
             return True
         limit = time.monotonic() + seconds
@@ -124,7 +124,7 @@ class Workspace:
                     self._cache.document(path, file.text)
                 try:
                     step()
-                except GivenUp:
+                except ReadCancelled:
                     self._passed_over.update(set(listed) - set(self._files))
                     self._is_read = True
                     raise

@@ -17,11 +17,11 @@ import numpy as np
 
 from citewell.corpus import Library
 from citewell.engine.contract import Tier
+from citewell.engine.cross_encoder_stage import CrossEncoderAnswer, CrossEncoderStage
 from citewell.engine.history import NAME as HISTORY
 from citewell.engine.history import History, considered
-from citewell.engine.other_queries import variant_of
+from citewell.engine.query_expansion import variant_of
 from citewell.engine.relations import TELLING_TITLE
-from citewell.engine.rereading import Reader, Reread
 from citewell.engine.retrievers import Opened
 from citewell.engine.signals import LibrarySignals
 from citewell.model import CitewellError, Evidence, Hit, Problem, Query, SearchResult
@@ -33,7 +33,7 @@ from citewell.retrieval.contract import Ranking
 from citewell.retrieval.fuse import Fused, fuse
 
 if TYPE_CHECKING:
-    from citewell.engine.language import Linguist
+    from citewell.engine.llm_stage import LlmStage
 
 logger = logging.getLogger(__name__)
 
@@ -50,8 +50,8 @@ class Cascade:
         *,
         ranker: Ranker | None = None,
         history: History | None = None,
-        reader: Reader | None = None,
-        linguist: Linguist | None = None,
+        reader: CrossEncoderStage | None = None,
+        llm_stage: LlmStage | None = None,
     ) -> None:
         """A stage that is None is left out."""
         self._options = options
@@ -61,7 +61,7 @@ class Cascade:
         self._ranker = ranker
         self._history = history
         self._reader = reader
-        self._linguist = linguist
+        self._llm_stage = llm_stage
 
     @property
     def ranks(self) -> bool:
@@ -106,9 +106,9 @@ class Cascade:
             ordering = read.ordering
             timings[CROSS_ENCODER] = read.milliseconds
         asked = None
-        if tier == "deep" and self._linguist is not None and self._options.llm.rerank != "none":
+        if tier == "deep" and self._llm_stage is not None and self._options.llm.rerank != "none":
             head = fused.rows[ordering.order[: self._options.llm.rerank_depth]]
-            asked = self._linguist.reorder(query, ordering, self._library.works(head), cancel)
+            asked = self._llm_stage.reorder(query, ordering, self._library.works(head), cancel)
             ordering = asked.ordering
             timings[asked.name] = asked.milliseconds
             read = None if read is None else _follow(read, asked)
@@ -211,7 +211,7 @@ class Cascade:
         return tuple(found)
 
 
-def _follow(read: Reread, asked: Reread) -> Reread:
+def _follow(read: CrossEncoderAnswer, asked: CrossEncoderAnswer) -> CrossEncoderAnswer:
     """What an earlier stage says of each place, after a later one has moved the papers."""
     if not asked.moved or not read.moved:
         return read

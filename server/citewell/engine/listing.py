@@ -7,7 +7,7 @@ import numpy as np
 from citewell.corpus import Library
 from citewell.engine.retrievers import Opened, live_rows
 from citewell.model import CitewellError, Evidence, Hit, Query, SearchResult
-from citewell.retrieval.cited import CitedRetriever
+from citewell.retrieval.citation_context import CitationContextRetriever
 
 NAME = "filters"
 """The retriever in the evidence."""
@@ -20,7 +20,7 @@ class Listing:
         self._library = library
         self._filters = opened.filters
         cited = opened.retrievers.get("cited")
-        self._cited = cited if isinstance(cited, CitedRetriever) else None
+        self._cited = cited if isinstance(cited, CitationContextRetriever) else None
 
     def of(self, query: Query, k: int) -> SearchResult | None:
         """The best `k`, by how often they are cited, then the newest; None without filters."""

@@ -13,20 +13,20 @@ from citewell.corpus import Library
 from citewell.engine.cascade import Cascade
 from citewell.engine.checking import LibraryCheck, Traffic, check_online
 from citewell.engine.contract import Checks, EngineStatus, Related, Tier
+from citewell.engine.cross_encoder_stage import CrossEncoderStage
 from citewell.engine.history import History
 from citewell.engine.history_store import HistoryStore
 from citewell.engine.identified import Identified
 from citewell.engine.late import LateRetriever
 from citewell.engine.listing import Listing
 from citewell.engine.lookup import LookUp
-from citewell.engine.memory import rss_mb
-from citewell.engine.other_queries import OtherQueries
+from citewell.engine.process_memory import rss_mb
+from citewell.engine.query_expansion import QueryExpansion
+from citewell.engine.query_preprocessor import QueryPreprocessor
 from citewell.engine.relations import Relations
-from citewell.engine.rereading import Reader
 from citewell.engine.retrievers import Opened, open_retrievers
 from citewell.engine.search import Search
 from citewell.engine.signals import LibrarySignals
-from citewell.engine.typed_words import TypedWords
 from citewell.engine.which_library import which_library
 from citewell.model import CitewellError, Problem, Query, SearchResult, Work
 from citewell.model.cancel import Cancel
@@ -41,7 +41,7 @@ from citewell.retrieval.encoders.static import WEIGHTS
 from citewell.sources.budget import ONLINE_SECONDS
 
 if TYPE_CHECKING:
-    from citewell.engine.language import Linguist
+    from citewell.engine.llm_stage import LlmStage
     from citewell.engine.online import Online
     from citewell.engine.online_search import OnlineSearch
 
@@ -61,12 +61,12 @@ class LocalEngine:
         ranker: Ranker | None = None,
         problems: Sequence[Problem] = (),
         *,
-        reader: Reader | None = None,
+        reader: CrossEncoderStage | None = None,
         sources: Online | None = None,
         history: HistoryStore | None = None,
-        linguist: Linguist | None = None,
+        llm_stage: LlmStage | None = None,
     ) -> None:
-        self._linguist = linguist
+        self._llm_stage = llm_stage
         self._sources = sources
         self._online = _online_search(sources) if options.sources.search else None
         self._options = options
@@ -83,7 +83,7 @@ class LocalEngine:
         self._history = (
             History(history or HistoryStore(), self._signals) if options.learning.enabled else None
         )
-        self._typed = TypedWords(library, opened.columns, self._signals)
+        self._typed = QueryPreprocessor(library, opened.columns, self._signals)
         self._identified = Identified(
             self._lookup,
             self._online,
@@ -101,9 +101,9 @@ class LocalEngine:
                 ranker=ranker,
                 history=self._history,
                 reader=reader,
-                linguist=linguist,
+                llm_stage=llm_stage,
             )
-            others = OtherQueries(options, self._signals, linguist)
+            others = QueryExpansion(options, self._signals, llm_stage)
             self._search = Search(options.retrieval, opened, others, cascade)
 
     @classmethod
@@ -113,12 +113,12 @@ class LocalEngine:
         *,
         retrievers: OpenRetrievers = open_retrievers,
         ranker: Ranker | None = None,
-        reader: Reader | None = None,
+        reader: CrossEncoderStage | None = None,
         history: HistoryStore | None = None,
     ) -> LocalEngine:
         """Open the library that the options name; without one, every answer says so."""
         sources, troubles = _open_sources(options)
-        linguist, more = _open_linguist(options)
+        llm_stage, more = _open_linguist(options)
         troubles = (*troubles, *more)
         try:
             library = Library.open(which_library(options))
@@ -130,13 +130,13 @@ class LocalEngine:
                 Opened(),
                 problems=problems,
                 sources=sources,
-                linguist=linguist,
+                llm_stage=llm_stage,
                 history=history,
             )
         if ranker is None and options.retrieval.ranker == "learned" and RANKER.exists():
             ranker = LearnedRanker(RANKER, TYPED if TYPED.exists() else None)
         if reader is None and options.retrieval.cross_encoder:
-            reader = Reader(options.retrieval)
+            reader = CrossEncoderStage(options.retrieval)
         return cls(
             options,
             library,
@@ -145,7 +145,7 @@ class LocalEngine:
             troubles,
             reader=reader,
             sources=sources,
-            linguist=linguist,
+            llm_stage=llm_stage,
             history=history,
         )
 
@@ -156,11 +156,11 @@ class LocalEngine:
         """
         limit = time.monotonic() + seconds
         for part in (*self._opened.retrievers.values(), self._reader):
-            if isinstance(part, LateRetriever | Reader):
+            if isinstance(part, LateRetriever | CrossEncoderStage):
                 part.wait(max(0.0, limit - time.monotonic()))
         own = self._options.llm
-        if self._linguist is not None and (own.rerank != "none" or own.reformulate):
-            self._linguist.wait(max(0.0, limit - time.monotonic()))
+        if self._llm_stage is not None and (own.rerank != "none" or own.reformulate):
+            self._llm_stage.wait(max(0.0, limit - time.monotonic()))
 
     def find(
         self, query: Query, k: int = 20, *, tier: Tier = "fast", cancel: Cancel | None = None
@@ -298,22 +298,22 @@ class LocalEngine:
 
     def pick(self, query: Query, works: Sequence[Work], *, cancel: Cancel | None = None) -> Picked:
         """Which of the works the place of the query should cite; the first without a model."""
-        if self._linguist is None:
+        if self._llm_stage is None:
             return Picked(work=works[0].id if works else "", problem=self._no_linguist())
-        return self._linguist.pick(query, works, cancel or Cancel())
+        return self._llm_stage.pick(query, works, cancel or Cancel())
 
     def verify(self, sentence: str, work: Work, *, cancel: Cancel | None = None) -> Supported:
         """Whether the work's abstract supports the sentence."""
-        if self._linguist is None:
+        if self._llm_stage is None:
             return Supported(problem=self._no_linguist())
-        return self._linguist.verify(sentence, work, cancel or Cancel())
+        return self._llm_stage.verify(sentence, work, cancel or Cancel())
 
     def spent(self) -> Usage:
         """What this engine's language model has cost."""
-        return Usage() if self._linguist is None else self._linguist.spent
+        return Usage() if self._llm_stage is None else self._llm_stage.spent
 
     def _no_linguist(self) -> Problem:
-        from citewell.engine.language import OFF
+        from citewell.engine.llm_stage import OFF
 
         known = (one for one in self._problems if one.code.startswith("llm-"))
         return next(known, OFF)
@@ -330,8 +330,8 @@ class LocalEngine:
             ranker="" if self._ranker is None else self._ranker.name,
             cross_encoder="" if self._reader is None else self._reader.loaded,
             sources=() if self._sources is None else self._sources.names,
-            llm="" if self._linguist is None else self._linguist.name,
-            budget=Budget() if self._linguist is None else self._linguist.budget(),
+            llm="" if self._llm_stage is None else self._llm_stage.name,
+            budget=Budget() if self._llm_stage is None else self._llm_stage.budget(),
             rss_mb=rss_mb(),
             pid=os.getpid(),
             problems=(
@@ -348,8 +348,8 @@ class LocalEngine:
             self._history.close()
         if self._reader is not None:
             self._reader.close()
-        if self._linguist is not None:
-            self._linguist.close()
+        if self._llm_stage is not None:
+            self._llm_stage.close()
         if self._online is not None:
             self._online.close()
         if self._sources is not None:
@@ -358,14 +358,14 @@ class LocalEngine:
             self._library.close()
 
 
-def _open_linguist(options: Options) -> tuple[Linguist | None, tuple[Problem, ...]]:
+def _open_linguist(options: Options) -> tuple[LlmStage | None, tuple[Problem, ...]]:
     """The language model's stage; None, and no problem, where no model is named."""
     if options.llm.provider == "none":
         return None, ()
-    from citewell.engine.language import Linguist
+    from citewell.engine.llm_stage import LlmStage
 
     try:
-        return Linguist.open(options.llm), ()
+        return LlmStage.open(options.llm), ()
     except CitewellError as error:
         return None, (error.problem,)
 

@@ -20,15 +20,15 @@ from citewell.engine.late import LateRetriever, unexpected
 from citewell.model import CitewellError, Problem
 from citewell.options import Options
 from citewell.retrieval.bm25 import Bm25Retriever
-from citewell.retrieval.cited import CitedRetriever
+from citewell.retrieval.citation_context import CitationContextRetriever
 from citewell.retrieval.contract import Retriever
 from citewell.retrieval.dense import DenseRetriever
 from citewell.retrieval.encoders import load_encoder
 from citewell.retrieval.encoders.static import WEIGHTS
+from citewell.retrieval.exact_match import ExactMatchRetriever
 from citewell.retrieval.facets import NAME as FACETS
 from citewell.retrieval.facets import Facets
 from citewell.retrieval.filters import Filters
-from citewell.retrieval.named import NamedRetriever
 from citewell.retrieval.passages import joined_passages, read_passages
 
 logger = logging.getLogger(__name__)
@@ -52,7 +52,7 @@ class Opened(msgspec.Struct, frozen=True):
     """What the ranker reads; None for a library built without it."""
     filters: Filters | None = None
     """Says which papers pass the filters of a query."""
-    named: NamedRetriever | None = None
+    named: ExactMatchRetriever | None = None
     """Brings what typed words name to the ranker; no list of its own without one."""
     aliases: Aliases = NO_ALIASES
     """Names by which others cite papers."""
@@ -127,11 +127,11 @@ def _open_named(
     mask: Filters,
     *,
     aliases: Aliases,
-) -> NamedRetriever | None:
+) -> ExactMatchRetriever | None:
     if columns is None or terms is None:
         return None
-    popularity = cited.popularity() if isinstance(cited, CitedRetriever) else None
-    return NamedRetriever(terms, columns, live_rows(library), popularity, aliases, mask=mask)
+    popularity = cited.popularity() if isinstance(cited, CitationContextRetriever) else None
+    return ExactMatchRetriever(terms, columns, live_rows(library), popularity, aliases, mask=mask)
 
 
 def _open_columns(library: Library, problems: list[Problem]) -> LibraryColumns | None:
@@ -158,7 +158,7 @@ def _open_facets(library: Library, problems: list[Problem]) -> Facets | None:
 
 def _open_cited(
     library: Library, columns: LibraryColumns, dense: DenseRetriever, mask: Filters
-) -> CitedRetriever | None:
+) -> CitationContextRetriever | None:
     """None when there are no priors of this encoder, neither shipped nor of the library's own."""
     parts = [read_priors(PRIORS)] if PRIORS.exists() else []
     parts = [part for part in parts if part.encoder == dense.encoder.fingerprint]
@@ -170,7 +170,9 @@ def _open_cited(
     files = [PASSAGES, *(one.path / WORDS for one in fitting)]
     words = [read_passages(path) for path in files if path.exists()]
     passages = joined_passages(words) if words else None
-    return CitedRetriever(priors, columns, dense, live_rows(library), mask=mask, passages=passages)
+    return CitationContextRetriever(
+        priors, columns, dense, live_rows(library), mask=mask, passages=passages
+    )
 
 
 def open_graph(library: Library, columns: LibraryColumns) -> CitationGraph:

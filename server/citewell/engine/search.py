@@ -12,7 +12,12 @@ import msgspec
 
 from citewell.engine.cascade import Cascade
 from citewell.engine.contract import Tier
-from citewell.engine.other_queries import OtherQueries, Others, variant_name, variant_of
+from citewell.engine.query_expansion import (
+    ExpandedQueries,
+    QueryExpansion,
+    variant_name,
+    variant_of,
+)
 from citewell.engine.retrievers import Opened
 from citewell.engine.runs import Runner
 from citewell.model import CitewellError, Problem, Query, SearchResult
@@ -29,7 +34,7 @@ class Search:
     """Over the retrievers of one library. Safe to call from any thread."""
 
     def __init__(
-        self, options: RetrievalOptions, opened: Opened, others: OtherQueries, cascade: Cascade
+        self, options: RetrievalOptions, opened: Opened, others: QueryExpansion, cascade: Cascade
     ) -> None:
         self._options = options
         self._opened = opened
@@ -109,7 +114,7 @@ class Search:
     def _said(
         self,
         result: SearchResult,
-        others: Others,
+        others: ExpandedQueries,
         late: Sequence[Problem],
         timings: dict[str, float],
     ) -> SearchResult:

@@ -14,7 +14,7 @@ from citewell.engine.late import LateRetriever
 from citewell.engine.retrievers import Opened
 from citewell.model import Query, Work
 from citewell.retrieval.bm25 import Bm25Retriever
-from citewell.retrieval.cited import CitedRetriever
+from citewell.retrieval.citation_context import CitationContextRetriever
 from citewell.retrieval.dense import DenseRetriever
 
 
@@ -31,9 +31,9 @@ class LibrarySignals:
         self._encoded: tuple[object, tuple[Query, ...], NDArray[np.float32]] | None = None
 
     @property
-    def _cited(self) -> CitedRetriever | None:
+    def _cited(self) -> CitationContextRetriever | None:
         found = self._retrievers.get("cited")
-        return found if isinstance(found, CitedRetriever) else None
+        return found if isinstance(found, CitationContextRetriever) else None
 
     @property
     def _bm25(self) -> Bm25Retriever | None:

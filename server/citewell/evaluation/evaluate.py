@@ -104,7 +104,7 @@ def open_engine(options: Options) -> LocalEngine:
         raise problem(
             first.code if first else "library-empty",
             first.message if first else "The library holds no papers.",
-            first.cure if first else "Build one with `citewell library build`.",
+            first.hint if first else "Build one with `citewell library build`.",
             first.path if first else "",
         )
     return engine
@@ -296,7 +296,7 @@ class _Run:
             first.code if first else "method-silent",
             f"The method {self.method.name} offered no paper at all."
             + (f" {first.message}" if first else ""),
-            first.cure if first else "Look at its settings with `citewell doctor`.",
+            first.hint if first else "Look at its settings with `citewell doctor`.",
             first.path if first else "",
         )
 

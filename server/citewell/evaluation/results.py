@@ -256,8 +256,8 @@ class EvaluationError(CitewellError):
     """The evaluation cannot go on; carries the problem to show."""
 
 
-def problem(code: str, message: str, cure: str = "", path: str = "") -> EvaluationError:
-    return EvaluationError(Problem(code=code, message=message, cure=cure, path=path))
+def problem(code: str, message: str, hint: str = "", path: str = "") -> EvaluationError:
+    return EvaluationError(Problem(code=code, message=message, hint=hint, path=path))
 
 
 def main_metrics(runs: Sequence[MethodRun]) -> dict[str, dict[str, dict[str, float]]]:
@@ -300,17 +300,17 @@ def encode(evaluation: Evaluation) -> bytes:
 
 def load(path: Path) -> Evaluation:
     """A saved evaluation. Raises `EvaluationError` for any other file."""
-    cure = "Give a file that `citewell eval --json` wrote."
+    hint = "Give a file that `citewell eval --json` wrote."
     try:
         if path.stat().st_size > MAX_BYTES:
-            raise problem("evaluation-too-large", f"{path} is too large.", cure, str(path))
+            raise problem("evaluation-too-large", f"{path} is too large.", hint, str(path))
         evaluation = msgspec.json.decode(path.read_bytes(), type=Evaluation)
     except (OSError, msgspec.DecodeError) as error:
         message = f"The evaluation cannot be read: {error}."
-        raise problem("evaluation-unreadable", message, cure, str(path)) from error
+        raise problem("evaluation-unreadable", message, hint, str(path)) from error
     if evaluation.format != FORMAT:
         message = f"The evaluation is of another format: {evaluation.format}."
-        raise problem("evaluation-foreign", message, cure, str(path))
+        raise problem("evaluation-foreign", message, hint, str(path))
     return evaluation
 
 

@@ -10,8 +10,8 @@ import msgspec
 from citewell.documents import Project
 from citewell.features.citation import citation_edit
 from citewell.features.diff import unified_diff
-from citewell.features.edited_text import EditedText
 from citewell.features.insert import InsertPlan, plan_copy, plan_insert
+from citewell.features.text_rebase import RebasedText
 from citewell.model import CitewellError, Problem, Work
 from citewell.model.bib import BibFile, FileEdit
 from citewell.model.document import Document, Placeholder
@@ -38,7 +38,7 @@ class CitationWriter:
         self.cache = project.fresh_cache()
         self.before = project
         self.project = project
-        self.texts: dict[Path, EditedText] = {}
+        self.texts: dict[Path, RebasedText] = {}
         self.created: set[Path] = set()
         self.added: dict[Path, tuple[str, ...]] = {}
         """Keys of the entries that each .bib gets."""
@@ -105,7 +105,7 @@ class CitationWriter:
         self.added[path] = (*self.added.get(path, ()), *edit.adds)
         self._edited(path).apply(edit.edits)
 
-    def _edited(self, path: Path) -> EditedText:
+    def _edited(self, path: Path) -> RebasedText:
         if path not in self.texts:
             text = self._known(path)
             if text is None:
@@ -113,7 +113,7 @@ class CitationWriter:
                 if isinstance(read, Problem):
                     raise CitewellError(read)
                 text = read or ""
-            self.texts[path] = EditedText(text)
+            self.texts[path] = RebasedText(text)
         return self.texts[path]
 
     def _known(self, path: Path) -> str | None:
@@ -138,7 +138,7 @@ class CitationWriter:
         return self._known(path) if edited is None else edited.text
 
     def _moved(
-        self, document: Document, edited: EditedText, placeholder: Placeholder
+        self, document: Document, edited: RebasedText, placeholder: Placeholder
     ) -> Placeholder:
         """The placeholder where it stands now: a declaration may have come in before it."""
         place = edited.now(placeholder.span.start), edited.now(placeholder.query_span.start)

@@ -189,12 +189,14 @@ def complete(
         if len(candidates) >= kept:
             break
         found = find_work(hit.work)
-        shelf = on_shelf(hit.work) if found is None else None
-        if shelf is not None:
-            if shelf.bibkey not in seen:
-                seen.add(shelf.bibkey)
-                text = at.text_for(shelf.bibkey, default_command)
-                candidates.append(work_candidate(shelf, shelf.bibkey, text, hit.evidence))
+        zotero_library = on_shelf(hit.work) if found is None else None
+        if zotero_library is not None:
+            if zotero_library.bibkey not in seen:
+                seen.add(zotero_library.bibkey)
+                text = at.text_for(zotero_library.bibkey, default_command)
+                candidates.append(
+                    work_candidate(zotero_library, zotero_library.bibkey, text, hit.evidence)
+                )
             continue
         key = found[1].key if found is not None else new_key(hit.work)
         if found is not None and key in seen:

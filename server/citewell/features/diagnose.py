@@ -55,8 +55,8 @@ def wrong_codes(options: DiagnosticsOptions) -> list[Problem]:
     problems = []
     for name in unknown_codes(options.severity, CODES):
         close = nearest(name, CODES)
-        cure = f'Did you mean "{close}"?' if close else "The codes are in docs/diagnostics.md."
+        hint = f'Did you mean "{close}"?' if close else "The codes are in docs/diagnostics.md."
         problems.append(
-            Problem("diagnostic-unknown", f'There is no diagnostic of the code "{name}".', cure)
+            Problem("diagnostic-unknown", f'There is no diagnostic of the code "{name}".', hint)
         )
     return problems

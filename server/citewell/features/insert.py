@@ -14,7 +14,7 @@ from citewell.documents.bib_match import find_work
 from citewell.documents.bibtex import parse_bib
 from citewell.documents.keys import check_key
 from citewell.documents.textfile import newline_of
-from citewell.features.edited_text import EditedText
+from citewell.features.text_rebase import RebasedText
 from citewell.model import Problem, Work
 from citewell.model.bib import BibEntry, BibFile, FileEdit, TextEdit
 from citewell.model.document import Document, Span
@@ -176,7 +176,7 @@ def plan_entries(
 ) -> tuple[InsertPlan, list[str]]:
     """Plan the entries of several works in the one file `path`, in one edit; and the key of each,
     in order. A work that the file holds, or that is named twice, keeps the key that it has."""
-    edited = EditedText("" if bib is None else bib.text)
+    edited = RebasedText("" if bib is None else bib.text)
     now, keys, added = bib, [], list[str]()
     for work in works:
         plan = plan_entry(path, now, work, options)

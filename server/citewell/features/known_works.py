@@ -7,10 +7,10 @@ from collections.abc import Iterable
 from citewell.documents.bib_match import same_work
 from citewell.model import Work
 from citewell.model.bib import BibEntry, BibFile
+from citewell.model.cooperative import cooperative
 from citewell.model.identifiers import Identifier, address_key, identifier_of
 from citewell.model.ids import arxiv_id, normalise_doi
 from citewell.model.titles import title_key
-from citewell.model.unhurried import unhurried
 
 
 def entries_identified(
@@ -20,7 +20,7 @@ def entries_identified(
     return [
         (bib.path, entry)
         for bib in bibs
-        for entry in unhurried(bib.entries)
+        for entry in cooperative(bib.entries)
         if entry.key and _is_named(entry, identifier)
     ]
 
@@ -51,7 +51,7 @@ class KnownWorks:
         self._by_identifier: dict[str, tuple[str, BibEntry]] = {}
         self._by_title: dict[str, list[tuple[str, BibEntry]]] = {}
         for bib in bibs:
-            for entry in unhurried(bib.entries):
+            for entry in cooperative(bib.entries):
                 if entry.key:
                     self._add(bib.path, entry)
 

@@ -7,7 +7,7 @@ from itertools import chain
 
 from citewell.documents import Project
 from citewell.features import lint_bibs, lint_documents  # noqa: F401 - they fill the rules
-from citewell.features.lint_rule import RULES, LintPaper, Remark, Rule
+from citewell.features.lint_rule import RULES, LintFinding, LintPaper, Rule
 from citewell.features.suppress import heard
 from citewell.model.bib import BibFile
 from citewell.model.diagnostic import Diagnostic
@@ -51,14 +51,14 @@ def lint_bib(bib: BibFile, paper: LintPaper) -> Iterator[Diagnostic]:
     )
 
 
-def _diagnostics(rule: Rule, remarks: Iterator[Remark]) -> Iterator[Diagnostic]:
-    for remark in remarks:
+def _diagnostics(rule: Rule, findings: Iterator[LintFinding]) -> Iterator[Diagnostic]:
+    for finding in findings:
         yield Diagnostic(
-            code=remark.code or rule.code,
-            span=remark.span,
-            message=remark.message,
-            level=remark.level or rule.level,
+            code=finding.code or rule.code,
+            span=finding.span,
+            message=finding.message,
+            level=finding.level or rule.level,
             unnecessary=rule.unnecessary,
-            related=remark.related,
-            data=remark.data,
+            related=finding.related,
+            data=finding.data,
         )

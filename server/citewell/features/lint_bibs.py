@@ -9,13 +9,13 @@ from pathlib import Path
 
 from citewell.documents import Project
 from citewell.documents.bib_work import inherited
-from citewell.features.lint_rule import LintPaper, Remark, bib_rule
+from citewell.features.lint_rule import LintFinding, LintPaper, bib_rule
 from citewell.features.required_fields import missing_fields
 from citewell.model.bib import BibBlock, BibEntry, BibFile
+from citewell.model.cooperative import cooperative
 from citewell.model.diagnostic import Level, Related
 from citewell.model.document import Format, Span
 from citewell.model.names import family_key
-from citewell.model.unhurried import unhurried
 
 _LETTER = re.compile(r"[^\W_]")
 _TOKEN = re.compile(r"@\s*\w+\s*[{(]?[^\s,{}=]*|[^\s,{}=\"@]+|\S")
@@ -44,14 +44,14 @@ _SHORT_TITLE = 12
 
 
 @bib_rule(ANY_SYNTAX, Level.ERROR)
-def wrong_syntax(bib: BibFile, _: LintPaper) -> Iterator[Remark]:
+def wrong_syntax(bib: BibFile, _: LintPaper) -> Iterator[LintFinding]:
     """What BibTeX cannot read as it is meant; each kind of fault has a code of its own."""
     items: Iterator[BibEntry | BibBlock] = chain(bib.entries, bib.blocks)
-    for item in unhurried(items):
+    for item in cooperative(items):
         for fault in item.body.faults:
-            yield Remark(
+            yield LintFinding(
                 span=_visible(bib.text, item.start + fault.at),
-                message=f"{fault.message} {fault.cure}",
+                message=f"{fault.message} {fault.hint}",
                 code=fault.code,
                 level=SYNTAX[fault.code],
             )
@@ -67,7 +67,7 @@ def _visible(text: str, at: int) -> Span:
 
 
 @bib_rule("bib-duplicate-key", Level.ERROR)
-def duplicate_key(bib: BibFile, paper: LintPaper) -> Iterator[Remark]:
+def duplicate_key(bib: BibFile, paper: LintPaper) -> Iterator[LintFinding]:
     """A key that an entry above, or a bibliography that the paper reads before, has already."""
     path = Path(bib.path)
     before: list[tuple[Path, BibFile]] = []
@@ -77,7 +77,7 @@ def duplicate_key(bib: BibFile, paper: LintPaper) -> Iterator[Remark]:
         before.append((other, companion))
     folds = paper.folds_case
     seen: dict[str, BibEntry] = {}
-    for entry in unhurried(bib.entries):
+    for entry in cooperative(bib.entries):
         if not entry.key:
             continue
         form = entry.key.lower() if folds else entry.key
@@ -94,12 +94,12 @@ def duplicate_key(bib: BibFile, paper: LintPaper) -> Iterator[Remark]:
 
 def _same_key(
     entry: BibEntry, first: BibEntry, path: Path, where: str, level: Level | None = None
-) -> Remark:
+) -> LintFinding:
     words = f'The key "{entry.key}" {where}.'
     if first.key != entry.key:
         words = f'The key "{entry.key}" {where}, as "{first.key}": case makes no other key.'
     related = Related(path, first.key_span, f'The first "{first.key}"')
-    return Remark(
+    return LintFinding(
         span=entry.key_span, message=words, related=(related,), data={"key": entry.key}, level=level
     )
 
@@ -109,7 +109,7 @@ def _line(bib: BibFile, entry: BibEntry) -> int:
 
 
 @bib_rule("duplicate-work", Level.WARNING)
-def duplicate_work(bib: BibFile, paper: LintPaper) -> Iterator[Remark]:
+def duplicate_work(bib: BibFile, paper: LintPaper) -> Iterator[LintFinding]:
     """A work that stands under another key already.
 
     In another file only where both are cited: a collection may hold what one's own file holds.
@@ -120,7 +120,7 @@ def duplicate_work(bib: BibFile, paper: LintPaper) -> Iterator[Remark]:
     """Of the few forms that more than one entry has, all entries, in order."""
     for other, companion in paper.companions(path).items():
         own = other == path
-        for entry in unhurried(companion.entries):
+        for entry in cooperative(companion.entries):
             if own or paper.is_used(entry):
                 for form in _forms(entry):
                     place = (other, entry)
@@ -130,7 +130,7 @@ def duplicate_work(bib: BibFile, paper: LintPaper) -> Iterator[Remark]:
         if own:
             break
     told: set[int] = set()
-    for found in unhurried(meeting.values()):
+    for found in cooperative(meeting.values()):
         for number, (other, entry) in enumerate(found):
             if other == path and entry.start not in told:
                 twin = _twin(entry, found[:number], path, paper)
@@ -142,13 +142,15 @@ def duplicate_work(bib: BibFile, paper: LintPaper) -> Iterator[Remark]:
 _Place = tuple[Path, BibEntry]
 
 
-def _twin(entry: BibEntry, before: list[_Place], path: Path, paper: LintPaper) -> Remark | None:
+def _twin(
+    entry: BibEntry, before: list[_Place], path: Path, paper: LintPaper
+) -> LintFinding | None:
     for where, first in before:
         if where != path and not paper.is_used(entry):
             continue
         if first.key != entry.key and (why := _same_work(entry, first)):
             place = f" in {where.name}" if where != path else ""
-            return Remark(
+            return LintFinding(
                 span=entry.key_span,
                 message=f'The same work as "{first.key}"{place}: {why}.',
                 related=(Related(where, first.key_span, f'"{first.key}"'),),
@@ -196,11 +198,11 @@ def _same_work(entry: BibEntry, first: BibEntry) -> str:
 
 
 @bib_rule("missing-field", Level.WARNING)
-def missing_field(bib: BibFile, paper: LintPaper) -> Iterator[Remark]:
+def missing_field(bib: BibFile, paper: LintPaper) -> Iterator[LintFinding]:
     """An entry without a field that its type needs; what it inherits by `crossref` counts."""
     biblatex = paper.is_biblatex
     note = "missing-biblatex" if biblatex else "missing-bibtex"
-    for entry in unhurried(bib.entries):
+    for entry in cooperative(bib.entries):
         notes = entry.body.notes
         missing: tuple[str, ...] | None = notes.get(note)
         if missing is None:
@@ -208,7 +210,7 @@ def missing_field(bib: BibFile, paper: LintPaper) -> Iterator[Remark]:
         if missing and ("crossref" in entry.body.names or "xdata" in entry.body.names):
             missing = _missing(entry, biblatex, inherited(bib, entry))
         if missing and not _is_broken(entry):
-            yield Remark(
+            yield LintFinding(
                 span=entry.key_span,
                 message=f'The @{entry.type} "{entry.key}" has no {_listed(missing)}.',
                 data={"key": entry.key, "fields": ",".join(missing)},
@@ -253,14 +255,14 @@ def _listed(names: tuple[str, ...]) -> str:
 
 
 @bib_rule("unused-entry", Level.HINT, unnecessary=True)
-def unused_entry(bib: BibFile, paper: LintPaper) -> Iterator[Remark]:
+def unused_entry(bib: BibFile, paper: LintPaper) -> Iterator[LintFinding]:
     """An entry that no paper cites, neither itself nor through an entry that names it."""
     path = Path(bib.path)
     if paper.nocite_all or not any(_uses(project, path, bib) for project in paper.projects):
         return
-    for entry in unhurried(bib.entries):
+    for entry in cooperative(bib.entries):
         if entry.key and not paper.is_used(entry):
-            yield Remark(
+            yield LintFinding(
                 span=entry.key_span,
                 message=f'No paper here cites "{entry.key}".',
                 data={"key": entry.key},

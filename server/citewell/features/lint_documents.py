@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from citewell.documents.includes import include_candidates
-from citewell.features.lint_rule import LintPaper, Remark, document_rule
+from citewell.features.lint_rule import LintFinding, LintPaper, document_rule
 from citewell.model.diagnostic import Level
 from citewell.model.document import Document, Format, PlaceholderKind
 
@@ -17,7 +17,7 @@ _DISTRIBUTED = frozenset({"ieeeabrv", "ieeefull", "ieeeexample", "xampl", "bibla
 
 
 @document_rule("undefined-key", Level.ERROR)
-def undefined_key(document: Document, paper: LintPaper) -> Iterator[Remark]:
+def undefined_key(document: Document, paper: LintPaper) -> Iterator[LintFinding]:
     """A cited key that no bibliography of the paper has.
 
     Silent where the bibliographies are not all known: a key may stand in the one that is missing.
@@ -40,7 +40,7 @@ def undefined_key(document: Document, paper: LintPaper) -> Iterator[Remark]:
         if close := nearest.get(use.key):
             message += f' Did you mean "{close}"?'
             data["nearest"] = close
-        yield Remark(span=use.span, message=message, data=data)
+        yield LintFinding(span=use.span, message=message, data=data)
 
 
 def _knows_all_keys(paper: LintPaper) -> bool:
@@ -91,14 +91,14 @@ def _nearest(keys: Sequence[str] | dict[str, None], paper: LintPaper) -> dict[st
 
 
 @document_rule("unresolved-placeholder", Level.WARNING)
-def unresolved_placeholder(document: Document, paper: LintPaper) -> Iterator[Remark]:
+def unresolved_placeholder(document: Document, paper: LintPaper) -> Iterator[LintFinding]:
     """A place where a citation is wanted and not yet there."""
     for placeholder in document.placeholders:
         if placeholder.query and placeholder.kind is not PlaceholderKind.MARKER:
             message = f"A paper on “{_short(placeholder.query)}” is still to be cited here."
         else:
             message = "A citation is still to be put here."
-        yield Remark(span=placeholder.span, message=message, data={"query": placeholder.query})
+        yield LintFinding(span=placeholder.span, message=message, data={"query": placeholder.query})
 
 
 def _short(words: str, most: int = 60) -> str:
@@ -107,7 +107,7 @@ def _short(words: str, most: int = 60) -> str:
 
 
 @document_rule("bib-missing", Level.WARNING)
-def bib_missing(document: Document, paper: LintPaper) -> Iterator[Remark]:
+def bib_missing(document: Document, paper: LintPaper) -> Iterator[LintFinding]:
     """A declared .bib that is not there."""
     told = set()
     for project in paper.projects:
@@ -117,4 +117,4 @@ def bib_missing(document: Document, paper: LintPaper) -> Iterator[Remark]:
             if path in project.missing_bibs and not is_distributed(path):
                 told.add(declaration.span)
                 message = f"{path.name} is not there; it is made when the first entry is written."
-                yield Remark(span=declaration.span, message=message, data={"path": str(path)})
+                yield LintFinding(span=declaration.span, message=message, data={"path": str(path)})

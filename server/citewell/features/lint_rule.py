@@ -10,16 +10,16 @@ import msgspec
 
 from citewell.documents import Project
 from citewell.model.bib import BibEntry, BibFile
+from citewell.model.cooperative import cooperative
 from citewell.model.diagnostic import Level, Related
 from citewell.model.document import Document, Format, Span
-from citewell.model.unhurried import unhurried
 
 LINKS = ("crossref", "xdata", "xref", "related", "entryset")
 """Fields that name other entries: an entry that is used makes those used."""
 _LINKS = frozenset(LINKS)
 
 
-class Remark(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+class LintFinding(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """What a rule has to say about a place; the rule's own entry in the list says how bad it is."""
 
     span: Span
@@ -32,8 +32,8 @@ class Remark(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Where this case is less bad than the others of its code."""
 
 
-DocumentRule = Callable[[Document, "LintPaper"], Iterator[Remark]]
-BibRule = Callable[[BibFile, "LintPaper"], Iterator[Remark]]
+DocumentRule = Callable[[Document, "LintPaper"], Iterator[LintFinding]]
+BibRule = Callable[[BibFile, "LintPaper"], Iterator[LintFinding]]
 
 
 class Rule(msgspec.Struct, frozen=True, kw_only=True):
@@ -123,7 +123,7 @@ class LintPaper:
         for bib in self.bibs.values():
             keys.update(bib.by_key)
             keys.update(
-                alias for entry in unhurried(bib.entries) for alias in _named(entry, ("ids",))
+                alias for entry in cooperative(bib.entries) for alias in _named(entry, ("ids",))
             )
         return frozenset(self._forms(keys))
 
@@ -132,7 +132,7 @@ class LintPaper:
         """The keys that are cited, and those that a used entry names in `crossref` and the like."""
         links: dict[str, list[str]] = {}
         for bib in self.bibs.values():
-            for entry in unhurried(bib.entries):
+            for entry in cooperative(bib.entries):
                 if not _LINKS.isdisjoint(entry.body.names):
                     keys = [entry.key, *_named(entry, ("ids",))]
                     for key in self._forms(keys):

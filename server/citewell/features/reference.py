@@ -84,8 +84,8 @@ class Style:
             self._style = _load(path)
         except Exception as error:
             message = f"The citation style {name!r} cannot be read: {_first_line(error)}."
-            cure = "Set `citewell.hover.style` to another style; `apa` always works."
-            raise CitewellError(Problem("style-unreadable", message, cure, str(path))) from error
+            hint = "Set `citewell.hover.style` to another style; `apa` always works."
+            raise CitewellError(Problem("style-unreadable", message, hint, str(path))) from error
 
     def reference(self, item: CslItem) -> Rendered:
         """The item as it stands in a list of references.

@@ -110,8 +110,8 @@ def _bad_key(table: KeyTable, places: Iterable[Reference], old: str, new: str) -
                 source.text, place.span
             ):
                 message = f"Markdown cannot cite `{new}`, and {place.path.name} cites this key."
-                cure = "Begin and end the key with a letter or digit, with single marks inside."
-                return Problem("rename-invalid", message, cure)
+                hint = "Begin and end the key with a letter or digit, with single marks inside."
+                return Problem("rename-invalid", message, hint)
     return None
 
 
@@ -144,8 +144,8 @@ def _bad_macro(table: KeyTable, path: Path, new: str) -> Problem | None:
     file = table.files[path]
     assert isinstance(file, BibKeys)
     if _MACRO.fullmatch(new) is None:
-        cure = "Begin with a letter; use letters, digits and any of _ : . / + - only."
-        return Problem("rename-invalid", f"`{new}` is no name for a macro.", cure)
+        hint = "Begin with a letter; use letters, digits and any of _ : . / + - only."
+        return Problem("rename-invalid", f"`{new}` is no name for a macro.", hint)
     if new.lower() in file.source.strings:
         return Problem("rename-taken", f"The macro `{new}` is defined.", "Choose another name.")
     return None
@@ -157,6 +157,6 @@ def _unwritable(projects: list[Project], places: Iterable[Reference]) -> Problem
     for path in dict.fromkeys(place.path for place in places):
         if not any(project.may_write(path) for project in projects):
             message = f"{path.name} has this key and cannot be written: {path}."
-            cure = "Open the folder that holds it in the editor, or make the file writable."
-            return Problem("rename-unwritable", message, cure)
+            hint = "Open the folder that holds it in the editor, or make the file writable."
+            return Problem("rename-unwritable", message, hint)
     return None

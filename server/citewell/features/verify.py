@@ -17,10 +17,10 @@ from citewell.features.check import counts
 from citewell.features.suppress import heard
 from citewell.model.bib import BibEntry, BibFile
 from citewell.model.check import Check, Claim, FieldFinding, Verdict
+from citewell.model.cooperative import cooperative
 from citewell.model.diagnostic import Diagnostic, Level, Related
 from citewell.model.document import Document, KeyUse, Span
 from citewell.model.titles import plain_title
-from citewell.model.unhurried import unhurried
 from citewell.verification.claims import claim_of_entry
 from citewell.verification.codes import MEANINGS
 
@@ -101,7 +101,7 @@ def verified(
     An entry without a record is a hint for `summarised`, unless they are to be listed.
     """
     tells_unchecked = UNCHECKED in (levels or {})
-    for entry in unhurried(bib.entries):
+    for entry in cooperative(bib.entries):
         digest = question_digest(bib, entry)
         check = check_of(digest) if digest is not None else None
         if check is None:

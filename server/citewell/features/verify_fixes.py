@@ -51,8 +51,8 @@ def actions_on(
     style = style or detect_style(bib)
     named: dict[str, str | int] = {"key": entry.key, "start": entry.start}
     found: list[Action] = []
-    cures = list(_cures(entry, check, _content(check, style)))
-    for finding, field, value in cures:
+    hints = list(_cures(entry, check, _content(check, style)))
+    for finding, field, value in hints:
         what = _NAMES.get(field, field)
         found.append(
             Action(
@@ -62,14 +62,14 @@ def actions_on(
                 arguments={**named, "code": finding.code},
                 fixes=(finding.code,),
                 span=_span(entry, field),
-                is_preferred=len(cures) == 1 and check.verdict is Verdict.WRONG_DETAIL,
+                is_preferred=len(hints) == 1 and check.verdict is Verdict.WRONG_DETAIL,
             )
         )
     work = check.work
     if work is None:
         return found
     counted = tuple(dict.fromkeys(f.code for f in check.findings if counts(f)))
-    wrong = [finding.code for finding, _, _ in cures if counts(finding)]
+    wrong = [finding.code for finding, _, _ in hints if counts(finding)]
     if len(wrong) > 1 and check.verdict is Verdict.WRONG_DETAIL:
         codes = tuple(wrong)
         title = f"Take all {len(wrong)} values of the record"

@@ -30,7 +30,7 @@ def write_edits(
                 Problem(
                     code="file-changed",
                     message="The file has changed since the plan was made; nothing was written.",
-                    cure="Run the command again.",
+                    hint="Run the command again.",
                     path=edit.path,
                 )
             )

@@ -83,7 +83,7 @@ def told(problems: Iterable[Problem]) -> tuple[Problem, ...]:
     """What went wrong beside an answer, each once, without keys and without paths of the server's
     machine."""
     clean = (
-        Problem(one.code, without_keys(one.message), without_keys(one.cure), line=one.line)
+        Problem(one.code, without_keys(one.message), without_keys(one.hint), line=one.line)
         for one in problems
     )
     return tuple(dict.fromkeys(clean))[:MAX_PROBLEMS]

@@ -21,5 +21,5 @@ def _pages() -> dict[str, str]:
     for page in (_PACKAGE / "docs" / "problems.md", _PACKAGE.parents[1] / "docs" / "problems.md"):
         if page.is_file():
             rows = _ROW.findall(page.read_text("utf-8"))
-            return {code: f"# `{code}`\n\n{means}\n\n{cure}\n" for code, means, cure in rows}
+            return {code: f"# `{code}`\n\n{means}\n\n{hint}\n" for code, means, hint in rows}
     return {}

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 from pygls.exceptions import JsonRpcContentModified
 from pygls.uris import to_fs_path, uri_scheme
 
+from citewell.lsp.file_version import is_empty, read_file_version
 from citewell.lsp.places import OpenFile
-from citewell.lsp.stamp import is_empty, stamp_of
 from citewell.lsp.text import OpenDocument
 from citewell.options import Options
 
@@ -97,8 +97,8 @@ class Buffers:
 
     def texts(self) -> dict[Path, str]:
         """The texts of all open documents, and of files just edited through the editor, by path."""
-        for path, (stamp, _) in list(self._assumed.items()):
-            if stamp_of(path) != stamp:
+        for path, (version, _) in list(self._assumed.items()):
+            if read_file_version(path) != version:
                 del self._assumed[path]
         texts = {path: text for path, (_, text) in self._assumed.items()}
         for uri, document in self._server.documents.opened.items():
@@ -109,9 +109,9 @@ class Buffers:
 
     def assume(self, path: Path, text: str, before: object) -> None:
         """The editor took an edit of a file that it may not show to us: this is what it holds now,
-        until the file changes on disk. `before` is the file's stamp from before the edit: one that
+        until the file changes on disk. `before` is its version before the edit: one that
         changed since was written by the editor, or by another program, and counts as it is."""
-        now = stamp_of(path)
+        now = read_file_version(path)
         if now == before or (before is None and is_empty(path)):
             self._assumed[path] = (now, text)
 

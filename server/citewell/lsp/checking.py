@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from attrs import frozen
 from lsprotocol import types
 
-from citewell.lsp.answers import Answers
+from citewell.lsp.check_cache import CheckCache
 
 if TYPE_CHECKING:
     from citewell.engine.check_store import CheckStore
@@ -56,7 +56,7 @@ class Checking:
     def __init__(self, server: Server, news: Callable[[], None]) -> None:
         self._server = server
         self._news = news
-        self.answers = Answers()
+        self.answers = CheckCache()
         self._queue: dict[bytes, Claim] = {}
         self._refused: set[bytes] = set()
         """What the author does not want to wait for."""
@@ -149,7 +149,7 @@ class Checking:
     def _begin(self, world: bytes) -> None:
         """The library is another one now: nothing that was known counts."""
         self._world = world
-        self.answers = Answers()
+        self.answers = CheckCache()
         self._queue.clear()
         self._seen.clear()
         self.generation += 1
@@ -195,7 +195,7 @@ class Checking:
 
     def _learn(self, known: Mapping[bytes, Check]) -> None:
         if len(self.answers) + len(known) > MAX_ANSWERS:
-            self.answers = Answers()
+            self.answers = CheckCache()
             self._seen.clear()
         self.answers.update(known)
         self.generation += 1
@@ -330,11 +330,11 @@ def _size(part: Entries) -> int:
 
 
 def _questions(
-    part: Entries, start: int, known: Answers, waiting: Mapping[bytes, Claim]
+    part: Entries, start: int, known: CheckCache, waiting: Mapping[bytes, Claim]
 ) -> list[Question]:
     """The questions of some entries that nobody has answered. For the thread that gives way."""
     from citewell.features.verify import question, question_digest
-    from citewell.model.unhurried import unhurried
+    from citewell.model.cooperative import cooperative
 
     bib = part.bib
     found: Iterable[BibEntry]
@@ -343,7 +343,7 @@ def _questions(
     else:
         found = [bib.by_key[key] for key in sorted(part.keys) if key in bib.by_key]
     asked: list[Question] = []
-    for entry in unhurried(found):
+    for entry in cooperative(found):
         if "question" in entry.body.notes:
             digest = question_digest(bib, entry)
             if digest is None or digest in known or digest in waiting:

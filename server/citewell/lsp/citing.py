@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from citewell.features.complete import Own
     from citewell.features.completion import Candidate, Completion
     from citewell.features.insert import InsertPlan
-    from citewell.features.shelf import Found
+    from citewell.features.zotero_library import Found
     from citewell.lsp.session import Session
     from citewell.lsp.shown import Shown
     from citewell.lsp.snapshot import Snapshot
@@ -58,7 +58,7 @@ async def complete(
     from citewell.features.complete import own_entries, search_words, wanted
 
     options, paper = snapshot.options, snapshot.paper
-    shelf = session.zotero.shelf
+    zotero_library = session.zotero.zotero_library
     command = options.documents.default_command
     at = wanted(snapshot.document, cursor, command)
     if at is None or (at.unless_key and at.unless_key in paper.taken):
@@ -68,7 +68,7 @@ async def complete(
     limit = options.completion.key_limit if at.key_like else options.completion.limit
 
     def on_shelf(work: Work) -> Work | None:
-        return shelf.find(work, paper.taken) if shelf is not None else None
+        return zotero_library.find(work, paper.taken) if zotero_library is not None else None
 
     def listed(own: Entries, result: SearchResult) -> Completion:
         found, more, shelved = own
@@ -90,8 +90,10 @@ async def complete(
     def look_up() -> tuple[Entries, Completion | Query]:
         mine, more = own_entries(at, paper.index, limit)
         shelved: list[Found] = []
-        if shelf is not None:
-            shelved = shelf.entries_for(at, limit, paper.taken, paper.find_work, guess=not mine)
+        if zotero_library is not None:
+            shelved = zotero_library.entries_for(
+                at, limit, paper.taken, paper.find_work, guess=not mine
+            )
         own = mine, more, shelved
         if not papers or not at.asks_library(len(mine) + len(shelved)):
             return own, listed(own, SearchResult())
@@ -133,7 +135,7 @@ async def make_query(session: Session, snapshot: Snapshot, placeholder: Placehol
 
 async def entry_text(session: Session, shown: Shown, candidate: Candidate) -> str:
     """The entry that accepting a candidate would write."""
-    from citewell.features.shelf import key_of
+    from citewell.features.zotero_library import key_of
 
     work = candidate.work
     if work is None:
@@ -145,15 +147,17 @@ async def entry_text(session: Session, shown: Shown, candidate: Candidate) -> st
 
 async def find_work(session: Session, work_id: str) -> Work | None:
     """A paper by its id: from a list that was shown, else from the library."""
-    from citewell.features.shelf import key_of
+    from citewell.features.zotero_library import key_of
 
     work = session.lists.work(work_id)
     if work is not None:
         return work
     if key := key_of(work_id):
-        shelf = session.zotero.shelf
-        entry = shelf.entry(key) if shelf is not None else None
-        return shelf.work(entry) if shelf is not None and entry is not None else None
+        zotero_library = session.zotero.zotero_library
+        entry = zotero_library.entry(key) if zotero_library is not None else None
+        return (
+            zotero_library.work(entry) if zotero_library is not None and entry is not None else None
+        )
     found = await asyncio.to_thread(session.engine.works, [work_id])
     return found[0] if found else None
 
@@ -163,7 +167,7 @@ async def plan_insertion(session: Session, uri: str, work: Work, key: str) -> In
 
     None when the document is no longer open, or changes faster than can be planned.
     """
-    from citewell.features.shelf import key_of
+    from citewell.features.zotero_library import key_of
 
     plan_one = partial(_plan, work=work, key=key)
     if shelved := key_of(work.id):

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from lsprotocol import types
 
-from citewell.lsp import commands, learning
+from citewell.lsp import commands, picker_history
 from citewell.lsp.actions.bibliography import BibliographyActions
 from citewell.lsp.actions.contract import Asked, Chosen, Provider
 from citewell.lsp.actions.missing import MissingEntriesActions
@@ -29,7 +29,7 @@ from citewell.lsp.actions.undefined import UndefinedKeyActions
 from citewell.lsp.actions.verification import VerificationActions
 from citewell.lsp.arguments import arguments_of
 from citewell.lsp.buffers import is_bibliography
-from citewell.lsp.messages import inform
+from citewell.lsp.notifications import inform
 from citewell.lsp.progress import with_progress
 from citewell.model import CitewellError, Problem
 
@@ -135,7 +135,7 @@ class CodeActions:
     def __init__(self, server: Server, offering: Sequence[Provider]) -> None:
         self._server = server
         self._providers = {provider.name: provider for provider in offering}
-        self._plans: OrderedDict[int, tuple[ActionPlan, commands.Stamps]] = OrderedDict()
+        self._plans: OrderedDict[int, tuple[ActionPlan, commands.FileVersions]] = OrderedDict()
         self._sent = 0
 
     # -- the list -----------------------------------------------------------------------------
@@ -240,7 +240,7 @@ class CodeActions:
             return action
         action.edit = commands.edit_of(self._server, plan.edits, plan.texts, plan.label)
         self._sent += 1
-        self._plans[self._sent] = plan, commands.stamps_of(plan.edits)
+        self._plans[self._sent] = plan, commands.file_versions_of(plan.edits)
         while len(self._plans) > MAX_PLANS:
             self._plans.popitem(last=False)
         action.command = types.Command(title=action.title, command=ACTED, arguments=[self._sent])
@@ -252,13 +252,13 @@ class CodeActions:
         if found is not None:
             plan, before = found
             commands.assume(self._server, plan.edits, plan.texts, before)
-            await learning.learn(self._server.session, plan.feedback)
+            await picker_history.learn(self._server.session, plan.feedback)
 
     async def act(self, wanted: ActArguments) -> bool:
         """Plan an action and have the editor make its edits; True when it did."""
         feedback = await self._act(wanted)
         if feedback is not None:
-            await asyncio.shield(learning.learn(self._server.session, feedback))
+            await asyncio.shield(picker_history.learn(self._server.session, feedback))
         return feedback is not None
 
     async def _act(self, wanted: ActArguments) -> tuple[Feedback, ...] | None:

@@ -16,10 +16,10 @@ import msgspec
 from lsprotocol import types
 from pygls.uris import from_fs_path
 
-from citewell.lsp import citing, learning
+from citewell.lsp import citing, picker_history
 from citewell.lsp.arguments import arguments_of
 from citewell.lsp.edits import TextOf, workspace_edit
-from citewell.lsp.stamp import stamp_of
+from citewell.lsp.file_version import read_file_version
 from citewell.lsp.text import LineIndex
 from citewell.model import CitewellError, Problem
 from citewell.model.bib import FileEdit
@@ -37,7 +37,7 @@ APPLY_SECONDS = 60.0
 """An editor may ask its author before it applies an edit."""
 
 
-Stamps = Mapping[Path, object]
+FileVersions = Mapping[Path, object]
 
 
 class InsertArguments(msgspec.Struct, frozen=True):
@@ -80,7 +80,7 @@ def register(server: Server) -> None:
         state = await asyncio.to_thread(ask)
         found = msgspec.to_builtins(state)
         found["problems"] = [
-            {"code": p.code, "message": p.message, "cure": p.cure} for p in state.problems
+            {"code": p.code, "message": p.message, "hint": p.hint} for p in state.problems
         ]
         found["zotero"] = server.session.zotero.state()
         return {"library": "", "works": 0, **found}
@@ -93,8 +93,8 @@ async def _insert(
 
     def failed(error: Exception) -> Problem:
         message = f"The entry for `{wanted.key}` could not be added: {error}."
-        cure = "Run the completion again at the key, or add the entry by hand."
-        return Problem("insert-failed", message, cure)
+        hint = "Run the completion again at the key, or add the entry by hand."
+        return Problem("insert-failed", message, hint)
 
     async def edit(learned: list[Feedback]) -> dict[str, Any]:
         done: dict[str, Any] = {"applied": False}
@@ -128,7 +128,7 @@ async def one_edit(
             logger.exception("An edit failed")
             server.session.tell([failed(error)], again=True)
     if done["applied"]:
-        await learning.learn(server.session, learned)
+        await picker_history.learn(server.session, learned)
     return done
 
 
@@ -146,7 +146,9 @@ async def _insert_now(
         session.obstacles.tell(plan.problems, lambda: _insert(server, wanted, again=True))
         snapshot, texts, key, edits = plan.snapshot, plan.texts, plan.key, list(plan.edits)
         if edits:
-            learned.append(learning.feedback_on(session.lists.recall(wanted.list), snapshot, work))
+            learned.append(
+                picker_history.feedback_on(session.lists.recall(wanted.list), snapshot, work)
+            )
     else:
         found = await session.snapshot(wanted.uri)
         if found is None:
@@ -322,7 +324,7 @@ async def apply_edits(
             if edit.create:
                 Path(edit.path).touch()
     change = edit_of(server, edits, texts, label)
-    before = stamps_of(edits)
+    before = file_versions_of(edits)
     request = server.workspace_apply_edit_async(
         types.ApplyWorkspaceEditParams(edit=change, label=label)
     )
@@ -334,26 +336,26 @@ async def apply_edits(
     if reason:
         names = ", ".join(dict.fromkeys(Path(e.path).name for e in edits))
         message = f"The editor did not make the change of {names} ({reason})."
-        cure = "Nothing was written. Save or revert the file, then complete the key again."
-        server.session.tell([Problem("edit-refused", message, cure)], again=True)
+        hint = "Nothing was written. Save or revert the file, then complete the key again."
+        server.session.tell([Problem("edit-refused", message, hint)], again=True)
         return False
     assume(server, edits, texts, before)
     return True
 
 
-def stamps_of(edits: Sequence[FileEdit]) -> Stamps:
+def file_versions_of(edits: Sequence[FileEdit]) -> FileVersions:
     """What the files are now, before their edits are made."""
-    return {Path(edit.path): stamp_of(Path(edit.path)) for edit in edits}
+    return {Path(edit.path): read_file_version(Path(edit.path)) for edit in edits}
 
 
 def assume(
     server: Server,
     edits: Sequence[FileEdit],
     texts: Mapping[Path, str],
-    before: Stamps,
+    before: FileVersions,
 ) -> None:
     """The editor has made the edits: take them for the texts of files that it does not show.
-    `before` are the stamps of the files from before."""
+    `before` are the versions of the files from before."""
     from citewell.documents import apply_edits as applied_to
 
     for edit in edits:

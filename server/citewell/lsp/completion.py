@@ -48,7 +48,7 @@ def register(server: Server) -> None:
         if document is None:
             return None
         await server.session.configured()
-        is_on = functools.partial(server.offers.is_on, uri=document.uri)
+        is_on = functools.partial(server.registrations.is_on, uri=document.uri)
         path = server.session.buffers.path_of(document.uri)
         if path is not None and is_bibliography(document, path):
             if not is_on("complete_bib"):
@@ -89,8 +89,8 @@ async def _complete(
     if snapshot is None:
         return None
     cursor = snapshot.index.offset(position)
-    keys = server.offers.is_on("complete_keys", document.uri)
-    papers = server.offers.is_on("complete_papers", document.uri)
+    keys = server.registrations.is_on("complete_keys", document.uri)
+    papers = server.registrations.is_on("complete_papers", document.uri)
     found = await citing.complete(session, snapshot, cursor, keys=keys, papers=papers)
     if found is None:
         return None

@@ -45,7 +45,7 @@ def row_of(candidate: Candidate, *, columns: bool) -> Row:
     paper is known by its title: its key is only about to be made, and stands in the card beside
     the list.
     """
-    from citewell.features.shelf import key_of  # with numpy, which no start waits for
+    from citewell.features.zotero_library import key_of  # with numpy, which no start waits for
 
     invented = is_invented(candidate.check)
     at = INVENTED if invented else where_and_when(candidate)

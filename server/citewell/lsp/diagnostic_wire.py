@@ -17,11 +17,11 @@ from pygls.uris import from_fs_path
 
 from citewell.lsp.text import LineIndex
 from citewell.lsp.wire import Location, Range
+from citewell.model.cooperative import in_parts
 from citewell.model.diagnostic import Diagnostic, Level, Related
-from citewell.model.unhurried import in_parts
 
 if TYPE_CHECKING:
-    from citewell.lsp.reports import Report
+    from citewell.lsp.diagnostics_builder import Report
 
 SOURCE = "citewell"
 SEVERITY = {Level.ERROR: 1, Level.WARNING: 2, Level.INFORMATION: 3, Level.HINT: 4}

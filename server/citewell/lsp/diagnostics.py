@@ -18,12 +18,12 @@ from pygls.uris import from_fs_path, to_fs_path
 
 from citewell.lsp.checking import Checking, Entries
 from citewell.lsp.diagnostic_wire import answer, gone, item, unchanged
+from citewell.lsp.diagnostics_pass import DiagnosticsPass
 from citewell.lsp.publishing import Publisher
-from citewell.lsp.reporting import Reporter
 from citewell.lsp.wire import Encoded
 
 if TYPE_CHECKING:
-    from citewell.lsp.reports import Report
+    from citewell.lsp.diagnostics_builder import Report
     from citewell.lsp.server import Server
     from citewell.model import Problem
     from citewell.model.bib import BibFile
@@ -79,7 +79,7 @@ class Diagnostics:
         self._levels: Mapping[str, str] = {}
         """The levels of the settings whose codes were looked at."""
         self.checking = Checking(server, self._news)
-        self._reporter = Reporter(server, self.checking)
+        self._reporter = DiagnosticsPass(server, self.checking)
         self._publisher = Publisher(server, self._reporter)
 
     # -- life ---------------------------------------------------------------------------------

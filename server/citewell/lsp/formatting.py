@@ -46,7 +46,7 @@ class Formatter:
             _whole(server)
             _range(server)
             self._has_handlers = True
-        wanted = server.offers.is_on("formatting", "")
+        wanted = server.registrations.is_on("formatting", "")
         if wanted is self._is_registered:
             return
         self._is_registered = wanted

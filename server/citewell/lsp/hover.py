@@ -59,14 +59,14 @@ async def _in_document(
     offset = snapshot.index.offset(position)
     placeholder = hovered_placeholder(snapshot.document, offset)
     if placeholder is not None:
-        if not server.offers.is_on("hover_placeholders", snapshot.uri):
+        if not server.registrations.is_on("hover_placeholders", snapshot.uri):
             return None
         query = await citing.make_query(server.session, snapshot, placeholder)
         result = await server.session.engine.find_async(query, PAPERS, tier="full")
         server.session.tell(result.problems)
         return hover_placeholder(placeholder, result.hits)
     found = key_at(snapshot.document, offset)
-    if found is None or not server.offers.is_on("hover_keys", snapshot.uri):
+    if found is None or not server.registrations.is_on("hover_keys", snapshot.uri):
         return None
     _, use = found
     scope = await server.session.scope(snapshot.uri)
@@ -84,12 +84,12 @@ async def _shelved_card(server: Server, snapshot: Snapshot, use: KeyUse) -> Hove
 
     session = server.session
     session.zotero.wake(use.key)
-    shelf, entry = session.zotero.shelf, session.zotero.entry(use.key)
-    if shelf is None or entry is None:
+    zotero_library, entry = session.zotero.zotero_library, session.zotero.entry(use.key)
+    if zotero_library is None or entry is None:
         return None
     options = snapshot.options.hover
     folders = (snapshot.path.parent, *server.roots)
-    reference = await session.cards.reference(shelf.bib, entry, options.style, folders)
+    reference = await session.cards.reference(zotero_library.bib, entry, options.style, folders)
     return hover_shelved(use.span, entry, Known(reference=reference, abstract=options.abstract))
 
 
@@ -97,7 +97,7 @@ async def _in_bib(server: Server, scope: Scope, position: types.Position) -> Hov
     """Over an entry's head its own card; over a key in a field that of the entry it names."""
     from citewell.documents.key_table import BibKeys
 
-    if not server.offers.is_on("hover_keys", scope.uri):
+    if not server.registrations.is_on("hover_keys", scope.uri):
         return None
     offset = scope.index.offset(position)
     place = scope.keys.at(scope.path, offset)

@@ -50,7 +50,7 @@ class Obstacles:
         return ""
 
     async def _ask(self, problem: Problem, button: str, retry: Retry) -> None:
-        message = f"Citewell: {problem.message} {problem.cure}".strip()
+        message = f"Citewell: {problem.message} {problem.hint}".strip()
         try:
             answer = await self._server.window_show_message_request_async(
                 types.ShowMessageRequestParams(

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from lsprotocol import types
 
 from citewell.lsp.buffers import is_bibliography
-from citewell.lsp.messages import inform
+from citewell.lsp.notifications import inform
 from citewell.lsp.progress import Report, with_progress
 from citewell.model import CitewellError, Problem
 from citewell.sources.budget import ONLINE_SECONDS

@@ -68,7 +68,7 @@ class Paper:
         self._works: KnownWorks | None = None
         self.is_prepared = False
         """Everything is computed; from now on any thread may look things up."""
-        self.stamps: tuple[tuple[Path, object], ...] = ()
+        self.file_versions: tuple[tuple[Path, object], ...] = ()
         """Of the bibliographies on disk, as they were read."""
 
     @property
@@ -187,7 +187,7 @@ class Papers:
                 cache, project, wanted.texts
             ):
                 self._known.move_to_end(wanted.path)
-                known[1].stamps = _stamps(cache, project)
+                known[1].file_versions = _file_versions(cache, project)
                 return document, known[1]
         project = Project.open(
             wanted.path,
@@ -199,7 +199,7 @@ class Papers:
             own_folders=wanted.own_folders,
         )
         paper = Paper(project, known[1] if known is not None else None)
-        paper.stamps = _stamps(cache, project)
+        paper.file_versions = _file_versions(cache, project)
         self._known[wanted.path] = ((wanted.setting, shape_of(project.document)), paper)
         self._known.move_to_end(wanted.path)
         while len(self._known) > MAX_PAPERS:
@@ -329,8 +329,8 @@ def _left(count: int) -> Problem:
     )
 
 
-def _stamps(cache: FileCache, project: Project) -> tuple[tuple[Path, object], ...]:
-    stamps = ((path, cache.stamp(path)) for path in (*project.bibs, *project.unread_bibs))
+def _file_versions(cache: FileCache, project: Project) -> tuple[tuple[Path, object], ...]:
+    versions = ((path, cache.file_version(path)) for path in (*project.bibs, *project.unread_bibs))
     missing = project.missing_bibs
-    # A file that cannot be read has no stamp: it is looked at again by itself.
-    return tuple((path, stamp) for path, stamp in stamps if stamp is not None or path in missing)
+    # A file that cannot be read has no version: it is looked at again by itself.
+    return tuple((p, version) for p, version in versions if version is not None or p in missing)

@@ -12,15 +12,15 @@ from citewell.lsp.diagnostic_wire import as_json
 from citewell.lsp.text import Protocol
 
 if TYPE_CHECKING:
-    from citewell.lsp.reporting import Reporter
-    from citewell.lsp.reports import Report
+    from citewell.lsp.diagnostics_builder import Report
+    from citewell.lsp.diagnostics_pass import DiagnosticsPass
     from citewell.lsp.server import Server
 
 
 class Publisher:
     """What was sent, and sends what differs. For the event loop."""
 
-    def __init__(self, server: Server, reporter: Reporter) -> None:
+    def __init__(self, server: Server, reporter: DiagnosticsPass) -> None:
         self._server = server
         self._reporter = reporter
         self._pushed: dict[str, str] = {}

@@ -53,11 +53,11 @@ def register(server: Server) -> None:
         if found is None:
             return None
         if found.problem is not None:
-            return Refused(f"{found.problem.message} {found.problem.cure}")
+            return Refused(f"{found.problem.message} {found.problem.hint}")
         try:
             return await session.read(lambda: _edit(server, scope, found, params.new_name))
         except CitewellError as error:
-            return Refused(f"{error.problem.message} {error.problem.cure}")
+            return Refused(f"{error.problem.message} {error.problem.hint}")
 
 
 def _plan(scope: Scope, offset: int, new: str) -> Renaming | None:

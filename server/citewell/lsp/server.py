@@ -27,14 +27,14 @@ from citewell.lsp import (
     links,
     navigation,
     online,
-    paper_commands,
+    picker_commands,
     reference_list,
     rename,
     symbols,
     tokens,
 )
 from citewell.lsp.client import ClientFlags
-from citewell.lsp.offers import GUARDED, Offers
+from citewell.lsp.registrations import GUARDED, Registrations
 from citewell.lsp.session import Session
 from citewell.lsp.settings import Settings, show
 from citewell.lsp.text import DocumentStore, Protocol
@@ -53,7 +53,7 @@ class Server(LanguageServer):
         self.flags = ClientFlags()
         self.settings = Settings(overrides, user_file)
         self.session = Session(self)
-        self.offers = Offers(self)
+        self.registrations = Registrations(self)
         self.formatter = formatting.Formatter(self)
         self.diagnostics = diagnostics.register(self)
 
@@ -64,7 +64,7 @@ class Server(LanguageServer):
             return register
 
         def guard(handler: F) -> F:
-            register(self.offers.guarded(feature_name, handler))
+            register(self.registrations.guarded(feature_name, handler))
             return handler
 
         return guard
@@ -118,7 +118,7 @@ def create_server(
     tokens.register(server)
     lens.register(server)
     commands.register(server)
-    paper_commands.register(server)
+    picker_commands.register(server)
     code_action.register(server)
     online.register(server)
     reference_list.register(server)
@@ -133,7 +133,7 @@ def _register_life(server: Server) -> None:
         server.diagnostics.announce()
         formatting.announce(server)
         assert isinstance(server.protocol, Protocol)
-        server.protocol.on_capabilities = lambda announced: server.offers.announce(
+        server.protocol.on_capabilities = lambda announced: server.registrations.announce(
             announced, params.capabilities
         )
 
@@ -144,7 +144,7 @@ def _register_life(server: Server) -> None:
         server.session.start()
         show(server, server.settings.news())
         await _register_with_client(server)
-        await server.offers.update()
+        await server.registrations.update()
         await server.formatter.update()
 
     @server.feature(types.SHUTDOWN)
@@ -160,7 +160,7 @@ def _register_life(server: Server) -> None:
             server.settings.take(params.settings)
         server.session.reconfigure()
         show(server, server.settings.news())
-        await server.offers.update()
+        await server.registrations.update()
         await server.formatter.update()
 
     @server.feature(types.WORKSPACE_DID_CHANGE_WORKSPACE_FOLDERS)
@@ -169,7 +169,7 @@ def _register_life(server: Server) -> None:
             await server.settings.pull(server, server.roots)
         server.settings.forget_files()
         server.session.reconfigure()
-        await server.offers.update()
+        await server.registrations.update()
         await server.formatter.update()
 
 
@@ -194,7 +194,7 @@ def _register_documents(server: Server) -> None:
             server.session.reconfigure()
             show(server, server.settings.news())
         server.session.touched(paths)
-        await server.offers.update()
+        await server.registrations.update()
         await server.formatter.update()
 
 

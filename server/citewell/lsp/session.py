@@ -15,19 +15,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from citewell.engine.worker_client import WorkerEngine
-from citewell.lsp.better import BetterList
 from citewell.lsp.buffers import Buffers, is_bibliography
 from citewell.lsp.cards import Cards
-from citewell.lsp.learning import Offers
-from citewell.lsp.loading import Loading
-from citewell.lsp.messages import Teller
+from citewell.lsp.library_progress import LibraryProgress
+from citewell.lsp.notifications import Notifier
 from citewell.lsp.obstacles import Obstacles
-from citewell.lsp.opening import Opening
+from citewell.lsp.picker_history import PickerHistory
+from citewell.lsp.preload import load_checks, load_scanners, prepare
+from citewell.lsp.reader_thread import ReaderThread
 from citewell.lsp.refresh import Refresher
+from citewell.lsp.rerank_prefetch import RerankPrefetch
 from citewell.lsp.shown import ShownLists
 from citewell.lsp.snapshot import Scope, Snapshot
 from citewell.lsp.text import foreground_of
-from citewell.lsp.warm import load_checks, load_scanners, prepare
 from citewell.lsp.zotero import Zotero
 from citewell.model import Problem
 from citewell.model.document import Format
@@ -54,9 +54,9 @@ class Session:
         self._engine: WorkerEngine | None = None
         self._papers: Papers | None = None
         self._papers_lock = threading.Lock()
-        self.tell = Teller(server)
+        self.tell = Notifier(server)
         self.obstacles = Obstacles(server)
-        self._reader = Loading(server, self._tell_given_up)
+        self._reader = ReaderThread(server, self._tell_given_up)
         self.background = foreground_of(server).background("citewell-background")
         """For what nobody waits for."""
         self._snapshots: dict[str, tuple[object, asyncio.Task[Snapshot]]] = {}
@@ -72,12 +72,12 @@ class Session:
         """References as they are shown, and records of the library."""
         self.zotero = Zotero(self.tell)
         """The entries of the Zotero that runs on this machine, where the author wants them."""
-        self.opening = Opening(server)
+        self.opening = LibraryProgress(server)
         self.refresher = Refresher(server)
         self.watchers.append(self.refresher.changed)
-        self.better = BetterList()
+        self.better = RerankPrefetch()
         """The longer search for the placeholder that is being typed."""
-        self.offers = Offers()
+        self.picker_history = PickerHistory()
         """What the picker has shown."""
         self.edits = asyncio.Lock()
         """Held while an entry is inserted, so that two never work from the same text."""
@@ -272,8 +272,8 @@ class Session:
             self.background.submit(prepare, paper.prepare)
         if _wants_papers(scanned, paper):
             self.wake()
-        stamps = tuple((p, stamp) for p, stamp in paper.stamps if p not in wanted.texts)
-        return Snapshot(uri, path, version, scanned, paper, index, wanted.options, stamps)
+        file_versions = tuple((p, v) for p, v in paper.file_versions if p not in wanted.texts)
+        return Snapshot(uri, path, version, scanned, paper, index, wanted.options, file_versions)
 
     def assume(self, path: Path, text: str, before: object) -> None:
         """The editor took an edit of a file that it may not show to us (`Buffers.assume`)."""
@@ -282,7 +282,7 @@ class Session:
         self._tell_watchers("")
 
     def find_check(self, index: KeyIndex) -> FindCheck:
-        """What is known of the entries of an index (`Answers.find_check`)."""
+        """What is known of the entries of an index (`CheckCache.find_check`)."""
         return self._server.diagnostics.checking.answers.find_check(index)
 
     async def read(self, job: Callable[[], R]) -> R:

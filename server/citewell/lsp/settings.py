@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from lsprotocol import types
 
-from citewell.lsp.messages import warn
+from citewell.lsp.notifications import warn
 from citewell.model import Problem
 from citewell.options import Options
 from citewell.options.load import Loaded, load

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from attrs import frozen
 
+from citewell.lsp.file_version import read_file_version
 from citewell.lsp.places import OpenFile
-from citewell.lsp.stamp import stamp_of
 from citewell.lsp.text import LineIndex
 from citewell.options import Options
 
@@ -30,13 +30,13 @@ class Snapshot:
     paper: Paper
     index: LineIndex
     options: Options
-    stamps: tuple[tuple[Path, object], ...]
+    file_versions: tuple[tuple[Path, object], ...]
     """Of the bibliographies on disk, as they were read."""
 
     @property
     def is_fresh(self) -> bool:
         """False when a bibliography has changed on disk since."""
-        return all(stamp_of(path) == stamp for path, stamp in self.stamps)
+        return all(read_file_version(path) == version for path, version in self.file_versions)
 
 
 @frozen(eq=False)

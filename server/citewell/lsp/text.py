@@ -25,7 +25,7 @@ from pygls.lsp.server import LanguageServer
 from pygls.protocol import LanguageServerProtocol
 from pygls.workspace import TextDocument, Workspace
 
-from citewell.lsp.foreground import Foreground
+from citewell.lsp.request_priority import RequestPriority
 from citewell.lsp.wire import Encoded, Position, Range, Refused
 from citewell.model.document import Span
 
@@ -308,7 +308,7 @@ class Protocol(LanguageServerProtocol):
         self._sending: set[asyncio.Future[Any]] = set()
         self.on_capabilities: Callable[[types.ServerCapabilities], None] | None = None
         """Called with what is announced before the client is told."""
-        self.foreground = Foreground()
+        self.request_priority = RequestPriority()
 
     def structure_message(self, data: dict[str, Any]) -> Any:
         """The message in the library's types. A request that is none, such as one without its
@@ -333,7 +333,7 @@ class Protocol(LanguageServerProtocol):
         """Take a message in; while it is answered, long work elsewhere gives way."""
         number, method = getattr(message, "id", None), getattr(message, "method", None)
         if number is not None and method is not None:
-            self.foreground.begin(number, method)
+            self.request_priority.begin(number, method)
         super().handle_message(message)
 
     def _run_generator(
@@ -369,7 +369,7 @@ class Protocol(LanguageServerProtocol):
         try:
             self._send_result(msg_id, result, error)
         finally:
-            self.foreground.end(msg_id)
+            self.request_priority.end(msg_id)
 
     def _send_result(
         self, msg_id: str | int, result: Any, error: types.ResponseError | None
@@ -417,8 +417,8 @@ def _reason(error: BaseException, kind: type | None) -> str:
     return str(error) if type(error) is ValueError else format_exception(error, kind)
 
 
-def foreground_of(server: LanguageServer) -> Foreground:
+def foreground_of(server: LanguageServer) -> RequestPriority:
     """What knows of the answers that a server owes."""
     protocol = server.protocol
     assert isinstance(protocol, Protocol)
-    return protocol.foreground
+    return protocol.request_priority

@@ -20,7 +20,7 @@ from citewell.model import Problem
 from citewell.options.tree import ZoteroOptions
 
 if TYPE_CHECKING:
-    from citewell.features.shelf import Shelf
+    from citewell.features.zotero_library import ZoteroLibrary
     from citewell.model.bib import BibEntry, BibFile
 
 logger = logging.getLogger(__name__)
@@ -55,7 +55,7 @@ class Zotero:
         self._took = 0.0
         self._elsewhere: set[str] = set()
         """Keys that Zotero finds and does not export: those of other libraries."""
-        self.shelf: Shelf | None = None
+        self.zotero_library: ZoteroLibrary | None = None
         """What Zotero exported last; None while nothing is known."""
         self.problem: Problem | None = None
         """Why the last question had no answer."""
@@ -68,7 +68,7 @@ class Zotero:
         if not options.live or source != (
             self._options.url, self._options.collection, self._options.format,
         ):  # fmt: skip
-            self.shelf = self.problem = None
+            self.zotero_library = self.problem = None
             self._elsewhere.clear()
         self._options = options
         self._due = 0.0
@@ -94,7 +94,7 @@ class Zotero:
             self._pulling = asyncio.ensure_future(self._pull())
         elif (
             len(unfound) >= MIN_LETTERS
-            and self.shelf is not None
+            and self.zotero_library is not None
             and not self._options.collection
             and now >= self._search_due
             and not _runs(self._searching)
@@ -104,7 +104,7 @@ class Zotero:
 
     def entry(self, key: str) -> BibEntry | None:
         """The entry of a key, as Zotero exported it last."""
-        return self.shelf.entry(key) if self.shelf is not None else None
+        return self.zotero_library.entry(key) if self.zotero_library is not None else None
 
     def entry_text(self, key: str) -> str:
         """Its text; empty when there is none."""
@@ -116,15 +116,15 @@ class Zotero:
         not answer at once, as it did last; None when there is none."""
         from citewell.sources import zotero
 
-        held = self.shelf
+        held = self.zotero_library
         if held is None:
             return None
         options = self._options
         if options.live and not options.collection and not self._closed.is_set():
 
-            def ask() -> Shelf | None:
+            def ask() -> ZoteroLibrary | None:
                 text = zotero.export(options.url, key, options.format, seconds=ENTRY_SECONDS)
-                return None if isinstance(text, Problem) else _shelf(text, None)
+                return None if isinstance(text, Problem) else _zotero_library(text, None)
 
             now = await _in_thread(ask)
             if now is not None and now.entry(key) is not None:
@@ -136,16 +136,16 @@ class Zotero:
         problem = self.problem
         return {
             "live": self._options.live,
-            "entries": len(self.shelf) if self.shelf is not None else 0,
+            "entries": len(self.zotero_library) if self.zotero_library is not None else 0,
             "problem": problem and {"code": problem.code, "message": problem.message},
         }
 
     async def _pull(self) -> None:
         from citewell.sources import zotero
 
-        options, before = self._options, self.shelf
+        options, before = self._options, self.zotero_library
 
-        def pull() -> Shelf | Problem:
+        def pull() -> ZoteroLibrary | Problem:
             start = time.monotonic()
             data = zotero.pull(
                 options.url,
@@ -159,7 +159,7 @@ class Zotero:
             if isinstance(data, Problem):
                 return data
             try:
-                return _shelf(data.decode("utf-8-sig"), before)
+                return _zotero_library(data.decode("utf-8-sig"), before)
             except UnicodeDecodeError:
                 message = "What Better BibTeX sent is no text."
                 return Problem("zotero-refused", message, "Update Better BibTeX.")
@@ -170,10 +170,10 @@ class Zotero:
         if isinstance(found, Problem):
             logger.info("%s", found)
             self.problem = found
-            if self.shelf is None:
+            if self.zotero_library is None:
                 self._tell([found])
         else:
-            self.shelf, self.problem = found, None
+            self.zotero_library, self.problem = found, None
             logger.info("Zotero has %d entries (%.2f s)", len(found), self._took)
 
     async def _seek(self, words: str) -> None:
@@ -198,10 +198,10 @@ def _runs(task: asyncio.Task[None] | None) -> bool:
     return task is not None and not task.done()
 
 
-def _shelf(text: str, before: Shelf | None) -> Shelf:
-    from citewell.features.shelf import Shelf
+def _zotero_library(text: str, before: ZoteroLibrary | None) -> ZoteroLibrary:
+    from citewell.features.zotero_library import ZoteroLibrary
 
-    return Shelf.of(text, before)
+    return ZoteroLibrary.of(text, before)
 
 
 async def _in_thread(job: Callable[[], R]) -> R:

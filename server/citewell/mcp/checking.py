@@ -20,8 +20,8 @@ from citewell.features.check import ORDER, claims_in_files, claims_in_text, coun
 from citewell.features.check_report import label
 from citewell.features.cursor import from_cursor, to_cursor
 from citewell.mcp.client_log import tell
-from citewell.mcp.desk import Desk, answer, failure, failures_told, notes_of
 from citewell.mcp.papers import Detail, Ref, paper_of, within
+from citewell.mcp.tool_context import ToolContext, answer, failure, failures_told, notes_of
 from citewell.model import CitewellError, Problem
 from citewell.model.cancel import Cancel
 from citewell.model.check import Check, Claim, Verdict
@@ -57,8 +57,8 @@ class Report(TypedDict):
 class Checking:
     """The method is a tool; its docstring is what a model reads."""
 
-    def __init__(self, desk: Desk) -> None:
-        self._desk = desk
+    def __init__(self, tools: ToolContext) -> None:
+        self._tools = tools
 
     async def check_references(
         self,
@@ -78,7 +78,7 @@ class Checking:
         if cursor and not (text or path):
             with failures_told():
                 name, offset = from_cursor(cursor)
-            checks = self._desk.report(name)
+            checks = self._tools.report(name)
             if checks is None:
                 raise ToolError(
                     "[cursor-foreign] This report is gone. Repeat the check without cursor."
@@ -86,10 +86,10 @@ class Checking:
             return answer(_page(checks, name, offset, verified_too, detail, max_tokens, []))
         if bool(text) == bool(path):
             raise ToolError("[mcp-empty] Give either text or path.")
-        claims, notes = await self._desk.run(lambda cancel: self._claims(text, path), "document")
+        claims, notes = await self._tools.run(lambda cancel: self._claims(text, path), "document")
         checks, more = await self._check(claims, online, ctx)
-        name = self._desk.report_name(text, path, online, [c.verdict.value for c in checks])
-        self._desk.keep(name, checks)
+        name = self._tools.report_name(text, path, online, [c.verdict.value for c in checks])
+        self._tools.keep(name, checks)
         told = ", ".join(f"{n} {verdict.value}" for verdict, n in tally(checks).items() if n)
         await tell(ctx, "info", f"{len(checks)} references checked{told and ': '}{told}")
         with failures_told():
@@ -101,8 +101,10 @@ class Checking:
     def _claims(self, text: str, path: str) -> tuple[list[Claim], list[str]]:
         if text:
             return claims_in_text(text), []
-        file = self._desk.roots.find(path)
-        found = claims_in_files([file], self._desk.options.documents, read=self._desk.roots.overlay)
+        file = self._tools.roots.find(path)
+        found = claims_in_files(
+            [file], self._tools.options.documents, read=self._tools.roots.overlay
+        )
         if not found.claims and found.problems and found.problems[0].code != "check-empty":
             raise CitewellError(found.problems[0])
         return list(found.claims), notes_of(found.problems)
@@ -119,7 +121,7 @@ class Checking:
             part = claims[start : start + SLICE]
             left = max(0.0, ends - time.monotonic()) if online else None
             async with telling(ctx, start, len(part), len(claims), online=online):
-                found = await self._desk.run(partial(self._slice, part, online, left), kind)
+                found = await self._tools.run(partial(self._slice, part, online, left), kind)
             if not found.checks:
                 problem = next(iter(found.problems), None)
                 raise ToolError(
@@ -135,7 +137,7 @@ class Checking:
     def _slice(
         self, claims: list[Claim], online: bool, seconds: float | None, cancel: Cancel
     ) -> Checks:
-        return self._desk.engine.check(claims, online=online, seconds=seconds, cancel=cancel)
+        return self._tools.engine.check(claims, online=online, seconds=seconds, cancel=cancel)
 
 
 @asynccontextmanager

@@ -31,7 +31,6 @@ from citewell.features.passage import (
 )
 from citewell.features.pick import picks
 from citewell.mcp.client_log import tell
-from citewell.mcp.desk import Desk, answer, failures_told, notes_of
 from citewell.mcp.papers import (
     Cited,
     Detail,
@@ -40,6 +39,7 @@ from citewell.mcp.papers import (
     paper_of,
     within,
 )
+from citewell.mcp.tool_context import ToolContext, answer, failures_told, notes_of
 from citewell.model import CitingPaper, Query, SearchResult
 from citewell.model.cancel import Cancel
 from citewell.model.llm import Picked
@@ -86,8 +86,8 @@ class Papers(TypedDict):
 class Finding:
     """Each method is a tool; its docstring is what a model reads."""
 
-    def __init__(self, desk: Desk) -> None:
-        self._desk = desk
+    def __init__(self, tools: ToolContext) -> None:
+        self._tools = tools
 
     async def find_citations(
         self,
@@ -102,15 +102,15 @@ class Finding:
         belongs (else the end is taken). `path`: the paper it is from; `key`: what its .bib holds;
         `score`: how likely it is cited here. `pick`: the id likely enough to cite; without one,
         judge the candidates or leave it open."""
-        queries, known = await self._desk.run(lambda cancel: self._read(text, path), "document")
+        queries, known = await self._tools.run(lambda cancel: self._read(text, path), "document")
         results: list[SearchResult] = []
         for number, query in enumerate(queries):
             await ctx.report_progress(number, len(queries), "searching")
-            results.append(await self._desk.run(partial(self._find, query, k, "deep"), "passage"))
+            results.append(await self._tools.run(partial(self._find, query, k, "deep"), "passage"))
         await tell_dropped(ctx, results)
         picked = await self._picked(ctx, queries, results)
         return answer(
-            await self._desk.run(
+            await self._tools.run(
                 lambda cancel: self._places(queries, results, picked, known, detail, max_tokens)
             )
         )
@@ -145,7 +145,7 @@ class Finding:
         with failures_told():
             offset = from_cursor(cursor, name)[1] if cursor else 0
         wanted = min(offset + k + 1, MAX_DEPTH)
-        result = await self._desk.run(partial(self._find, asked, wanted, "full"), "search")
+        result = await self._tools.run(partial(self._find, asked, wanted, "full"), "search")
         await tell_dropped(ctx, [result])
         with failures_told():
             return answer(_page(result, name, offset, k, detail, max_tokens))
@@ -160,22 +160,22 @@ class Finding:
         """Records by id, DOI or arXiv id; or as `text`: BibTeX, CSL-JSON, or a reference printed in
         a CSL `style` such as ieee."""
         return answer(
-            await self._desk.run(lambda cancel: self._papers(ids, format, style, max_tokens))
+            await self._tools.run(lambda cancel: self._papers(ids, format, style, max_tokens))
         )
 
     def _read(self, text: str, path: str) -> tuple[list[Query], KnownWorks]:
         paper, known = CitingPaper(), KnownWorks(())
         suffix = suffix_of(text)
         if path:
-            file = self._desk.roots.find(path)
-            project = self._desk.project(file)
+            file = self._tools.roots.find(path)
+            project = self._tools.project(file)
             paper, known = project.citing_paper(), KnownWorks(project.bibliographies)
             suffix = file.suffix
-        return passage_queries(text, suffix, self._desk.options, paper), known
+        return passage_queries(text, suffix, self._tools.options, paper), known
 
     def _find(self, query: Query, k: int, tier: Tier, cancel: Cancel) -> SearchResult:
-        result = self._desk.engine.find(query, k, tier=tier, cancel=cancel)
-        self._desk.offered(query, result)
+        result = self._tools.engine.find(query, k, tier=tier, cancel=cancel)
+        self._tools.offered(query, result)
         return result
 
     async def _picked(
@@ -183,18 +183,18 @@ class Finding:
     ) -> list[Picked | None]:
         """What a language model chooses for each place; None where it is not asked."""
         picked: list[Picked | None] = [None] * len(queries)
-        if picks(self._desk.options):
+        if picks(self._tools.options):
             for number, (query, result) in enumerate(zip(queries, results, strict=True)):
                 if result.hits:
                     await ctx.report_progress(number, len(queries), "asking the language model")
-                    picked[number] = await self._desk.run(
+                    picked[number] = await self._tools.run(
                         partial(self._pick, query, result), "model"
                     )
         return picked
 
     def _pick(self, query: Query, result: SearchResult, cancel: Cancel) -> Picked:
         works = [hit.work for hit in result.hits]
-        return self._desk.engine.pick(query, works, cancel=cancel)
+        return self._tools.engine.pick(query, works, cancel=cancel)
 
     def _places(
         self,
@@ -209,7 +209,7 @@ class Finding:
         notes: list[str] = []
         for query, result, choice in zip(queries, results, picked, strict=True):
             papers: list[Cited] = []
-            one = judged(query, result, choice, self._desk.options)
+            one = judged(query, result, choice, self._tools.options)
             for hit in one.hits:
                 held = known.find(hit.work)
                 key = hit.key or (held[1].key if held is not None else "")
@@ -241,11 +241,11 @@ class Finding:
         return found
 
     def _papers(self, ids: list[str], form: Form, style: str, budget: int) -> Papers:
-        works = self._desk.works(ids)
+        works = self._tools.works(ids)
         held = [work for work in works if work is not None]
         if not held:
-            self._desk.need_library()
-        texts = paper_texts(held, form, self._desk.options, style)
+            self._tools.need_library()
+        texts = paper_texts(held, form, self._tools.options, style)
         papers: list[Record] = []
         for work, text in zip(held, texts, strict=True):
             one = paper_of(work, "full" if form == "record" else "ids")
@@ -256,7 +256,7 @@ class Finding:
         unknown = [name for name, work in zip(ids, works, strict=True) if work is None]
         if unknown:
             found["unknown_ids"] = unknown
-            near = nearest_told(self._desk.engine, unknown)
+            near = nearest_told(self._tools.engine, unknown)
             found["notes"] = " ".join((_IDS, *near))
         if len(found["papers"]) < len(papers):
             left = [paper["id"] for paper in papers[len(found["papers"]) :]]

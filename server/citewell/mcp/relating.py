@@ -11,8 +11,8 @@ from typing_extensions import TypedDict
 
 from citewell.engine.contract import Related
 from citewell.features.cursor import digest, from_cursor, to_cursor
-from citewell.mcp.desk import Desk, answer
 from citewell.mcp.papers import Neighbour, paper_of, within
+from citewell.mcp.tool_context import ToolContext, answer
 from citewell.model import CitewellError
 from citewell.model.direction import Direction
 
@@ -31,8 +31,8 @@ class Neighbourhood(TypedDict):
 class Relating:
     """The method is a tool; its docstring is what a model reads."""
 
-    def __init__(self, desk: Desk) -> None:
-        self._desk = desk
+    def __init__(self, tools: ToolContext) -> None:
+        self._tools = tools
 
     async def related_papers(
         self,
@@ -46,16 +46,16 @@ class Relating:
         """Follow citations: what a paper cites, what cites it, or what others cite with it
         (`together`: how many). Not all citations are known; not_known: none of this paper's are."""
         return answer(
-            await self._desk.run(lambda cancel: self._page(id, direction, k, cursor, max_tokens))
+            await self._tools.run(lambda cancel: self._page(id, direction, k, cursor, max_tokens))
         )
 
     def _page(
         self, name: str, direction: Direction, k: int, cursor: str, budget: int
     ) -> Neighbourhood:
-        work = self._desk.work(name)
+        work = self._tools.work(name)
         request = digest(work.id, direction)
         offset = from_cursor(cursor, request)[1] if cursor else 0
-        found = self._desk.engine.related(work.id, direction, k, offset=offset)
+        found = self._tools.engine.related(work.id, direction, k, offset=offset)
         if found.problems:
             raise CitewellError(found.problems[0])
         papers: list[Neighbour] = []

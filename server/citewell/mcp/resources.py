@@ -20,21 +20,21 @@ from mcp_types import (
 from citewell.documents.bibtex import parse_bib
 from citewell.documents.textfile import read_text
 from citewell.features.check_report import to_json
-from citewell.mcp.desk import Desk, failure
 from citewell.mcp.papers import paper_of
+from citewell.mcp.tool_context import ToolContext, failure
 from citewell.model import CitewellError
 
 MAX_COMPLETIONS = 100
 
 
-def add_resources(server: MCPServer[Any], desk: Desk, *, shared: bool = False) -> None:
+def add_resources(server: MCPServer[Any], tools: ToolContext, *, shared: bool = False) -> None:
     """Resources, prompts and completions of a server. `shared`: several clients use it, so that
     there is no last report."""
 
     @server.resource("bib://{key}", title="Entry", mime_type="application/x-bibtex")
     def entry(key: str) -> str:
         """The entry of a key in the .bib files of the roots, as it stands there."""
-        for path in desk.roots.bibs():
+        for path in tools.roots.bibs():
             bib = parse_bib(read_text(path).text, str(path))
             if key in bib.by_key:
                 found = next(one for one in bib.entries if one.key == key)
@@ -47,7 +47,7 @@ def add_resources(server: MCPServer[Any], desk: Desk, *, shared: bool = False) -
         try:
             if not path.lower().endswith(".bib"):
                 raise ResourceNotFoundError("Only .bib files can be read.")
-            return read_text(desk.roots.find(path)).text
+            return read_text(tools.roots.find(path)).text
         except CitewellError as error:
             raise ResourceError(failure(error.problem)) from error
 
@@ -55,7 +55,7 @@ def add_resources(server: MCPServer[Any], desk: Desk, *, shared: bool = False) -
     def paper(id: str) -> str:
         """The record of a paper, by its id, DOI or arXiv id, as it is or percent-encoded."""
         try:
-            return json.dumps(paper_of(desk.work(unquote(id)), "full"), ensure_ascii=False)
+            return json.dumps(paper_of(tools.work(unquote(id)), "full"), ensure_ascii=False)
         except CitewellError as error:
             raise ResourceNotFoundError(failure(error.problem)) from error
 
@@ -63,7 +63,7 @@ def add_resources(server: MCPServer[Any], desk: Desk, *, shared: bool = False) -
     def report(name: str) -> str:
         """The whole report of a check of references, by the name that its answer gave."""
         last = name == "last" and not shared
-        checks = desk.last_report() if last else desk.report(name)
+        checks = tools.last_report() if last else tools.report(name)
         if checks is None:
             raise ResourceNotFoundError(
                 "There is no such report (any more): call check_references first."
@@ -106,7 +106,7 @@ def add_resources(server: MCPServer[Any], desk: Desk, *, shared: bool = False) -
     ) -> Completion | None:
         if argument.name not in ("key", "path"):
             return None
-        values = await desk.run(lambda cancel: _values(desk, argument.name))
+        values = await tools.run(lambda cancel: _values(tools, argument.name))
         begun = argument.value.lower()
         found = [value for value in values if value.lower().startswith(begun)]
         return Completion(
@@ -114,10 +114,10 @@ def add_resources(server: MCPServer[Any], desk: Desk, *, shared: bool = False) -
         )
 
 
-def _values(desk: Desk, name: str) -> list[str]:
+def _values(tools: ToolContext, name: str) -> list[str]:
     """The keys, or the paths, of the .bib files in the roots."""
-    paths = list(desk.roots.bibs())
+    paths = list(tools.roots.bibs())
     if name == "path":
-        return [desk.roots.shown(path) for path in paths]
+        return [tools.roots.shown(path) for path in paths]
     keys = (key for path in paths for key in parse_bib(read_text(path).text, str(path)).by_key)
     return sorted(dict.fromkeys(keys))

@@ -14,12 +14,12 @@ from citewell import __version__
 from citewell.engine.contract import Engine
 from citewell.mcp.checking import Checking
 from citewell.mcp.client_log import add_logging
-from citewell.mcp.desk import Desk
 from citewell.mcp.finding import Finding
 from citewell.mcp.relating import Relating
 from citewell.mcp.resources import add_resources
 from citewell.mcp.roots import Roots
 from citewell.mcp.tool import StrictTool
+from citewell.mcp.tool_context import ToolContext
 from citewell.mcp.writing import Writing
 from citewell.options import Options
 
@@ -40,15 +40,15 @@ def create_server(
 ) -> MCPServer[Any]:
     """The server; it neither opens nor closes the engine. Without roots no file is touched.
     `shared`: several clients use it."""
-    desk = Desk(options, engine, roots or Roots(), allow_write)
+    context = ToolContext(options, engine, roots or Roots(), allow_write)
     asks = bool(options.sources.allow)
-    finding, checking, writing = Finding(desk), Checking(desk), Writing(desk)
+    finding, checking, writing = Finding(context), Checking(context), Writing(context)
     searches = asks and options.sources.search
     tools = [
         _tool(finding.find_citations, asks=searches),
         _tool(finding.search_papers, asks=searches),
         _tool(finding.get_papers),
-        _tool(Relating(desk).related_papers),
+        _tool(Relating(context).related_papers),
         _tool(checking.check_references, asks=asks),
         _tool(writing.fill_document, writes=allow_write),
         _tool(writing.add_entry, writes=allow_write),
@@ -62,7 +62,7 @@ def create_server(
         tools=tools,
         log_level="WARNING",
     )
-    add_resources(server, desk, shared=shared)
+    add_resources(server, context, shared=shared)
     add_logging(server)
     return server
 

@@ -11,7 +11,7 @@ from typing import Any
 from mcp.server.mcpserver import Context
 from mcp.server.mcpserver.tools import Tool
 
-from citewell.mcp.desk import failures_told
+from citewell.mcp.tool_context import failures_told
 from citewell.model import CitewellError, Problem
 from citewell.model.suggest import meant
 

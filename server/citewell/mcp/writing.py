@@ -17,7 +17,6 @@ from citewell.documents.bib_guard import BibOf, check_edits
 from citewell.documents.bibtex import parse_bib
 from citewell.documents.scan import format_of
 from citewell.features.diff import unified_diff
-from citewell.features.edited_text import EditedText
 from citewell.features.fill import (
     PlaceholderFill,
     fill_feedback,
@@ -30,13 +29,14 @@ from citewell.features.fill_choices import chooser, refuse_failed, why_open
 from citewell.features.insert import InsertPlan, plan_entries, plan_entry
 from citewell.features.named_works import all_named
 from citewell.features.pick import picks
+from citewell.features.text_rebase import RebasedText
 from citewell.features.write import write_edits
 from citewell.mcp.client_log import tell
-from citewell.mcp.desk import Desk, answer, failures_told, notes_of
 from citewell.mcp.filled import Fill, Filled, bounded
 from citewell.mcp.finding import tell_dropped
 from citewell.mcp.papers import Ref, paper_of
 from citewell.mcp.roots import outside
+from citewell.mcp.tool_context import ToolContext, answer, failures_told, notes_of
 from citewell.model import CitewellError, Hit, Problem, Query, SearchResult, Work
 from citewell.model.bib import BibFile, FileEdit
 from citewell.model.cancel import Cancel
@@ -76,8 +76,8 @@ class AddedEntries(TypedDict):
 class Writing:
     """Each method is a tool; its docstring is what a model reads."""
 
-    def __init__(self, desk: Desk) -> None:
-        self._desk = desk
+    def __init__(self, tools: ToolContext) -> None:
+        self._tools = tools
 
     async def fill_document(
         self,
@@ -96,7 +96,7 @@ class Writing:
         with failures_told():
             self._may(write)
         found, picked = await self._search(path, ctx, choices or {})
-        done = await self._desk.run(
+        done = await self._tools.run(
             partial(self._fill, path, found, picked, choices or {}, threshold, write), "document"
         )
         await tell_written(ctx, done["written"], path)
@@ -115,7 +115,7 @@ class Writing:
         diff."""
         with failures_told():
             self._may(write)
-        done = await self._desk.run(partial(self._add, id, bib, key, write), "document")
+        done = await self._tools.run(partial(self._add, id, bib, key, write), "document")
         await tell_written(ctx, done["written"], bib)
         return answer(done)
 
@@ -129,7 +129,7 @@ class Writing:
         """The same for several records: all of them or, where an id is unknown, none."""
         with failures_told():
             self._may(write)
-        done = await self._desk.run(partial(self._add_all, ids, bib, write), "document")
+        done = await self._tools.run(partial(self._add_all, ids, bib, write), "document")
         await tell_written(ctx, done["written"], bib)
         return answer(done)
 
@@ -138,14 +138,14 @@ class Writing:
     ) -> tuple[dict[Query, SearchResult], dict[Query, Picked]]:
         """What is found for each placeholder, and what a language model picks for those that the
         agent leaves to it; nobody waits for it to write."""
-        queries = await self._desk.run(lambda cancel: self._queries(path), "document")
+        queries = await self._tools.run(lambda cancel: self._queries(path), "document")
         found: dict[Query, SearchResult] = {}
-        asks = picks(self._desk.options)
+        asks = picks(self._tools.options)
         total = len(queries) * (2 if asks else 1)
         for start in range(0, len(queries), SLICE):
             await ctx.report_progress(start, total, "searching")
             part = queries[start : start + SLICE]
-            results = await self._desk.run(partial(self._find, part), "document")
+            results = await self._tools.run(partial(self._find, part), "document")
             found.update(zip(part, results, strict=True))
         await ctx.report_progress(len(queries), total, "searched")
         await tell_dropped(ctx, found.values())
@@ -155,14 +155,14 @@ class Writing:
                 if found[query].hits and str(number) not in choices:
                     await ctx.report_progress(len(queries) + number, total, "asking the model")
                     hits = found[query].hits
-                    picked[query] = await self._desk.run(partial(self._pick, query, hits), "model")
+                    picked[query] = await self._tools.run(partial(self._pick, query, hits), "model")
         return found, picked
 
     def _pick(self, query: Query, hits: Sequence[Hit], cancel: Cancel) -> Picked:
-        return self._desk.engine.pick(query, [hit.work for hit in hits], cancel=cancel)
+        return self._tools.engine.pick(query, [hit.work for hit in hits], cancel=cancel)
 
     def _queries(self, path: str) -> list[Query]:
-        file = self._desk.roots.find(path)
+        file = self._tools.roots.find(path)
         if format_of(file) not in (Format.LATEX, Format.MARKDOWN):
             raise CitewellError(
                 Problem(
@@ -171,10 +171,10 @@ class Writing:
                     "Name a paper; for a .bib there is add_entry.",
                 )
             )
-        return [place.query for place in places_of(self._desk.project(file))]
+        return [place.query for place in places_of(self._tools.project(file))]
 
     def _find(self, queries: Sequence[Query], cancel: Cancel) -> list[SearchResult]:
-        return self._desk.engine.find_batch(queries, CANDIDATES, tier="deep", cancel=cancel)
+        return self._tools.engine.find_batch(queries, CANDIDATES, tier="deep", cancel=cancel)
 
     def _fill(
         self,
@@ -186,10 +186,10 @@ class Writing:
         write: bool,
         cancel: Cancel,
     ) -> Fill:
-        options = self._desk.options
-        chosen = {n: self._desk.work(work) if work else None for n, work in choices.items()}
-        with self._desk.turns.take(cancel):
-            project = self._desk.project(self._desk.roots.find(path))
+        options = self._tools.options
+        chosen = {n: self._tools.work(work) if work else None for n, work in choices.items()}
+        with self._tools.write_lock.take(cancel):
+            project = self._tools.project(self._tools.roots.find(path))
             places = places_of(project)
             # Somebody else may have written since: then other words are asked for.
             new = [place.query for place in places if place.query not in searched]
@@ -212,7 +212,7 @@ class Writing:
             written = write and self._write(plan.edits, plan.texts)
         if written:
             for said in fill_feedback(plan, "mcp", {int(number) for number in chosen}):
-                self._desk.told(self._desk.engine.learn(said))
+                self._tools.told(self._tools.engine.learn(said))
         placeholders = [
             self._filled(
                 n,
@@ -240,7 +240,7 @@ class Writing:
         """`reason`: why it is open, if it is."""
         one: Filled = {
             "n": n,
-            "place": f"{self._desk.roots.shown(found.path)}:{found.line}",
+            "place": f"{self._tools.roots.shown(found.path)}:{found.line}",
             "text": found.text,
             "confidence": round(found.confidence, 3),
         }
@@ -255,31 +255,33 @@ class Writing:
 
     def _add(self, name: str, bib: str, key: str, write: bool, cancel: Cancel) -> Added:
         _need_bib(bib)
-        work = self._desk.work(name)
-        with self._desk.turns.take(cancel):
+        work = self._tools.work(name)
+        with self._tools.write_lock.take(cancel):
             path, parsed = self._bib(bib)
-            plan = plan_entry(path, parsed, work, self._desk.options, key=key)
+            plan = plan_entry(path, parsed, work, self._tools.options, key=key)
             if not plan.key:
                 raise CitewellError(plan.problems[0])
             known = parsed or parse_bib("", str(path))
             check_edits(plan.edits, plan.texts, lambda _path, _text: known)
             written = write and self._write(plan.edits, plan.texts, lambda _path, _text: known)
         if written:
-            self._desk.learn(work, path.parent)
+            self._tools.learn(work, path.parent)
         return {
             "written": written,
             "key": plan.key,
             "paper": paper_of(work, "short", key=plan.key),
             "already_there": not plan.edits,
-            "diff": "".join(_diff(plan, edit, self._desk.roots.shown(path)) for edit in plan.edits),
+            "diff": "".join(
+                _diff(plan, edit, self._tools.roots.shown(path)) for edit in plan.edits
+            ),
         }
 
     def _add_all(self, ids: list[str], bib: str, write: bool, cancel: Cancel) -> AddedEntries:
         _need_bib(bib)
-        works = all_named(self._desk.engine, ids)
-        with self._desk.turns.take(cancel):
+        works = all_named(self._tools.engine, ids)
+        with self._tools.write_lock.take(cancel):
             path, parsed = self._bib(bib)
-            plan, keys = plan_entries(path, parsed, works, self._desk.options)
+            plan, keys = plan_entries(path, parsed, works, self._tools.options)
             if not keys:
                 raise CitewellError(plan.problems[0])
             known = parsed or parse_bib("", str(path))
@@ -288,26 +290,28 @@ class Writing:
         new = {key for edit in plan.edits for key in edit.adds}
         if written:
             for work in {key: work for key, work in zip(keys, works, strict=True)}.values():
-                self._desk.learn(work, path.parent)
+                self._tools.learn(work, path.parent)
         return {
             "written": written,
             "entries": [
                 _entry(work, key, there=key not in new)
                 for key, work in zip(keys, works, strict=True)
             ],
-            "diff": "".join(_diff(plan, edit, self._desk.roots.shown(path)) for edit in plan.edits),
+            "diff": "".join(
+                _diff(plan, edit, self._tools.roots.shown(path)) for edit in plan.edits
+            ),
         }
 
     def _bib(self, name: str) -> tuple[Path, BibFile | None]:
         """The .bib of a name in the roots; None for one that is still to be made."""
-        path = self._desk.roots.find(name, new=True)
+        path = self._tools.roots.find(name, new=True)
         text = FileCache().text(path)
         if isinstance(text, Problem):
             raise CitewellError(text)
         return path, None if text is None else FileCache().bib(path, text)
 
     def _may(self, write: bool) -> None:
-        if write and not self._desk.allow_write:
+        if write and not self._tools.allow_write:
             raise CitewellError(
                 Problem(
                     "mcp-read-only",
@@ -321,7 +325,7 @@ class Writing:
         self, edits: Sequence[FileEdit], texts: Mapping[str, str], bib_of: BibOf | None = None
     ) -> bool:
         for edit in edits:
-            if not self._desk.roots.holds(Path(edit.path)):
+            if not self._tools.roots.holds(Path(edit.path)):
                 raise CitewellError(outside(edit.path))
         return write_edits(edits, texts, bib_of)
 
@@ -345,6 +349,6 @@ async def tell_written(ctx: Context, written: bool, path: str) -> None:
 
 
 def _diff(plan: InsertPlan, edit: FileEdit, shown: str) -> str:
-    edited = EditedText(plan.texts[edit.path])
+    edited = RebasedText(plan.texts[edit.path])
     edited.apply(edit.edits)
     return unified_diff(edited.original, edited.text, shown, new=edit.create)

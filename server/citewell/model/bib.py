@@ -47,7 +47,7 @@ class BibFault(msgspec.Struct, frozen=True):
 
     code: str
     message: str
-    cure: str
+    hint: str
     at: int
 
 
@@ -237,7 +237,7 @@ class BibFile(msgspec.Struct, frozen=True, dict=True):
         for fault in faults:
             line += self.text.count(newline, at, fault.at)
             at = fault.at
-            problems.append(Problem(fault.code, fault.message, fault.cure, self.path, line))
+            problems.append(Problem(fault.code, fault.message, fault.hint, self.path, line))
         return tuple(problems)
 
     def _faults(self) -> Iterator[BibFault]:

@@ -12,7 +12,7 @@ class Problem(msgspec.Struct, frozen=True, omit_defaults=True):
     """Stable, kebab-case, documented: "library-missing", "bib-syntax", "retriever-late"."""
     message: str
     """One sentence that says what is wrong and names the thing."""
-    cure: str = ""
+    hint: str = ""
     """One sentence that says what to do about it."""
     path: str = ""
     line: int | None = None
@@ -21,7 +21,7 @@ class Problem(msgspec.Struct, frozen=True, omit_defaults=True):
     def __str__(self) -> str:
         place = f"{self.path}:{self.line}: " if self.path and self.line else ""
         place = place or (f"{self.path}: " if self.path else "")
-        return f"{place}{self.message}{' ' + self.cure if self.cure else ''}"
+        return f"{place}{self.message}{' ' + self.hint if self.hint else ''}"
 
 
 class CitewellError(Exception):

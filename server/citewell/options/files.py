@@ -71,7 +71,7 @@ def read_settings(path: Path, *, required: bool) -> SettingsFile | Problem | Non
         return Problem(
             code="settings-syntax",
             message=f"The settings file is not valid TOML: {error}.",
-            cure="Correct that line; until then the whole file is left out.",
+            hint="Correct that line; until then the whole file is left out.",
             path=str(path),
             line=int(line.group(1)) if line else None,
         )
@@ -97,7 +97,7 @@ def _text_of(path: Path, required: bool) -> str | Problem | None:
     return Problem(
         code="settings-unreadable",
         message=f"The settings file cannot be read: {reason}.",
-        cure="Correct or remove it; until then the defaults stand.",
+        hint="Correct or remove it; until then the defaults stand.",
         path=str(path),
     )
 

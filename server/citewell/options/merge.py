@@ -127,7 +127,7 @@ class Merge:
                 Problem(
                     code="settings-unknown",
                     message=f"{skipped} more settings were not looked at.",
-                    cure="Correct the ones above first.",
+                    hint="Correct the ones above first.",
                     path=path,
                 )
             )
@@ -155,7 +155,7 @@ class Merge:
                 Problem(
                     code="settings-wrong-value",
                     message=f"`{shown}` is {_show(value)}, but must be {error}.",
-                    cure=f"Until then it is {_show(below)}"
+                    hint=f"Until then it is {_show(below)}"
                     f" ({self.origins.get(setting.name, Origin('default'))}).",
                     path=origin.place if from_file else "",
                     line=origin.line,
@@ -171,7 +171,7 @@ class Merge:
             Problem(
                 code="settings-unknown",
                 message=f"There is no setting `{name[:120]}`{where}.",
-                cure=f"Perhaps `{close}` is meant." if close else "See docs/settings.md.",
+                hint=f"Perhaps `{close}` is meant." if close else "See docs/settings.md.",
                 path=path,
                 line=line,
             )
@@ -182,7 +182,7 @@ class Merge:
             Problem(
                 code="settings-wrong-value",
                 message=f"`{name}` is a section of settings, no setting.",
-                cure="See docs/settings.md for what it holds.",
+                hint="See docs/settings.md for what it holds.",
                 path=path,
                 line=line,
             )
@@ -193,7 +193,7 @@ class Merge:
             Problem(
                 code="settings-untrusted",
                 message=f"`{setting.name}` is not taken from a workspace file.",
-                cure=f"Set it in {default_user_file()} or as {setting.environment}.",
+                hint=f"Set it in {default_user_file()} or as {setting.environment}.",
                 path=path,
                 line=line,
             )
@@ -205,7 +205,7 @@ class Merge:
                 code="settings-outside",
                 message=f"`{setting.name}` is {_show(value)}, and a workspace file may only name "
                 "what lies below the paper's folder.",
-                cure=f"Set it in {default_user_file()} or as {setting.environment}.",
+                hint=f"Set it in {default_user_file()} or as {setting.environment}.",
                 path=path,
                 line=line,
             )

@@ -97,7 +97,7 @@ class Signals(Protocol):
 
     def cocited(self, query: Query, rows: NDArray[np.int64]) -> NDArray[np.float32] | None:
         """How often others cite each row with what is cited nearby, shape (n, 2); None without
-        priors. See `retrieval.memory.Memory.cocited`."""
+        priors. See `retrieval.memory.CitationPriors.cocited`."""
         ...
 
     def passages(self, query: Query, rows: NDArray[np.int64]) -> NDArray[np.float32] | None:

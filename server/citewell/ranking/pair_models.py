@@ -152,10 +152,10 @@ class _Torch:
                 last = error
         else:
             assert last is not None
-            cure = "Check the name and the network, or give the folder of a downloaded model."
+            hint = "Check the name and the network, or give the folder of a downloaded model."
             if offline():
-                cure = "The hub is switched off (HF_HUB_OFFLINE): give the folder of a model."
-            raise reranker_missing(name, _first_line(last), cure) from last
+                hint = "The hub is switched off (HF_HUB_OFFLINE): give the folder of a model."
+            raise reranker_missing(name, _first_line(last), hint) from last
         self._torch: Any = torch
         self._lock = threading.Lock()
         _try(name, self)
@@ -216,11 +216,11 @@ def _threads() -> int:
     return max(1, min(4, os.cpu_count() or 1))
 
 
-def reranker_missing(name: str, why: str, cure: str) -> CitewellError:
+def reranker_missing(name: str, why: str, hint: str) -> CitewellError:
     """The model cannot be loaded."""
     message = f"The cross-encoder {name!r} cannot be used: {why}."
-    cure = f"{cure} Searches go on without it."
-    return CitewellError(Problem("reranker-missing", message, cure))
+    hint = f"{hint} Searches go on without it."
+    return CitewellError(Problem("reranker-missing", message, hint))
 
 
 def _extra(name: str, error: ImportError, extra: str) -> CitewellError:

@@ -108,16 +108,16 @@ class Filters:
         none = [name for name, count in counts if not count]
         if none:
             message = f"The library holds no paper {' and none '.join(none)}."
-            cure = self._hint(query) or "Leave this filter out, or write it in another way."
+            hint = self._hint(query) or "Leave this filter out, or write it in another way."
         elif not left:
             told = ", ".join(f"{count:,} {name}" for name, count in counts)
             message = f"No paper passes all filters; each one alone leaves some: {told}."
-            cure = "Leave one of them out."
+            hint = "Leave one of them out."
         else:
             names = " and ".join(name for name, _ in counts)
             message = f"None of the {left:,} papers {names} matches the words."
-            cure = "Use other words, or leave a filter out."
-        return Problem("filter-empty", message, cure)
+            hint = "Use other words, or leave a filter out."
+        return Problem("filter-empty", message, hint)
 
     def _each(self, query: Query) -> list[tuple[str, _Rows]]:
         """Each filter in words, and its rows."""

@@ -34,7 +34,7 @@ Known = Callable[[str], bool]
 """Whether a word is the name of an author or of a system."""
 
 
-def mended(text: str, counts: Counts, known: Known) -> str:
+def corrected(text: str, counts: Counts, known: Known) -> str:
     """The text with its typing errors mended; most texts have none and come back as they are."""
     found = list(_WORD.finditer(text))
     if len(found) > MOST_WORDS or "?" in text or ":" in text.partition(" ")[0]:

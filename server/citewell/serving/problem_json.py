@@ -37,7 +37,7 @@ class ProblemJson(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     code: str
     detail: str
     """One sentence that names the thing."""
-    cure: str = ""
+    hint: str = ""
     """What to do about it."""
 
 
@@ -50,6 +50,6 @@ def problem_json(problem: Problem, status: int) -> bytes:
             status=status,
             code=problem.code,
             detail=without_keys(problem.message)[:MAX_DETAIL],
-            cure=without_keys(problem.cure)[:MAX_DETAIL],
+            hint=without_keys(problem.hint)[:MAX_DETAIL],
         )
     )

@@ -19,7 +19,7 @@ ALWAYS = (
 
 def host_of(name: str) -> str:
     """The host that a source's requests go to."""
-    return urlsplit(source_named(name).etiquette.base).hostname or ""
+    return urlsplit(source_named(name).policy.base).hostname or ""
 
 
 def what_is_sent(names: Sequence[str]) -> list[tuple[str, str, str]]:

@@ -28,7 +28,7 @@ class NonsenseError(ValueError):
     """A body that is not what the source says it sends. The text quotes nothing of it."""
 
 
-class Etiquette(msgspec.Struct, frozen=True, kw_only=True):
+class SourcePolicy(msgspec.Struct, frozen=True, kw_only=True):
     """How a source wants to be asked."""
 
     base: str
@@ -83,7 +83,7 @@ class Source:
     """What it is good for, in a few words."""
     sends: ClassVar[str]
     """Exactly what leaves the machine, in words for the user."""
-    etiquette: ClassVar[Etiquette]
+    policy: ClassVar[SourcePolicy]
     ids: ClassVar[frozenset[str]] = frozenset()
     """Kinds of identifiers that it looks up: "doi", "arxiv", "pmid"."""
     can: ClassVar[frozenset[str]] = frozenset()

@@ -125,8 +125,8 @@ def _answer(base: str, method: str, params: list[Any], seconds: float) -> dict[s
         found = json.loads(data) if isinstance(data, bytes) else data
     except urllib.error.HTTPError as error:
         message = f"Zotero answers on {base}, but Better BibTeX does not ({error.code})."
-        cure = "Install Better BibTeX in Zotero (https://retorque.re/zotero-better-bibtex)."
-        return _refused(message, cure)
+        hint = "Install Better BibTeX in Zotero (https://retorque.re/zotero-better-bibtex)."
+        return _refused(message, hint)
     except (OSError, HTTPException, ValueError, RecursionError) as error:
         return _away(base, error)
     if isinstance(found, dict) and found.get("jsonrpc") == "2.0":
@@ -189,5 +189,5 @@ def _away(base: str, error: Exception) -> Problem:
     )
 
 
-def _refused(message: str, cure: str) -> Problem:
-    return Problem("zotero-refused", message, cure)
+def _refused(message: str, hint: str) -> Problem:
+    return Problem("zotero-refused", message, hint)

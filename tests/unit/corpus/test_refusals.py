@@ -17,7 +17,7 @@ from citewell.corpus.layout import digest
 def code_of(folder: Path) -> str:
     with pytest.raises(LibraryError) as caught:
         Library.open(folder)
-    assert caught.value.problem.cure
+    assert caught.value.problem.hint
     return caught.value.problem.code
 
 
@@ -163,7 +163,7 @@ def test_a_damaged_record_is_an_error_with_a_cure_and_no_crash(folder: Path) -> 
     with Library.open(folder) as library, pytest.raises(LibraryError) as caught:
         library.works([0])
     assert caught.value.problem.code == "library-corrupt"
-    assert "--fresh" in caught.value.problem.cure
+    assert "--fresh" in caught.value.problem.hint
 
 
 @pytest.mark.parametrize("name", ["", "..", "a/b", "a\\b", ".hidden", "x" * 101])

@@ -304,7 +304,7 @@ def test_unknown_sources_are_refused_with_a_cure(tmp_path: Path) -> None:
         with pytest.raises(LibraryError) as caught:
             source_at(text)
         assert caught.value.problem.code == code
-        assert caught.value.problem.cure
+        assert caught.value.problem.hint
     with pytest.raises(LibraryError) as caught:
         source_at(str(tmp_path / "letter.txt"), "cookbook")
     assert caught.value.problem.code == "source-unknown"
@@ -374,7 +374,7 @@ def test_a_read_only_folder_is_named_and_the_library_can_still_be_read(
         with pytest.raises(LibraryError) as caught:
             build(hundred)
         assert caught.value.problem.code == "library-unwritable"
-        assert "library.path" in caught.value.problem.cure
+        assert "library.path" in caught.value.problem.hint
         assert len(opened()) == 100
         assert len(list(opened().iter_works())) == 100
     finally:

@@ -86,7 +86,7 @@ def test_a_bad_line_is_counted_and_named_with_its_number(tmp_path: Path, read_wo
     assert (works[1].year, works[1].volume) == (None, "3")
     assert report.bad == 5
     assert [problem.line for problem in report.problems] == [2, 3, 4, 5, 6]
-    assert all(problem.path == str(path) and problem.cure for problem in report.problems)
+    assert all(problem.path == str(path) and problem.hint for problem in report.problems)
 
 
 def test_only_the_first_bad_records_are_listed_and_all_are_counted(

@@ -42,7 +42,7 @@ def test_a_zotero_that_does_not_run_is_told_with_its_cure(zotero, tmp_path):
     with pytest.raises(LibraryError) as caught:
         fetch("zotero:", address, tmp_path)
     assert caught.value.problem.code == "zotero-away"
-    assert "Start Zotero" in caught.value.problem.cure
+    assert "Start Zotero" in caught.value.problem.hint
     assert not list(tmp_path.iterdir())
 
 

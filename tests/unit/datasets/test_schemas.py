@@ -145,7 +145,7 @@ def test_a_parquet_part_is_refused_with_the_way_to_convert_it(beir, tmp_path):
     (folder / "corpus.jsonl").rename(folder / "corpus.parquet")
     with pytest.raises(CitewellError) as caught:
         list(open_data(folder).works())
-    assert "to_json" in caught.value.problem.cure
+    assert "to_json" in caught.value.problem.hint
 
 
 def test_litsearch_query_records_have_their_kind_as_tags(write_lines):
@@ -232,7 +232,7 @@ def test_an_unknown_schema_is_refused_with_the_fields_seen_and_the_known_names(w
     with pytest.raises(CitewellError) as caught:
         open_data(path)
     assert "alpha, beta" in caught.value.problem.message
-    assert all(schema.name in caught.value.problem.cure for schema in SCHEMAS)
+    assert all(schema.name in caught.value.problem.hint for schema in SCHEMAS)
 
 
 def test_the_schema_may_be_given_and_must_exist(write_lines):

@@ -71,7 +71,7 @@ def test_an_insertion_into_a_broken_file_names_the_line_to_correct():
     assert problem is None
     inside = FileEdit("refs.bib", (TextEdit(Span(18, 18), "@misc{x, a={b}}"),), adds=("x",))
     problem = wrong_edit(parse_bib(broken, "refs.bib"), inside)
-    assert problem is not None and "line 1" in problem.cure
+    assert problem is not None and "line 1" in problem.hint
 
 
 @given(st.text(alphabet='ab1:{}(),@="#%\\\n \u00e9_', min_size=1, max_size=30))

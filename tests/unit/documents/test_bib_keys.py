@@ -74,7 +74,7 @@ def test_a_bad_pattern_is_named_with_the_valid_fields(pattern: str) -> None:
     problem = check_pattern(pattern)
     assert problem is not None and problem.code == "key-pattern"
     assert pattern in problem.message
-    assert all(f"{{{field}}}" in problem.cure for field in FIELDS)
+    assert all(f"{{{field}}}" in problem.hint for field in FIELDS)
 
 
 def test_the_valid_fields_are_valid() -> None:

@@ -116,7 +116,7 @@ def test_a_fault_is_named_and_the_rest_is_read(broken: str, code: str, line: int
     assert "Foo bar" in bib.entries[1].get("title")
     assert bib.entries[1].get("year") == "2000"
     (problem,) = bib.problems
-    assert problem.path == "refs.bib" and problem.message.endswith(".") and problem.cure
+    assert problem.path == "refs.bib" and problem.message.endswith(".") and problem.hint
 
 
 def test_the_same_key_twice_is_a_problem() -> None:

@@ -75,7 +75,7 @@ def test_a_character_that_the_encoding_cannot_hold_is_named_and_nothing_is_writt
         write_text(file, "Gödel\nGrothendieck č\n")
     problem = caught.value.problem
     assert (problem.code, problem.line) == ("encoding-too-small", 2)
-    assert "U+010D" in problem.message and "UTF-8" in problem.cure
+    assert "U+010D" in problem.message and "UTF-8" in problem.hint
     assert path.read_bytes() == b"G\xf6del\n"
 
 
@@ -111,7 +111,7 @@ def test_a_failing_disk_leaves_the_file_as_it_was(
         write_text(file, "new")
     expected = {errno.ENOSPC: "disk-full", errno.EIO: "file-io", errno.EROFS: "file-no-permission"}
     assert caught.value.problem.code == expected[code]
-    assert caught.value.problem.cure
+    assert caught.value.problem.hint
     assert path.read_bytes() == b"old"
     assert [p.name for p in tmp_path.iterdir()] == ["a.bib"]
 

@@ -140,7 +140,7 @@ def test_a_damaged_file_is_set_aside_with_a_message_and_a_new_one_is_begun(path)
     assert problem.code == "history-damaged"
     aside = [one for one in path.parent.iterdir() if one != path]
     assert [one.read_bytes()[:10] for one in aside] == [b"this is no"]
-    assert aside[0].name in problem.cure
+    assert aside[0].name in problem.hint
     assert store.add([event(1)])
     assert works(store) == ["w1"]
 

@@ -353,7 +353,7 @@ def test_a_missing_library_is_a_problem_with_a_cure(options: Options, tmp_path: 
     engine = LocalEngine.open(attrs.evolve(options, library=library))
     result = engine.find(Query(text="attention"))
     assert [problem.code for problem in result.problems] == ["library-missing"]
-    assert "citewell library add" in result.problems[0].cure
+    assert "citewell library add" in result.problems[0].hint
     assert engine.find_batch([Query(text="a")])[0].problems == result.problems
     assert engine.works(["t:1"]) == [None] and engine.lookup(title="x") == []
     assert engine.status().problems == result.problems
@@ -381,7 +381,7 @@ def test_another_encoder_than_the_librarys_is_named_with_its_cure(options: Optio
     result = engine.find(Query(text="attention parsing"))
     assert result.hits
     assert [problem.code for problem in result.dropped] == ["encoder-mismatch"]
-    assert "citewell library build" in result.dropped[0].cure
+    assert "citewell library build" in result.dropped[0].hint
 
 
 def test_works_and_lookup_answer_from_the_catalogue(engine: LocalEngine) -> None:

@@ -208,7 +208,7 @@ def test_a_child_that_never_answers_is_started_more_and_more_rarely():
     assert codes[0].code == "engine-restarted"
     assert codes[-1].code == "engine-down"
     assert "no disk" in codes[-1].message
-    assert "citewell doctor" in codes[-1].cure
+    assert "citewell doctor" in codes[-1].hint
     assert engine.find(Query(text="x")).problems[0].code == "engine-down"
     engine.close()
 

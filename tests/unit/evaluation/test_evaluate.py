@@ -105,7 +105,7 @@ def test_a_missing_library_is_refused_with_the_cure(library_options, asked):
     plan = Plan(methods=tuple(methods.named(["bm25"], gone)))
     with pytest.raises(CitewellError) as caught:
         evaluate([], gone, plan, DataInfo(name="x"))
-    assert caught.value.problem.code == "library-missing" and caught.value.problem.cure
+    assert caught.value.problem.code == "library-missing" and caught.value.problem.hint
 
 
 def test_questions_that_the_library_cannot_answer_at_all_are_refused(library_options):

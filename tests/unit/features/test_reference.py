@@ -111,7 +111,7 @@ def test_a_style_that_is_not_there_is_told_with_its_cure(tmp_path, name, code):
     with pytest.raises(CitewellError) as caught:
         style_named(name, [tmp_path])
     assert caught.value.problem.code == code
-    assert "[styles]" in caught.value.problem.cure
+    assert "[styles]" in caught.value.problem.hint
 
 
 @pytest.mark.parametrize(

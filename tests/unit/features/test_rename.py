@@ -152,7 +152,7 @@ def test_a_key_that_collides_or_cannot_be_is_refused(at, new, code, words):
     assert plan.edits == ()
     assert plan.problem.code == code
     assert words in plan.problem.message
-    assert plan.problem.cure
+    assert plan.problem.hint
 
 
 def test_case_alone_may_change_and_the_same_name_changes_nothing(at):

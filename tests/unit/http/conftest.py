@@ -91,7 +91,7 @@ def problem() -> Callable[[Any], tuple[int, str]]:
         found = response.json()
         assert found["status"] == response.status_code
         assert found["type"] == f"/problems/{found['code']}"
-        assert found["title"] and found["detail"] and found["cure"]
+        assert found["title"] and found["detail"] and found["hint"]
         return response.status_code, found["code"]
 
     return of

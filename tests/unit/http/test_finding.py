@@ -160,7 +160,7 @@ def test_a_search_for_nothing_says_that_nothing_was_asked(client: Any) -> None:
         assert found.status_code == 200
         answer = found.json()
         assert (answer["status"], answer["papers"]) == ("nothing_asked", [])
-        assert answer["problems"][0]["cure"].startswith("Give at least one")
+        assert answer["problems"][0]["hint"].startswith("Give at least one")
 
 
 def test_a_whole_number_may_be_written_with_a_point(client: Any, problem: Any) -> None:

@@ -3,8 +3,8 @@
 from pathlib import Path
 
 from citewell.documents import files
+from citewell.lsp.file_version import read_file_version
 from citewell.lsp.papers import Papers, Reading
-from citewell.lsp.stamp import stamp_of
 from citewell.options import Options
 
 PAPER = "\\documentclass{article}\n\\begin{document}\n\\cite{a}\n\\bibliography{refs}\n\\end{document}\n"
@@ -38,10 +38,12 @@ def test_a_bib_that_is_replaced_while_it_is_read_does_not_pass_for_the_one_that_
     papers = Papers()
     _, paper = papers.read(reading(tmp_path))
     assert [entry.key for entry in paper.project.bibs[bib].entries] == ["old"]
-    assert dict(paper.stamps)[bib] != stamp_of(bib), "nobody would look at the new file"
+    assert dict(paper.file_versions)[bib] != read_file_version(bib), (
+        "nobody would look at the new file"
+    )
     _, paper = papers.read(reading(tmp_path))
     assert [entry.key for entry in paper.project.bibs[bib].entries] == ["new"]
-    assert dict(paper.stamps)[bib] == stamp_of(bib)
+    assert dict(paper.file_versions)[bib] == read_file_version(bib)
 
 
 def test_a_bib_that_is_written_anew_with_the_same_text_is_looked_at_once(tmp_path):
@@ -50,10 +52,10 @@ def test_a_bib_that_is_written_anew_with_the_same_text_is_looked_at_once(tmp_pat
     papers = Papers()
     _, first = papers.read(reading(tmp_path))
     write(bib, "@misc{old, title={Old}}")
-    assert dict(first.stamps)[bib] != stamp_of(bib)
+    assert dict(first.file_versions)[bib] != read_file_version(bib)
     _, again = papers.read(reading(tmp_path))
     assert again is first
-    assert dict(again.stamps)[bib] == stamp_of(bib)
+    assert dict(again.file_versions)[bib] == read_file_version(bib)
 
 
 def test_a_file_that_was_replaced_is_outdated_for_a_plan_made_before(tmp_path):

@@ -75,7 +75,7 @@ def test_a_wrong_value_leaves_the_layer_below_in_force_and_is_named(
     assert problem.code == "settings-wrong-value"
     assert (problem.path, problem.line) == (str(file), 4)
     assert '`retrieval.rrf_k` is "30", but must be a whole number' in problem.message
-    assert problem.cure == f"Until then it is 7 (user file {user_file}:2)."
+    assert problem.hint == f"Until then it is 7 (user file {user_file}:2)."
 
 
 def test_who_may_be_sent_something_is_nobody_when_the_name_is_wrong(
@@ -88,7 +88,7 @@ def test_who_may_be_sent_something_is_nobody_when_the_name_is_wrong(
     assert loaded.options.llm.provider == "none"
     assert loaded.options.sources.allow == ("crossref",)
     (problem,) = loaded.problems
-    assert problem.cure == 'Until then it is "none" (default).'
+    assert problem.hint == 'Until then it is "none" (default).'
     wire = {"llm": {"provider": "ollama"}, "sources": {"allow": 7}}
     loaded = load(workspace, {}, user_file=user_file, wire=wire)
     assert (loaded.options.llm.provider, loaded.options.sources.allow) == ("ollama", ())
@@ -102,9 +102,9 @@ def test_an_unknown_setting_is_named_with_its_line_and_the_nearest_one(
     first, second = load(workspace, {}, user_file=user_file).problems
     assert (first.code, first.line) == ("settings-unknown", 3)
     assert "`retreival.rrf_k`" in first.message
-    assert first.cure == "Perhaps `retrieval.rrf_k` is meant."
+    assert first.hint == "Perhaps `retrieval.rrf_k` is meant."
     assert second.line == 6
-    assert second.cure == "Perhaps `bib.abstract` is meant."
+    assert second.hint == "Perhaps `bib.abstract` is meant."
 
 
 @pytest.mark.parametrize(
@@ -156,7 +156,7 @@ def test_a_malformed_cite_command_names_its_file_and_line(user_file: Path, works
         str(settings),
         3,
     )
-    assert problem.cure == f"Until then it is ('mine', '\\\\werk#2') (user file {user_file}:2)."
+    assert problem.hint == f"Until then it is ('mine', '\\\\werk#2') (user file {user_file}:2)."
     assert loaded.options.documents.cite_commands == ("mine", "\\werk#2")
 
 
@@ -220,7 +220,7 @@ def test_settings_that_need_trust_are_refused_from_a_workspace_and_taken_from_th
     assert loaded.options.retrieval.encoder == "static"
     (problem,) = loaded.problems
     assert problem.code == "settings-untrusted"
-    assert "CITEWELL_RETRIEVAL_ENCODER" in problem.cure
+    assert "CITEWELL_RETRIEVAL_ENCODER" in problem.hint
     user_file.write_text(line, encoding="utf-8")
     assert load(None, {}, user_file=user_file).options.retrieval.encoder == "somebody/model"
 
@@ -246,7 +246,7 @@ def test_an_environment_variable_that_looks_like_a_setting_is_reported(user_file
     environ = {"CITEWELL_RETRIEVAL_DENSITY": "1", "CITEWELL": "x", "OTHER": "y"}
     (problem,) = load(None, environ, user_file=user_file).problems
     assert problem.code == "settings-unknown"
-    assert "CITEWELL_RETRIEVAL_DENSE" in problem.cure
+    assert "CITEWELL_RETRIEVAL_DENSE" in problem.hint
 
 
 def test_a_key_in_the_environment_is_no_setting_that_is_missing(user_file: Path) -> None:
@@ -264,7 +264,7 @@ def test_editor_settings_are_camel_case_and_null_means_not_set() -> None:
 
 def test_snake_case_from_an_editor_is_reported_with_its_camel_case() -> None:
     (problem,) = from_wire({"completion": {"key_limit": 9}}).problems
-    assert problem.cure == "Perhaps `completion.keyLimit` is meant."
+    assert problem.hint == "Perhaps `completion.keyLimit` is meant."
 
 
 def test_relative_paths_are_taken_from_the_file_that_names_them(user_file: Path) -> None:

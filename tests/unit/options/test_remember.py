@@ -60,7 +60,7 @@ def test_a_file_that_is_no_toml_is_left_alone_and_the_lines_are_told(tmp_path: P
     with pytest.raises(CitewellError) as raised:
         remember(path, "sources", {"allow": ["arxiv"]})
     assert raised.value.problem.code == "settings-not-written"
-    assert 'allow = ["arxiv"]' in raised.value.problem.cure
+    assert 'allow = ["arxiv"]' in raised.value.problem.hint
     assert path.read_text(encoding="utf-8") == "[sources\nallow = "
 
 

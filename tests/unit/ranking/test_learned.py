@@ -13,8 +13,8 @@ from citewell.ranking.contract import Candidates
 from citewell.ranking.features import UNKNOWN, feature_names
 from citewell.ranking.learned import MEMORY, LearnedRanker, Model, calibrated, head_scores
 from citewell.ranking.trees import Trees
+from citewell.retrieval.citation_priors import SIGNALS
 from citewell.retrieval.encoders.static import WEIGHTS
-from citewell.retrieval.memory import SIGNALS
 
 RANKER = WEIGHTS / "ranker.npz"
 
@@ -66,7 +66,7 @@ def test_weights_for_other_features_are_refused_with_a_cure(tmp_path: Path) -> N
     with pytest.raises(CitewellError) as caught:
         Model(tmp_path / "ranker.npz")
     assert caught.value.problem.code == "ranker-weights"
-    assert "Reinstall" in caught.value.problem.cure
+    assert "Reinstall" in caught.value.problem.hint
 
 
 def test_a_damaged_file_is_refused(tmp_path: Path) -> None:

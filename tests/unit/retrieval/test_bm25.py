@@ -202,7 +202,7 @@ def test_a_cut_index_is_refused_with_a_cure(
     with pytest.raises(CitewellError) as caught:
         Bm25Retriever([view])
     assert caught.value.problem.code == "index-unreadable"
-    assert "citewell library build" in caught.value.problem.cure
+    assert "citewell library build" in caught.value.problem.hint
 
 
 def test_an_empty_segment_is_an_index_too(

@@ -111,7 +111,7 @@ def test_the_filter_that_leaves_nothing_is_named(filters: Filters) -> None:
     said = filters.empty(Query(text="x", author="Jan LeCun", venue="NIPS"))
     assert said is not None and said.code == "filter-empty"
     assert "'Jan LeCun'" in said.message and "NIPS" not in said.message
-    assert "'LeCun' alone has 2 papers" in said.cure
+    assert "'LeCun' alone has 2 papers" in said.hint
     both = filters.empty(Query(text="x", author="LeCun", venue="JMLR"))
     assert both is not None and "2 by 'LeCun', 1 of the venue 'JMLR'" in both.message
     years = filters.empty(Query(text="x", year_from=2030))

@@ -99,7 +99,7 @@ def test_a_file_whose_arrays_do_not_fit_is_refused_with_a_cure(tmp_path: Path, a
     with pytest.raises(CitewellError) as caught:
         read_passages(path)
     assert caught.value.problem.code == "priors-unreadable"
-    assert "Reinstall" in caught.value.problem.cure
+    assert "Reinstall" in caught.value.problem.hint
 
 
 def test_the_shipped_file_names_papers_by_what_people_call_them() -> None:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from citewell.corpus.columns import word_hash
-from citewell.retrieval.spelling import mended, neighbours
+from citewell.retrieval.spelling import corrected, neighbours
 
 COMMON = {
     "attention": 8000,
@@ -22,7 +22,7 @@ def counts(words):
 
 
 def mend(text):
-    return mended(text, counts, NAMES.__contains__)
+    return corrected(text, counts, NAMES.__contains__)
 
 
 @pytest.mark.parametrize(
@@ -59,9 +59,9 @@ def test_what_is_no_error_stays(text):
 
 def test_a_word_is_mended_only_by_one_that_is_far_commoner():
     few = {word_hash("graphs"): 15, word_hash("grapes"): 3}
-    assert mended("graphz", lambda ws: np.array([few.get(w, 0) for w in ws]), lambda _: False) == (
-        "graphz"
-    )
+    assert corrected(
+        "graphz", lambda ws: np.array([few.get(w, 0) for w in ws]), lambda _: False
+    ) == ("graphz")
 
 
 def test_neighbours_are_one_edit_away_and_keep_the_first_letter():

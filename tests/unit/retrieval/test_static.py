@@ -123,7 +123,7 @@ def test_damaged_weights_are_refused_with_a_cure(static_weights: Path, damage: s
     with pytest.raises(CitewellError) as caught:
         StaticEncoder(static_weights)
     assert caught.value.problem.code == "encoder-weights"
-    assert caught.value.problem.cure
+    assert caught.value.problem.hint
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=25)

@@ -59,7 +59,7 @@ def test_an_address_of_other_machines_needs_a_token(host: str) -> None:
     assert not is_loopback(host)
     with pytest.raises(CitewellError) as error:
         bind(host, 0, token="", variable=NAME)
-    assert error.value.problem.code == "address-open" and NAME in error.value.problem.cure
+    assert error.value.problem.code == "address-open" and NAME in error.value.problem.hint
     with pytest.raises(CitewellError, match="the token has only 3 letters"):
         bind(host, 0, token="abc", variable=NAME)
 
@@ -77,7 +77,7 @@ def test_an_address_that_is_taken_is_named() -> None:
 def test_a_name_that_is_no_address_is_not_blamed_on_its_port() -> None:
     with pytest.raises(CitewellError) as error:
         bind("nowhere.invalid", 0, token="a-long-random-text", variable=NAME)
-    assert "127.0.0.1" in error.value.problem.cure and "port" not in error.value.problem.cure
+    assert "127.0.0.1" in error.value.problem.hint and "port" not in error.value.problem.hint
 
 
 def test_an_address_is_written_as_clients_want_it() -> None:

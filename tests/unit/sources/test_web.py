@@ -22,7 +22,7 @@ from citewell.sources.registry import ALL, SOURCES, allowed
 from citewell.sources.web.breaker import FAILURES, REST_SECONDS, Breaker
 from citewell.sources.web.client import Web, WebOptions
 from citewell.sources.web.keys import key_of
-from citewell.sources.web.pace import Pace
+from citewell.sources.web.rate_limit import RateLimiter
 from citewell.sources.web.trouble import Trouble
 from citewell.sources.web.wire import Wire, retry_after
 
@@ -82,20 +82,20 @@ def test_a_request_that_is_given_up_says_nothing_about_its_source() -> None:
 
 
 async def test_a_pace_heeds_what_a_server_states_and_is_never_faster_than_its_own() -> None:
-    pace = Pace(10.0, 2)
-    pace.learn({"x-rate-limit-limit": "5", "x-rate-limit-interval": "1s"})
-    assert pace.interval == pytest.approx(0.2)
-    pace.learn({"x-rate-limit-limit": "500", "x-rate-limit-interval": "1s"})
-    assert pace.interval == pytest.approx(0.1)
+    rate_limiter = RateLimiter(10.0, 2)
+    rate_limiter.learn({"x-rate-limit-limit": "5", "x-rate-limit-interval": "1s"})
+    assert rate_limiter.interval == pytest.approx(0.2)
+    rate_limiter.learn({"x-rate-limit-limit": "500", "x-rate-limit-interval": "1s"})
+    assert rate_limiter.interval == pytest.approx(0.1)
     for odd in (
         {"x-rate-limit-limit": "0", "x-rate-limit-interval": "1s"},
         {},
         {"x-rate-limit-limit": "x"},
     ):
-        pace.learn(odd)
-    assert pace.interval == pytest.approx(0.1)
-    pace.learn({"x-rate-limit-limit": "1", "x-rate-limit-interval": "86400s"})
-    assert pace.interval == 60.0
+        rate_limiter.learn(odd)
+    assert rate_limiter.interval == pytest.approx(0.1)
+    rate_limiter.learn({"x-rate-limit-limit": "1", "x-rate-limit-interval": "86400s"})
+    assert rate_limiter.interval == 60.0
 
 
 def test_a_key_shows_itself_nowhere_and_an_odd_one_is_no_key() -> None:

@@ -44,7 +44,7 @@ def test_what_is_refused_is_a_value_with_the_reason(zotero, traits, code, words)
     assert isinstance(problem, Problem)
     assert problem.code == code
     assert words in problem.message
-    assert problem.cure
+    assert problem.hint
 
 
 def test_an_export_without_end_is_broken_off_at_its_bound(zotero):

@@ -141,7 +141,7 @@ function M.status()
       lines[#lines + 1] = ('%d papers in %s'):format(answer.works, answer.library)
     end
     for _, problem in ipairs(answer.problems or {}) do
-      lines[#lines + 1] = vim.trim(problem.message .. ' ' .. problem.cure)
+      lines[#lines + 1] = vim.trim(problem.message .. ' ' .. problem.hint)
     end
     require('citewell.tell').show('status', table.concat(lines, '\n'))
   end, bufnr)

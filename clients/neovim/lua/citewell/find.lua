@@ -105,7 +105,7 @@ local function search(place, words, handler)
       return
     end
     local problem = answer.problems[1]
-    handler(answer.rows, problem and ('%s %s'):format(problem.message, problem.cure) or nil)
+    handler(answer.rows, problem and ('%s %s'):format(problem.message, problem.hint) or nil)
   end, place.bufnr)
 end
 

@@ -21,9 +21,9 @@ end
 ---@return boolean
 local function check_program()
   local server = require('citewell.server')
-  local message, cures = server.missing()
+  local message, hints = server.missing()
   if message then
-    health.error(message, cures)
+    health.error(message, hints)
     return false
   end
   local command = server.cli({ '--version' })
@@ -34,7 +34,7 @@ local function check_program()
   if not version then
     local why = done and vim.trim((done.stderr or '') .. (done.stdout or '')) or tostring(run)
     health.error(('the server at %s does not start: %s'):format(path, why:sub(-400)), {
-      'its Python may be gone: ' .. require('citewell.install').cures()[1],
+      'its Python may be gone: ' .. require('citewell.install').hints()[1],
     })
     return false
   end
@@ -52,11 +52,11 @@ local function show_status(status)
     health.ok(('library: %d papers in %s'):format(status.works, status.library))
   end
   for _, problem in ipairs(status.problems or {}) do
-    local cure = problem.cure ~= '' and { problem.cure } or {}
+    local hint = problem.hint ~= '' and { problem.hint } or {}
     if problem.code == 'library-missing' then
-      cure[#cure + 1] = ':Citewell library offers the starter library, your own files and Zotero'
+      hint[#hint + 1] = ':Citewell library offers the starter library, your own files and Zotero'
     end
-    health.warn(problem.message, cure)
+    health.warn(problem.message, hint)
   end
 end
 

@@ -77,7 +77,7 @@ end
 
 --- How the server is installed here, best first. The first fits into one line.
 ---@return string[]
-function M.cures()
+function M.hints()
   local found = {}
   local requirement, words = M.source()
   if requirement and has_means() then
@@ -165,16 +165,16 @@ end
 ---@param output string
 local function failed(step, output)
   is_running = false
-  local cure = 'run :Citewell install again'
+  local hint = 'run :Citewell install again'
   if output:find('ensurepip', 1, true) then
-    cure = "install uv, or Python's venv module (Debian: python3-venv), and " .. cure
+    hint = "install uv, or Python's venv module (Debian: python3-venv), and " .. hint
   elseif output:find('No space left', 1, true) then
-    cure = 'make room on the disk and ' .. cure
+    hint = 'make room on the disk and ' .. hint
   else
-    cure = 'see that the package index can be reached, and ' .. cure
+    hint = 'see that the package index can be reached, and ' .. hint
   end
   local text = 'not installed, nothing was changed: %s. It failed at %s: %s\n%s'
-  say(text:format(cure, step.says, last_line(output), vim.trim(output)), vim.log.levels.ERROR)
+  say(text:format(hint, step.says, last_line(output), vim.trim(output)), vim.log.levels.ERROR)
 end
 
 ---@param staged string
@@ -247,7 +247,7 @@ function M.run()
   end
   local requirement = M.source()
   if not requirement then
-    local text = 'nothing to install lies beside the plugin; ' .. M.cures()[1]
+    local text = 'nothing to install lies beside the plugin; ' .. M.hints()[1]
     say(text, vim.log.levels.ERROR)
     return
   end

@@ -107,33 +107,33 @@ function M.cli(arguments)
   return vim.list_extend(cmd, arguments)
 end
 
---- What keeps the server from being started: a sentence and its cures; nil when nothing does.
+--- What keeps the server from being started: a sentence and its hints; nil when nothing does.
 ---@return string? message
----@return string[] cures
+---@return string[] hints
 function M.missing()
   local program = M.command()[1]
   if vim.fn.executable(program) == 1 then
     return nil, {}
   end
   if require('citewell.config').get().cmd then
-    local cure = 'correct `cmd` in setup(), or leave it out: the server is then looked for'
-    return ('`%s`, which `cmd` names, is no program'):format(program), { cure }
+    local hint = 'correct `cmd` in setup(), or leave it out: the server is then looked for'
+    return ('`%s`, which `cmd` names, is no program'):format(program), { hint }
   end
-  local cures = require('citewell.install').cures()
-  cures[#cures + 1] =
+  local hints = require('citewell.install').hints()
+  hints[#hints + 1] =
     "if it is somewhere else: require('citewell').setup({ cmd = { '/path/to/citewell', 'lsp' } })"
-  return 'the server is missing', cures
+  return 'the server is missing', hints
 end
 
 --- Say what is missing, where something is.
 ---@param again? boolean Also when it was said before.
 ---@return boolean
 function M.tell_if_missing(again)
-  local message, cures = M.missing()
+  local message, hints = M.missing()
   if not message then
     return false
   end
-  local text = ('%s; %s'):format(message, cures[1])
+  local text = ('%s; %s'):format(message, hints[1])
   local tell = require('citewell.tell')
   if again then
     tell.say(text, levels.ERROR)
@@ -154,8 +154,8 @@ end
 ---@param version string
 ---@return string
 function M.too_old(version)
-  local cure = require('citewell.install').upgrade()
-  return ('server %s is older than %s: %s'):format(version, M.oldest, cure)
+  local hint = require('citewell.install').upgrade()
+  return ('server %s is older than %s: %s'):format(version, M.oldest, hint)
 end
 
 --- Show a message of the server's; where it speaks of a command line, name what stands for it here.

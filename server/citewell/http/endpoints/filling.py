@@ -11,7 +11,6 @@ from msgspec import Meta
 from citewell.documents.bib_guard import check_edits
 from citewell.documents.bibtex import parse_bib
 from citewell.documents.text_project import MAX_NAME, TextProject
-from citewell.features.edited_text import EditedText
 from citewell.features.fill import (
     CANDIDATES,
     FillPlan,
@@ -27,6 +26,7 @@ from citewell.features.fill_choices import chooser, refuse_failed, why_open
 from citewell.features.named_works import all_named
 from citewell.features.passage import Status, status_of, suffix_of
 from citewell.features.pick import picks, what_it_says, who_chose
+from citewell.features.text_rebase import RebasedText
 from citewell.http.contract import LONG_SECONDS, Endpoint, Service, told
 from citewell.http.wire import MAX_FILE, Confidence, Paper, found_paper
 from citewell.model import CitewellError, Problem, SearchResult
@@ -242,7 +242,7 @@ def _changed(plan: FillPlan, project: TextProject) -> dict[str, str]:
     """The changed files as they will be, by name."""
     changed = {}
     for edit in plan.edits:
-        edited = EditedText(plan.texts[edit.path])
+        edited = RebasedText(plan.texts[edit.path])
         edited.apply(edit.edits)
         changed[project.name_of(edit.path)] = edited.text
     return changed

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from citewell.lsp import learning
+from citewell.lsp import picker_history
 from citewell.lsp.actions.contract import Asked, Chosen
 from citewell.lsp.actions.undefined import meaning_of, similar_to
 
@@ -66,7 +66,7 @@ class MissingEntriesActions:
             if said is not None:
                 feedback[one.key] = said
         plan = await session.read(partial(plan_missing, project, found, snapshot.options))
-        if not learning.adds_entry(plan):
+        if not picker_history.adds_entry(plan):
             return plan
         return msgspec.structs.replace(plan, feedback=tuple(feedback.values()))
 
@@ -91,5 +91,5 @@ async def _settle(
     meant, query = await meaning_of(session, snapshot, document, one.use, meaning)
     if meant.work is None or not meant.is_sure:
         return Settled(one), None
-    said = learning.taken(snapshot, meant.work, query, through="action")
+    said = picker_history.taken(snapshot, meant.work, query, through="action")
     return Settled(one, work=meant.work), said

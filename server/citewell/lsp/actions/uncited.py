@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from citewell.lsp import citing
 from citewell.lsp.actions.contract import Asked, Chosen
-from citewell.lsp.learning import with_choice
+from citewell.lsp.picker_history import with_choice
 
 if TYPE_CHECKING:
     from citewell.features.action import Action, ActionPlan

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from citewell.lsp import citing
 from citewell.lsp.actions.contract import Asked, Chosen
-from citewell.lsp.learning import with_choice
+from citewell.lsp.picker_history import with_choice
 
 if TYPE_CHECKING:
     from citewell.features.action import Action, ActionPlan
@@ -88,7 +88,7 @@ class UndefinedKeyActions:
 async def _copied(session: Session, uri: str, key: str) -> ActionPlan | None:
     """The entry of the author's Zotero under its own key."""
     from citewell.features.action import ActionPlan
-    from citewell.features.shelf import SCHEME
+    from citewell.features.zotero_library import SCHEME
 
     work = await citing.find_work(session, SCHEME + key)
     found = await citing.plan_insertion(session, uri, work, key) if work is not None else None

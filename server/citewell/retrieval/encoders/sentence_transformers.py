@@ -57,8 +57,8 @@ class SentenceTransformersEncoder:
             import torch
         except ImportError as error:
             why = f"{error.name or error} is not installed"
-            cure = f"Run `{install_command('neural')}`, or set `retrieval.encoder` to "
-            raise encoder_missing(model, why, f'{cure}"static".') from error
+            hint = f"Run `{install_command('neural')}`, or set `retrieval.encoder` to "
+            raise encoder_missing(model, why, f'{hint}"static".') from error
         self.name = model
         torch.set_num_threads(threads)
         try:
@@ -119,11 +119,11 @@ class SentenceTransformersEncoder:
         return state.hexdigest()[:16]
 
 
-def encoder_missing(model: str, why: str, cure: str) -> CitewellError:
+def encoder_missing(model: str, why: str, hint: str) -> CitewellError:
     """The model cannot be loaded."""
     path = model if Path(model).is_absolute() else ""
     message = f"The encoder {model!r} cannot be used: {why}."
-    return CitewellError(Problem("encoder-missing", message, cure, path=path))
+    return CitewellError(Problem("encoder-missing", message, hint, path=path))
 
 
 def _first_line(error: Exception) -> str:

@@ -41,8 +41,8 @@ class Specter2Encoder:
             import transformers
         except ImportError as error:
             why = f"{error.name or error} is not installed"
-            cure = f"Run `{install_command('neural')} adapters`, or set `retrieval.encoder` to "
-            raise encoder_missing(PAPERS, why, f'{cure}"static".') from error
+            hint = f"Run `{install_command('neural')} adapters`, or set `retrieval.encoder` to "
+            raise encoder_missing(PAPERS, why, f'{hint}"static".') from error
         torch.set_num_threads(threads)
         self._torch = torch
         try:

@@ -10,7 +10,7 @@ from citewell.model import Provenance, Work
 from citewell.model.ids import arxiv_id, normalise_doi
 from citewell.sources import values
 from citewell.sources.answers import Answer, Failed, Found, Nothing, Wanted
-from citewell.sources.contract import MATCHES, Ask, Etiquette, NonsenseError, Source
+from citewell.sources.contract import MATCHES, Ask, NonsenseError, Source, SourcePolicy
 from citewell.sources.xml_text import parse_xml, text_of
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ class Arxiv(Source):
     title = "arXiv"
     gives = "preprints, the DOI of the published paper where the authors gave it, withdrawals"
     sends = "arXiv ids; titles of references; search words"
-    etiquette = Etiquette(
+    policy = SourcePolicy(
         base="https://export.arxiv.org/api",
         hosts=("export.arxiv.org", "arxiv.org"),
         per_second=1 / 3,

@@ -13,9 +13,9 @@ from citewell.sources.answers import Answer, Found, Wanted, of_works
 from citewell.sources.contract import (
     MATCHES,
     Ask,
-    Etiquette,
     NonsenseError,
     Source,
+    SourcePolicy,
     child,
     children,
     json_object,
@@ -49,7 +49,7 @@ class Crossref(Source):
     title = "Crossref"
     gives = "DOIs of journals, proceedings and books; reference lists; retraction notices"
     sends = "DOIs; title, first authors and year of references; search words"
-    etiquette = Etiquette(
+    policy = SourcePolicy(
         base="https://api.crossref.org/v1",
         hosts=("api.crossref.org",),
         per_second=8.0,

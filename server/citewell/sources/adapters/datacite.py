@@ -15,8 +15,8 @@ from citewell.sources.answers import Answer, Wanted
 from citewell.sources.contract import (
     MATCHES,
     Ask,
-    Etiquette,
     Source,
+    SourcePolicy,
     child,
     children,
     json_object,
@@ -43,7 +43,7 @@ class DataCite(Source):
     title = "DataCite"
     gives = "DOIs of data sets, software, theses, and those of arXiv"
     sends = "DOIs, arXiv ids; titles of references; search words"
-    etiquette = Etiquette(
+    policy = SourcePolicy(
         base="https://api.datacite.org",
         hosts=("api.datacite.org",),
         per_second=3.0,

@@ -11,9 +11,9 @@ from citewell.sources import values
 from citewell.sources.answers import Answer
 from citewell.sources.contract import (
     Ask,
-    Etiquette,
     NonsenseError,
     Source,
+    SourcePolicy,
     child,
     children,
     json_object,
@@ -37,7 +37,7 @@ class Dblp(Source):
     title = "DBLP"
     gives = "computer science: curated author lists, venues and pages"
     sends = "titles of references; search words"
-    etiquette = Etiquette(
+    policy = SourcePolicy(
         base="https://dblp.org",
         hosts=("dblp.org", "dblp.uni-trier.de"),
         per_second=0.7,

@@ -15,7 +15,7 @@ import msgspec
 from citewell.model import Work
 from citewell.model.ids import normalise_doi
 from citewell.sources.answers import Answer
-from citewell.sources.contract import Ask, Etiquette, Source, json_object, records
+from citewell.sources.contract import Ask, Source, SourcePolicy, json_object, records
 from citewell.sources.csl_work import work_of_csl
 
 CSL = "application/vnd.citationstyles.csl+json"
@@ -28,7 +28,7 @@ class DoiOrg(Source):
     title = "doi.org"
     gives = "whether a DOI exists at all, and its record from whichever agency registered it"
     sends = "DOIs"
-    etiquette = Etiquette(
+    policy = SourcePolicy(
         base="https://doi.org",
         hosts=(
             "doi.org", "dx.doi.org", "www.doi.org", "api.crossref.org", "data.crossref.org",

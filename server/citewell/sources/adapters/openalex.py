@@ -12,8 +12,8 @@ from citewell.sources.answers import Answer, Failed, Found, Nothing, Wanted
 from citewell.sources.contract import (
     MATCHES,
     Ask,
-    Etiquette,
     Source,
+    SourcePolicy,
     children,
     json_object,
     records,
@@ -35,7 +35,7 @@ class OpenAlex(Source):
     title = "OpenAlex"
     gives = "works of every field, citations both ways, retraction marks"
     sends = "DOIs and arXiv ids; titles of references; search words"
-    etiquette = Etiquette(
+    policy = SourcePolicy(
         base="https://api.openalex.org",
         hosts=("api.openalex.org",),
         per_second=5.0,

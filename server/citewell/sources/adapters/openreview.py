@@ -10,8 +10,8 @@ from citewell.sources import values
 from citewell.sources.answers import Answer
 from citewell.sources.contract import (
     Ask,
-    Etiquette,
     Source,
+    SourcePolicy,
     children,
     json_object,
     records,
@@ -28,7 +28,7 @@ class OpenReview(Source):
     title = "OpenReview"
     gives = "ICLR, NeurIPS, TMLR and workshops: what was accepted, and what was withdrawn"
     sends = "titles of references; search words"
-    etiquette = Etiquette(
+    policy = SourcePolicy(
         base="https://api2.openreview.net",
         hosts=("api2.openreview.net",),
         per_second=1.0,

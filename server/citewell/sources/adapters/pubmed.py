@@ -13,9 +13,9 @@ from citewell.sources.answers import Answer, Failed, Found, Nothing, Wanted
 from citewell.sources.contract import (
     MATCHES,
     Ask,
-    Etiquette,
     NonsenseError,
     Source,
+    SourcePolicy,
     child,
     json_object,
     records,
@@ -32,7 +32,7 @@ class PubMed(Source):
     title = "PubMed"
     gives = "biomedicine, with retractions and the notices of them"
     sends = "DOIs, PubMed ids; titles of references; search words"
-    etiquette = Etiquette(
+    policy = SourcePolicy(
         base="https://eutils.ncbi.nlm.nih.gov/entrez/eutils",
         hosts=("eutils.ncbi.nlm.nih.gov",),
         per_second=2.5,

@@ -14,9 +14,9 @@ from citewell.sources import values
 from citewell.sources.answers import Answer, Failed, Found, Nothing, Wanted
 from citewell.sources.contract import (
     Ask,
-    Etiquette,
     NonsenseError,
     Source,
+    SourcePolicy,
     children,
     json_object,
     records,
@@ -37,7 +37,7 @@ class SemanticScholar(Source):
     title = "Semantic Scholar"
     gives = "computer science and medicine, preprints with their papers, citations both ways"
     sends = "DOIs, arXiv ids; titles of references; search words"
-    etiquette = Etiquette(
+    policy = SourcePolicy(
         base="https://api.semanticscholar.org/graph/v1",
         hosts=("api.semanticscholar.org",),
         per_second=0.8,

@@ -110,7 +110,7 @@ class Web:
     def _request(
         self, source: type[Source], ask: Ask, decode: Callable[[bytes], Any]
     ) -> httpx2.Request:
-        base = source.etiquette.base
+        base = source.policy.base
         if self._options.base_url:
             base = f"{self._options.base_url.rstrip('/')}/{source.name}"
         url = httpx2.URL(base + ask.path, params=list(ask.params) or None)

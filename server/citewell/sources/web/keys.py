@@ -32,10 +32,10 @@ class Key:
 
 def key_of(source: type[Source], environ: Mapping[str, str] | None = None) -> Key | None:
     """The key of a source, or None. The keyring is asked only where the package is installed."""
-    etiquette = source.etiquette
-    if not (etiquette.key_header or etiquette.key_parameter):
+    policy = source.policy
+    if not (policy.key_header or policy.key_parameter):
         return None
-    return find_key(etiquette.key_variables, source.name, environ)
+    return find_key(policy.key_variables, source.name, environ)
 
 
 def find_key(

@@ -19,10 +19,10 @@ import msgspec
 
 from citewell import __version__
 from citewell.sources.answers import Reason
-from citewell.sources.contract import Etiquette, NonsenseError, Source
+from citewell.sources.contract import NonsenseError, Source, SourcePolicy
 from citewell.sources.web.breaker import Breaker
 from citewell.sources.web.keys import Key
-from citewell.sources.web.pace import Pace
+from citewell.sources.web.rate_limit import RateLimiter
 from citewell.sources.web.trouble import Trouble
 
 logger = logging.getLogger(__name__)
@@ -47,10 +47,10 @@ class Gate:
     """All that is kept per source between requests."""
 
     def __init__(self, source: type[Source], key: Key | None) -> None:
-        etiquette = source.etiquette
-        faster = etiquette.per_second_with_key if key is not None else 0.0
+        policy = source.policy
+        faster = policy.per_second_with_key if key is not None else 0.0
         self.key = key
-        self.pace = Pace(faster or etiquette.per_second, etiquette.at_once)
+        self.rate_limiter = RateLimiter(faster or policy.per_second, policy.at_once)
         self.breaker = Breaker(source.title)
 
 
@@ -98,7 +98,7 @@ class Wire(httpx2.AsyncBaseTransport):
         name = asking.source.title
         url = request.url
         for _ in range(MAX_HOPS):
-            async with gate.pace.turn():
+            async with gate.rate_limiter.turn():
                 try:
                     async with asyncio.timeout(self._seconds):
                         status, headers, body = await self._exchange(request, url, asking, gate)
@@ -115,7 +115,7 @@ class Wire(httpx2.AsyncBaseTransport):
                     raise Trouble(
                         Reason.UNREACHABLE, f"{name} cannot be reached ({kind}).", again=True
                     ) from None
-            gate.pace.learn(headers)
+            gate.rate_limiter.learn(headers)
             if status not in _REDIRECT:
                 return self._judged(request, asking, status, headers, body)
             url = self._followed(url, headers.get("location", ""), asking.source)
@@ -125,10 +125,10 @@ class Wire(httpx2.AsyncBaseTransport):
         self, request: httpx2.Request, url: httpx2.URL, asking: Asking, gate: Gate
     ) -> tuple[int, httpx2.Headers, bytes]:
         """Send one request; the status, the headers and the body, decoded and bounded."""
-        sent = self._signed(request, url, asking.source.etiquette, gate.key)
+        sent = self._signed(request, url, asking.source.policy, gate.key)
         response = await self._transport(url).handle_async_request(sent)
         response.request = sent
-        limit = asking.source.etiquette.max_bytes
+        limit = asking.source.policy.max_bytes
         parts: list[bytes] = []
         size = 0
         try:
@@ -143,7 +143,7 @@ class Wire(httpx2.AsyncBaseTransport):
         return response.status_code, response.headers, b"".join(parts)
 
     def _signed(
-        self, request: httpx2.Request, url: httpx2.URL, etiquette: Etiquette, key: Key | None
+        self, request: httpx2.Request, url: httpx2.URL, policy: SourcePolicy, key: Key | None
     ) -> httpx2.Request:
         """The request as it goes out: who asks, and the key, which only its own host may see."""
         headers = httpx2.Headers(
@@ -158,13 +158,13 @@ class Wire(httpx2.AsyncBaseTransport):
         headers["accept-encoding"] = "gzip"
         headers["host"] = url.netloc.decode("ascii")
         at_home = url.host == request.url.host
-        if self._contact and etiquette.contact_parameter and at_home:
-            url = url.copy_merge_params({etiquette.contact_parameter: self._contact})
+        if self._contact and policy.contact_parameter and at_home:
+            url = url.copy_merge_params({policy.contact_parameter: self._contact})
         if key is not None and at_home:
-            if etiquette.key_header:
-                headers[etiquette.key_header] = f"{etiquette.key_prefix}{key.value}"
+            if policy.key_header:
+                headers[policy.key_header] = f"{policy.key_prefix}{key.value}"
             else:
-                url = url.copy_merge_params({etiquette.key_parameter: key.value})
+                url = url.copy_merge_params({policy.key_parameter: key.value})
         if request.method == "POST":
             headers["content-length"] = str(len(request.content))
         timeout = {"connect": 8.0, "read": self._seconds, "write": 8.0, "pool": self._seconds}
@@ -202,9 +202,9 @@ class Wire(httpx2.AsyncBaseTransport):
         except (httpx2.InvalidURL, ValueError):
             target = None
         if target is not None and location:
-            if target.scheme == "http" and target.host in source.etiquette.hosts:
+            if target.scheme == "http" and target.host in source.policy.hosts:
                 target = target.copy_with(scheme="https", port=None)
-            ours = target.host in source.etiquette.hosts and target.port in (None, 443)
+            ours = target.host in source.policy.hosts and target.port in (None, 443)
             if (ours and target.scheme == "https") or self._is_override(target):
                 return target.copy_with(userinfo=b"")
         message = f"{source.title} redirects to a place that is not asked."

@@ -1,0 +1,160 @@
+"""The cross-encoder at work: loaded on a thread, given a limited time, and never in the way.
+
+What goes wrong with it is a problem in the result, and the list stands as it was.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Sequence
+
+import msgspec
+
+from citewell.engine.runs import Runner
+from citewell.model import CitewellError, Evidence, Problem, Query, Work
+from citewell.model.cancel import Cancel
+from citewell.options.tree import RetrievalOptions
+from citewell.ranking.contract import Ordering
+from citewell.ranking.cross_encoder import NAME, Moved, PairModel, rerank
+from citewell.ranking.pair_models import load_pair_model
+
+logger = logging.getLogger(__name__)
+
+CLOSING_SECONDS = 10.0
+
+
+class CrossEncoderAnswer(msgspec.Struct, frozen=True):
+    """An ordering after the stage, or the one before it with the reason."""
+
+    ordering: Ordering
+    moved: tuple[Moved, ...] = ()
+    """By place in the ordering; empty when the stage did not answer."""
+    problem: Problem | None = None
+    milliseconds: float = 0.0
+    name: str = NAME
+    """Of the stage."""
+    made_by: str = ""
+    """What made the order, where a stage has versions: "rank@builtin"."""
+
+    def evidence(self, place: int) -> tuple[Evidence, ...]:
+        """What the stage says of the paper at this place: nothing below the head."""
+        if place >= len(self.moved):
+            return ()
+        moved = self.moved[place]
+        return (Evidence(self.name, moved.rank, moved.score, before=moved.before),)
+
+
+class CrossEncoderStage:
+    """Begins to load the model when it is made."""
+
+    def __init__(
+        self,
+        options: RetrievalOptions,
+        load: Callable[[str], PairModel] = load_pair_model,
+    ) -> None:
+        self._name = options.cross_encoder
+        self._seconds = options.cross_encoder_ms / 1e3
+        self._load = load
+        self._ready = threading.Event()
+        self._model: PairModel | None = None
+        self._problem: Problem | None = None
+        self._runner = Runner()
+        self._reading = 0
+        self._idle = threading.Condition()
+        threading.Thread(target=self._run, name="citewell-load-reranker", daemon=True).start()
+
+    @property
+    def loaded(self) -> str:
+        """The model's name once it is loaded, else empty."""
+        return self._name if self._model is not None else ""
+
+    @property
+    def problems(self) -> tuple[Problem, ...]:
+        """Why it could not be loaded, once that is known."""
+        return () if self._problem is None else (self._problem,)
+
+    def wait(self, seconds: float) -> None:
+        """Until it is loaded, or could not be, or so long."""
+        self._ready.wait(seconds)
+
+    def close(self) -> None:
+        """Let what is being read come to its next stop: the end of a process that is inside of a
+        model's native code is a crash."""
+        with self._idle:
+            self._idle.wait_for(lambda: not self._reading, CLOSING_SECONDS)
+
+    def reorder(
+        self, query: Query, ordering: Ordering, head: Sequence[Work], cancel: Cancel
+    ) -> CrossEncoderAnswer:
+        """The ordering with its head, whose records are given, in the model's order.
+
+        Raises `Cancelled` alone; a model that is late or broken leaves the ordering.
+        """
+        if len(head) < 2:
+            return CrossEncoderAnswer(ordering)
+        begin = time.perf_counter()
+        seconds = min(self._seconds, cancel.remaining)
+        answers, problems, _ = self._runner.run(
+            {NAME: lambda own: self._read(query, ordering, head, own)}, seconds, cancel
+        )
+        spent = (time.perf_counter() - begin) * 1e3
+        if NAME not in answers:
+            return CrossEncoderAnswer(ordering, (), self._why(problems, seconds), spent)
+        reordered, moved = answers[NAME]
+        return CrossEncoderAnswer(reordered, tuple(moved), None, spent)
+
+    def _read(
+        self, query: Query, ordering: Ordering, head: Sequence[Work], cancel: Cancel
+    ) -> tuple[Ordering, list[Moved]]:
+        while not self._ready.wait(0.02):
+            cancel.check()
+        if self._model is None:
+            assert self._problem is not None
+            raise CitewellError(self._problem)
+        with self._idle:
+            self._reading += 1
+        try:
+            return rerank(query, ordering, head, self._model, cancel)
+        finally:
+            with self._idle:
+                self._reading -= 1
+                self._idle.notify_all()
+
+    def _why(self, problems: Sequence[Problem], seconds: float) -> Problem:
+        """The runner speaks of retrievers; this is none."""
+        first = problems[0]
+        if first.code == "retriever-late":
+            state = "did not answer" if self._ready.is_set() else "was not loaded"
+            return Problem(
+                "reranker-late",
+                f"The cross-encoder {self._name!r} {state} within {seconds * 1e3:.0f} ms.",
+                "The list stands without it; raise `retrieval.cross_encoder_ms`, lower "
+                "`retrieval.cross_encoder_depth`, or name a smaller model.",
+            )
+        if first.code == "retriever-failed":
+            return Problem(
+                "reranker-failed",
+                first.message.replace(
+                    f"The retriever {NAME!r}", f"The cross-encoder {self._name!r}"
+                ),
+                "The list stands without it.",
+            )
+        return first
+
+    def _run(self) -> None:
+        try:
+            self._model = self._load(self._name)
+        except CitewellError as error:
+            self._problem = error.problem
+        except Exception as error:
+            logger.exception("The cross-encoder cannot be loaded")
+            self._problem = Problem(
+                "reranker-missing",
+                f"The cross-encoder {self._name!r} cannot be used "
+                f"({type(error).__name__}: {error}).",
+                "Searches go on without it.",
+            )
+        finally:
+            self._ready.set()

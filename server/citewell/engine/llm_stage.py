@@ -1,0 +1,202 @@
+"""The language model at work in the engine: opened on a thread, given a limited time, never in the
+way.
+
+What goes wrong with it is a problem in the result, and the list, the first paper or the passage
+stands as it was.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Sequence
+from typing import TypeVar
+
+import msgspec
+import numpy as np
+
+from citewell.engine.cross_encoder_stage import CrossEncoderAnswer
+from citewell.engine.runs import Runner
+from citewell.llm.assistant import LanguageModel, Ranked, Rewritten
+from citewell.model import Problem, Query, Work
+from citewell.model.cancel import Cancel
+from citewell.model.llm import Budget, Picked, Supported, Usage
+from citewell.options.tree import LlmOptions
+from citewell.ranking.contract import Ordering
+from citewell.ranking.cross_encoder import Moved
+
+LOADING_SECONDS = 60.0
+"""For which an explicit act waits until DSPy is imported, before its own time begins."""
+NAME = "llm"
+"""What the stage is called in the evidence and in the timings."""
+FAILURES = 2
+"""So many times in a row the model may be late or unreachable before it is left alone."""
+PAUSE = 60.0
+"""Seconds for which it is then not asked."""
+_GONE = ("llm-late", "llm-down", "llm-refused")
+
+OFF = Problem(
+    "llm-off",
+    "No language model is named: nothing was asked.",
+    "Set `llm.provider` and `llm.model`.",
+)
+
+T = TypeVar("T")
+
+
+class LlmStage:
+    """Begins to import DSPy when it is made. Safe to call from any thread."""
+
+    def __init__(self, options: LlmOptions, model: LanguageModel) -> None:
+        self._options = options
+        self._model = model
+        self._seconds = options.timeout_ms / 1e3
+        self._runner = Runner()
+        self._loaded = threading.Event()
+        self._failures = 0
+        self._not_before = 0.0
+        threading.Thread(target=self._load, name="citewell-load-llm", daemon=True).start()
+
+    @classmethod
+    def open(cls, options: LlmOptions) -> LlmStage | None:
+        """None where the settings name no model. Raises `CitewellError`; contacts nobody."""
+        model = LanguageModel.open(options)
+        return None if model is None else cls(options, model)
+
+    @property
+    def name(self) -> str:
+        """ "ollama qwen3:8b"."""
+        return self._model.name
+
+    def budget(self) -> Budget:
+        """What was spent today, and what may be."""
+        return self._model.budget()
+
+    @property
+    def spent(self) -> Usage:
+        """What was spent by this engine, without a look at the day's count."""
+        return self._model.account.session
+
+    def wait(self, seconds: float) -> None:
+        """Until DSPy is imported, or so long."""
+        self._loaded.wait(seconds)
+
+    def close(self) -> None:
+        """Close connections."""
+        self._model.close()
+
+    def pick(self, query: Query, works: Sequence[Work], cancel: Cancel) -> Picked:
+        """One of the works, or none. Raises `Cancelled` alone."""
+        self._be_loaded(cancel)
+        picked, problem = self._run(lambda own: self._model.pick(query, works, own), cancel)
+        if picked is None:
+            first = works[0].id if works else ""
+            picked = Picked(work=first, model=self.name, problem=problem)
+        self._note(picked.problem)
+        return picked
+
+    def verify(self, sentence: str, work: Work, cancel: Cancel) -> Supported:
+        """Whether the work's abstract supports the sentence. Raises `Cancelled` alone."""
+        self._be_loaded(cancel)
+        found, problem = self._run(lambda own: self._model.verify(sentence, work, own), cancel)
+        found = found or Supported(model=self.name, problem=problem)
+        self._note(found.problem)
+        return found
+
+    def rewrite(self, query: Query, cancel: Cancel) -> Rewritten:
+        """Other queries for a passage. Raises `Cancelled` alone."""
+        found, problem = self._run(lambda own: self._model.rewrite(query, own), cancel)
+        found = found or Rewritten(problem=problem)
+        self._note(found.problem)
+        return found
+
+    def reorder(
+        self, query: Query, ordering: Ordering, head: Sequence[Work], cancel: Cancel
+    ) -> CrossEncoderAnswer:
+        """The ordering with its head, whose records are given, in the model's order.
+
+        Raises `Cancelled` alone; a model that is late or answers nonsense leaves the ordering.
+        """
+        if len(head) < 2:
+            return CrossEncoderAnswer(ordering)
+        begin = time.perf_counter()
+
+        def ask(own: Cancel) -> Ranked:
+            if self._options.rerank == "pointwise":
+                return self._model.judge(query, head, own)
+            return self._model.rank(query, head, own)
+
+        ranked, problem = self._run(ask, cancel)
+        if ranked is not None:
+            problem = ranked.problem
+        self._note(problem)
+        spent = (time.perf_counter() - begin) * 1e3
+        if ranked is None or not ranked.order:
+            return CrossEncoderAnswer(ordering, (), problem, spent, NAME)
+        reordered, moved = permuted(ordering, ranked.order)
+        return CrossEncoderAnswer(reordered, moved, None, spent, NAME, ranked.program)
+
+    def _run(self, task: Callable[[Cancel], T], cancel: Cancel) -> tuple[T | None, Problem | None]:
+        """The task's answer if it comes in time, else why not. Raises `Cancelled`."""
+        cancel.check()
+        if (wait := self._not_before - time.monotonic()) > 0:
+            return None, Problem(
+                "llm-paused",
+                f"The language model {self.name} failed {FAILURES} times in a row and is not asked "
+                f"for another {wait:.0f} s.",
+                "All else goes on without it; `citewell llm --ask` shows what is wrong.",
+            )
+        seconds = min(self._seconds, cancel.remaining)
+        answers, problems, _ = self._runner.run({NAME: task}, seconds, cancel)
+        if NAME in answers:
+            answer: T = answers[NAME]
+            return answer, None
+        problem = problems[0]
+        if problem.code == "retriever-late":
+            problem = Problem(
+                "llm-late",
+                f"The language model {self.name} did not answer within {seconds * 1e3:.0f} ms.",
+                "All else goes on without it; raise `llm.timeout_ms`, or name a faster model.",
+            )
+        elif problem.code == "retriever-failed":
+            problem = Problem(
+                "llm-failed",
+                # The exception's own words may quote the answer: they stand in the log alone.
+                f"The language model {self.name} failed.",
+                "All else goes on without it; the log says more.",
+            )
+        return None, problem
+
+    def _note(self, problem: Problem | None) -> None:
+        """Leave a model alone that is not there: each placeholder would wait for it anew."""
+        if problem is not None and problem.code == "llm-paused":
+            return
+        gone = problem is not None and problem.code in _GONE
+        self._failures = self._failures + 1 if gone else 0
+        if self._failures >= FAILURES:
+            self._failures = 0
+            self._not_before = time.monotonic() + PAUSE
+
+    def _be_loaded(self, cancel: Cancel) -> None:
+        limit = time.monotonic() + min(LOADING_SECONDS, cancel.remaining)
+        while not self._loaded.wait(0.02) and time.monotonic() < limit:
+            cancel.check()
+
+    def _load(self) -> None:
+        try:
+            self._model.load()
+        finally:
+            self._loaded.set()
+
+
+def permuted(ordering: Ordering, order: Sequence[int]) -> tuple[Ordering, tuple[Moved, ...]]:
+    """The ordering with its first places in another order, and what moved.
+
+    The scores stay where they are: they only fall, and a model that orders gives none. The
+    confidence goes with its paper.
+    """
+    places = np.array([*order, *range(len(order), len(ordering.order))], np.int64)
+    moved = tuple(Moved(rank, 1.0 / rank, place + 1) for rank, place in enumerate(order, 1))
+    confidence = None if ordering.confidence is None else ordering.confidence[places]
+    changed = msgspec.structs.replace(ordering, order=ordering.order[places], confidence=confidence)
+    return changed, moved

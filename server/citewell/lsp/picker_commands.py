@@ -1,0 +1,337 @@
+"""workspace/executeCommand for a picker of papers: search as the author types, cite what is chosen.
+
+`citewell.search` is a pure question and may be cancelled at any time. `citewell.insertPaper` writes
+the citation and its entry through the editor, in one step that one undo takes back.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+from lsprotocol import types
+
+from citewell.lsp import citing, commands
+from citewell.lsp.arguments import arguments_of
+from citewell.lsp.picker_history import adds_entry
+from citewell.lsp.text import LineIndex
+from citewell.model import CitewellError, CitingPaper, Problem, SearchResult, Work
+from citewell.model.document import Document, Span
+
+if TYPE_CHECKING:
+    from citewell.documents.key_index import KeyIndex
+    from citewell.engine.contract import Tier
+    from citewell.features.action import ActionPlan
+    from citewell.features.complete import FindWork, NewKey
+    from citewell.features.picker_rows import PaperRow
+    from citewell.lsp.server import Server
+    from citewell.lsp.snapshot import Snapshot
+    from citewell.model.feedback import Feedback
+
+logger = logging.getLogger(__name__)
+
+SEARCH = "citewell.search"
+INSERT_PAPER = "citewell.insertPaper"
+MOST_ROWS = 100
+
+
+class Position(msgspec.Struct, frozen=True):
+    """In the units that client and server agreed on."""
+
+    line: int
+    character: int
+
+
+class Range(msgspec.Struct, frozen=True):
+    """From one position to another."""
+
+    start: Position
+    end: Position
+
+
+class SearchArguments(msgspec.Struct, frozen=True):
+    """What a picker asks for."""
+
+    query: str = ""
+    uri: str = ""
+    """Of the document in which the author writes; empty: nothing is known of the paper."""
+    position: Position | None = None
+    """Where the citation will stand; its sentence then counts, too."""
+    limit: int = 20
+    deep: bool = False
+    """Search longer, with the cross-encoder if one is set: not while somebody types."""
+
+
+class InsertPaperArguments(msgspec.Struct, frozen=True, rename="camel"):
+    """What was chosen, and where it goes."""
+
+    uri: str
+    work: str = ""
+    """Id of a paper; empty for an entry that a .bib has already."""
+    key: str = ""
+    """Of that entry. With `work` it is not asked for."""
+    position: Position | None = None
+    range: Range | None = None
+    """What the citation takes the place of; stands for `position`."""
+    bib_only: bool = False
+    """Add the entry and cite nothing."""
+
+
+def register(server: Server) -> None:
+    """Offer the two commands."""
+
+    @server.command(SEARCH)
+    async def search(arguments: Any) -> dict[str, Any]:
+        wanted = arguments_of(server, SEARCH, arguments, SearchArguments)
+        if wanted is None:
+            return {"rows": [], "problems": []}
+        return await _search(server, wanted)
+
+    @server.command(INSERT_PAPER)
+    async def insert_paper(arguments: Any) -> dict[str, Any]:
+        wanted = arguments_of(server, INSERT_PAPER, arguments, InsertPaperArguments)
+        if wanted is None:
+            return {"applied": False}
+        # A cancelled command must not leave a citation without its entry.
+        return await asyncio.shield(_insert(server, wanted))
+
+
+# -- search -----------------------------------------------------------------------------------
+
+
+async def _search(server: Server, wanted: SearchArguments) -> dict[str, Any]:
+    from citewell.features.picker_rows import asks_nothing, paper_rows, search_query
+    from citewell.features.state import unknown
+
+    session = server.session
+    await session.configured()
+    limit = max(1, min(wanted.limit, MOST_ROWS))
+    snapshot = await session.snapshot(wanted.uri) if wanted.uri else None
+    index, find_work, new_key = await _own(server, snapshot, wanted.uri)
+
+    def ask() -> Any:
+        document, offset, paper = None, None, CitingPaper()
+        if snapshot is not None:
+            document, paper = snapshot.document, snapshot.paper.citing
+            if wanted.position is not None:
+                offset = snapshot.index.offset(_position(wanted.position))
+        return search_query(document, offset, wanted.query, paper)
+
+    query = await session.read(ask)
+    result = SearchResult()
+    if not asks_nothing(query):
+        tier: Tier = "full" if wanted.deep else "fast"
+        result = await session.engine.find_async(query, limit, tier=tier)
+
+    def rows() -> list[PaperRow]:
+        entries = index()
+        return paper_rows(
+            query.text,
+            result.hits,
+            index=entries,
+            find_work=find_work,
+            new_key=new_key,
+            check_of=unknown if entries is None else session.find_check(entries),
+            limit=limit,
+        )
+
+    found = await session.read(rows)
+    session.picker_history.add(query, result.variant, found)
+    problems = result.problems if result.hits else (*result.problems, *result.dropped)
+    return {
+        "rows": msgspec.to_builtins(found),
+        "problems": [{"code": p.code, "message": p.message, "hint": p.hint} for p in problems],
+    }
+
+
+async def _own(
+    server: Server, snapshot: Snapshot | None, uri: str
+) -> tuple[Callable[[], KeyIndex | None], FindWork, NewKey]:
+    """The author's own entries, as far as the document tells of them. For the reader thread."""
+    if snapshot is not None:
+        paper = snapshot.paper
+        return lambda: paper.index, paper.find_work, paper.new_key
+    from citewell.documents.keys import make_key
+
+    session = server.session
+    options = session.buffers.options_of(uri)
+    opened = await session.bib(uri) if uri else None
+    if opened is None:
+        return (
+            lambda: None,
+            lambda work: None,
+            lambda work: make_key(work, options.bib.key_pattern, frozenset()),
+        )
+    from citewell.features.known_works import KnownWorks
+
+    bib = opened[0]
+    taken = frozenset(bib.by_key) | frozenset(key.lower() for key in bib.by_key)
+    known = await session.read(lambda: KnownWorks([bib]))
+    return (
+        lambda: None,
+        known.find,
+        lambda work: make_key(work, options.bib.key_pattern, taken),
+    )
+
+
+# -- insert -----------------------------------------------------------------------------------
+
+
+async def _insert(server: Server, wanted: InsertPaperArguments) -> dict[str, Any]:
+    await server.session.configured()
+
+    def failed(error: Exception) -> Problem:
+        message = f"The paper could not be cited: {error}."
+        return Problem("insert-failed", message, "Nothing was changed. Choose it again.")
+
+    return await commands.one_edit(
+        server, lambda learned: _insert_now(server, wanted, learned), failed
+    )
+
+
+async def _insert_now(
+    server: Server, wanted: InsertPaperArguments, learned: list[Feedback]
+) -> dict[str, Any]:
+    session = server.session
+    work: Work | None = None
+    if wanted.work:
+        work = await citing.find_work(session, wanted.work)
+        if work is None:
+            raise CitewellError(_unknown())
+    elif not wanted.key or wanted.bib_only:
+        missing = "`work`" if wanted.bib_only else "`work` or `key`"
+        message = f"`{INSERT_PAPER}` was called wrongly: {missing} is missing."
+        raise CitewellError(Problem("command-arguments", message))
+    opened = await session.bib(wanted.uri)
+    if opened is not None:
+        if work is None:
+            raise CitewellError(_unknown())
+        return await _insert_into_bib(server, wanted.uri, work, learned)
+    if wanted.bib_only:
+        assert work is not None
+        insertion = await citing.plan_insertion(session, wanted.uri, work, wanted.key)
+        if insertion is None:
+            raise CitewellError(_not_open())
+        session.obstacles.tell(insertion.problems, lambda: _insert(server, wanted))
+        if insertion.edits:
+            folder = insertion.snapshot.paper.project.root.parent
+            learned.append(session.picker_history.taken(folder, work))
+        return await _applied(server, insertion.edits, insertion.texts, insertion.key)
+    return await _cite(server, wanted, work, learned)
+
+
+async def _cite(
+    server: Server, wanted: InsertPaperArguments, work: Work | None, learned: list[Feedback]
+) -> dict[str, Any]:
+    from citewell.features.cite_paper import plan_cite
+
+    session = server.session
+    for _ in range(citing.RETRIES):
+        snapshot = await session.fresh_snapshot(wanted.uri)
+        if snapshot is None:
+            break
+        found = await session.read(
+            partial(
+                plan_cite,
+                snapshot.paper.project,
+                snapshot.document,
+                _span(wanted, snapshot.index, snapshot.document),
+                snapshot.options,
+                work=work,
+                key=wanted.key,
+            )
+        )
+        plan: ActionPlan = found.plan
+        if not await session.is_current(snapshot, plan.texts):
+            continue
+        session.obstacles.tell(plan.problems, lambda: _insert(server, wanted))
+        if not found.key:
+            return {"applied": False}
+        if work is not None and adds_entry(plan):
+            learned.append(session.picker_history.taken(snapshot.paper.project.root.parent, work))
+        answer = await _applied(server, plan.edits, dict(plan.texts), found.key)
+        if answer["applied"]:
+            end = _after(plan, snapshot.document, session.encoding, found.end)
+            answer["end"] = {"line": end.line, "character": end.character}
+        return answer
+    raise CitewellError(_not_open())
+
+
+async def _insert_into_bib(
+    server: Server, uri: str, work: Work, learned: list[Feedback]
+) -> dict[str, Any]:
+    """The entry alone, in the .bib that the author looks at."""
+    from citewell.features.insert import plan_entry
+
+    session = server.session
+    for _ in range(citing.RETRIES):
+        opened = await session.bib(uri)
+        path = session.buffers.path_of(uri)
+        if opened is None or path is None:
+            break
+        bib = opened[0]
+        options = session.buffers.options_for(path)
+        plan = await session.read(partial(plan_entry, path, bib, work, options))
+        document = session.buffers.open_document(path)
+        if document is None or document.source != bib.text:
+            continue
+        if plan.edits:
+            learned.append(session.picker_history.taken(path.parent, work))
+        return await _applied(server, plan.edits, {path: bib.text}, plan.key)
+    raise CitewellError(_not_open())
+
+
+async def _applied(server: Server, edits: Any, texts: dict[Path, str], key: str) -> dict[str, Any]:
+    if not key:
+        return {"applied": False}
+    done = not edits or await commands.apply_edits(server, edits, texts, f"Cite {key}")
+    return {"applied": done, "key": key}
+
+
+def _span(wanted: InsertPaperArguments, index: LineIndex, document: Document) -> Span:
+    """The place as offsets; the end of the text where none was given."""
+    if wanted.range is not None:
+        start = index.offset(_position(wanted.range.start))
+        end = index.offset(_position(wanted.range.end))
+        return Span(min(start, end), max(start, end))
+    if wanted.position is not None:
+        at = index.offset(_position(wanted.position))
+        return Span(at, at)
+    end = len(document.text.rstrip())
+    return Span(end, end)
+
+
+def _after(plan: ActionPlan, document: Document, encoding: str, offset: int) -> types.Position:
+    """A position in the document once the edits of the plan are made."""
+    from citewell.documents import apply_edits
+
+    text = document.text
+    for edit in plan.edits:
+        if Path(edit.path) == Path(document.path):
+            text = apply_edits(text, edit.edits)
+    return LineIndex.of(text, encoding).position(offset)
+
+
+def _position(position: Position) -> types.Position:
+    return types.Position(max(0, position.line), max(0, position.character))
+
+
+def _unknown() -> Problem:
+    return Problem(
+        "work-unknown",
+        "The paper was not cited: the library no longer has it.",
+        "Search again.",
+    )
+
+
+def _not_open() -> Problem:
+    return Problem(
+        "document-not-open",
+        "The paper was not cited: its document is closed or keeps changing.",
+        "Choose the paper again.",
+    )

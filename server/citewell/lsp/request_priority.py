@@ -1,0 +1,73 @@
+"""Whether somebody waits for an answer: the threads that nobody waits for ask, and give way."""
+
+from __future__ import annotations
+
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+from lsprotocol import types
+
+from citewell.model.cooperative import give_way_on_this_thread
+
+LONGEST = 0.05
+"""Seconds after the last message for which others wait at most: an answer may itself wait for
+papers, or for the network."""
+CALM = 0.004
+"""Seconds after an answer or a message in which the next one is likely to come."""
+PATIENCE, SLICE = 0.25, 0.005
+"""Who has waited so long in one go may work so long all the same."""
+NAP = 0.002
+PATIENT = frozenset({types.TEXT_DOCUMENT_DIAGNOSTIC, types.WORKSPACE_DIAGNOSTIC})
+"""Requests that are answered by the very threads that give way."""
+
+
+class RequestPriority:
+    """Knows the requests that are being answered. `arrived` and `give_way` are for any thread, the
+    others for the event loop."""
+
+    def __init__(self) -> None:
+        self._open: set[str | int] = set()
+        self._calm = self._until = self._free = 0.0
+
+    def arrived(self) -> None:
+        """Something came from the editor."""
+        now = time.monotonic()
+        self._calm, self._until = now + CALM, now + LONGEST
+
+    def begin(self, number: str | int, method: str) -> None:
+        """A request is about to be answered."""
+        if method not in PATIENT:
+            self._open.add(number)
+
+    def end(self, number: str | int) -> None:
+        """It is answered."""
+        if number in self._open:
+            self._open.remove(number)
+            self._calm = time.monotonic() + CALM
+
+    def give_way(self) -> None:
+        """Wait while an answer is due, or another request is likely to come."""
+        now = time.monotonic()
+        if self._is_calm(now) or now < self._free:
+            return
+        limit = now + PATIENCE
+        # Sleeping is all that disturbs nobody: a lock that is let go wakes this thread, which would
+        # ask for the interpreter in the middle of the next answer.
+        while not self._is_calm(now):
+            if now >= limit:
+                self._free = now + SLICE
+                return
+            time.sleep(NAP)
+            now = time.monotonic()
+
+    def _is_calm(self, now: float) -> bool:
+        return now >= (self._until if self._open else self._calm)
+
+    def background(self, name: str) -> ThreadPoolExecutor:
+        """A thread for work that gives way."""
+        return ThreadPoolExecutor(
+            1,
+            thread_name_prefix=name,
+            initializer=give_way_on_this_thread,
+            initargs=(self.give_way,),
+        )

@@ -1,0 +1,177 @@
+"""What every tool works with: settings, engine, roots, and the reports made so far."""
+
+from __future__ import annotations
+
+import json
+import logging
+import secrets
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import Any, TypeVar
+
+import anyio
+from mcp.server.mcpserver.exceptions import ToolError
+from mcp_types import CallToolResult, TextContent
+
+from citewell.documents import FileCache, Project
+from citewell.engine.check_store import cache_folder
+from citewell.engine.contract import Engine
+from citewell.features.cursor import digest
+from citewell.features.named_works import need_library, work_named, works_named
+from citewell.mcp.roots import Roots
+from citewell.mcp.write_lock import WriteLock
+from citewell.model import CitewellError, Problem, Query, SearchResult, Work
+from citewell.model.cancel import Cancel, Cancelled
+from citewell.model.check import Check
+from citewell.model.feedback import Feedback, name_of
+from citewell.options import Options
+from citewell.serving.hidden import without_keys
+from citewell.serving.queues import Kind, Queues
+
+logger = logging.getLogger(__name__)
+
+OFFERED = 500
+"""Papers of the last answers of which it is remembered what they were offered for."""
+MAX_WAITING = 1_000
+"""Calls of each kind that wait: more than the sessions that there may be."""
+REPORTS = 32
+"""Reports of checks that are kept for further pages and as a resource."""
+
+R = TypeVar("R")
+
+
+class ToolContext:
+    """Safe across threads; one for all clients of a server."""
+
+    def __init__(self, options: Options, engine: Engine, roots: Roots, allow_write: bool) -> None:
+        self.options = options
+        self.engine = engine
+        self.roots = roots
+        self.allow_write = allow_write
+        self.write_lock = WriteLock(cache_folder())
+        """Taken from reading a file to writing it: two clients may want the same one."""
+        self._queues = Queues(waiting=MAX_WAITING)
+        self._secret = secrets.token_hex(16)
+        self._lock = threading.Lock()
+        self._reports: OrderedDict[str, tuple[Check, ...]] = OrderedDict()
+        self._offered: OrderedDict[str, tuple[Query, str]] = OrderedDict()
+
+    async def run(self, work: Callable[[Cancel], R], kind: Kind = "record") -> R:
+        """The result of work on a thread, in its turn among work of its kind; a client that cancels
+        stops it at its next look."""
+        cancel = Cancel()
+        with failures_told():
+            try:
+                with self._queues.place(kind):
+                    return await self._queues.run(kind, partial(work, cancel))
+            except anyio.get_cancelled_exc_class():
+                cancel.set()
+                raise
+
+    def project(self, path: Path) -> Project:
+        """The paper of a file; what it includes from outside the roots is as good as empty."""
+        return Project.open(
+            path,
+            self.options.documents,
+            roots=self.roots.folders,
+            read=self.roots.overlay,
+            bib_options=self.options.bib,
+            cache=FileCache(self.options.documents),
+        )
+
+    def works(self, ids: Sequence[str]) -> list[Work | None]:
+        """Records by their id, DOI or arXiv identifier."""
+        return works_named(self.engine, ids)
+
+    def work(self, name: str) -> Work:
+        """One record. Raises `CitewellError` for an id that no record has."""
+        return work_named(self.engine, name)
+
+    def need_library(self) -> None:
+        """Raises `CitewellError` where there is no library: no id is known then."""
+        need_library(self.engine)
+
+    def report_name(self, *parts: object) -> str:
+        """The name of a report, which only who made it can know: clients share a server."""
+        return digest(self._secret, *parts)
+
+    def offered(self, query: Query, result: SearchResult) -> None:
+        """Remember what the papers of a list were offered for."""
+        with self._lock:
+            for hit in result.hits:
+                self._offered[hit.work.id] = (query, result.variant)
+                self._offered.move_to_end(hit.work.id)
+            while len(self._offered) > OFFERED:
+                self._offered.popitem(last=False)
+
+    def learn(self, work: Work, project: Path) -> None:
+        """A paper was entered into a bibliography: have the engine keep that, unless it is off.
+
+        What an agent leaves alone says nothing: no author has looked at it.
+        """
+        query, variant = self._offered.get(work.id, (Query(), ""))
+        said = Feedback(
+            accepted=name_of(work),
+            query=query,
+            project=str(project),
+            through="mcp",
+            variant=variant,
+        )
+        self.told(self.engine.learn(said))
+
+    @staticmethod
+    def told(problems: Sequence[Problem]) -> None:
+        """Log what went wrong where an answer has no place for it."""
+        for problem in problems:
+            logger.warning("%s", problem)
+
+    def keep(self, name: str, checks: Sequence[Check]) -> None:
+        """Remember a report."""
+        with self._lock:
+            self._reports[name] = tuple(checks)
+            self._reports.move_to_end(name)
+            while len(self._reports) > REPORTS:
+                self._reports.popitem(last=False)
+
+    def report(self, name: str) -> tuple[Check, ...] | None:
+        """A report by its name."""
+        with self._lock:
+            return self._reports.get(name)
+
+    def last_report(self) -> tuple[Check, ...] | None:
+        """The last one, whoever made it."""
+        with self._lock:
+            return next(reversed(self._reports.values()), None)
+
+
+@contextmanager
+def failures_told() -> Iterator[None]:
+    """What goes wrong within becomes the error that a model reads."""
+    try:
+        yield
+    except Cancelled as error:
+        raise ToolError("The request was cancelled.") from error
+    except CitewellError as error:
+        raise ToolError(failure(error.problem)) from error
+
+
+def failure(problem: Problem) -> str:
+    """What a model reads when something failed: the code, what is wrong, and what to do."""
+    return without_keys(f"[{problem.code}] {problem.message} {problem.hint}".rstrip())
+
+
+def notes_of(problems: Iterable[Problem]) -> list[str]:
+    """The same for what went wrong beside a result, each once."""
+    return list(dict.fromkeys(failure(problem) for problem in problems))[:10]
+
+
+def answer(value: Any) -> CallToolResult:
+    """A typed result, and the same as compact JSON for clients that read text alone."""
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    return CallToolResult(
+        content=[TextContent(type="text", text=text)], structured_content=dict(value)
+    )

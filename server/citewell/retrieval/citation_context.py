@@ -1,0 +1,174 @@
+"""The retriever over what the priors know: papers that others cite in passages like this one."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from citewell.corpus.columns import LibraryColumns, title_key, title_keys
+from citewell.corpus.priors import Priors
+from citewell.model import Evidence, Query
+from citewell.model.cancel import Cancel
+from citewell.model.query import near_part, topic_part
+from citewell.retrieval.citation_priors import SIGNALS, UNKNOWN, Asked, CitationPriors
+from citewell.retrieval.contract import Mask, Ranking
+from citewell.retrieval.dense import DenseRetriever
+from citewell.retrieval.passages import PassageWords, Profiles
+
+_REMEMBERED = 8
+"""Queries whose signals are kept: the ranker asks for those that the search just computed."""
+
+
+class CitationContextRetriever:
+    """Ranks the papers with priors by likeness, popularity, passages, topic and company."""
+
+    name = "cited"
+
+    def __init__(
+        self,
+        priors: Priors,
+        columns: LibraryColumns,
+        dense: DenseRetriever,
+        live: NDArray[np.bool_] | None = None,
+        *,
+        mask: Mask | None = None,
+        passages: PassageWords | None = None,
+    ) -> None:
+        self._profiles = None if passages is None else Profiles(passages)
+        self._dense = dense
+        self._mask = mask
+        keys = columns.keys()
+        self._key_of_row = keys
+        order = np.argsort(keys, kind="stable")
+        if live is not None:
+            order = order[live[order]]
+        self._keys, self._order = keys[order], order
+        # Of several rows with one title the one with an abstract stands for them: it is searched.
+        self.number_of_row = priors.find(keys)
+        self._row = np.full(len(priors), -1, np.int64)
+        has = np.flatnonzero(self.number_of_row >= 0)
+        if live is not None:
+            has = has[live[has]]
+        for wanted in (False, True):
+            rows = has[columns.abstracts()[has] == wanted]
+            self._row[self.number_of_row[rows[::-1]]] = rows[::-1]
+        known = self._row >= 0
+        vectors = np.zeros((len(priors), dense.encoder.dim), np.float32)
+        vectors[known] = dense.vectors(self._row[known])
+        self._memory = CitationPriors(priors, vectors, known)
+        self._priors = priors
+        self._kept: OrderedDict[Query, NDArray[np.float32]] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def popularity(self) -> NDArray[np.float32]:
+        """Of every row, the logarithm of one more than how often it is known to be cited."""
+        known = np.maximum(self._memory.popularity(), 0)
+        out = np.zeros(len(self.number_of_row), np.float32)
+        has = self.number_of_row >= 0
+        out[has] = known[self.number_of_row[has]]
+        return out
+
+    def rows_of_titles(self, titles: Sequence[str]) -> NDArray[np.int64]:
+        """A live row of each title, -1 where the library has none."""
+        if not len(self._keys) or not titles:
+            return np.full(len(titles), -1, np.int64)
+        keys = title_keys(titles)
+        at = np.minimum(np.searchsorted(self._keys, keys), len(self._keys) - 1)
+        return np.where((self._keys[at] == keys) & (keys != 0), self._order[at], -1)
+
+    def signals(self, query: Query, rows: NDArray[np.int64]) -> NDArray[np.float32]:
+        """Shape (n, len(SIGNALS)): the memory's signals; UNKNOWN for papers without priors."""
+        out = np.full((len(rows), len(SIGNALS)), UNKNOWN, np.float32)
+        numbers = self.number_of_row[rows]
+        has = numbers >= 0
+        if has.any():
+            out[has] = self._ask(query)[numbers[has]]
+        return out
+
+    def cocited(self, query: Query, rows: NDArray[np.int64]) -> NDArray[np.float32]:
+        """Shape (n, 2): how often others cite each row with what the query's place cites nearby;
+        UNKNOWN for papers without priors."""
+        out = np.full((len(rows), 2), UNKNOWN, np.float32)
+        found = self.rows_of_titles(query.nearby)
+        numbers = np.unique(self.number_of_row[found[found >= 0]])
+        numbers = numbers[numbers >= 0]
+        own = self.number_of_row[rows]
+        has = own >= 0
+        if has.any() and len(numbers):
+            out[has] = self._memory.cocited(numbers, _own_key(query))[own[has]]
+        return out
+
+    def passages(self, query: Query, rows: NDArray[np.int64]) -> NDArray[np.float32] | None:
+        """Shape (n, len(passages.SIGNALS)): in which words others cite each row."""
+        if self._profiles is None:
+            return None
+        return self._profiles.signals(query, _own_key(query), self._key_of_row[rows])
+
+    def search(self, query: Query, k: int, cancel: Cancel) -> Ranking:
+        """The best `k` rows. Empty for a query without a known word."""
+        signals = self._ask(query)
+        cancel.check()
+        score = CitationPriors.blend(signals)
+        rows = self._row
+        good = (rows >= 0) & np.isfinite(score)
+        if self._mask is not None and (allowed := self._mask(query)) is not None:
+            good &= allowed[rows]
+        if not signals[good, 0].any():
+            return Ranking(np.zeros(0, np.int64), np.zeros(0, np.float32))
+        place = np.flatnonzero(good)
+        if len(place) > k:
+            place = place[np.argpartition(-score[place], k)[:k]]
+        place = place[np.lexsort((rows[place], -score[place]))]
+        return Ranking(rows[place], score[place].astype(np.float32))
+
+    def search_batch(self, queries: Sequence[Query], k: int) -> list[Ranking]:
+        """One after the other."""
+        never = Cancel()
+        return [self.search(query, k, never) for query in queries]
+
+    def explain(self, query: Query, row: int, rank: int, score: float) -> Evidence:
+        """Which kinds of evidence spoke: told as fields, for there are no words to name."""
+        signals = self.signals(query, np.array([row], np.int64))[0]
+        told = [
+            name
+            for name, strong in (
+                ("cited often", signals[1] > 3.0),
+                ("cited in such words", signals[4] > 0.1),
+                ("cited on this topic", signals[5] > 0.5),
+                ("cited with your references", signals[7] > 0.3),
+            )
+            if strong
+        ]
+        return Evidence(self.name, rank, score, tuple(told))
+
+    def _ask(self, query: Query) -> NDArray[np.float32]:
+        with self._lock:
+            found = self._kept.get(query)
+        if found is not None:
+            return found
+        parts = self._dense.encoder.encode_queries([query, near_part(query), topic_part(query)])
+        full, near, topic = parts
+        references = self.rows_of_titles([r.title for r in query.paper.references])
+        numbers = np.unique(self.number_of_row[references[references >= 0]])
+        asked = Asked(
+            full,
+            near,
+            topic if topic.any() else full,
+            numbers[numbers >= 0],
+            _own_key(query),
+        )
+        signals = self._memory.signals(asked)
+        with self._lock:
+            self._kept[query] = signals
+            while len(self._kept) > _REMEMBERED:
+                self._kept.popitem(last=False)
+        return signals
+
+
+def _own_key(query: Query) -> int:
+    """Key of the paper being written: what it cites itself is no evidence."""
+    return title_key(query.paper.title) if len(query.paper.title) > 12 else 0

@@ -1,0 +1,163 @@
+"""Finds the papers that typed words name: by the title, the name before its colon, an author, or a
+name by which others cite them.
+
+The other retrievers weigh words; a surname that thousands bear, or a name that many abstracts
+mention, is drowned there by papers that only speak of it. Surnames and systems' names are terms of
+the BM25 index, so that a look-up takes as long as the name is common.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from citewell.corpus.aliases import NO_ALIASES, Aliases
+from citewell.corpus.columns import LibraryColumns, name_hash, title_key
+from citewell.model import Evidence, Query
+from citewell.model.cancel import Cancel
+from citewell.retrieval.bm25 import Bm25Retriever
+from citewell.retrieval.contract import Mask, Ranking
+from citewell.retrieval.stopwords import STOPWORDS
+from citewell.retrieval.words import split
+
+MOST_WORDS = 6
+"""Words of a text in which a name is looked for: a longer one is a title or a sentence."""
+FEW_WORDS = 3
+"""Words of a text in which "he" may be a surname."""
+LONGEST_NAME = 3
+"""Words of a surname or of the name before a colon."""
+WHOLE_TITLE, WHOLE_OPENING, OPENING, FIRST_AUTHOR, AUTHOR, YEAR = 20.0, 8.0, 4.0, 4.0, 2.0, 3.0
+"""What each match weighs beside the logarithm of how often a paper is cited."""
+WHOLE_CALLED, CALLED = 20.0, 10.0
+"""The same for a name that others use, times the share of them that mean the paper."""
+_Weighted = tuple[NDArray[np.int64], NDArray[np.float64]]
+_YEAR = re.compile(rb"(?:19[5-9]|20[0-4])\d")
+
+
+class ExactMatchRetriever:
+    """Papers by typed title, author, year and system's name. Empty without typed words."""
+
+    name = "named"
+
+    def __init__(
+        self,
+        terms: Bm25Retriever,
+        columns: LibraryColumns,
+        live: NDArray[np.bool_],
+        cited: NDArray[np.float32] | None = None,
+        aliases: Aliases = NO_ALIASES,
+        *,
+        mask: Mask | None = None,
+    ) -> None:
+        """`cited` is the logarithm of how often each row is cited, `live` says which stand,
+        `aliases` by which names others cite them."""
+        self._terms, self._columns, self._live = terms, columns, live
+        self._years = columns.years()
+        self._keys = columns.keys()
+        self._cited = np.zeros(len(live), np.float32) if cited is None else cited
+        self._aliases = aliases
+        self._mask = mask
+
+    def search(self, query: Query, k: int, cancel: Cancel) -> Ranking:
+        """The best `k` rows; the oftener cited of those that match alike first."""
+        words = split(query.text) if query.typed else []
+        if not words:
+            return Ranking(np.zeros(0, np.int64), np.zeros(0, np.float32))
+        key = title_key(query.text)
+        titled = np.flatnonzero((self._keys == np.uint64(key)) & (key != 0))
+        found, weights = [titled], [np.full(len(titled), WHOLE_TITLE)]
+        if len(words) <= MOST_WORDS:
+            ways = (*self._opened(words), *self._called(words), *self._written(words))
+            for rows, score in ways:
+                found.append(rows)
+                weights.append(score)
+        cancel.check()
+        rows, place = np.unique(np.concatenate(found), return_inverse=True)
+        scores = np.bincount(place, np.concatenate(weights), len(rows)).astype(np.float32)
+        allowed = self._live[rows]
+        if self._mask is not None and (mask := self._mask(query)) is not None:
+            allowed &= mask[rows]
+        rows, scores = rows[allowed], scores[allowed] + self._cited[rows[allowed]]
+        own = self._years[rows].astype(np.int32)
+        for year in _years(words):
+            gap = np.abs(own - year)
+            scores += np.where(gap == 0, YEAR, np.where(gap == 1, YEAR / 3, 0)).astype(np.float32)
+        best = np.lexsort((rows, -scores))[:k]
+        return Ranking(rows[best], scores[best])
+
+    def search_batch(self, queries: Sequence[Query], k: int) -> list[Ranking]:
+        """One after the other."""
+        never = Cancel()
+        return [self.search(query, k, never) for query in queries]
+
+    def explain(self, query: Query, row: int, rank: int, score: float) -> Evidence:
+        """Which of the fields the words name."""
+        words = split(query.text)
+        runs = [b"".join(run).decode() for run in _runs(words)]
+        names = [name_hash(run) for run in runs]
+        own = self._columns.take(np.array([row], np.int64))
+        fields = []
+        if own.key[0] == np.uint64(title_key(query.text)) or own.opening[0] in names:
+            fields.append("title")
+        if any(alias.key == int(own.key[0]) for run in runs for alias in self._aliases.of(run)):
+            fields.append("name")
+        if np.isin(own.surname, names).any():
+            fields.append("authors")
+        if int(own.year[0]) in _years(words):
+            fields.append("year")
+        told = tuple(word.decode() for word in words[:12])
+        return Evidence(self.name, rank, score, tuple(fields), told)
+
+    def _opened(self, words: Sequence[bytes]) -> list[_Weighted]:
+        """Titles that open with a typed name: "BERT: ..."."""
+        out = []
+        for run in _runs(words):
+            rows = self._terms.rows_of(b"n:" + b" ".join(run))
+            weight = WHOLE_OPENING if len(run) == len(words) else OPENING
+            out.append((rows, np.full(len(rows), weight)))
+        return out
+
+    def _called(self, words: Sequence[bytes]) -> list[_Weighted]:
+        """Papers that others call by a typed name: "resnet"."""
+        out = []
+        for run in _runs(words):
+            weight = WHOLE_CALLED if len(run) == len(words) else CALLED
+            for alias in self._aliases.of(b"".join(run).decode()):
+                rows = np.flatnonzero(self._keys == np.uint64(alias.key))
+                out.append((rows, np.full(len(rows), weight * alias.strength)))
+        return out
+
+    def _by(self, word: bytes, words: int) -> NDArray[np.int64]:
+        if word not in STOPWORDS:
+            return self._terms.rows_of(b"a:" + word)
+        # The index of words lacks "He" and "Will"; in a longer text they are no names.
+        few = words <= FEW_WORDS
+        return self._columns.rows_by(name_hash(word.decode())) if few else np.zeros(0, np.int64)
+
+    def _written(self, words: Sequence[bytes]) -> list[_Weighted]:
+        """Papers by those who bear a typed name."""
+        names = np.array([name_hash(b"".join(run).decode()) for run in _runs(words)], np.uint32)
+        out = []
+        for word in dict.fromkeys(words):
+            if len(word) > 1 and not _YEAR.fullmatch(word):
+                rows = self._by(word, len(words))
+                first = np.isin(self._columns.first_authors(rows), names)
+                out.append((rows, np.where(first, FIRST_AUTHOR, AUTHOR)))
+        return out
+
+
+def _runs(words: Sequence[bytes]) -> list[Sequence[bytes]]:
+    """Each word that may be a name, and up to three in a row."""
+    plain = [word for word in words[:MOST_WORDS] if not _YEAR.fullmatch(word) and len(word) > 1]
+    return [
+        plain[at : at + count]
+        for count in range(1, LONGEST_NAME + 1)
+        for at in range(len(plain) - count + 1)
+    ]
+
+
+def _years(words: Sequence[bytes]) -> set[int]:
+    return {int(word) for word in words if _YEAR.fullmatch(word)}

@@ -1,0 +1,76 @@
+"""The better list replaces the first one, for the same words only."""
+
+import asyncio
+
+import pytest
+
+from citewell.lsp.rerank_prefetch import RerankPrefetch
+from citewell.model import Hit, Query, SearchResult, Work
+
+pytestmark = pytest.mark.asyncio
+GRAPHS, TREES = Query(text="graph attention"), Query(text="trees")
+FOUND = SearchResult(hits=(Hit(Work(id="w:1", title="Graph Attention Networks"), 1.0),))
+
+
+def search(result=FOUND, calls=None, wait=0.0):
+    async def run():
+        if calls is not None:
+            calls.append("begun")
+        await asyncio.sleep(wait)
+        if isinstance(result, Exception):
+            raise result
+        if calls is not None:
+            calls.append("done")
+        return result
+
+    return run
+
+
+async def settle():
+    for _ in range(10):
+        await asyncio.sleep(0.002)
+
+
+async def test_the_same_words_get_the_better_list_once_it_is_there():
+    better = RerankPrefetch(pause=0.0)
+    better.seek(GRAPHS, search())
+    assert better.of(GRAPHS) is None
+    await settle()
+    assert better.of(GRAPHS) == FOUND
+    assert better.of(TREES) is None
+
+
+async def test_typing_on_gives_up_the_search_for_the_words_before():
+    better, calls = RerankPrefetch(pause=0.0), []
+    better.seek(GRAPHS, search(calls=calls, wait=5.0))
+    await settle()
+    better.seek(TREES, search())
+    await settle()
+    assert calls == ["begun"]
+    assert better.of(GRAPHS) is None
+    assert better.of(TREES) == FOUND
+
+
+async def test_nothing_is_searched_while_letters_still_come():
+    better, calls = RerankPrefetch(pause=0.5), []
+    better.seek(GRAPHS, search(calls=calls))
+    better.seek(TREES, search(calls=calls))
+    await settle()
+    better.stop()
+    assert calls == []
+
+
+@pytest.mark.parametrize("result", [SearchResult(), RuntimeError("the worker died")])
+async def test_a_search_that_finds_nothing_or_fails_leaves_the_first_list(result):
+    better = RerankPrefetch(pause=0.0)
+    better.seek(GRAPHS, search(result))
+    await settle()
+    assert better.of(GRAPHS) is None
+
+
+async def test_the_same_words_are_searched_once():
+    better, calls = RerankPrefetch(pause=0.0), []
+    for _ in range(3):
+        better.seek(GRAPHS, search(calls=calls))
+        await settle()
+    assert calls == ["begun", "done"]

@@ -1,0 +1,110 @@
+"""The citation priors: what they say, and what they must not say of themselves."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from citewell.corpus.columns import title_keys
+from citewell.corpus.priors import Priors, read_priors, write_priors
+from citewell.model import CitewellError
+from citewell.retrieval.citation_priors import SIGNALS, UNKNOWN, Asked, CitationPriors
+from citewell.retrieval.encoders.static import WEIGHTS
+
+NONE = np.zeros(0, np.int64)
+EAST, NORTH = np.eye(2, dtype=np.float32)
+
+
+def priors() -> Priors:
+    """Paper 0 is cited by lists 0 and 1, paper 1 by list 0, paper 2 by list 1, paper 3 by none."""
+    return Priors(
+        key=np.arange(1, 5, dtype=np.uint64) * 100,
+        citations=np.array([-1, -1, -1, np.log1p(50)], np.float16),
+        list_key=np.array([11, 12], np.uint64),
+        list_starts=np.array([0, 2, 4], np.int32),
+        list_cited=np.array([0, 1, 0, 2], np.int32),
+        list_vectors=np.array([[127, 0], [0, 127]], np.int8),
+        passage_vectors=np.array([[127, 0], [0, 127]], np.int8),
+        passage_cited=np.array([1, 2], np.int32),
+        passage_list=np.array([0, 1], np.int32),
+    )
+
+
+def signals(asked: Asked) -> dict[str, list[float]]:
+    vectors = np.array([[1, 0], [1, 0], [0, 1], [0, 1]], np.float32)
+    table = CitationPriors(priors(), vectors, np.ones(4, bool)).signals(asked)
+    return {name: table[:, at].tolist() for at, name in enumerate(SIGNALS)}
+
+
+def test_a_passage_like_this_one_votes_for_what_it_cites() -> None:
+    found = signals(Asked(EAST, EAST, EAST, NONE))
+    assert found["memory_passage_votes"][1] > found["memory_passage_votes"][2]
+    assert found["memory_passage_best"][1] == pytest.approx(1)
+    assert found["memory_topic_votes"][1] > found["memory_topic_votes"][2]
+
+
+def test_popularity_is_the_number_of_citing_papers() -> None:
+    found = signals(Asked(EAST, EAST, EAST, NONE))["memory_popularity"]
+    np.testing.assert_allclose(found, np.log1p([2, 1, 1, 0]), rtol=1e-6)
+
+
+def test_the_citing_paper_is_no_evidence_for_itself() -> None:
+    found = signals(Asked(EAST, EAST, EAST, NONE, own=11))
+    assert found["memory_popularity"][0] == pytest.approx(np.log(2))
+    # Nobody else cites paper 1: nothing at all is known of it.
+    assert all(values[1] == UNKNOWN for values in found.values())
+    assert found["memory_citations"][3] == pytest.approx(np.log(51), rel=1e-3)
+
+
+def test_papers_cited_together_are_company_but_not_their_own() -> None:
+    found = signals(Asked(EAST, EAST, EAST, np.array([0])))["memory_cocited"]
+    assert found[1] > 0
+    assert found[2] > 0
+    assert found[0] == pytest.approx(0, abs=1e-6)
+
+
+def test_unknown_papers_stand_behind_all_others_in_the_blend() -> None:
+    vectors = np.zeros((4, 2), np.float32)
+    memory = CitationPriors(priors(), vectors, np.array([True, False, True, True]))
+    blend = CitationPriors.blend(memory.signals(Asked(EAST, EAST, EAST, NONE)))
+    assert np.isneginf(blend[1])
+    assert np.isfinite(blend[[0, 2, 3]]).all()
+
+
+def test_priors_survive_the_file(tmp_path: Path) -> None:
+    write_priors(priors(), tmp_path / "priors.npz")
+    again = read_priors(tmp_path / "priors.npz")
+    for name in Priors.__struct_fields__:
+        np.testing.assert_array_equal(getattr(again, name), getattr(priors(), name))
+
+
+def test_priors_whose_arrays_disagree_are_refused(tmp_path: Path) -> None:
+    bad = priors()
+    arrays = {n: getattr(bad, n) for n in Priors.__struct_fields__}
+    arrays["list_cited"] = np.array([0, 1, 0, 9], np.int32)
+    np.savez(tmp_path / "priors.npz", **arrays)
+    with pytest.raises(CitewellError, match="belong together"):
+        read_priors(tmp_path / "priors.npz")
+
+
+def test_the_shipped_priors_know_a_famous_paper_and_fit_the_encoder() -> None:
+    from citewell.retrieval.encoders.static import StaticEncoder
+
+    shipped = read_priors(WEIGHTS / "priors.npz")
+    assert shipped.encoder == StaticEncoder().fingerprint
+    assert (np.diff(shipped.key.astype(np.float64)) > 0).all()
+    number = int(shipped.find(title_keys(["Attention is All you Need"]))[0])
+    assert number >= 0
+    assert np.bincount(shipped.list_cited, minlength=len(shipped))[number] > 100
+    assert sum(f.stat().st_size for f in WEIGHTS.iterdir()) < 32e6
+
+
+def test_papers_that_others_cite_together_with_these_are_found() -> None:
+    vectors = np.array([[1, 0], [1, 0], [0, 1], [0, 1]], np.float32)
+    memory = CitationPriors(priors(), vectors, np.ones(4, bool))
+    count, share = memory.cocited(np.array([1]), 0).T
+    assert count[0] > 0 and share[0] > 0  # list 0 cites papers 0 and 1
+    assert count[2] == count[3] == 0
+    assert memory.cocited(np.array([1]), 11)[0].tolist() == [0, 0]  # list 0 is the paper's own

@@ -70,6 +70,21 @@ def test_the_readme_names_each_command_and_the_two_that_set_everything_up() -> N
         assert re.search(rf"^{target}:", read("Makefile"), flags=re.MULTILINE), target
 
 
+def test_the_readme_has_at_most_800_words_and_a_picture() -> None:
+    readme = read("README.md")
+    assert len(readme.split()) <= 800, "move details to a page of docs"
+    assert "```mermaid" in readme or re.search(r"!\[[^\]]+\]\(", readme)
+
+
+def test_each_benchmark_names_its_command() -> None:
+    page = read("docs/benchmarks.md")
+    for section in re.split(r"^## ", page, flags=re.MULTILINE)[1:]:
+        commands = re.findall(r"^(?:python (tests/bench/\w+\.py)|citewell (\w+))", section, re.M)
+        assert commands, section.splitlines()[0]
+        for script, command in commands:
+            assert command in COMMANDS if command else (REPOSITORY / script).is_file()
+
+
 def test_make_help_lists_every_target_that_is_for_people() -> None:
     makefile = read("Makefile")
     phony = re.search(r"^\.PHONY: (help .*)$", makefile, flags=re.MULTILINE)

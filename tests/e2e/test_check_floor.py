@@ -1,7 +1,7 @@
 """HALLMARK's dev part, offline: a regression of the check fails here.
 
 The library is the one of `test_eval_floor.py`, built once under `.cache`; checking takes seconds.
-Without the third corpus more entries are unknown than in the figures of the README.
+Without the third corpus more entries are unknown than in the figures of docs/benchmarks.md.
 """
 
 from __future__ import annotations

@@ -106,11 +106,21 @@ def test_the_version_is_stated_once_in_each_place_and_is_the_same() -> None:
     assert f'\nversion = "{citewell.__version__}"\n' in read("pyproject.toml")
 
 
-def test_the_architecture_page_knows_every_room() -> None:
+def test_the_architecture_page_lists_every_package() -> None:
     page = read("ARCHITECTURE.md")
     for folder in sorted((REPOSITORY / "server" / "citewell").iterdir()):
         if (folder / "__init__.py").is_file():
             assert re.search(rf"\b{folder.name}\b", page), folder.name
+
+
+def test_the_files_that_the_architecture_page_names_for_changes_exist() -> None:
+    table = read("ARCHITECTURE.md").split("## Where to change what\n")[1].split("\n## ")[0]
+    names = re.findall(r"`([\w/.]+(?:/|\.py|\.md|\.ts|\.lua|\.json))`", table)
+    assert len(names) > 20
+    for name in names:
+        if name not in ("server/citewell/", "contract.py", "__init__.py"):
+            places = (REPOSITORY / "server" / "citewell" / name, REPOSITORY / name)
+            assert any(place.exists() for place in places), name
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: str(p.relative_to(REPOSITORY)))

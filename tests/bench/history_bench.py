@@ -11,10 +11,10 @@ import tempfile
 import time
 from pathlib import Path
 
-import attrs
 import msgspec
 import numpy as np
 from corpus_library import corpus_library
+from msgspec.structs import replace
 
 from citewell.corpus.columns import title_key
 from citewell.engine.history_store import MAX_EVENTS, REST_NS, HistoryStore
@@ -42,8 +42,8 @@ def main() -> None:
     if folder is None:
         return
     options = Options()
-    options = attrs.evolve(
-        options, library=attrs.evolve(options.library, path=folder.parent, name=folder.name)
+    options = replace(
+        options, library=replace(options.library, path=folder.parent, name=folder.name)
     )
     queries = [Query(sentence=s, paper=CitingPaper(project="/paper/3")) for s in SENTENCES]
     print("events  first read  a search p50   p95  an event kept p50")

@@ -28,10 +28,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-import attrs
 import httpx2
 import psutil
 from corpus_library import corpus_library
+from msgspec.structs import replace
 
 from citewell.engine.worker_client import WorkerEngine
 from citewell.features.passage import passage_queries
@@ -290,7 +290,7 @@ def main() -> None:
     path = given.library or corpus_library()
     if path is None:
         return
-    options = attrs.evolve(Options(), library=LibraryOptions(path=path.parent, name=path.name))
+    options = replace(Options(), library=LibraryOptions(path=path.parent, name=path.name))
     measure(options, path, given.calls, given.only)
 
 

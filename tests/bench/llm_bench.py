@@ -18,14 +18,14 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-import attrs
+from msgspec.structs import replace
 
 from citewell.cli.eval_data import read, select
 from citewell.evaluation import methods, results, table
 from citewell.evaluation.evaluate import Plan, evaluate
 from citewell.evaluation.results import DataInfo
 from citewell.options.load import load
-from citewell.options.tree import LlmOptions
+from citewell.options.online import LlmOptions
 
 SERVE = """\
 import sys, xllamacpp
@@ -71,11 +71,11 @@ def main() -> None:
     process = None
     if options.llm.provider == "none" and "CITEWELL_LLM_PROVIDER" not in os.environ:
         process, url = serve()
-        options = attrs.evolve(options, llm=LlmOptions(**SMALL, base_url=url))
-    library = attrs.evolve(
+        options = replace(options, llm=LlmOptions(**SMALL, base_url=url))
+    library = replace(
         options.library, path=asked.library.absolute().parent, name=asked.library.name
     )
-    options = attrs.evolve(options, library=library)
+    options = replace(options, library=library)
     data = read("dev", "")
     questions, words = select(data, asked.split, False)
     chosen = methods.mode("llm", options)

@@ -28,12 +28,12 @@ from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-import attrs
 import psutil
 from corpus_library import corpus_library
 from mcp.client import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp.client.streamable_http import streamable_http_client
+from msgspec.structs import replace
 
 from citewell.engine.local import LocalEngine
 from citewell.engine.worker_client import WorkerEngine
@@ -257,7 +257,7 @@ def main() -> None:
     path = given.library or corpus_library()
     if path is None:
         return
-    options = attrs.evolve(Options(), library=LibraryOptions(path=path.parent, name=path.name))
+    options = replace(Options(), library=LibraryOptions(path=path.parent, name=path.name))
     engine = LocalEngine.open(options)
     engine.load(60)
     asyncio.run(measure(options, engine, path, given.calls))

@@ -17,8 +17,8 @@ import sys
 import tempfile
 from pathlib import Path
 
-import attrs
 import msgspec
+from msgspec.structs import replace
 
 from citewell.documents import Project
 from citewell.engine import retrievers
@@ -110,9 +110,7 @@ def main() -> None:
         retrievers.PRIORS = Path("none")
     base = Options()
     home = arguments.library.resolve()
-    before = attrs.evolve(
-        base, library=attrs.evolve(base.library, path=home.parent, name=home.name)
-    )
+    before = replace(base, library=replace(base.library, path=home.parent, name=home.name))
     questions = asked(arguments.papers, base, arguments.most)
     alone = measured(before, questions)
     print(f"{len(questions)} citations of {len({q.paper for q in questions})} papers")
@@ -127,8 +125,8 @@ def main() -> None:
         )
         source = report.sources[0]
         print(f"added what {source.lists} papers cite in {source.passages} passages")
-        library = attrs.evolve(base.library, path=folder.parent, name=folder.name)
-        after = measured(attrs.evolve(base, library=library), questions)
+        library = replace(base.library, path=folder.parent, name=folder.name)
+        after = measured(replace(base, library=library), questions)
     show("with own papers", after)
     for one in compare_saved(after, msgspec.structs.replace(alone, items=after.items)):
         print(

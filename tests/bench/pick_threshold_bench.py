@@ -15,8 +15,8 @@ import argparse
 import random
 from pathlib import Path
 
-import attrs
 import numpy as np
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from citewell.cli.eval_data import read, select
@@ -84,10 +84,10 @@ def main() -> None:
     parser.add_argument("--limit", type=int, default=300)
     asked = parser.parse_args()
     options = load().options
-    library = attrs.evolve(
+    library = replace(
         options.library, path=asked.library.absolute().parent, name=asked.library.name
     )
-    options = attrs.evolve(options, library=library)
+    options = replace(options, library=library)
     least = options.fill.threshold
     valid, test = (lists(options, split, asked.limit) for split in ("valid", "test"))
     for name, (sure, right) in (("valid", valid), ("test", test)):

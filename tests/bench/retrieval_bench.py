@@ -25,9 +25,9 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
-import attrs
 import numpy as np
 import zstandard
+from msgspec.structs import replace
 
 from citewell.engine.local import LocalEngine
 from citewell.engine.process_memory import rss_mb
@@ -163,7 +163,7 @@ def measure(options: Options, limit: int) -> dict[str, float]:
         "mapped files that processes share",
         flush=True,
     )
-    plain = attrs.evolve(options, retrieval=attrs.evolve(options.retrieval, ranker="none"))
+    plain = replace(options, retrieval=replace(options.retrieval, ranker="none"))
     unranked = LocalEngine.open(plain)
     timed("whole without the ranker", [lambda q=q: unranked.find(q, 20) for q in queries])
     batch = time.perf_counter()
@@ -246,8 +246,8 @@ def main() -> None:
                 alone(build, folders[-1], home / f"{count}.jsonl", count)
         rows = []
         for folder in folders:
-            library = attrs.evolve(base.library, path=folder.parent, name=folder.name)
-            rows.append(alone(measure, attrs.evolve(base, library=library), arguments.queries))
+            library = replace(base.library, path=folder.parent, name=folder.name)
+            rows.append(alone(measure, replace(base, library=library), arguments.queries))
         print("\n" + table(rows))
 
 

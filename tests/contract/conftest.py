@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 
-import attrs
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from citewell.corpus import Library
 from citewell.engine.retrievers import open_retrievers
@@ -58,8 +58,8 @@ def options(tmp_path_factory: pytest.TempPathFactory) -> Options:
             add=[Source(path=str(source), format="records")],
             builders=default_builders(base),
         )
-    library = attrs.evolve(base.library, path=folder, name="small")
-    return attrs.evolve(base, library=library)
+    library = replace(base.library, path=folder, name="small")
+    return replace(base, library=library)
 
 
 @pytest.fixture(scope="module")

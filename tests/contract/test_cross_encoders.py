@@ -17,9 +17,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-import attrs
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from citewell.engine.cross_encoder_stage import Reader
 from citewell.engine.local import LocalEngine
@@ -165,11 +165,11 @@ def options(tmp_path_factory: pytest.TempPathFactory) -> Options:
         add=[Source(path=str(records), format="records")],
         builders=default_builders(base),
     )
-    return attrs.evolve(base, library=attrs.evolve(base.library, path=folder, name="small"))
+    return replace(base, library=replace(base.library, path=folder, name="small"))
 
 
 def asking(options: Options, **changes: Any) -> Options:
-    return attrs.evolve(options, retrieval=attrs.evolve(options.retrieval, **changes))
+    return replace(options, retrieval=replace(options.retrieval, **changes))
 
 
 @pytest.fixture(params=["bert", "graph"])

@@ -7,8 +7,8 @@ import json
 import time
 from pathlib import Path
 
-import attrs
 import pytest
+from msgspec.structs import replace
 
 from citewell.engine.local import LocalEngine
 from citewell.model import Query, SearchResult
@@ -51,9 +51,9 @@ def test_a_transformers_vectors_find_what_shares_no_word(kind: str, tmp_path: Pa
     from citewell_corpus.sources import Source
 
     base = Options()
-    retrieval = attrs.evolve(base.retrieval, encoder=_encoder(kind))
-    library = attrs.evolve(base.library, path=tmp_path, name="small")
-    options = attrs.evolve(base, retrieval=retrieval, library=library)
+    retrieval = replace(base.retrieval, encoder=_encoder(kind))
+    library = replace(base.library, path=tmp_path, name="small")
+    options = replace(base, retrieval=retrieval, library=library)
     source = tmp_path / "papers.jsonl"
     records = [
         {"id": f"t:{number}", "title": title, "authors": ["A. Name"], "year": 2000 + number,

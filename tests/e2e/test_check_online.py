@@ -20,7 +20,7 @@ from citewell.engine.online import Online
 from citewell.model import Author, Work
 from citewell.model.check import Check, Claim, Verdict
 from citewell.options import Options
-from citewell.options.tree import SourceOptions
+from citewell.options.online import SourceOptions
 from citewell.sources import values
 from citewell.sources.adapters.crossref import work_of_crossref
 from citewell.sources.adapters.dblp import work_of_hit

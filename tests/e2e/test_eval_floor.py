@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import attrs
 import msgspec
 import pytest
+from msgspec.structs import replace
 
 from citewell.evaluation import methods
 from citewell.evaluation.evaluate import Plan, Silent, evaluate
@@ -59,9 +59,9 @@ def options() -> Options:
 
     options = Options()
     folder, _ = cached_library(CORPORA, REPOSITORY / ".cache", options)
-    library = attrs.evolve(options.library, path=folder.parent, name=folder.name)
-    learning = attrs.evolve(options.learning, enabled=False)
-    return attrs.evolve(options, library=library, learning=learning)
+    library = replace(options.library, path=folder.parent, name=folder.name)
+    learning = replace(options.learning, enabled=False)
+    return replace(options, library=library, learning=learning)
 
 
 @pytest.fixture(scope="module")
@@ -81,7 +81,7 @@ def evaluation(options: Options) -> Evaluation:
     )
     found = evaluate(questions, options, plan, DataInfo(name="dev", selection=words))
     parts = tuple(methods.named(["bm25", "dense"], options))
-    plan = attrs.evolve(plan, methods=parts, settings=("cold",))
+    plan = replace(plan, methods=parts, settings=("cold",))
     more = evaluate(questions, options, plan, DataInfo(name="dev", selection=words))
     return msgspec.structs.replace(found, runs=(*found.runs, *more.runs))
 

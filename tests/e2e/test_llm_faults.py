@@ -13,15 +13,15 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-import attrs
 import pytest
+from msgspec.structs import replace
 
 from citewell.documents import Project
 from citewell.engine.local import LocalEngine
 from citewell.features.fill import plan_fill, with_unattended
 from citewell.model import Query, SearchResult, Work
 from citewell.options import Options
-from citewell.options.tree import LlmOptions
+from citewell.options.online import LlmOptions
 
 pytest.importorskip("dspy")
 
@@ -79,10 +79,10 @@ def settings(library: Path, url: str, **llm: Any) -> Options:
         "daily_cost": 0.0,
     }  # fmt: skip
     base = Options()
-    return attrs.evolve(
+    return replace(
         base,
-        library=attrs.evolve(base.library, path=library),
-        learning=attrs.evolve(base.learning, enabled=False),
+        library=replace(base.library, path=library),
+        learning=replace(base.learning, enabled=False),
         llm=LlmOptions(**own | llm),
     )
 
@@ -101,7 +101,7 @@ def engine(library_folder: Path, server: Any, folder: Path) -> Iterator[LocalEng
 def plain(library_folder: Path) -> SearchResult:
     """What is found without a model."""
     base = Options()
-    options = attrs.evolve(base, library=attrs.evolve(base.library, path=library_folder))
+    options = replace(base, library=replace(base.library, path=library_folder))
     engine = LocalEngine.open(options)
     found = engine.find(Query(sentence=SENTENCE), 8, tier="deep")
     engine.close()

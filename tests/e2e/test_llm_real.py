@@ -16,15 +16,15 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-import attrs
 import pytest
+from msgspec.structs import replace
 
 from citewell.engine.local import LocalEngine
 from citewell.llm.assistant import LanguageModel
 from citewell.model import Query
 from citewell.model.cancel import Cancel, Cancelled
 from citewell.options import Options
-from citewell.options.tree import LlmOptions
+from citewell.options.online import LlmOptions
 
 pytest.importorskip("dspy")
 
@@ -83,9 +83,9 @@ def engine(
     url: str, library_folder: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[LocalEngine]:
     base = Options()
-    options = attrs.evolve(
+    options = replace(
         base,
-        library=attrs.evolve(base.library, path=library_folder),
+        library=replace(base.library, path=library_folder),
         llm=LlmOptions(**SMALL, base_url=url, rerank="listwise", reformulate=True),
     )
     with pytest.MonkeyPatch.context() as patch:

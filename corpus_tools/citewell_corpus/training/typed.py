@@ -15,10 +15,10 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-import attrs
 import click
 import msgspec
 import numpy as np
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from citewell.corpus import Library
@@ -340,10 +340,10 @@ def main(
 ) -> None:
     """Derive the words, ask them, train the trees and calibrate them."""
     options = Options()
-    options = attrs.evolve(
+    options = replace(
         options,
-        library=attrs.evolve(options.library, path=library.parent, name=library.name),
-        learning=attrs.evolve(options.learning, enabled=False),
+        library=replace(options.library, path=library.parent, name=library.name),
+        learning=replace(options.learning, enabled=False),
     )
     recorder = Recorder(RANKER, TYPED)
     engine = LocalEngine.open(options, ranker=recorder)

@@ -71,7 +71,7 @@ def _step(screen: Console, number: int, title: str) -> None:
 
 def _with_starter(session: Session) -> Options:
     """The settings, with the starter library unless a flag names another."""
-    import attrs
+    from msgspec.structs import replace
 
     options = session.load().options
     if session.library:
@@ -81,8 +81,8 @@ def _with_starter(session: Session) -> Options:
 
     path = ensure_starter(options.library.path, options=options)
     click.echo(f"   {path}")
-    library = attrs.evolve(options.library, path=path.parent, name=path.name)
-    return attrs.evolve(options, library=library)
+    library = replace(options.library, path=path.parent, name=path.name)
+    return replace(options, library=library)
 
 
 def copy_paper(out: Path) -> Path:

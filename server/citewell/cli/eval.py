@@ -119,15 +119,15 @@ def eval_command(ctx: click.Context, /, **flags: Any) -> None:
 
 
 def _evaluate(session: Session, papers: tuple[Path, ...], flags: dict[str, Any]) -> int:
-    import attrs
     import msgspec
+    from msgspec.structs import replace
 
     from citewell.evaluation import page, results, table
     from citewell.evaluation.evaluate import evaluate
 
     options = session.load(papers[0] if papers else None).options
     # What whoever measures has accepted must not change the figures.
-    options = attrs.evolve(options, learning=attrs.evolve(options.learning, enabled=False))
+    options = replace(options, learning=replace(options.learning, enabled=False))
     for path in (flags["json_path"], flags["html_path"]):
         if path is not None and path.is_dir():
             raise click.UsageError(f"{path} is a folder; name a file.")
@@ -171,7 +171,7 @@ def _evaluate(session: Session, papers: tuple[Path, ...], flags: dict[str, Any])
 
 def _made_library(options: Options, flags: dict[str, Any]) -> Options:
     """The settings with a library of the corpora named, or of the data set's own, in the cache."""
-    import attrs
+    from msgspec.structs import replace
 
     from citewell_corpus.cached import cached_library
     from citewell_corpus.datasets.own_library import library_of
@@ -183,8 +183,8 @@ def _made_library(options: Options, flags: dict[str, Any]) -> Options:
         else:
             paths = [locate(name, CORPORA) for name in flags["corpora"]]
             folder, _ = cached_library(paths, cache_folder(), options, bars)
-    library = attrs.evolve(options.library, path=folder.parent, name=folder.name)
-    return attrs.evolve(options, library=library)
+    library = replace(options.library, path=folder.parent, name=folder.name)
+    return replace(options, library=library)
 
 
 def _questions(

@@ -21,7 +21,7 @@ def open_engine(options: Options, *, online: bool = False) -> Iterator[LocalEngi
     A library that cannot be opened is no exception here: the engine answers with the problem.
     Sources are asked for an `online` command alone; a `CitewellError` says why none can be.
     """
-    import attrs
+    from msgspec.structs import replace
 
     from citewell.engine.local import LocalEngine
 
@@ -30,7 +30,7 @@ def open_engine(options: Options, *, online: bool = False) -> Iterator[LocalEngi
         from citewell.model import CitewellError
 
         raise CitewellError(OFF)
-    options = attrs.evolve(options, sources=attrs.evolve(options.sources, search=online))
+    options = replace(options, sources=replace(options.sources, search=online))
 
     engine = LocalEngine.open(options)
     try:

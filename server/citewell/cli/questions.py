@@ -65,13 +65,13 @@ def examples_of(
     questions: list[Question], options: Options, limit: int, seed: int, reporter: Reporter
 ) -> Examples:
     """The questions with the papers that the engine finds for them. Raises `CitewellError`."""
-    import attrs
+    from msgspec.structs import replace
 
     from citewell.evaluation.evaluate import open_engine
     from citewell.tuning.examples import collect
 
     # The lists are the ranker's: a model that is tuned must not have made them.
-    plain = attrs.evolve(options, llm=attrs.evolve(options.llm, provider="none"))
+    plain = replace(options, llm=replace(options.llm, provider="none"))
     engine = open_engine(plain)
     try:
         return collect(engine, questions, limit=limit, seed=seed, reporter=reporter)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import logging
 import os
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-import attrs
 import click
 
 from citewell.cli.report import show_problems
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from citewell.options.load import Loaded
 
 
-@attrs.define
+@dataclass
 class Session:
     """The global flags. `click.pass_obj` hands it to each command."""
 

@@ -21,7 +21,7 @@ from citewell.llm.assistant import LanguageModel, Ranked, Rewritten
 from citewell.model import Problem, Query, Work
 from citewell.model.cancel import Cancel
 from citewell.model.llm import Budget, Picked, Supported, Usage
-from citewell.options.tree import LlmOptions
+from citewell.options.online import LlmOptions
 from citewell.ranking.contract import Ordering
 from citewell.ranking.cross_encoder import Moved
 

@@ -18,7 +18,7 @@ from citewell.model import CitewellError, Problem
 from citewell.model.cancel import Cancel, Cancelled
 from citewell.model.installing import install_command
 from citewell.options import Options
-from citewell.options.tree import SourceOptions
+from citewell.options.online import SourceOptions
 from citewell.sources.answers import Answer, Wanted
 from citewell.sources.budget import ONLINE_SECONDS, Budget
 from citewell.sources.registry import allowed

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from random import Random
 from typing import Protocol
 
-import attrs
 import msgspec
+from msgspec import Struct
 
 from citewell import __version__
 from citewell.engine.contract import Tier
@@ -56,8 +56,7 @@ class Silent:
     def advance(self, n: int) -> None: ...
 
 
-@attrs.frozen(kw_only=True)
-class Plan:
+class Plan(Struct, frozen=True, kw_only=True):
     """How the questions are put."""
 
     methods: tuple[Method, ...]
@@ -211,8 +210,7 @@ def sample(
     return [question for question in questions if question.id in ids]
 
 
-@attrs.frozen
-class _Run:
+class _Run(Struct, frozen=True):
     """One method in one setting."""
 
     engine: LocalEngine

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import attrs
+from msgspec import Struct
+from msgspec.structs import fields, replace
 
 from citewell.engine.contract import Tier
 from citewell.evaluation.results import problem
@@ -30,8 +31,7 @@ RANKER = "retrieval.ranker"
 """The setting that names the ranker; "none" keeps the order of the fusion."""
 
 
-@attrs.frozen
-class Method:
+class Method(Struct, frozen=True):
     """A name and the settings that make it, as dotted names over the settings in force."""
 
     name: str
@@ -59,9 +59,7 @@ class Method:
 def change(options: Options, name: str, value: Any) -> Options:
     """The tree with one leaf changed."""
     section, _, leaf = name.partition(".")
-    return attrs.evolve(
-        options, **{section: attrs.evolve(getattr(options, section), **{leaf: value})}
-    )
+    return replace(options, **{section: replace(getattr(options, section), **{leaf: value})})
 
 
 def has(options: Options, name: str) -> bool:
@@ -84,7 +82,7 @@ def _switches(options: Options) -> list[str]:
     """Every retriever that the settings can turn off."""
     return [
         field.name
-        for field in attrs.fields(type(options.retrieval))
+        for field in fields(type(options.retrieval))
         if isinstance(getattr(options.retrieval, field.name), bool)
     ]
 

@@ -12,9 +12,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Literal
 
-import attrs
 import msgspec
 import numpy as np
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from citewell.engine.history_store import HistoryStore
@@ -82,8 +82,8 @@ def replay(
     Papers that share a history come in the order of their years. What the library does not hold is
     neither asked nor learned. Raises `EvaluationError` without a library.
     """
-    off = attrs.evolve(options, learning=attrs.evolve(options.learning, enabled=False))
-    on = attrs.evolve(options, learning=attrs.evolve(options.learning, enabled=True))
+    off = replace(options, learning=replace(options.learning, enabled=False))
+    on = replace(options, learning=replace(options.learning, enabled=True))
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         store = HistoryStore(Path(folder) / "history.sqlite")
         plain = LocalEngine.open(off)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-import attrs
+from msgspec.structs import replace
 
 from citewell.model.document import Format
 
@@ -84,4 +84,4 @@ def left_diagnostics(
         for code in codes
         if not any(code == name or code.startswith(f"{name}-") for name in named)
     }
-    return attrs.evolve(diagnostics, severity={**off, **named})
+    return replace(diagnostics, severity={**off, **named})

@@ -6,8 +6,8 @@ from collections.abc import Callable, Container, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-import attrs
 import msgspec
+from msgspec.structs import replace
 
 from citewell.documents import Project, query_for
 from citewell.engine.contract import Engine
@@ -150,7 +150,7 @@ def with_unattended(options: Options, *, unattended: bool) -> Options:
     """The settings with `fill.unattended` switched on, if that is asked for."""
     if not unattended:
         return options
-    return attrs.evolve(options, fill=attrs.evolve(options.fill, unattended=True))
+    return replace(options, fill=replace(options.fill, unattended=True))
 
 
 class Place(NamedTuple):

@@ -33,7 +33,7 @@ from citewell.llm.versions import current, load_program
 from citewell.model import CitewellError, Problem, Query, Work
 from citewell.model.cancel import Cancel
 from citewell.model.llm import Budget, Picked, Supported, Usage
-from citewell.options.tree import LlmOptions
+from citewell.options.online import LlmOptions
 
 if TYPE_CHECKING:
     from citewell.llm.programs import Program

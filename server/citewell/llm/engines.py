@@ -25,7 +25,7 @@ from citewell.llm.texts import tokens_of
 from citewell.model import CitewellError, Problem
 from citewell.model.cancel import Cancelled
 from citewell.model.llm import Usage
-from citewell.options.tree import LlmOptions
+from citewell.options.online import LlmOptions
 
 _ROUTES = {"hosted_vllm": "vllm", "ollama_chat": "ollama", "openai": "openai-chat"}
 """DSPy's name of the protocol by LiteLLM's prefix, where they differ."""

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from citewell.model import CitewellError, Problem
-from citewell.options.tree import LlmOptions
+from citewell.options.online import LlmOptions
 from citewell.sources.web.keys import Key, find_key
 
 logger = logging.getLogger(__name__)

@@ -14,8 +14,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from attrs import frozen
 from lsprotocol import types
+from msgspec import Struct
 
 from citewell.lsp.check_cache import CheckCache
 
@@ -41,8 +41,7 @@ MAX_ANSWERS = 300_000
 TITLE = "Citewell: checking references"
 
 
-@frozen(eq=False)
-class Entries:
+class Entries(Struct, frozen=True, eq=False):
     """Entries of one bibliography that are to be looked up."""
 
     bib: BibFile

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
-from attrs import frozen
+from msgspec import Struct
 
 from citewell.model import Problem, Query, SearchResult, Work
 from citewell.model.bib import BibFile, FileEdit
@@ -33,8 +33,7 @@ RETRIES = 5
 """How often an insertion is planned again because a document changed meanwhile."""
 
 
-@frozen(eq=False)
-class Insertion:
+class Insertion(Struct, frozen=True, eq=False):
     """What inserting a paper changes, and the texts to which the edits refer."""
 
     edits: tuple[FileEdit, ...]

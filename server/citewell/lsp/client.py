@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from attrs import frozen
 from lsprotocol import types
+from msgspec import Struct
 
 
-@frozen(kw_only=True)
-class ClientFlags:
+class ClientFlags(Struct, frozen=True, kw_only=True):
     """The capabilities that change what the server sends."""
 
     apply_edit: bool = False

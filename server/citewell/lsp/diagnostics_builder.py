@@ -10,7 +10,8 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from pathlib import Path
 
-from attrs import evolve, frozen
+from msgspec import Struct
+from msgspec.structs import replace
 
 from citewell.documents import Project
 from citewell.features.coexist import left_diagnostics
@@ -28,8 +29,7 @@ from citewell.options.tree import DiagnosticsOptions, FeatureOptions
 MAX_REPORTS = 2_000
 
 
-@frozen(eq=False)
-class Wanted:
+class Wanted(Struct, frozen=True, eq=False):
     """What a report is to be made for, beside the file."""
 
     options: DiagnosticsOptions
@@ -42,8 +42,7 @@ class Wanted:
     related: bool
 
 
-@frozen(eq=False)
-class Report:
+class Report(Struct, frozen=True, eq=False):
     """The diagnostics of one version of one file, encoded."""
 
     items: bytes
@@ -52,8 +51,7 @@ class Report:
     source: Document | BibFile
 
 
-@frozen(eq=False)
-class _Known:
+class _Known(Struct, frozen=True, eq=False):
     source: Document | BibFile
     projects: tuple[Project, ...]
     bearing: object
@@ -65,8 +63,7 @@ class _Known:
     report: Report
 
 
-@frozen(eq=False)
-class Subject:
+class Subject(Struct, frozen=True, eq=False):
     """A file and the projects that hold it, as the reader thread found them. Immutable."""
 
     source: Document | BibFile
@@ -153,7 +150,7 @@ class DiagnosticsBuilder:
                 report = Report(known.report.items, known.report.result_id, projects, source)
             known = _Known(source, projects, bearing, setting, wanted.generation, invented, report)
         elif known.generation != wanted.generation:
-            known = evolve(known, generation=wanted.generation)
+            known = replace(known, generation=wanted.generation)
         self._known[path] = known
         while len(self._known) > MAX_REPORTS:
             self._known.popitem(last=False)

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 
-from attrs import frozen
+from msgspec import Struct
 
 from citewell.documents import FileCache, Project
 from citewell.documents.bib_style import BibStyle, detect_style
@@ -30,8 +30,7 @@ QUICK_ENTRIES = 30_000
 """A look-up among so many entries takes one or two milliseconds."""
 
 
-@frozen(eq=False)
-class Reading:
+class Reading(Struct, frozen=True, eq=False):
     """One document to be read: its text, and all that its paper depends on."""
 
     path: Path
@@ -143,8 +142,7 @@ class Paper:
         return entry_text(work, key, style, abstract=options.abstract)
 
 
-@frozen(eq=False)
-class Circle:
+class Circle(Struct, frozen=True, eq=False):
     """One file with all projects that it belongs to. Immutable."""
 
     path: Path

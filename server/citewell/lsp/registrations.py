@@ -12,8 +12,8 @@ import logging
 from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from attrs import frozen
 from lsprotocol import types
+from msgspec import Struct
 
 from citewell.model.document import Format, format_of
 
@@ -35,8 +35,7 @@ R = TypeVar("R")
 Handler = Callable[[Any], Awaitable[R]]
 
 
-@frozen
-class Offer:
+class Offer(Struct, frozen=True):
     """One request that an editor may make."""
 
     method: str

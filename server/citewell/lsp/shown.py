@@ -6,7 +6,7 @@ import itertools
 from collections import OrderedDict
 from typing import TYPE_CHECKING
 
-from attrs import frozen
+from msgspec import Struct
 
 if TYPE_CHECKING:
     from citewell.features.completion import Completion
@@ -17,8 +17,7 @@ MAX_LISTS = 16
 """Completion lists that are remembered for resolution."""
 
 
-@frozen(eq=False)
-class Shown:
+class Shown(Struct, frozen=True, eq=False):
     """A completion list that the client may ask about."""
 
     snapshot: Snapshot

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from attrs import frozen
+from msgspec import Struct
 
 from citewell.lsp.file_version import read_file_version
 from citewell.lsp.places import OpenFile
@@ -19,8 +19,7 @@ if TYPE_CHECKING:
     from citewell.model.document import Document
 
 
-@frozen(eq=False)
-class Snapshot:
+class Snapshot(Struct, frozen=True, eq=False):
     """One version of one document with the paper it belongs to. Immutable."""
 
     uri: str
@@ -39,8 +38,7 @@ class Snapshot:
         return all(read_file_version(path) == version for path, version in self.file_versions)
 
 
-@frozen(eq=False)
-class Scope:
+class Scope(Struct, frozen=True, eq=False):
     """One version of one document or .bib with all that its keys may concern. Immutable."""
 
     uri: str

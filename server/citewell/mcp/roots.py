@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from itertools import chain, islice
 from pathlib import Path
 
-from attrs import frozen
+from msgspec import Struct
 
 from citewell.model import CitewellError, Problem
 
@@ -21,8 +21,7 @@ _NAMED = frozenset({".bib", ".tex", ".md", ".qmd", ".rmd"})
 _PASSED_OVER = frozenset({"node_modules", "__pycache__", "venv", "build", "dist"})
 
 
-@frozen
-class Roots:
+class Roots(Struct, frozen=True):
     """The folders, links followed. Every path is judged by where it leads, not by its name."""
 
     folders: tuple[Path, ...] = ()

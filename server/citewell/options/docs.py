@@ -9,7 +9,7 @@ import json
 import sys
 from typing import Any
 
-from citewell.options.schema import Setting, describe, json_schema, sections, settings
+from citewell.options.schema import Setting, constraints, describe, json_schema, sections, settings
 
 HEAD = """\
 # Settings
@@ -66,13 +66,13 @@ def page() -> str:
 
 
 def _row(setting: Setting) -> str:
-    value = describe(setting.type)
-    if setting.at_least is not None and setting.at_most is not None:
-        value += f", {setting.at_least:g} to {setting.at_most:g}"
-    elif setting.at_least is not None:
-        value += f", at least {setting.at_least:g}"
-    elif setting.at_most is not None:
-        value += f", at most {setting.at_most:g}"
+    value, meta = describe(setting.type), constraints(setting.type)
+    if meta.ge is not None and meta.le is not None:
+        value += f", {meta.ge:g} to {meta.le:g}"
+    elif meta.ge is not None:
+        value += f", at least {meta.ge:g}"
+    elif meta.le is not None:
+        value += f", at most {meta.le:g}"
     note = " Not in workspaces." if setting.trusted_only else ""
     note += " In workspaces below the paper." if setting.stays_inside else ""
     cells = (

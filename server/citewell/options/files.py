@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import attrs
+from msgspec import Struct
 
 from citewell.model.problem import Problem
 
@@ -18,8 +18,7 @@ CONFIG_VARIABLE = "CITEWELL_CONFIG"
 MAX_FILE_BYTES = 1_000_000
 
 
-@attrs.frozen
-class SettingsFile:
+class SettingsFile(Struct, frozen=True):
     """A file that was read: its tables, and the 1-based line of each dotted name."""
 
     content: Mapping[str, Any]

@@ -5,16 +5,24 @@ Where a setting says who may be sent something, a wrong value is nobody.
 
 from __future__ import annotations
 
-import typing
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Literal
 
-import attrs
+from msgspec import Struct
+from msgspec.structs import fields
 
 from citewell.model.problem import Problem
 from citewell.options.files import default_user_file, read_settings
-from citewell.options.schema import ENVIRONMENT_PREFIX, SECRETS, Setting, camel, sections, settings
+from citewell.options.schema import (
+    ENVIRONMENT_PREFIX,
+    SECRETS,
+    Setting,
+    camel,
+    is_section,
+    sections,
+    settings,
+)
 from citewell.options.tree import Options
 from citewell.options.values import WrongValueError, fit, leads_out, nearest
 
@@ -24,8 +32,7 @@ MAX_PROBLEMS_PER_SOURCE = 20
 MAX_DEPTH = 8
 
 
-@attrs.frozen
-class Origin:
+class Origin(Struct, frozen=True):
     """Which source gave a setting its value."""
 
     layer: Layer
@@ -38,8 +45,7 @@ class Origin:
         return f"{self.layer}{place}{f':{self.line}' if self.line else ''}"
 
 
-@attrs.frozen
-class Loaded:
+class Loaded(Struct, frozen=True):
     """The settings in force, what was wrong with their sources, and who set what."""
 
     options: Options
@@ -223,14 +229,13 @@ class Merge:
 
 
 def _build(tree: type[Any], prefix: str, values: Mapping[str, Any]) -> Any:
-    hints = typing.get_type_hints(tree)
     given: dict[str, Any] = {}
-    for item in attrs.fields(tree):
-        name = prefix + item.name
-        if attrs.has(hints[item.name]):
-            given[item.name] = _build(hints[item.name], name + ".", values)
+    for field in fields(tree):
+        name = prefix + field.name
+        if is_section(field.type):
+            given[field.name] = _build(field.type, name + ".", values)
         elif name in values:
-            given[item.name] = values[name]
+            given[field.name] = values[name]
     return tree(**given)
 
 

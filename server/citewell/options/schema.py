@@ -8,9 +8,11 @@ import typing
 from enum import Enum
 from functools import cache
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-import attrs
+import msgspec
+from msgspec import NODEFAULT, Meta, Struct
+from msgspec.structs import fields
 
 from citewell.options.tree import Options
 
@@ -24,31 +26,18 @@ def camel(name: str) -> str:
     return re.sub(r"_([a-z0-9])", lambda match: match.group(1).upper(), name)
 
 
-@attrs.frozen(kw_only=True)
-class Setting:
+class Setting(Struct, frozen=True, kw_only=True):
     """One leaf of the tree."""
 
     name: str
     """Dotted, snake case: "retrieval.rrf_k"."""
     type: Any
-    """Its resolved annotation."""
+    """Its annotation with the constraints of msgspec, as `msgspec.convert` takes it."""
     default: Any
     help: str
-    at_least: float | None = None
-    at_most: float | None = None
-    pattern: str = ""
-    """A regular expression that the whole text must match."""
-    item_pattern: str = ""
-    """Of a list: a regular expression that each of its texts must match."""
-    item_words: str = ""
-    """What such a text is, in words."""
     trusted_only: bool = False
-    """Not taken from a workspace file."""
     stays_inside: bool = False
-    """Names a file; taken from a workspace file only if that lies below the paper's folder."""
     closed_if_wrong: bool = False
-    """A wrong value is the default, and not what another source of settings says: who wanted to
-    name somebody else, or nobody, must not have text sent to the former one."""
 
     @property
     def wire(self) -> str:
@@ -75,42 +64,61 @@ def settings(tree: type[Any] = Options) -> tuple[Setting, ...]:
 def sections(tree: type[Any] = Options) -> tuple[tuple[str, str], ...]:
     """(dotted name, first sentence of its docstring) of every inner node, parents first."""
     found: list[tuple[str, str]] = []
-    hints = typing.get_type_hints(tree)
-    for item in attrs.fields(tree):
-        kind = hints[item.name]
-        if attrs.has(kind):
-            text = (kind.__doc__ or "").strip().splitlines()
-            found.append((item.name, text[0] if text else ""))
-            found += [(f"{item.name}.{name}", doc) for name, doc in sections(kind)]
+    for field in fields(tree):
+        if is_section(field.type):
+            text = (field.type.__doc__ or "").strip().splitlines()
+            found.append((field.name, text[0] if text else ""))
+            found += [(f"{field.name}.{name}", doc) for name, doc in sections(field.type)]
     return tuple(found)
 
 
 def _walk(tree: type[Any], prefix: str) -> typing.Iterator[Setting]:
-    hints = typing.get_type_hints(tree)
-    for item in attrs.fields(tree):
-        name = prefix + item.name
-        kind = hints[item.name]
-        if attrs.has(kind):
-            yield from _walk(kind, name + ".")
+    for field in fields(tree):
+        name = prefix + field.name
+        if is_section(field.type):
+            yield from _walk(field.type, name + ".")
             continue
-        default = item.default
-        if isinstance(default, attrs.Factory):  # type: ignore[arg-type]
-            default = default.factory()
-        meta = item.metadata
+        default = field.default if field.default is not NODEFAULT else field.default_factory()
+        meta = constraints(field.type)
         yield Setting(
             name=name,
-            type=kind,
+            type=field.type,
             default=default,
-            help=meta.get("help", ""),
-            at_least=meta.get("at_least"),
-            at_most=meta.get("at_most"),
-            pattern=meta.get("pattern", ""),
-            item_pattern=meta.get("item_pattern", ""),
-            item_words=meta.get("item_words", ""),
-            trusted_only=meta.get("trusted_only", False),
-            stays_inside=meta.get("stays_inside", False),
-            closed_if_wrong=meta.get("closed_if_wrong", False),
+            help=meta.description or "",
+            **(meta.extra or {}),
         )
+
+
+def is_section(kind: Any) -> bool:
+    """True for the type of an inner node."""
+    return isinstance(kind, type) and issubclass(kind, Struct)
+
+
+def constraints(kind: Any) -> Meta:
+    """What an annotation says besides the type; of a list, `constraints(item(kind))` too."""
+    meta = next(iter(getattr(kind, "__metadata__", ())), None)
+    return meta if isinstance(meta, Meta) else Meta()
+
+
+def bare(kind: Any) -> Any:
+    """The type without its constraints."""
+    return typing.get_args(kind)[0] if typing.get_origin(kind) is Annotated else kind
+
+
+def item(kind: Any) -> Any:
+    """The type of a list's items or of a table's values, with their constraints; else None."""
+    origin, args = typing.get_origin(bare(kind)), typing.get_args(bare(kind))
+    return args[0] if origin in (tuple, list) else args[1] if origin is dict else None
+
+
+def choices(kind: Any) -> tuple[Any, ...]:
+    """The values of a `Literal` or an enumeration in their order; () of any other type."""
+    kind = bare(kind)
+    if typing.get_origin(kind) is Literal:
+        return typing.get_args(kind)
+    if isinstance(kind, type) and issubclass(kind, Enum):
+        return tuple(member.value for member in kind)
+    return ()
 
 
 def is_union(kind: Any) -> bool:
@@ -120,22 +128,19 @@ def is_union(kind: Any) -> bool:
 
 def describe(kind: Any) -> str:
     """The type in words: "whole number", '"rrf" or "max"', "list of texts"."""
+    kind = bare(kind)
     names = {bool: "true or false", int: "whole number", float: "number", str: "text", Path: "path"}
     if kind in names:
         return names[kind]
-    origin, args = typing.get_origin(kind), typing.get_args(kind)
     if is_union(kind):
-        return " or ".join(describe(arg) for arg in args if arg is not type(None))
-    if origin is Literal:
-        return " or ".join(f'"{arg}"' for arg in args)
-    if isinstance(kind, type) and issubclass(kind, Enum):
-        return " or ".join(f'"{member.value}"' for member in kind)
-    if origin in (tuple, list):
-        return f"list of {describe(args[0])}s"
-    if origin is dict:
-        inner = describe(args[1])
-        return f"table of {inner}" + ("" if inner.startswith('"') else "s")
-    raise TypeError(f"a setting of type {kind} has no description; add one")
+        return " or ".join(describe(arg) for arg in typing.get_args(kind) if arg is not type(None))
+    if choices(kind):
+        return " or ".join(f'"{value}"' for value in choices(kind))
+    if (inner := item(kind)) is None:
+        raise TypeError(f"a setting of type {kind} has no description; add one")
+    plural = "" if choices(inner) else "s"
+    sort = "table" if typing.get_origin(kind) is dict else "list"
+    return f"{sort} of {describe(inner)}{plural}"
 
 
 def json_schema() -> dict[str, dict[str, Any]]:
@@ -145,18 +150,15 @@ def json_schema() -> dict[str, dict[str, Any]]:
     """
     found: dict[str, dict[str, Any]] = {}
     for setting in settings():
-        entry = _type_schema(setting.type) | {
-            "default": _plain(setting.default),
-            "description": setting.help,
+        entry = _type_schema(setting.type)
+        limits: dict[str, Any] = {
+            key: entry.pop(key) for key in ("minimum", "maximum", "pattern") if key in entry
         }
-        if setting.at_least is not None:
-            entry["minimum"] = setting.at_least
-        if setting.at_most is not None:
-            entry["maximum"] = setting.at_most
-        if setting.pattern:
-            entry["pattern"] = f"^(?:{setting.pattern})$"
-        if setting.item_pattern:
-            entry["items"] = entry["items"] | {"pattern": f"^(?:{setting.item_pattern})$"}
+        entry |= {
+            "default": msgspec.json.decode(msgspec.json.encode(setting.default, enc_hook=str)),
+            "description": setting.help,
+            **limits,
+        }
         if setting.trusted_only:
             entry["scope"] = "machine"
         found[f"citewell.{setting.wire}"] = entry
@@ -164,27 +166,24 @@ def json_schema() -> dict[str, dict[str, Any]]:
 
 
 def _type_schema(kind: Any) -> dict[str, Any]:
-    names = {bool: "boolean", int: "integer", float: "number", str: "string", Path: "string"}
-    if kind in names:
-        return {"type": names[kind]}
-    origin, args = typing.get_origin(kind), typing.get_args(kind)
-    if is_union(kind):
-        inner = [_type_schema(arg)["type"] for arg in args if arg is not type(None)]
-        return {"type": [*inner, "null"] if type(None) in args else inner}
-    if origin is Literal:
-        return {"type": "string", "enum": list(args)}
-    if isinstance(kind, type) and issubclass(kind, Enum):
-        return {"type": "string", "enum": [member.value for member in kind]}
-    if origin in (tuple, list):
-        return {"type": "array", "items": _type_schema(args[0])}
-    if origin is dict:
-        return {"type": "object", "additionalProperties": _type_schema(args[1])}
-    raise TypeError(f"a setting of type {kind} has no JSON schema; add one")
+    """The schema of a type in the form that editors show best: one `type`, choices in order."""
+    if choices(kind):
+        return {"type": "string", "enum": list(choices(kind))}
+    if (inner := item(kind)) is not None:
+        schema = _type_schema(inner)
+        if typing.get_origin(bare(kind)) is dict:
+            return {"type": "object", "additionalProperties": schema}
+        return {"type": "array", "items": schema}
+    if is_union(bare(kind)):
+        members = typing.get_args(bare(kind))
+        return {"type": [_type_schema(member)["type"] for member in members]}
+    schema = msgspec.json.schema(kind, schema_hook=lambda custom: {"type": "string"})
+    schema.pop("description", None)
+    if "pattern" in schema:
+        schema["pattern"] = f"^(?:{pattern(kind)})$"
+    return schema
 
 
-def _plain(value: Any) -> Any:
-    if isinstance(value, Enum):
-        return value.value
-    if isinstance(value, tuple):
-        return [_plain(item) for item in value]
-    return str(value) if isinstance(value, Path) else value
+def pattern(kind: Any) -> str:
+    """The regular expression that a whole text must match; empty when any text will do."""
+    return (constraints(kind).pattern or "").removeprefix("^(?:").removesuffix(r")\Z")

@@ -8,17 +8,29 @@ from __future__ import annotations
 
 import json
 import math
-import re
 import typing
 from collections.abc import Mapping
-from enum import Enum
 from pathlib import Path, PurePosixPath, PureWindowsPath
-from typing import Any, Literal
+from typing import Any
 
-from citewell.options.schema import Setting, describe, is_union
+import msgspec
+
+from citewell.options.schema import (
+    Setting,
+    bare,
+    choices,
+    constraints,
+    describe,
+    is_union,
+    item,
+    pattern,
+)
 
 TRUE_WORDS = frozenset({"true", "1", "yes", "on"})
 FALSE_WORDS = frozenset({"false", "0", "no", "off"})
+
+
+NO_HOME = "; there is no such home folder"
 
 
 class WrongValueError(ValueError):
@@ -31,20 +43,26 @@ def fit(setting: Setting, value: Any, *, base: Path | None = None, textual: bool
     Raises `WrongValueError` with a phrase such as "a whole number of at least 1".
     """
     try:
-        found = _fit(setting.type, value, base, textual)
-    except WrongValueError as error:
-        raise WrongValueError(_expected(setting, str(error))) from None
-    if isinstance(found, (int, float)) and not isinstance(found, bool):
-        too_small = setting.at_least is not None and found < setting.at_least
-        too_large = setting.at_most is not None and found > setting.at_most
-        if too_small or too_large:
-            raise WrongValueError(_expected(setting, ""))
-    if setting.pattern and isinstance(found, str) and not re.fullmatch(setting.pattern, found):
-        raise WrongValueError(_expected(setting, ""))
-    if setting.item_pattern and isinstance(found, tuple):
-        for item in found:
-            if not re.fullmatch(setting.item_pattern, item):
-                raise WrongValueError(_expected(setting, f', and "{item}" is not'))
+        if textual:
+            value = _read(setting.type, value)
+        return _converted(value, setting.type, base, textual)
+    except (msgspec.ValidationError, ValueError) as error:
+        raise WrongValueError(_expected(setting) + _detail(setting.type, value, error)) from None
+
+
+def _converted(value: Any, kind: Any, base: Path | None = None, textual: bool = False) -> Any:
+    def path(custom: type, value: Any) -> Path:
+        if not isinstance(value, (str, Path)) or not str(value) or "\0" in str(value):
+            raise ValueError
+        try:
+            found = Path(value).expanduser()
+        except RuntimeError:
+            raise ValueError(NO_HOME) from None
+        return base / found if base is not None else found
+
+    found = msgspec.convert(value, kind, strict=not textual, dec_hook=path)
+    if isinstance(found, float) and not math.isfinite(found):
+        raise ValueError
     return found
 
 
@@ -57,125 +75,67 @@ def leads_out(value: Any) -> bool:
     return bool(rooted) or ".." in (*windows.parts, *posix.parts) or "\0" in value
 
 
-def _expected(setting: Setting, detail: str) -> str:
-    kind = describe(setting.type)
+def _expected(setting: Setting) -> str:
+    kind, meta = describe(setting.type), constraints(setting.type)
     words = [kind if kind.startswith(("true", '"')) else f"a {kind}"]
-    if setting.at_least is not None:
-        words.append(f"of at least {setting.at_least:g}")
-    if setting.at_most is not None:
-        words.append(f"{'and' if len(words) > 1 else 'of'} at most {setting.at_most:g}")
-    if setting.pattern:
-        words.append(f"that matches {setting.pattern}")
-    if setting.item_words:
-        words.append(f"of which each is {setting.item_words}")
-    return " ".join(words) + detail
+    if meta.ge is not None:
+        words.append(f"of at least {meta.ge:g}")
+    if meta.le is not None:
+        words.append(f"{'and' if len(words) > 1 else 'of'} at most {meta.le:g}")
+    if meta.pattern:
+        words.append(f"that matches {pattern(setting.type)}")
+    if said := constraints(item(setting.type)).description:
+        words.append(f"of which each is {said}")
+    return " ".join(words)
 
 
-def _fit(  # noqa: PLR0911 - one return per kind of type
-    kind: Any, value: Any, base: Path | None, textual: bool
-) -> Any:
-    if is_union(kind):
-        return _fit_union(kind, value, base, textual)
-    origin, args = typing.get_origin(kind), typing.get_args(kind)
-    if origin is Literal:
-        return _fit_choice(list(args), value)
-    if isinstance(kind, type) and issubclass(kind, Enum):
-        return kind(_fit_choice([member.value for member in kind], value))
-    if origin in (tuple, list):
-        items = _split(value) if textual else value
-        if not isinstance(items, (list, tuple)):
-            raise WrongValueError
-        return tuple(_fit(args[0], item, base, textual) for item in items)
-    if origin is dict:
-        value = _pairs(value) if textual else value
-        if not isinstance(value, Mapping):
-            raise WrongValueError
-        return {str(key): _fit(args[1], item, base, textual) for key, item in value.items()}
-    if kind is Path:
-        return _fit_path(value, base)
-    return _fit_scalar(kind, value, textual)
-
-
-def _fit_union(kind: Any, value: Any, base: Path | None, textual: bool) -> Any:
-    members = typing.get_args(kind)
-    if type(None) in members and (value is None or (textual and value == "")):
-        return None
-    for member in members:
-        if member is not type(None):
+def _detail(kind: Any, value: Any, error: Exception) -> str:
+    """What is wrong with this value, as far as that helps; begins with its comma."""
+    if NO_HOME in str(error):
+        return NO_HOME
+    if (inner := item(kind)) is not None:
+        items = value.values() if isinstance(value, Mapping) else value
+        for one in items if isinstance(items, (list, tuple, type({}.values()))) else ():
             try:
-                return _fit(member, value, base, textual)
-            except WrongValueError:
-                continue
-    raise WrongValueError
+                _converted(one, inner)
+            except (msgspec.ValidationError, ValueError) as reason:
+                said = constraints(inner).description and isinstance(one, str)
+                return f', and "{one}" is not' if said else _detail(inner, one, reason)
+    close = nearest(str(value), [str(choice) for choice in choices(kind)]) if value else ""
+    return f'; perhaps "{close}"' if close else ""
 
 
-def _fit_choice(choices: list[Any], value: Any) -> Any:
-    if isinstance(value, (str, int)) and value in choices:
-        return value
-    close = nearest(str(value), [str(choice) for choice in choices]) if value else ""
-    raise WrongValueError(f'; perhaps "{close}"' if close else "")
+def _read(kind: Any, text: Any) -> Any:
+    """The value that a text stands for, as far as `msgspec.convert` would not find it."""
+    kind = bare(kind)
+    if not isinstance(text, str) or kind is str:
+        return text
+    if is_union(kind):
+        if text == "":
+            return None
+        kind = next(member for member in typing.get_args(kind) if member is not type(None))
+    if kind is bool and text.strip().lower() in TRUE_WORDS | FALSE_WORDS:
+        return text.strip().lower() in TRUE_WORDS
+    if typing.get_origin(kind) is dict:
+        return _pairs(text)
+    if item(kind) is not None:
+        return _split(text)
+    return text.strip() if kind in (int, float) else text
 
 
-def _fit_path(value: Any, base: Path | None) -> Path:
-    if not isinstance(value, (str, Path)) or not str(value) or "\0" in str(value):
-        raise WrongValueError
-    try:
-        path = Path(value).expanduser()
-    except RuntimeError:
-        raise WrongValueError("; there is no such home folder") from None
-    return base / path if base is not None else path
-
-
-def _fit_scalar(kind: Any, value: Any, textual: bool) -> Any:
-    if textual and isinstance(value, str) and kind is not str:
-        value = _read(kind, value.strip())
-    if kind is bool and isinstance(value, bool):
-        return value
-    if kind is int and isinstance(value, int) and not isinstance(value, bool):
-        return value
-    if kind is float and isinstance(value, (int, float)) and not isinstance(value, bool):
-        if math.isfinite(value):
-            return float(value)
-        raise WrongValueError
-    if kind is str and isinstance(value, str):
-        return value
-    raise WrongValueError
-
-
-def _read(kind: Any, text: str) -> Any:
-    if kind is bool:
-        if text.lower() in TRUE_WORDS | FALSE_WORDS:
-            return text.lower() in TRUE_WORDS
-        raise WrongValueError
-    try:
-        return kind(text)
-    except ValueError:
-        raise WrongValueError from None
-
-
-def _split(value: Any) -> Any:
-    if not isinstance(value, str):
-        return value
+def _split(value: str) -> Any:
     if value.lstrip().startswith("["):
-        try:
-            return json.loads(value)
-        except ValueError:
-            raise WrongValueError from None
+        return json.loads(value)
     return [item.strip() for item in value.split(",") if item.strip()]
 
 
-def _pairs(value: Any) -> Any:
+def _pairs(value: str) -> Any:
     """The table that a text such as "a=1,b=2", or JSON, stands for."""
-    if not isinstance(value, str):
-        return value
     if value.lstrip().startswith("{"):
-        try:
-            return json.loads(value)
-        except ValueError:
-            raise WrongValueError from None
+        return json.loads(value)
     parts = [item.partition("=") for item in value.split(",") if item.strip()]
     if not all(separator for _, separator, _ in parts):
-        raise WrongValueError
+        raise ValueError
     return {name.strip(): item.strip() for name, _, item in parts}
 
 

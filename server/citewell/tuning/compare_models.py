@@ -6,9 +6,9 @@ import datetime
 from collections.abc import Callable, Sequence
 from urllib.parse import urlsplit
 
-import attrs
 import msgspec
 import numpy as np
+from msgspec.structs import replace
 
 from citewell.evaluation.evaluate import Reporter
 from citewell.evaluation.statistics import Difference, Estimate, Groups, bootstrap, compare
@@ -16,7 +16,7 @@ from citewell.llm.assistant import LanguageModel
 from citewell.llm.providers import LOOPBACK, PROVIDERS
 from citewell.model import CitewellError, Problem
 from citewell.model.llm import Usage
-from citewell.options.tree import LlmOptions
+from citewell.options.online import LlmOptions
 from citewell.tuning import Tunable
 from citewell.tuning.examples import Example
 from citewell.tuning.metric import CUTS, Measured, measure, parts_of, untouched
@@ -82,9 +82,9 @@ def named(text: str, options: LlmOptions) -> LlmOptions:
     if provider == options.provider and not url:
         url = options.base_url
     host = (urlsplit(url).hostname or "") if url else ""
-    return attrs.evolve(
+    return replace(
         options,
-        provider=provider,  # type: ignore[arg-type]
+        provider=provider,
         model=model,
         base_url=url,
         host="" if host in LOOPBACK else host,

@@ -14,8 +14,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-import attrs
 import msgspec
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from citewell.evaluation.evaluate import Reporter
 from citewell.evaluation.statistics import Difference, compare
@@ -32,7 +33,7 @@ from citewell.llm.versions import (
 )
 from citewell.model import CitewellError, Problem
 from citewell.model.llm import Usage
-from citewell.options.tree import LlmOptions
+from citewell.options.online import LlmOptions
 from citewell.tuning import Optimizer, Tunable
 from citewell.tuning.examples import Example, Examples, hard_first
 from citewell.tuning.metric import Measured, Weights, measure, reach_of, untouched
@@ -52,8 +53,7 @@ which takes those of one paper for independent."""
 Opener = Callable[[LlmOptions], LanguageModel]
 
 
-@attrs.frozen(kw_only=True)
-class TunePlan:
+class TunePlan(Struct, frozen=True, kw_only=True):
     """What is tuned, how, and when it is enough."""
 
     program: Tunable = "pick"
@@ -62,8 +62,8 @@ class TunePlan:
     threshold: float = THRESHOLD
     """The metric on the validation papers at which the program is good enough."""
     steps: int = STEPS
-    weights: Weights = attrs.field(factory=Weights)
-    effort: Effort = attrs.field(factory=Effort)
+    weights: Weights = field(default_factory=Weights)
+    effort: Effort = field(default_factory=Effort)
     seed: int = 0
     least: float = 0.3
     """The setting `fill.threshold`."""
@@ -307,9 +307,7 @@ class _Run:
 
     def _model(self, version: Version) -> LanguageModel:
         """A model that reads the version from its file, as it will in use."""
-        options = attrs.evolve(
-            self._options, programs=self._place(version), version=version.version
-        )
+        options = replace(self._options, programs=self._place(version), version=version.version)
         model = self._open(options)
         self._models.append(model)
         return model

@@ -18,7 +18,7 @@ from citewell.llm.assistant import LanguageModel
 from citewell.model import Problem
 from citewell.model.cancel import Cancel
 from citewell.model.llm import Usage
-from citewell.options.tree import LlmOptions
+from citewell.options.online import LlmOptions
 from citewell.tuning import Tunable
 from citewell.tuning.examples import Example
 

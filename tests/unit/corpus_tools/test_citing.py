@@ -8,9 +8,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import attrs
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from citewell.corpus import Library, LibraryError
 from citewell.corpus.columns import title_key
@@ -302,10 +302,10 @@ def asking(tmp_path: Path) -> Callable[[], LocalEngine]:
         base = Options()
         build_library(tmp_path / "library", builders=default_builders(base))
         return LocalEngine.open(
-            attrs.evolve(
+            replace(
                 base,
-                library=attrs.evolve(base.library, path=tmp_path, name="library"),
-                retrieval=attrs.evolve(base.retrieval, ranker="none"),
+                library=replace(base.library, path=tmp_path, name="library"),
+                retrieval=replace(base.retrieval, ranker="none"),
             )
         )
 

@@ -2,8 +2,8 @@
 
 import json
 
-import attrs
 import pytest
+from msgspec.structs import replace
 
 from citewell.engine.history_store import HistoryStore
 from citewell.engine.local import LocalEngine
@@ -42,17 +42,17 @@ def options(tmp_path_factory):
         add=[Source(path=str(records), format="records")],
         builders=default_builders(base),
     )
-    return attrs.evolve(base, library=attrs.evolve(base.library, path=folder, name="small"))
+    return replace(base, library=replace(base.library, path=folder, name="small"))
 
 
 @pytest.fixture(params=["learned", "none"])
 def opened(options, tmp_path, request):
     """`opened()` gives another engine over one history, with and without the trained ranker."""
-    chosen = attrs.evolve(options, retrieval=attrs.evolve(options.retrieval, ranker=request.param))
+    chosen = replace(options, retrieval=replace(options.retrieval, ranker=request.param))
     engines = []
 
     def open_one(enabled=True):
-        wanted = attrs.evolve(chosen, learning=attrs.evolve(chosen.learning, enabled=enabled))
+        wanted = replace(chosen, learning=replace(chosen.learning, enabled=enabled))
         store = HistoryStore(tmp_path / "data" / "history.sqlite")
         engines.append(LocalEngine.open(wanted, history=store))
         return engines[-1]
@@ -210,7 +210,7 @@ def test_a_damaged_history_costs_no_search_and_is_told(opened, tmp_path):
 
 
 def test_without_a_library_what_is_accepted_is_kept_all_the_same(options, tmp_path):
-    nowhere = attrs.evolve(options, library=attrs.evolve(options.library, name="missing"))
+    nowhere = replace(options, library=replace(options.library, name="missing"))
     store = HistoryStore(tmp_path / "history.sqlite")
     engine = LocalEngine.open(nowhere, history=store)
     assert engine.learn(Feedback(accepted=name_of_title("On Walking"), query=QUERY)) == ()

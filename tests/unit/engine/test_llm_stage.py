@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import attrs
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from citewell.engine.llm_stage import permuted
 from citewell.engine.local import LocalEngine
@@ -19,7 +19,7 @@ from citewell.engine.worker_client import WorkerEngine
 from citewell.model import Query, Work
 from citewell.model.cancel import Cancel, Cancelled
 from citewell.options import Options
-from citewell.options.tree import LlmOptions
+from citewell.options.online import LlmOptions
 from citewell.ranking.contract import Ordering
 
 WORKS = [Work(id="a", title="Apples"), Work(id="b", title="Attention", abstract="It attends well.")]
@@ -53,9 +53,9 @@ def options(chat: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Itera
     said = '{"choice": "2", "reason": "r", "supports": "yes", "words": "it attends well"}'
     server = chat.ChatServer(lambda request: chat.Reply(said))
     base = Options()
-    yield attrs.evolve(
+    yield replace(
         base,
-        library=attrs.evolve(base.library, path=tmp_path / "none"),
+        library=replace(base.library, path=tmp_path / "none"),
         llm=LlmOptions(provider="vllm", model="m", base_url=server.url),
     )
     server.close()
@@ -81,7 +81,7 @@ def test_an_engine_asks_the_model_in_its_own_process_and_without_a_library(
 
 def test_a_cancelled_question_ends_at_once(options: Options, chat: Any) -> None:
     server = chat.ChatServer(lambda request: chat.Reply("{}", seconds=20))
-    slow = attrs.evolve(options, llm=attrs.evolve(options.llm, base_url=server.url))
+    slow = replace(options, llm=replace(options.llm, base_url=server.url))
     engine = LocalEngine.open(slow)
     cancel = Cancel()
     engine.pick(Query(), [])  # DSPy is imported
@@ -109,8 +109,8 @@ def test_the_server_sees_that_nobody_waits_any_more_and_what_it_may_have_cost_is
 
     server = chat.ChatServer(script)
     limit = 4000 if how == "late" else 600_000
-    llm = attrs.evolve(options.llm, base_url=server.url, timeout_ms=limit)
-    engine = kind(attrs.evolve(options, llm=llm))
+    llm = replace(options.llm, base_url=server.url, timeout_ms=limit)
+    engine = kind(replace(options, llm=llm))
     try:
         engine.pick(Query(sentence="x [CITATION]"), WORKS)  # all is imported
         before = engine.status().budget.used
@@ -146,7 +146,7 @@ def wait_for(look: Any, found: Any) -> Any:
 
 def test_what_may_be_spent_a_day_stops_the_next_request(options: Options) -> None:
     """Of a model on this machine dollars count, if it has a price."""
-    few = attrs.evolve(options, llm=attrs.evolve(options.llm, input_price=1000.0, daily_cost=0.75))
+    few = replace(options, llm=replace(options.llm, input_price=1000.0, daily_cost=0.75))
     engine = LocalEngine.open(few)
     try:
         picks = [engine.pick(Query(sentence="x [CITATION]"), WORKS) for _ in range(8)]
@@ -160,7 +160,7 @@ def test_what_may_be_spent_a_day_stops_the_next_request(options: Options) -> Non
 @pytest.mark.parametrize("kind", [LocalEngine.open, WorkerEngine], ids=["local", "worker"])
 def test_without_a_model_the_first_paper_stands(tmp_path: Path, kind: Any) -> None:
     base = Options()
-    engine = kind(attrs.evolve(base, library=attrs.evolve(base.library, path=tmp_path)))
+    engine = kind(replace(base, library=replace(base.library, path=tmp_path)))
     try:
         picked = engine.pick(Query(sentence="x"), WORKS)
         assert (picked.work, picked.by) == ("a", "ranker")
@@ -173,9 +173,9 @@ def test_without_a_model_the_first_paper_stands(tmp_path: Path, kind: Any) -> No
 def test_settings_that_name_nobody_clearly_are_a_problem_of_the_engine(tmp_path: Path) -> None:
     base = Options()
     engine = LocalEngine.open(
-        attrs.evolve(
+        replace(
             base,
-            library=attrs.evolve(base.library, path=tmp_path),
+            library=replace(base.library, path=tmp_path),
             llm=LlmOptions(provider="vllm", model="m", base_url="http://10.1.2.3/v1"),
         )
     )

@@ -8,9 +8,9 @@ import weakref
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-import attrs
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from citewell.corpus import Library
 from citewell.engine.local import LocalEngine
@@ -60,10 +60,10 @@ def options(tmp_path_factory: pytest.TempPathFactory) -> Options:
         add=[Source(path=str(records), format="records")],
         builders=default_builders(base),
     )
-    return attrs.evolve(
+    return replace(
         base,
-        library=attrs.evolve(base.library, path=folder, name="small"),
-        retrieval=attrs.evolve(base.retrieval, ranker="none"),
+        library=replace(base.library, path=folder, name="small"),
+        retrieval=replace(base.retrieval, ranker="none"),
     )
 
 
@@ -113,8 +113,8 @@ def opened_with(extra: Retriever, timeout_ms: int, options: Options) -> LocalEng
         found = open_retrievers(library, options)
         return Opened({**found.retrievers, extra.name: extra}, found.encoder, found.problems)
 
-    retrieval = attrs.evolve(options.retrieval, timeout_ms=timeout_ms)
-    return LocalEngine.open(attrs.evolve(options, retrieval=retrieval), retrievers=open_with)
+    retrieval = replace(options.retrieval, timeout_ms=timeout_ms)
+    return LocalEngine.open(replace(options, retrieval=retrieval), retrievers=open_with)
 
 
 def titles(engine: LocalEngine, query: Query, k: int = 5) -> list[str]:
@@ -163,16 +163,16 @@ def test_typed_filters_hold_for_every_hit(engine: LocalEngine) -> None:
 
 def test_each_retriever_can_be_switched_off(options: Options) -> None:
     for off, left in (("bm25", "dense"), ("dense", "bm25")):
-        retrieval = attrs.evolve(options.retrieval, cited=False, **{off: False})
-        engine = LocalEngine.open(attrs.evolve(options, retrieval=retrieval))
+        retrieval = replace(options.retrieval, cited=False, **{off: False})
+        engine = LocalEngine.open(replace(options, retrieval=retrieval))
         assert engine.status().retrievers == (left,)
         hit = engine.find(Query(text="attention parsing")).hits[0]
         assert [evidence.retriever for evidence in hit.evidence] == [left]
 
 
 def test_max_fusion_is_another_order_of_the_same_papers(options: Options) -> None:
-    retrieval = attrs.evolve(options.retrieval, fusion="max")
-    by_max = LocalEngine.open(attrs.evolve(options, retrieval=retrieval))
+    retrieval = replace(options.retrieval, fusion="max")
+    by_max = LocalEngine.open(replace(options, retrieval=retrieval))
     by_rrf = LocalEngine.open(options)
     query = Query(text="attention in words of orchards")
     one, other = by_max.find(query).hits, by_rrf.find(query).hits
@@ -349,8 +349,8 @@ def test_signals_answer_for_any_row(options: Options) -> None:
 
 
 def test_a_missing_library_is_a_problem_with_a_cure(options: Options, tmp_path: Path) -> None:
-    library = attrs.evolve(options.library, path=tmp_path)
-    engine = LocalEngine.open(attrs.evolve(options, library=library))
+    library = replace(options.library, path=tmp_path)
+    engine = LocalEngine.open(replace(options, library=library))
     result = engine.find(Query(text="attention"))
     assert [problem.code for problem in result.problems] == ["library-missing"]
     assert "citewell library add" in result.problems[0].hint
@@ -368,16 +368,16 @@ def test_a_damaged_index_costs_its_own_retriever_only(options: Options, tmp_path
     [vectors] = tmp_path.rglob("vectors.npy")
     body = vectors.read_bytes()
     vectors.write_bytes(body[:8] + b"\xff" * 40 + body[48:])  # same size, no header
-    library = attrs.evolve(options.library, path=tmp_path)
-    engine = LocalEngine.open(attrs.evolve(options, library=library))
+    library = replace(options.library, path=tmp_path)
+    engine = LocalEngine.open(replace(options, library=library))
     result = engine.find(Query(text="attention parsing"))
     assert result.hits and [problem.code for problem in result.dropped] == ["index-unreadable"]
     assert engine.status().problems == result.dropped
 
 
 def test_another_encoder_than_the_librarys_is_named_with_its_cure(options: Options) -> None:
-    retrieval = attrs.evolve(options.retrieval, encoder="onnx")
-    engine = LocalEngine.open(attrs.evolve(options, retrieval=retrieval))
+    retrieval = replace(options.retrieval, encoder="onnx")
+    engine = LocalEngine.open(replace(options, retrieval=retrieval))
     result = engine.find(Query(text="attention parsing"))
     assert result.hits
     assert [problem.code for problem in result.dropped] == ["encoder-mismatch"]

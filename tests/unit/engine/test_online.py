@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-import attrs
 import pytest
+from msgspec.structs import replace
 
 from citewell.engine.local import LocalEngine
 from citewell.engine.online import Online
@@ -16,7 +16,8 @@ from citewell.engine.online_search import Late, joined
 from citewell.model import Author, CitewellError, Evidence, Hit, Provenance, Query, Work
 from citewell.model.cancel import Cancel, Cancelled
 from citewell.options import Options
-from citewell.options.tree import LibraryOptions, SourceOptions
+from citewell.options.online import SourceOptions
+from citewell.options.tree import LibraryOptions
 from citewell.sources.answers import Failed, Wanted
 from citewell.sources.merge import merge
 
@@ -97,7 +98,7 @@ def test_a_source_that_fails_is_told_and_asked_again_later(
 def test_searches_send_nothing_when_the_user_wants_none_to(
     options: Options, fake_sources: Any
 ) -> None:
-    quiet = attrs.evolve(options, sources=attrs.evolve(options.sources, search=False))
+    quiet = replace(options, sources=replace(options.sources, search=False))
     engine = LocalEngine.open(quiet)
     engine.find(Query(text="patience of kettles"))
     time.sleep(0.7)
@@ -149,7 +150,7 @@ def test_every_source_says_whether_it_answers(
 def test_without_an_allowed_source_there_is_nothing_to_open(options: Options) -> None:
     for names, code in ((), "sources-off"), (("nowhere",), "sources-unknown"):
         with pytest.raises(CitewellError) as raised:
-            Online(attrs.evolve(options, sources=attrs.evolve(options.sources, allow=names)))
+            Online(replace(options, sources=replace(options.sources, allow=names)))
         assert raised.value.problem.code == code
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 
-import attrs
 import pytest
+from msgspec.structs import replace
 
 from citewell.engine.local import LocalEngine
 from citewell.model import Query
@@ -52,9 +52,9 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalEngine]:
         add=[Source(path=str(records), format="records")],
         builders=default_builders(base),
     )
-    library = attrs.evolve(base.library, path=folder, name="small")
-    learning = attrs.evolve(base.learning, enabled=False)
-    engine = LocalEngine.open(attrs.evolve(base, library=library, learning=learning))
+    library = replace(base.library, path=folder, name="small")
+    learning = replace(base.learning, enabled=False)
+    engine = LocalEngine.open(replace(base, library=library, learning=learning))
     yield engine
     engine.close()
 

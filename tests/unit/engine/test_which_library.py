@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-import attrs
+from msgspec.structs import replace
 
 from citewell.engine.which_library import which_library
 from citewell.options import Options
@@ -10,7 +10,7 @@ from citewell.options import Options
 
 def options(folder: Path, name: str = "default") -> Options:
     base = Options()
-    return attrs.evolve(base, library=attrs.evolve(base.library, path=folder, name=name))
+    return replace(base, library=replace(base.library, path=folder, name=name))
 
 
 def test_the_starter_library_stands_in_until_there_is_a_default_one(tmp_path: Path) -> None:

@@ -333,9 +333,9 @@ def test_new_options_start_another_child(engine):
     first = engine.status().pid
     engine.configure(Options())
     assert engine.status().pid == first
-    import attrs
+    from msgspec.structs import replace
 
-    engine.configure(attrs.evolve(Options(), library=attrs.evolve(Options().library, name="b")))
+    engine.configure(replace(Options(), library=replace(Options().library, name="b")))
     assert engine.status().pid != first
 
 
@@ -367,9 +367,9 @@ def test_a_frame_that_claims_to_be_huge_is_refused_before_it_is_read(tmp_path):
 
 
 def test_options_with_a_path_survive_the_way_to_the_child(tmp_path):
-    import attrs
+    from msgspec.structs import replace
 
-    options = attrs.evolve(Options(), library=attrs.evolve(Options().library, path=tmp_path))
+    options = replace(Options(), library=replace(Options().library, path=tmp_path))
     frame = protocol.encode(protocol.Hello(protocol.VERSION, options))
     hello = protocol.decode_request(frame[4:])
     assert isinstance(hello, protocol.Hello)

@@ -3,8 +3,8 @@
 import json
 from pathlib import Path
 
-import attrs
 import pytest
+from msgspec.structs import replace
 
 from citewell.options import Options
 
@@ -60,8 +60,8 @@ def library_options(tmp_path_factory):
         add=[Source(path=str(records), format="records")],
         builders=default_builders(base),
     )
-    library = attrs.evolve(base.library, path=folder, name="small")
-    return attrs.evolve(base, library=library)
+    library = replace(base.library, path=folder, name="small")
+    return replace(base, library=library)
 
 
 @pytest.fixture

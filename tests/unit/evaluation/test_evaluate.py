@@ -1,8 +1,8 @@
 """A whole evaluation on a real small library: figures, settings, methods, comparisons."""
 
-import attrs
 import msgspec
 import pytest
+from msgspec.structs import replace
 
 from citewell.evaluation import evaluate as run
 from citewell.evaluation import methods, results
@@ -19,7 +19,7 @@ def asked(paper, library_options):
 
     def go(names=("bm25", "rrf"), **changes):
         plan = Plan(methods=tuple(methods.named(names, library_options)), depth=10, latency_calls=3)
-        return evaluate(made, library_options, attrs.evolve(plan, **changes), info)
+        return evaluate(made, library_options, replace(plan, **changes), info)
 
     return go
 
@@ -101,7 +101,7 @@ def test_a_pair_may_name_its_settings(asked):
 
 
 def test_a_missing_library_is_refused_with_the_cure(library_options, asked):
-    gone = attrs.evolve(library_options, library=attrs.evolve(library_options.library, name="gone"))
+    gone = replace(library_options, library=replace(library_options.library, name="gone"))
     plan = Plan(methods=tuple(methods.named(["bm25"], gone)))
     with pytest.raises(CitewellError) as caught:
         evaluate([], gone, plan, DataInfo(name="x"))

@@ -2,9 +2,9 @@
 
 from io import StringIO
 
-import attrs
 import pytest
 from click.testing import CliRunner
+from msgspec.structs import replace
 from rich.console import Console
 
 from citewell.cli.app import root
@@ -12,13 +12,13 @@ from citewell.evaluation import methods, page, results, table
 from citewell.evaluation.evaluate import Plan, evaluate
 from citewell.evaluation.leave_one_out import questions_of
 from citewell.model import CitewellError
-from citewell.options.tree import LlmOptions
+from citewell.options.online import LlmOptions
 
 
 def test_each_part_can_be_left_out(library_options):
-    on = attrs.evolve(
+    on = replace(
         library_options,
-        retrieval=attrs.evolve(library_options.retrieval, reformulate="rules"),
+        retrieval=replace(library_options.retrieval, reformulate="rules"),
         llm=LlmOptions(provider="vllm", model="m", rerank="listwise", reformulate=True),
     )
     names = ["without-rules", "without-llm-queries", "without-llm-order", "without-llm"]
@@ -88,7 +88,7 @@ def test_with_and_without_each_part_the_figures_stand_side_by_side(
         )
 
     server = chat.ChatServer(script)
-    options = attrs.evolve(
+    options = replace(
         library_options, llm=LlmOptions(provider="vllm", model="m", base_url=server.url)
     )
     made, info, _ = questions_of([paper], options.documents)

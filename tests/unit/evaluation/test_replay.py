@@ -1,7 +1,7 @@
 """Papers replayed in order, on a real small library."""
 
-import attrs
 import pytest
+from msgspec.structs import replace
 
 from citewell.evaluation.evaluate import Silent
 from citewell.evaluation.replay import Asked, histories, lines_of, replay
@@ -99,9 +99,7 @@ def test_the_figures_are_means_with_their_difference():
 
 
 def test_without_a_library_it_says_so(library_options):
-    nowhere = attrs.evolve(
-        library_options, library=attrs.evolve(library_options.library, name="missing")
-    )
+    nowhere = replace(library_options, library=replace(library_options.library, name="missing"))
     with pytest.raises(EvaluationError) as raised:
         run(nowhere, "paper")
     assert raised.value.problem.code == "library-missing"

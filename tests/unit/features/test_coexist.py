@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import attrs
 import pytest
+from msgspec.structs import fields
 
 from citewell.features.coexist import DOES, REPORTS, is_offered, left_diagnostics
 from citewell.features.diagnose import CODES
 from citewell.model.document import Format
 from citewell.options.tree import DiagnosticsOptions, FeatureOptions
 
-SWITCHES = [field.name for field in attrs.fields(FeatureOptions) if field.name != "coexist"]
+SWITCHES = [field.name for field in fields(FeatureOptions) if field.name != "coexist"]
 
 
 @pytest.mark.parametrize("switch", SWITCHES)

@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-import attrs
 import pytest
+from msgspec.structs import replace
 
 from citewell.documents import Project, apply_edits
 from citewell.engine.contract import Engine
@@ -25,7 +25,7 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
     sources = [source_at(str(FIXTURES / n)) for n in ("papers.jsonl", "more_papers.jsonl")]
     build_library(folder / "default", add=sources, builders=default_builders(Options()))
     options = Options()
-    options = attrs.evolve(options, library=attrs.evolve(options.library, path=folder))
+    options = replace(options, library=replace(options.library, path=folder))
     opened = LocalEngine.open(options)
     yield opened
     opened.close()
@@ -212,8 +212,8 @@ def test_unattended_fills_without_words_from_its_own_threshold(
     fill: Callable[..., FillPlan],
 ) -> None:
     options = with_unattended(Options(), unattended=True)
-    sure = attrs.evolve(options, fill=attrs.evolve(options.fill, threshold=0.0))
-    never = attrs.evolve(options, fill=attrs.evolve(options.fill, threshold=1.0))
+    sure = replace(options, fill=replace(options.fill, threshold=0.0))
+    never = replace(options, fill=replace(options.fill, threshold=1.0))
     assert fill(UNTYPED_AND_TYPED, options=sure).fills[0].hit is not None
     left = fill(UNTYPED_AND_TYPED, options=never).fills[0]
     assert left.hit is None and "too uncertain" in left.reason
@@ -266,7 +266,7 @@ def test_without_a_library_every_placeholder_stays_open_with_the_problem(tmp_pat
         "\\documentclass{article}\\begin{document}\\cite<x y z>\\end{document}", "utf-8"
     )
     options = Options()
-    options = attrs.evolve(options, library=attrs.evolve(options.library, path=tmp_path / "none"))
+    options = replace(options, library=replace(options.library, path=tmp_path / "none"))
     engine = LocalEngine.open(options)
     plan = plan_fill(Project.open(path), engine, options)
     assert [f.reason for f in plan.fills] == ["no paper was found"]

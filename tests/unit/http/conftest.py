@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-import attrs
 import pytest
+from msgspec.structs import replace
 
 from citewell.engine.local import LocalEngine
 from citewell.options import Options
@@ -34,12 +34,12 @@ def http_options(tmp_path_factory: pytest.TempPathFactory) -> Options:
         env=env, check=True, capture_output=True,
     )  # fmt: skip
     options = Options()
-    return attrs.evolve(
+    return replace(
         options,
         library=LibraryOptions(path=folder),
         learning=LearningOptions(enabled=False),
         # On a busy machine a retriever that is late would change what is found.
-        retrieval=attrs.evolve(options.retrieval, timeout_ms=60_000),
+        retrieval=replace(options.retrieval, timeout_ms=60_000),
     )
 
 

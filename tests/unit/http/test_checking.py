@@ -2,7 +2,7 @@
 
 from typing import Any
 
-import attrs
+from msgspec.structs import replace
 
 from citewell.engine.local import LocalEngine
 from citewell.options import Options
@@ -69,7 +69,7 @@ def test_sources_that_are_not_allowed_are_not_asked_and_it_is_said(
 def test_without_a_library_nothing_is_checked_and_it_is_said(
     client_of: Any, problem: Any, tmp_path: Any
 ) -> None:
-    options = attrs.evolve(Options(), library=LibraryOptions(path=tmp_path))
+    options = replace(Options(), library=LibraryOptions(path=tmp_path))
     engine = LocalEngine.open(options)
     try:
         found = client_of(options, engine).post("/v1/check", json={"text": RIGHT})

@@ -3,8 +3,8 @@
 from pathlib import Path
 from typing import Any
 
-import attrs
 import pytest
+from msgspec.structs import replace
 
 from citewell.engine.local import LocalEngine
 from citewell.options import Options
@@ -135,7 +135,7 @@ def test_the_status_names_the_library_and_no_path(client: Any, http_options: Opt
 def test_without_a_library_a_search_fails_and_does_not_say_that_nothing_is_there(
     client_of: Any, problem: Any, tmp_path: Path
 ) -> None:
-    options = attrs.evolve(Options(), library=LibraryOptions(path=tmp_path))
+    options = replace(Options(), library=LibraryOptions(path=tmp_path))
     engine = LocalEngine.open(options)
     try:
         lost = client_of(options, engine)

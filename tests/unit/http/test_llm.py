@@ -5,12 +5,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import attrs
 import pytest
+from msgspec.structs import replace
 
 from citewell.engine.local import LocalEngine
 from citewell.options import Options
-from citewell.options.tree import LlmOptions
+from citewell.options.online import LlmOptions
 
 PASSAGE = "Graph attention networks weigh neighbours [CITATION]."
 SENTENCE = "Recurrent networks are not needed for translation."
@@ -31,7 +31,7 @@ def asked_model(
     pytest.importorskip("dspy")
     monkeypatch.setenv("CITEWELL_DATA", str(tmp_path / "data"))
     llm = LlmOptions(provider="llamacpp", model="scripted", base_url=model.url, pick_threshold=0.0)
-    options = attrs.evolve(http_options, llm=llm)
+    options = replace(http_options, llm=llm)
     engine = LocalEngine.open(options)
     yield client_of(options, engine)
     engine.close()

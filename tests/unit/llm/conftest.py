@@ -10,7 +10,7 @@ from citewell.llm.account import Account
 from citewell.llm.assistant import LanguageModel
 from citewell.llm.providers import endpoint_of
 from citewell.model import Author, Query, Work
-from citewell.options.tree import LlmOptions
+from citewell.options.online import LlmOptions
 
 
 @pytest.fixture(autouse=True)

@@ -9,7 +9,7 @@ import pytest
 from citewell.llm.assistant import LanguageModel
 from citewell.llm.bounded import MAX_ANSWER
 from citewell.model import Query, Work
-from citewell.options.tree import LlmOptions
+from citewell.options.online import LlmOptions
 
 pytest.importorskip("dspy")
 

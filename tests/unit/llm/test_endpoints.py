@@ -14,7 +14,7 @@ from citewell.llm.engines import Meter, Prices, prices_of
 from citewell.llm.providers import endpoint_of
 from citewell.model import Query, Work
 from citewell.model.llm import Usage
-from citewell.options.tree import LlmOptions
+from citewell.options.online import LlmOptions
 
 pytest.importorskip("dspy")
 

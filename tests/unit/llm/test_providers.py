@@ -5,8 +5,8 @@ import pytest
 from citewell.llm.providers import endpoint_of, key_of, needs_key
 from citewell.model import CitewellError
 from citewell.options import Options
+from citewell.options.online import LlmOptions
 from citewell.options.schema import settings
-from citewell.options.tree import LlmOptions
 
 
 def test_nobody_is_named_by_default() -> None:

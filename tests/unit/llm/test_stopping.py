@@ -8,7 +8,7 @@ import pytest
 from citewell.llm.assistant import LanguageModel
 from citewell.model import Query, Work
 from citewell.model.cancel import Cancel, Cancelled
-from citewell.options.tree import LlmOptions
+from citewell.options.online import LlmOptions
 
 pytest.importorskip("dspy")
 

@@ -11,8 +11,8 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-import attrs
 import pytest
+from msgspec.structs import replace
 
 from citewell.engine.local import LocalEngine
 from citewell.options import Options
@@ -34,7 +34,7 @@ def mcp_options(tmp_path_factory: pytest.TempPathFactory) -> Options:
         env=env, check=True, capture_output=True,
     )  # fmt: skip
     # Tests share an engine: what one enters must not change the order that another expects.
-    return attrs.evolve(
+    return replace(
         Options(), library=LibraryOptions(path=folder), learning=LearningOptions(enabled=False)
     )
 

@@ -11,10 +11,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-import attrs
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from citewell.engine.local import LocalEngine
 from citewell.features.origin import source_of
@@ -128,7 +128,7 @@ def poisoned(tmp_path_factory: pytest.TempPathFactory) -> Callable[[bool], Local
         add = [sys.executable, "-m", "citewell", "library", "add", str(folder / "papers.jsonl")]
         subprocess.run(add, env=env, check=True, capture_output=True)
         return LocalEngine.open(
-            attrs.evolve(
+            replace(
                 Options(),
                 library=LibraryOptions(path=folder / "libraries"),
                 learning=LearningOptions(enabled=False),

@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-import attrs
 import pytest
+from msgspec.structs import replace
 
 from citewell.engine.history_store import HistoryStore
 from citewell.engine.local import LocalEngine
@@ -22,7 +22,7 @@ def store(tmp_path: Path) -> HistoryStore:
 
 @pytest.fixture
 def learning(mcp_options: Options, store: HistoryStore) -> Iterator[LocalEngine]:
-    on = attrs.evolve(mcp_options, learning=LearningOptions(enabled=True))
+    on = replace(mcp_options, learning=LearningOptions(enabled=True))
     engine = LocalEngine.open(on, history=store)
     yield engine
     engine.close()

@@ -5,15 +5,15 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import attrs
 import pytest
+from msgspec.structs import replace
 
 from citewell.engine.local import LocalEngine
 from citewell.features.fill import with_unattended
 from citewell.mcp.roots import Roots
 from citewell.mcp.server import create_server
 from citewell.options import Options
-from citewell.options.tree import LlmOptions
+from citewell.options.online import LlmOptions
 
 pytest.importorskip("dspy")
 PASSAGE = "Graph attention networks weigh neighbours [CITATION]."
@@ -29,7 +29,7 @@ def model(chat: Any) -> Iterator[Any]:
 @pytest.fixture
 def options(mcp_options: Options, model: Any) -> Options:
     llm = LlmOptions(provider="llamacpp", model="scripted", base_url=model.url, pick_threshold=0.0)
-    return attrs.evolve(mcp_options, llm=llm)
+    return replace(mcp_options, llm=llm)
 
 
 @pytest.fixture

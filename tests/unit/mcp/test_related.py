@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-import attrs
 import pytest
+from msgspec.structs import replace
 
 from citewell.engine.local import LocalEngine
 from citewell.options import Options
@@ -61,7 +61,7 @@ def teapots(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalEngine]:
     env |= {"CITEWELL_LIBRARY_PATH": str(folder / "libraries"), "OMP_NUM_THREADS": "1"}
     add = [sys.executable, "-m", "citewell", "library", "add", str(folder / "papers.jsonl")]
     subprocess.run(add, env=env, check=True, capture_output=True)
-    options = attrs.evolve(Options(), library=LibraryOptions(path=folder / "libraries"))
+    options = replace(Options(), library=LibraryOptions(path=folder / "libraries"))
     engine = LocalEngine.open(options)
     yield engine
     engine.close()
@@ -141,7 +141,7 @@ async def test_the_worker_answers_the_same(agent: Agent, teapots: LocalEngine) -
     from citewell.engine.worker_client import WorkerEngine
 
     status = teapots.status()
-    options = attrs.evolve(Options(), library=LibraryOptions(path=Path(status.library).parent))
+    options = replace(Options(), library=LibraryOptions(path=Path(status.library).parent))
     worker = WorkerEngine(options)
     try:
         for direction in ("cites", "cited_by", "cocited"):

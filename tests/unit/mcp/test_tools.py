@@ -108,7 +108,7 @@ async def test_nothing_found_and_failed_are_two_answers(
 ) -> None:
     (tmp_path / "p.md").write_text("See [@attention is all you need].\n")
     (tmp_path / "refs.bib").touch()
-    import attrs
+    from msgspec.structs import replace
 
     from citewell.options.tree import LibraryOptions
 
@@ -117,7 +117,7 @@ async def test_nothing_found_and_failed_are_two_answers(
     assert not none.is_error
     assert none.structured_content["status"] == "nothing_found"
     assert none.structured_content["papers"] == []
-    missing = attrs.evolve(mcp_options, library=LibraryOptions(path=tmp_path))
+    missing = replace(mcp_options, library=LibraryOptions(path=tmp_path))
     async with agent(tmp_path, engine=LocalEngine.open(missing)) as client:
         for name, arguments in (
             ("search_papers", {"query": "attention"}),
@@ -140,10 +140,10 @@ async def test_nothing_found_and_failed_are_two_answers(
 async def test_a_search_of_which_a_part_failed_does_not_say_that_there_is_nothing(
     agent: Agent, mcp_options: Options
 ) -> None:
-    import attrs
+    from msgspec.structs import replace
 
-    retrieval = attrs.evolve(mcp_options.retrieval, encoder="there-is-no-such-encoder")
-    broken = LocalEngine.open(attrs.evolve(mcp_options, retrieval=retrieval))
+    retrieval = replace(mcp_options.retrieval, encoder="there-is-no-such-encoder")
+    broken = LocalEngine.open(replace(mcp_options, retrieval=retrieval))
     async with agent(engine=broken) as client:
         for name, arguments in (
             ("search_papers", {"query": "qwertzuiop"}),

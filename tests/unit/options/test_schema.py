@@ -3,14 +3,14 @@
 import subprocess
 import sys
 
-import attrs
+import msgspec
 
 from citewell.options.schema import camel, describe, json_schema, settings
 from citewell.options.tree import Options
 
 
 def test_every_leaf_of_the_default_tree_is_listed_with_its_value() -> None:
-    plain = attrs.asdict(Options())
+    plain = msgspec.to_builtins(Options())
     listed = {setting.name: setting.default for setting in settings()}
 
     def leaves(tree: dict[str, object], prefix: str = "") -> dict[str, object]:

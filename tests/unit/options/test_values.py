@@ -26,7 +26,7 @@ def of(kind: Any, **more: Any) -> Setting:
 def test_floats_take_whole_numbers_and_refuse_infinity() -> None:
     assert fit(of(float), 2) == 2.0
     assert fit(of(float), "0.5", textual=True) == 0.5
-    for wrong in (math.inf, math.nan, True, "0.5"):
+    for wrong in (math.inf, math.nan, True, "0.5", 10**400):
         with pytest.raises(WrongValueError):
             fit(of(float), wrong)
 

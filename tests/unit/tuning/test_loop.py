@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-import attrs
 import pytest
 
 pytest.importorskip("dspy")
@@ -18,7 +17,7 @@ from tests.fakes.chat import ChatServer, Reply, prompt_of
 from citewell.evaluation.evaluate import Silent
 from citewell.llm import versions
 from citewell.model import CitewellError, Query, Work
-from citewell.options.tree import LlmOptions
+from citewell.options.online import LlmOptions
 from citewell.tuning.compare_models import compare_models, named
 from citewell.tuning.examples import Example, Examples, part_of
 from citewell.tuning.loop import TunePlan, Tuning, tune
@@ -275,4 +274,3 @@ def test_trials_answer_for_a_share_and_end(serve: Callable[..., LlmOptions]) -> 
     assert set(programs) == {"pick@builtin", f"pick@{made}"}
     versions.start_trial("pick", made, 0)
     assert versions.current("pick").trial == ""
-    attrs.validate(options)

@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from attrs import frozen
 from lsprotocol import types
+from msgspec import Struct
 
 from citewell.model.document import Span
 
@@ -20,8 +20,7 @@ Report = Callable[[str], None]
 """Tells the author what a long plan is doing."""
 
 
-@frozen(eq=False)
-class Asked:
+class Asked(Struct, frozen=True, eq=False):
     """One request for actions."""
 
     session: Session
@@ -47,8 +46,7 @@ class Asked:
         return frozenset(str(d.code) for d in self.diagnostics if d.source == "citewell")
 
 
-@frozen(eq=False)
-class Chosen:
+class Chosen(Struct, frozen=True, eq=False):
     """One action that the author wants done, on the present texts."""
 
     session: Session

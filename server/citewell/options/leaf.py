@@ -1,0 +1,43 @@
+"""How a setting is declared: its type, its description, and who may set it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from msgspec import Meta
+
+
+def about(
+    description: str,
+    *,
+    ge: float | None = None,
+    le: float | None = None,
+    pattern: str | None = None,
+    trusted_only: bool = False,
+    stays_inside: bool = False,
+    closed_if_wrong: bool = False,
+) -> Meta:
+    """What is known of a leaf besides its type. The whole text must match `pattern`.
+
+    `trusted_only`: sends data, runs a program or opens files outside the project, so it is not
+    taken from a workspace file. `stays_inside`: names a file, and is taken from there only if that
+    lies below the paper's folder. `closed_if_wrong`: a wrong value is the default, and not what
+    another source of settings says: who wanted to name somebody else, or nobody, must not have
+    text sent to the former one.
+    """
+    constraints: dict[str, Any] = {"ge": ge, "le": le}
+    if pattern is not None:
+        constraints["pattern"] = rf"^(?:{pattern})\Z"
+    marks = {
+        "trusted_only": trusted_only,
+        "stays_inside": stays_inside,
+        "closed_if_wrong": closed_if_wrong,
+    }
+    return Meta(description=description, extra=marks, **constraints)
+
+
+def switch(description: str) -> Meta:
+    """A part of what the editor is offered; not set, it is on where no other tool has it."""
+    return about(
+        f"{description} Not set: on, except for what `features.coexist` leaves to another."
+    )

@@ -34,10 +34,10 @@ from corpus_library import corpus_library
 from msgspec.structs import replace
 
 from citewell.engine.worker_client import WorkerEngine
-from citewell.features.passage import passage_queries
 from citewell.model import Query
 from citewell.options import Options
 from citewell.options.tree import LibraryOptions
+from citewell.usecases.find import passage_queries
 
 CLIENTS = 16
 CALLS = 1000

@@ -18,10 +18,10 @@ from msgspec.structs import replace
 
 from citewell.documents import Project
 from citewell.engine.local import LocalEngine
-from citewell.features.fill import plan_fill, with_unattended
 from citewell.model import Query, SearchResult, Work
 from citewell.options import Options
 from citewell.options.online import LlmOptions
+from citewell.usecases.fill import plan_fill, with_unattended
 
 pytest.importorskip("dspy")
 

@@ -10,8 +10,8 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from citewell.engine.contract import Engine
-    from citewell.features.fill import PlaceholderFill
     from citewell.model import Hit
+    from citewell.usecases.fill import PlaceholderFill
 
 HELP = "number: take it; Enter: the first; words: search for them; s: skip; q: skip all others"
 

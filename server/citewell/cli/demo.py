@@ -18,8 +18,8 @@ from citewell.model.problem import CitewellError, Problem
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from citewell.features.fill import FillPlan
     from citewell.options import Options
+    from citewell.usecases.fill import FillPlan
 
 FILES = ("paper.tex", "references.bib")
 RECORD = ".citewell-demo.json"
@@ -142,7 +142,7 @@ def _hash(path: Path) -> str:
 def _fill(screen: Console, paper: Path, options: Options) -> FillPlan:
     from citewell.cli.fill import make_plan, show_plan, summarise, write
     from citewell.cli.opening import open_engine
-    from citewell.features.fill import with_unattended
+    from citewell.usecases.fill import with_unattended
 
     _step(screen, 3, "The citations")
     # The bundled paper wants papers that the library has: each gets its best, with its confidence.

@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from citewell.engine.contract import Engine
-    from citewell.features.fill import FillPlan, PlaceholderFill
     from citewell.model import Hit
     from citewell.options import Options
+    from citewell.usecases.fill import FillPlan, PlaceholderFill
 
 
 @click.command("fill", short_help="Fill every citation placeholder of a paper.")
@@ -60,8 +60,8 @@ def fill(
     """
     from citewell.cli.opening import open_engine
     from citewell.documents.scan import format_of
-    from citewell.features.fill import fill_feedback, with_unattended
     from citewell.model.document import Format
+    from citewell.usecases.fill import fill_feedback, with_unattended
 
     if dry_run and (yes or interactive):
         raise click.UsageError("--dry-run excludes --yes and --interactive.")
@@ -109,7 +109,7 @@ def make_plan(
 ) -> FillPlan:
     """Read the project of `paper`, search for every placeholder, and plan the edits."""
     from citewell.documents import Project
-    from citewell.features.fill import plan_fill
+    from citewell.usecases.fill import plan_fill
 
     project = Project.open(paper, options.documents, bib_options=options.bib)
     choose = None
@@ -161,8 +161,8 @@ def _outcome(found: PlaceholderFill) -> Any:
     from rich.text import Text
 
     from citewell.cli.papers import line_of
-    from citewell.features.fill import NAMED
     from citewell.features.pick import what_it_says, who_chose
+    from citewell.usecases.fill import NAMED
 
     if found.hit is None:
         text = Text("    left open", style="yellow").append(f": {found.reason}", style="default")
@@ -189,7 +189,7 @@ def shown_path(path: str) -> str:
 
 def summarise(plan: FillPlan, written: bool, dry_run: bool) -> None:
     """What was done, on standard error."""
-    from citewell.features.fill import UNTYPED
+    from citewell.usecases.fill import UNTYPED
 
     if not plan.fills:
         click.echo("There is no placeholder.", err=True)

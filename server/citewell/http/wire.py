@@ -8,8 +8,8 @@ import msgspec
 from msgspec import Meta
 
 from citewell.features.origin import source_of, why_of
-from citewell.features.passage import MAX_PASSAGE
 from citewell.model import Hit, Work
+from citewell.usecases.find import MAX_PASSAGE
 
 MAX_FILE = 1_000_000
 MAX_PAPERS = 50

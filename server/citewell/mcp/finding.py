@@ -20,15 +20,6 @@ from citewell.features.known_works import KnownWorks
 from citewell.features.named_works import nearest_told
 from citewell.features.origin import why_of
 from citewell.features.paper_text import Form, paper_texts
-from citewell.features.passage import (
-    MAX_PASSAGE,
-    MAX_PLACES,
-    Status,
-    judged,
-    passage_queries,
-    status_of,
-    suffix_of,
-)
 from citewell.features.pick import picks
 from citewell.mcp.client_log import tell
 from citewell.mcp.papers import (
@@ -43,6 +34,15 @@ from citewell.mcp.tool_context import ToolContext, answer, failures_told, notes_
 from citewell.model import CitingPaper, Query, SearchResult
 from citewell.model.cancel import Cancel
 from citewell.model.llm import Picked
+from citewell.usecases.find import (
+    MAX_PASSAGE,
+    MAX_PLACES,
+    Status,
+    judged,
+    passage_queries,
+    status_of,
+    suffix_of,
+)
 
 MAX_DEPTH = 400
 """Papers that one search can be paged through."""

@@ -17,15 +17,6 @@ from citewell.documents.bib_guard import BibOf, check_edits
 from citewell.documents.bibtex import parse_bib
 from citewell.documents.scan import format_of
 from citewell.features.diff import unified_diff
-from citewell.features.fill import (
-    PlaceholderFill,
-    fill_feedback,
-    found_for,
-    picked_from,
-    places_of,
-    plan_found,
-)
-from citewell.features.fill_choices import chooser, refuse_failed, why_open
 from citewell.features.insert import InsertPlan, plan_entries, plan_entry
 from citewell.features.named_works import all_named
 from citewell.features.pick import picks
@@ -42,6 +33,15 @@ from citewell.model.bib import BibFile, FileEdit
 from citewell.model.cancel import Cancel
 from citewell.model.document import Format
 from citewell.model.llm import Picked
+from citewell.usecases.fill import (
+    PlaceholderFill,
+    fill_feedback,
+    found_for,
+    picked_from,
+    places_of,
+    plan_found,
+)
+from citewell.usecases.fill_choices import chooser, refuse_failed, why_open
 
 CANDIDATES = 5
 SLICE = 16

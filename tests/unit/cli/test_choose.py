@@ -8,9 +8,9 @@ import pytest
 from rich.console import Console
 
 from citewell.cli.choose import Chooser
-from citewell.features.fill import PlaceholderFill
 from citewell.model import Author, Hit, Query, SearchResult, Work
 from citewell.model.document import Placeholder, PlaceholderKind, Span
+from citewell.usecases.fill import PlaceholderFill
 
 HITS = tuple(
     Hit(Work(id=f"t:{n}", title=f"Title {n}", authors=(Author("Name"),)), 1.0 / n) for n in (1, 2)

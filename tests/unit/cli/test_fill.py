@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 
 from citewell.cli.fill import exit_code, write
-from citewell.features.fill import FillPlan, PlaceholderFill
 from citewell.model import CitewellError, Hit, Problem, Work
 from citewell.model.bib import FileEdit, TextEdit
 from citewell.model.document import Placeholder, PlaceholderKind, Span
+from citewell.usecases.fill import FillPlan, PlaceholderFill
 
 
 def plan_for(folder: Path) -> FillPlan:

@@ -9,11 +9,11 @@ import pytest
 from msgspec.structs import replace
 
 from citewell.engine.local import LocalEngine
-from citewell.features.fill import with_unattended
 from citewell.mcp.roots import Roots
 from citewell.mcp.server import create_server
 from citewell.options import Options
 from citewell.options.online import LlmOptions
+from citewell.usecases.fill import with_unattended
 
 pytest.importorskip("dspy")
 PASSAGE = "Graph attention networks weigh neighbours [CITATION]."

@@ -11,7 +11,15 @@ from msgspec import Meta
 from citewell.documents.bib_guard import check_edits
 from citewell.documents.bibtex import parse_bib
 from citewell.documents.text_project import MAX_NAME, TextProject
-from citewell.features.fill import (
+from citewell.features.named_works import all_named
+from citewell.features.pick import picks, what_it_says, who_chose
+from citewell.features.text_rebase import RebasedText
+from citewell.http.contract import LONG_SECONDS, Endpoint, Service, told
+from citewell.http.wire import MAX_FILE, Confidence, Paper, found_paper
+from citewell.model import CitewellError, Problem, SearchResult
+from citewell.model.cancel import Cancel
+from citewell.options import Options
+from citewell.usecases.fill import (
     CANDIDATES,
     FillPlan,
     PlaceholderFill,
@@ -22,16 +30,8 @@ from citewell.features.fill import (
     with_picks,
     with_unattended,
 )
-from citewell.features.fill_choices import chooser, refuse_failed, why_open
-from citewell.features.named_works import all_named
-from citewell.features.passage import Status, status_of, suffix_of
-from citewell.features.pick import picks, what_it_says, who_chose
-from citewell.features.text_rebase import RebasedText
-from citewell.http.contract import LONG_SECONDS, Endpoint, Service, told
-from citewell.http.wire import MAX_FILE, Confidence, Paper, found_paper
-from citewell.model import CitewellError, Problem, SearchResult
-from citewell.model.cancel import Cancel
-from citewell.options import Options
+from citewell.usecases.fill_choices import chooser, refuse_failed, why_open
+from citewell.usecases.find import Status, status_of, suffix_of
 
 SLICE = 16
 """Placeholders that are searched for between two looks at whether anybody waits."""

@@ -10,14 +10,6 @@ from msgspec import Meta
 from citewell.documents.bibtex import parse_bib
 from citewell.documents.project import reference_of
 from citewell.features.known_works import KnownWorks
-from citewell.features.passage import (
-    MAX_PLACES,
-    Status,
-    judged,
-    passage_queries,
-    status_of,
-    suffix_of,
-)
 from citewell.features.pick import picks
 from citewell.http.contract import LONG_SECONDS, Endpoint, Service, told
 from citewell.http.wire import (
@@ -33,6 +25,14 @@ from citewell.http.wire import (
 from citewell.model import CitingPaper, Problem, Query, SearchResult
 from citewell.model.bib import BibFile
 from citewell.model.cancel import Cancel
+from citewell.usecases.find import (
+    MAX_PLACES,
+    Status,
+    judged,
+    passage_queries,
+    status_of,
+    suffix_of,
+)
 
 MAX_REFERENCES = 500
 """Entries of a .bib from which the order learns what the paper is about."""

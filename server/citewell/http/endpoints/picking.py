@@ -9,13 +9,13 @@ import msgspec
 from msgspec import Meta
 
 from citewell.features.named_works import all_named
-from citewell.features.passage import passage_queries, status_of, suffix_of
 from citewell.features.pick import chosen_first, picks
 from citewell.http.contract import LONG_SECONDS, Endpoint, Service, told
 from citewell.http.wire import MAX_PAPERS, SUFFIXES, Count, Id, Markup, Paper, Passage, found_paper
 from citewell.model import Hit, Problem, Query
 from citewell.model.cancel import Cancel
 from citewell.model.llm import Picked
+from citewell.usecases.find import passage_queries, status_of, suffix_of
 
 
 class PickRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -8,11 +8,11 @@ import msgspec
 from msgspec import Meta
 
 from citewell.features.cursor import digest, from_cursor, to_cursor
-from citewell.features.passage import Status, status_of
 from citewell.http.contract import Endpoint, Service, told
 from citewell.http.wire import Count, Paper, found_paper
 from citewell.model import Problem, Query
 from citewell.model.cancel import Cancel
+from citewell.usecases.find import Status, status_of
 
 MAX_DEPTH = 400
 """Papers that one search can be paged through."""

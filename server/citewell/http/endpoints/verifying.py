@@ -8,13 +8,13 @@ import msgspec
 from msgspec import Meta
 
 from citewell.features.named_works import work_named
-from citewell.features.passage import passage_queries, suffix_of
 from citewell.features.pick import what_it_says
 from citewell.features.support import CAUTION
 from citewell.http.contract import LONG_SECONDS, Endpoint, Service, told
 from citewell.http.wire import SUFFIXES, Id, Markup, Paper, paper_of
 from citewell.model import Problem
 from citewell.model.cancel import Cancel
+from citewell.usecases.find import passage_queries, suffix_of
 
 
 class VerifyRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

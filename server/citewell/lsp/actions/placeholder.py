@@ -13,12 +13,12 @@ from citewell.lsp.picker_history import with_choice
 
 if TYPE_CHECKING:
     from citewell.features.action import Action, ActionPlan
-    from citewell.features.fill import FillPlan, PlaceholderFill
     from citewell.lsp.snapshot import Snapshot
     from citewell.model import Hit, Problem, Query, Work
     from citewell.model.document import Placeholder
     from citewell.model.llm import Picked
     from citewell.options import Options
+    from citewell.usecases.fill import FillPlan, PlaceholderFill
 
 DEEP = 8
 """Papers that the longer search is asked for."""
@@ -154,7 +154,7 @@ def _told(problems: Sequence[Problem]) -> ActionPlan:
 
 async def _fill(chosen: Chosen, snapshot: Snapshot) -> ActionPlan:
     from citewell.features.action import ActionPlan
-    from citewell.features.fill import candidates_for, fill_feedback, picked_from, plan_found
+    from citewell.usecases.fill import candidates_for, fill_feedback, picked_from, plan_found
 
     session = chosen.session
     if not snapshot.document.placeholders:
@@ -189,9 +189,9 @@ async def _fill(chosen: Chosen, snapshot: Snapshot) -> ActionPlan:
 
 def _left_open(filled: FillPlan) -> Problem:
     """Which lines are open and why, with the best papers of the first ones."""
-    from citewell.features.fill import NAMED
     from citewell.features.markdown import shorten
     from citewell.model import Problem
+    from citewell.usecases.fill import NAMED
 
     why: dict[str, list[str]] = {}
     for one in filled.open:

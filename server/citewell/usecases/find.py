@@ -12,12 +12,12 @@ import msgspec
 from citewell.documents import query_for
 from citewell.documents.scan import scan_document
 from citewell.features.confidence import confidence_of
-from citewell.features.fill import least_for
 from citewell.features.pick import chosen_first, who_chose
 from citewell.model import CitewellError, CitingPaper, Hit, Query, SearchResult
 from citewell.model.identifiers import identifier_of
 from citewell.model.llm import Picked
 from citewell.options import Options
+from citewell.usecases.fill import least_for
 
 MAX_PASSAGE = 20_000
 MAX_PLACES = 20

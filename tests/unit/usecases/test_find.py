@@ -2,8 +2,8 @@
 
 import pytest
 
-from citewell.features.passage import MAX_PLACES, passage_queries, suffix_of
 from citewell.options import Options
+from citewell.usecases.find import MAX_PLACES, passage_queries, suffix_of
 
 
 @pytest.mark.parametrize(

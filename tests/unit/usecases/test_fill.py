@@ -10,9 +10,9 @@ from msgspec.structs import replace
 from citewell.documents import Project, apply_edits
 from citewell.engine.contract import Engine
 from citewell.engine.local import LocalEngine
-from citewell.features.fill import UNTYPED, FillPlan, PlaceholderFill, plan_fill, with_unattended
 from citewell.model import Hit
 from citewell.options import Options
+from citewell.usecases.fill import UNTYPED, FillPlan, PlaceholderFill, plan_fill, with_unattended
 from citewell_corpus.build import build_library, default_builders
 from citewell_corpus.sources import source_at
 

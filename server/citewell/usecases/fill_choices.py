@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from citewell.features.fill import Choose, Place, PlaceholderFill, doubt_of
 from citewell.model import CitewellError, Hit, Problem, SearchResult, Work
 from citewell.options import Options
+from citewell.usecases.fill import Choose, Place, PlaceholderFill, doubt_of
 
 
 def chooser(

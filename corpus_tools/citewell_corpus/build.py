@@ -293,7 +293,7 @@ class _Build:
                 continue
             record = read_segment_record(segment.path, use.record)
             folder = self.staging / f"renew-{name}"
-            link_segment(segment.path, folder, record, plan.indexes)
+            link_segment(segment.path, folder, record, plan.indexes, self.staging)
             uses.append(self._finish_segment(plan, folder, use.count, record.origins, dead))
         if merged.count:
             folder = self.staging / "segment"

@@ -31,7 +31,7 @@ def build_indexes(
 
     try:
         for builder in builders:
-            marker = markers / f"{folder.name}.{builder.name}.done"
+            marker = _marker(markers, folder, builder.name)
             if marker.is_file():
                 continue
             into = folder / builder.name
@@ -45,13 +45,19 @@ def build_indexes(
 
 
 def link_segment(
-    segment: Path, folder: Path, record: SegmentRecord, indexes: Mapping[str, Mapping[str, Any]]
+    segment: Path,
+    folder: Path,
+    record: SegmentRecord,
+    indexes: Mapping[str, Mapping[str, Any]],
+    markers: Path,
 ) -> None:
     """A copy of the segment with the indexes that are still good, sharing its files if possible.
 
+    Those are marked as finished: whoever builds one again writes into the segment that is read.
     Markers of a copy that was begun before are kept: linking what is there again does no harm.
     """
-    stale = {name for name in record.indexes if record.indexes[name] != indexes.get(name)}
+    good = {name for name in record.indexes if record.indexes[name] == indexes.get(name)}
+    stale = record.indexes.keys() - good
     for name in record.files:
         if name.partition("/")[0] in stale:
             continue
@@ -64,3 +70,10 @@ def link_segment(
         except OSError:
             # Another file system, or one without links.
             shutil.copy2(segment / name, target)
+    for name in sorted(good):
+        write_whole(_marker(markers, folder, name), b"done\n")
+
+
+def _marker(markers: Path, folder: Path, index: str) -> Path:
+    """The file that says that an index of a segment is finished."""
+    return markers / f"{folder.name}.{index}.done"

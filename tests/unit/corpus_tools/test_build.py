@@ -159,6 +159,22 @@ def test_another_index_version_renews_indexes_and_keeps_the_catalogue(
     assert library.verify() == []
 
 
+def test_a_new_index_is_built_beside_the_others_which_are_left_alone(
+    build: Build, opened: Open, hundred: Path, word_index: Callable[..., Any]
+) -> None:
+    build(hundred, builders=[word_index()])
+    old = files_of(opened())
+    words, more = word_index(), word_index()
+    more.name = "more"
+    build(builders=[words, more])
+    library = opened()
+    assert (words.built, more.built) == ([], [100])
+    assert set(library.manifest.indexes) == {"words", "more"}
+    # The files are shared with the segment before, which readers may have mapped.
+    assert all(Path(path).stat().st_mtime_ns == time for path, time in old.items())
+    assert library.verify() == []
+
+
 def test_many_small_additions_leave_few_segments(
     build: Build, opened: Open, hundred: Path, tmp_path: Path, made_up: MadeUp, write_jsonl: Write
 ) -> None:

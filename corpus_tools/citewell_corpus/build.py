@@ -93,9 +93,10 @@ class _Plan(msgspec.Struct, frozen=True, kw_only=True):
 def default_builders(options: Options) -> list[IndexBuilder]:
     """The index builders of the retrievers that the settings switch on."""
     from citewell.corpus.columns import ColumnsBuilder
+    from citewell.corpus.volumes import VolumesBuilder
     from citewell.retrieval.facets import FacetsBuilder
 
-    builders: list[IndexBuilder] = [ColumnsBuilder(), FacetsBuilder()]
+    builders: list[IndexBuilder] = [ColumnsBuilder(), FacetsBuilder(), VolumesBuilder()]
     if options.retrieval.bm25:
         from citewell.retrieval.bm25_build import Bm25Builder
 

@@ -14,6 +14,7 @@ import threading
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TypeVar
 from urllib.parse import quote
 
 import msgspec
@@ -25,6 +26,9 @@ from citewell.model import Work
 
 APPLICATION_ID = 0x43495445
 """`CITE`, in the header of the SQLite file."""
+
+Record = TypeVar("Record")
+"""A struct with some of the fields of `Work`, or `Work` itself."""
 
 _MAX_WORK = 16 << 20
 _MMAP = 1 << 40
@@ -48,9 +52,12 @@ class _Reader:
         self._decoder = msgspec.msgpack.Decoder(Work)
 
     def decode(self, blob: bytes) -> Work:
+        return self._decoder.decode(self.unpack(blob))
+
+    def unpack(self, blob: bytes) -> bytes:
         if zstandard.frame_content_size(blob) > _MAX_WORK:
             raise zstandard.ZstdError("a work is far too large")
-        return self._decoder.decode(self._zstd.decompress(blob, max_output_size=_MAX_WORK))
+        return self._zstd.decompress(blob, max_output_size=_MAX_WORK)
 
 
 class Catalogue:
@@ -81,15 +88,20 @@ class Catalogue:
 
     def works(self, rows: Iterable[int]) -> dict[int, Work]:
         """The works in these rows; rows that do not exist are left out."""
+        return self.records(rows, Work)
+
+    def records(self, rows: Iterable[int], kind: type[Record]) -> dict[int, Record]:
+        """The same, read as `kind`: a struct with some of the fields of `Work`."""
         wanted = [int(row) for row in rows]
-        found: dict[int, Work] = {}
+        found: dict[int, Record] = {}
+        decoder = msgspec.msgpack.Decoder(kind)
         with self._reader() as reader:
             for start in range(0, len(wanted), _BATCH):
                 part = wanted[start : start + _BATCH]
                 marks = ",".join("?" * len(part))
                 sql = f"SELECT row, blob FROM works WHERE row IN ({marks})"
                 for row, blob in reader.connection.execute(sql, part):
-                    found[row] = reader.decode(blob)
+                    found[row] = decoder.decode(reader.unpack(blob))
         return found
 
     def rows(self, numbers: Sequence[int]) -> dict[int, list[int]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 from collections.abc import Iterable, Sequence
 
 import msgspec
@@ -10,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from citewell.corpus import Library, keys
+from citewell.engine.meetings import LibraryMeetings
 from citewell.model import Author, CitewellError, Work
 from citewell.model.check import Claim
 from citewell.model.ids import arxiv_id, normalise_doi
@@ -17,17 +19,8 @@ from citewell.model.titles import title_key
 from citewell.retrieval.bm25 import Segment
 from citewell.retrieval.bm25_build import TITLE
 from citewell.retrieval.words import split
-from citewell.verification.people import compare_people
-from citewell.verification.proceedings import LIKE_AUTHORS, WITH_WORKSHOPS, Meeting
-from citewell.verification.records import Candidates, rank_by_title, title_keys
-from citewell.verification.volumes import (
-    FIRST_FINDINGS,
-    LEAST_PAPERS,
-    WITH_FINDINGS,
-    MainVolume,
-    main_volume,
-    volume_is_whole,
-)
+from citewell.verification.proceedings import Meeting
+from citewell.verification.records import Candidates, most_similar, title_keys
 
 logger = logging.getLogger(__name__)
 
@@ -39,12 +32,16 @@ MOST = 20_000
 """Titles that the words of one title may bring up."""
 LEAST_WORDS = 3
 """Words that are looked up whatever they bring."""
-MOST_AUTHORS = 12
-"""Authors of a reference that are looked for in the proceedings it names."""
 REMEMBERED = 30_000
 """Works that are kept between look-ups."""
 FETCHED = 24
 """Works whose titles are compared letter by letter."""
+
+
+class _Titled(msgspec.Struct, frozen=True):
+    """A record of which only the title is read."""
+
+    title: str
 
 
 class LibraryRecords:
@@ -64,8 +61,7 @@ class LibraryRecords:
             # Exact look-ups need no index; similar titles then stay unknown.
             logger.warning("%s", error.problem.message)
         self._works: dict[int, Work] = {}
-        self._meetings: dict[tuple[str, int], NDArray[np.int64]] = {}
-        self._volumes: dict[tuple[str, int], MainVolume] = {}
+        self._meetings = LibraryMeetings(library, self._segments)
 
     def candidates(self, claims: Sequence[Claim]) -> list[Candidates]:
         """Exact look-ups by DOI, arXiv identifier and title: two queries for all claims."""
@@ -102,91 +98,25 @@ class LibraryRecords:
         """Works that share the rarest words of the title, ordered by edit distance."""
         if not self._segments:
             return [() for _ in claims]
-        blocks = [self._block(claim.title) for claim in claims]
-        works = self._fetch(row for block in blocks for row in block)
-        return [
-            rank_by_title(claim.title, [works[row] for row in block])
+        score = np.zeros(self._library.rows, np.float32)
+        blocks = [self._block(claim.title, score) for claim in claims]
+        rows = sorted({row for block in blocks for row in block})
+        records = self._library.records(rows, _Titled)
+        titles = {row: record.title for row, record in zip(rows, records, strict=True)}
+        best = [
+            [block[place] for place in most_similar(claim.title, [titles[row] for row in block])]
             for claim, block in zip(claims, blocks, strict=True)
         ]
+        works = self._fetch(row for block in best for row in block)
+        return [tuple(works[row] for row in block) for block in best]
 
     def meeting(self, venue: str, year: int, authors: Sequence[Author]) -> Meeting:
         """Whether the meeting is held whole, and its papers by half of the authors or more."""
-        rows = self._rows_of_meeting(venue, year)
-        if not len(rows):
-            return Meeting()
-        shared = np.zeros(len(rows), np.int64)
-        for author in authors[:MOST_AUTHORS]:
-            words = split(author.family)[-1:]
-            for word in words:
-                shared += np.isin(rows, self._rows_with(b"a:" + word))
-        enough = max(1, (min(len(authors), MOST_AUTHORS) + 1) // 2)
-        best = np.flatnonzero(shared >= enough)
-        best = best[np.argsort(-shared[best], kind="stable")][:FETCHED]
-        fetched = self._fetch(int(row) for row in rows[best])
-        works = tuple(fetched[int(row)] for row in rows[best])
-        # To look at every paper is dear, and where workshops abound nothing comes of it without
-        # another paper by these people.
-        telling = venue not in WITH_WORKSHOPS or any(
-            compare_people(authors, work.authors).shared >= LIKE_AUTHORS for work in works
-        )
-        if not telling or len(rows) < LEAST_PAPERS or not self._held_whole(venue, year):
-            return Meeting(len(rows), False, works)
-        return Meeting(self._volume(venue, year).papers, True, works)
+        return self._meetings.meeting(venue, year, authors, self._take)
 
-    def _rows_of_meeting(self, venue: str, year: int) -> NDArray[np.int64]:
-        rows = self._meetings.get((venue, year))
-        if rows is None:
-            held = self._rows_with(f"v:{venue}".encode())
-            rows = np.intersect1d(held, self._rows_with(b"y:%d" % year))
-            self._meetings[venue, year] = rows
-        return rows
-
-    def _volume(self, venue: str, year: int) -> MainVolume:
-        volume = self._volumes.get((venue, year))
-        if volume is None:
-            rows = self._rows_of_meeting(venue, year)
-            volume = main_volume(self._library.works([int(row) for row in rows]))
-            self._volumes[venue, year] = volume
-        return volume
-
-    def _held_whole(self, venue: str, year: int) -> bool:
-        return (
-            self._volume(venue, year).whole
-            and self._held_beside(venue, year)
-            and self._findings_held(venue, year)
-        )
-
-    def _held_beside(self, venue: str, year: int) -> bool:
-        """True when the meetings of the years before and after are held whole, or did not meet."""
-        for beside, beyond in ((year - 1, year - 2), (year + 1, year + 2)):
-            if len(self._rows_of_meeting(venue, beside)) >= LEAST_PAPERS:
-                if not self._volume(venue, beside).whole:
-                    return False
-            elif len(self._rows_of_meeting(venue, beyond)) < LEAST_PAPERS:
-                return False  # outside the years that are held
-        return True
-
-    def _findings_held(self, venue: str, year: int) -> bool:
-        """True when the Findings of the meeting, often cited as its papers, are held whole."""
-        if venue not in WITH_FINDINGS or year < FIRST_FINDINGS:
-            return True
-        rows = self._rows_of_meeting("findings", year)
-        works = self._library.works([int(row) for row in rows])
-        return volume_is_whole(works, f"{year}.findings-{venue}")
-
-    def _rows_with(self, term: bytes) -> NDArray[np.int64]:
-        """Rows that hold a term of the index, those that are gone left out."""
-        found = [np.zeros(0, np.int64)]
-        for segment in self._segments:
-            column = segment.column(term)
-            if column >= 0:
-                rows = segment.rows[segment.postings(column)].astype(np.int64)
-                if segment.dead is not None:
-                    rows = rows[~segment.dead[rows]]
-                found.append(rows + segment.base)
-        return np.concatenate(found)
-
-    def _block(self, title: str) -> list[int]:
+    def _block(self, title: str, score: NDArray[np.float32]) -> list[int]:
+        """Rows that share the rarest words of the title, rising. `score` is of zeros, one a row,
+        and is left so."""
         stem = self._stemmer("english").stemWord
         terms = {stem(word.decode()).encode() for word in split(title)}
         postings = sorted(
@@ -209,17 +139,18 @@ class LibraryRecords:
             found.append(rows)
         if not total:
             return []
-        score = np.zeros(self._library.rows, np.float32)
         for rows in found:
-            score[rows] += np.log(1e6 / max(1, len(rows)))  # a row holds a word once
+            score[rows] += np.float32(math.log(1e6 / max(1, len(rows))))  # a row holds a word once
         every = np.concatenate(found)
+        reached = score[every]
+        score[every] = 0.0
         # A row is in there once for each of its words.
         most = FETCHED * len(found)
         if len(every) > most:
-            every = every[np.argpartition(-score[every], most)[:most]]
-        rows = np.unique(every)
-        best = rows[np.argsort(-score[rows], kind="stable")][:FETCHED]
-        return sorted(best.tolist())
+            kept = np.argpartition(-reached, most)[:most]
+            every, reached = every[kept], reached[kept]
+        order = np.lexsort((every, -reached))
+        return sorted(list(dict.fromkeys(every[order].tolist()))[:FETCHED])
 
     def _titled(self, segment: Segment, at: slice) -> NDArray[np.int64]:
         """Live rows of a posting list whose title holds the word."""
@@ -228,6 +159,10 @@ class LibraryRecords:
             rows = rows[~segment.dead[rows]]
         live: NDArray[np.int64] = rows.astype(np.int64) + segment.base
         return live
+
+    def _take(self, rows: Sequence[int]) -> list[Work]:
+        works = self._fetch(rows)
+        return [works[row] for row in rows]
 
     def _fetch(self, rows: Iterable[int]) -> dict[int, Work]:
         wanted = set(rows)

@@ -97,11 +97,16 @@ def title_keys(work: Work) -> set[str]:
     return {key for title in titles if (key := title_key(title))}
 
 
-def rank_by_title(title: str, works: Sequence[Work], least: float = 60.0) -> tuple[Work, ...]:
-    """The ten works with the most similar titles, edit ratio of at least `least` of 100."""
+def rank_by_title(title: str, works: Sequence[Work]) -> tuple[Work, ...]:
+    """The ten works with the most similar titles (see `most_similar`)."""
+    return tuple(works[place] for place in most_similar(title, [work.title for work in works]))
+
+
+def most_similar(title: str, titles: Sequence[str], least: float = 60.0) -> list[int]:
+    """Places of the ten most similar titles, best first; edit ratio of at least `least` of 100."""
     from rapidfuzz import fuzz, process
 
     wanted = normalise_title(title)
-    titles = [normalise_title(work.title) for work in works]
-    found = process.extract(wanted, titles, scorer=fuzz.ratio, limit=10, score_cutoff=least)
-    return tuple(works[number] for _, _, number in found)
+    known = [normalise_title(one) for one in titles]
+    found = process.extract(wanted, known, scorer=fuzz.ratio, limit=10, score_cutoff=least)
+    return [place for _, _, place in found]

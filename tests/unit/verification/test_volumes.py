@@ -4,8 +4,17 @@ import random
 
 import pytest
 
+from citewell.corpus.volumes import places_of
 from citewell.model import Work
-from citewell.verification.volumes import main_volume, volume_is_whole
+from citewell.verification import volumes
+
+
+def main_volume(works):
+    return volumes.main_volume(places_of(works))
+
+
+def volume_is_whole(works, volume):
+    return volumes.volume_is_whole(places_of(works), volume)
 
 
 def anthology(count, volume="2021.emnlp-main", booktitle="Conference on Rivers"):

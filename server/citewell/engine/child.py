@@ -10,14 +10,17 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
-from typing import BinaryIO
+from typing import Any, BinaryIO, TypeVar
+
+import msgspec
 
 from citewell.engine import protocol
 from citewell.model import CitewellError, Problem
 from citewell.options import Options
 
+R = TypeVar("R")
 logger = logging.getLogger(__name__)
 
 MAX_WAITING = 1000
@@ -79,7 +82,7 @@ class Child:
         self._last_words = ""
         self.answered = False
         self._lock = threading.Lock()
-        self._pending: dict[int, Future[protocol.Reply]] = {}
+        self._pending: dict[int, tuple[Future[Any], Callable[[msgspec.Raw], Any]]] = {}
         self._outbox: queue.Queue[bytes | None] = queue.Queue(MAX_WAITING)
         self._gone = threading.Event()
         self._heard = time.monotonic()
@@ -110,19 +113,20 @@ class Child:
             self._logger.join(0.2)
         return self._last_words
 
-    def request(self, request: protocol.NumberedRequest) -> Future[protocol.Reply]:
-        """Send a request. The future holds its reply, or `ChildEndedError`. Never blocks."""
+    def request(self, call: protocol.Call, decode: Callable[[msgspec.Raw], R]) -> Future[R]:
+        """Send a call. The future holds the decoded result, the reply that there is none, or
+        `ChildEndedError`. Never blocks."""
         try:
-            frame = protocol.encode(request)
+            frame = protocol.encode(call)
         except protocol.BrokenFrameError as error:
             raise CitewellError(
                 Problem("request-too-large", f"The search is too large: {error}.")
             ) from error
-        future: Future[protocol.Reply] = Future()
+        future: Future[R] = Future()
         with self._lock:
             if self._gone.is_set():
                 raise ChildEndedError
-            self._pending[request.id] = future
+            self._pending[call.id] = (future, decode)
         try:
             self._outbox.put_nowait(frame)
         except queue.Full:
@@ -133,10 +137,10 @@ class Child:
     def cancel(self, number: int) -> None:
         """Tell the child that nobody waits for request `number`; its reply is dropped."""
         with self._lock:
-            future = self._pending.pop(number, None)
-        if future is None:
+            pending = self._pending.pop(number, None)
+        if pending is None:
             return
-        future.cancel()
+        pending[0].cancel()
         try:
             self._outbox.put_nowait(protocol.encode(protocol.CancelRequest(number)))
         except queue.Full:
@@ -192,16 +196,22 @@ class Child:
 
     def _settle(self, reply: protocol.Reply) -> None:
         with self._lock:
-            future = self._pending.pop(reply.id, None)
-        if future is not None and future.set_running_or_notify_cancel():
-            future.set_result(reply)
+            pending = self._pending.get(reply.id)
+        if pending is None:
+            return
+        future, decode = pending
+        result = decode(reply.result) if isinstance(reply, protocol.Answer) else reply
+        with self._lock:
+            self._pending.pop(reply.id, None)
+        if future.set_running_or_notify_cancel():
+            future.set_result(result)
 
     def _end(self) -> None:
         with self._lock:
             self._gone.set()
             pending, self._pending = list(self._pending.values()), {}
         self._process.poll()
-        for future in pending:
+        for future, _ in pending:
             if future.set_running_or_notify_cancel():
                 future.set_exception(ChildEndedError())
         try:

@@ -1,23 +1,26 @@
-"""Numbered requests to the worker process and their replies: waited for with a limit, cancelled in
-the child when nobody waits any more.
+"""Numbered calls of the worker process and their results: waited for with a limit, cancelled in the
+child when nobody waits any more.
 """
 
 from __future__ import annotations
 
 import asyncio
+import itertools
 import time
-from collections.abc import Callable
 from concurrent.futures import CancelledError as FutureCancelled
 from concurrent.futures import Future
-from typing import TypeVar
+from typing import Any, TypeVar
+
+import msgspec
 
 from citewell.engine import protocol
 from citewell.engine.child import Child, ChildEndedError
+from citewell.engine.methods import Lane, Method
 from citewell.engine.supervisor import Supervisor
 from citewell.model import CitewellError, Problem
 from citewell.model.cancel import Cancel, Cancelled
 
-SECONDS: dict[protocol.Lane, float] = {
+SECONDS: dict[Lane, float] = {
     "quick": 30.0,
     "fast": 30.0,
     "full": 180.0,
@@ -28,7 +31,6 @@ SECONDS: dict[protocol.Lane, float] = {
     "llm": 180.0,
 }
 """How long a request may take before it is given up. A cold start is inside of it."""
-SECONDS_PER_QUERY = 5.0
 STUCK_SECONDS = 25.0
 
 RESTARTED = Problem(
@@ -50,71 +52,82 @@ class Exchange:
 
     def __init__(self, supervisor: Supervisor) -> None:
         self._supervisor = supervisor
+        self._numbers = itertools.count(1)
 
-    async def reply(
-        self, request: protocol.NumberedRequest, seconds: float = float("inf")
-    ) -> protocol.Reply:
-        """Send and await the reply. Raises `CitewellError` with the reason; cancelling the task
-        cancels the request in the child."""
-        limit = min(self._limit(request), seconds)
+    async def call_async(
+        self, method: Method[Any, R], arguments: msgspec.Struct, cancel: Cancel | None
+    ) -> R:
+        """Send and await the result. Raises `CitewellError` with the reason; cancelling the task
+        cancels the call in the child."""
+        call = self._numbered(method, arguments, cancel)
+        limit = self._limit(method, arguments)
+        limit = limit if cancel is None else min(limit, cancel.remaining)
         started = time.monotonic()
         try:
             # Starting a process takes milliseconds, which a loop that answers hovers has not.
             child = self._supervisor.running()
             if child is None:
                 child = await asyncio.to_thread(self._supervisor.ensure)
-            future = child.request(request)
+            future = child.request(call, method.decode_result)
             try:
                 # `wait_for` of Python 3.11 loses a cancel that comes together with the reply.
-                async with asyncio.timeout(limit if limit < float("inf") else None):
-                    reply = await asyncio.shield(asyncio.wrap_future(future))
+                async with asyncio.timeout(limit):
+                    result = await asyncio.shield(asyncio.wrap_future(future))
             except asyncio.CancelledError:
-                child.cancel(request.id)
+                child.cancel(call.id)
                 raise
             except TimeoutError:
-                self._give_up(child, request.id, started)
+                self._give_up(child, call.id, started)
                 raise CitewellError(LATE) from None
-            return _unwrap(reply)
+            return _unwrapped(result)
         except ChildEndedError as error:
             raise CitewellError(RESTARTED) from error
         except Cancelled:
             raise asyncio.CancelledError from None
 
-    def wait(self, request: protocol.NumberedRequest, cancel: Cancel | None) -> protocol.Reply:
+    def call(self, method: Method[Any, R], arguments: msgspec.Struct, cancel: Cancel | None) -> R:
         """Send and wait in this thread. Raises `Cancelled`, or `CitewellError` with the reason."""
+        try:
+            return self._call(method, arguments, cancel)
+        except CitewellError as error:
+            if not method.retried or error.problem.code != RESTARTED.code:
+                raise
+            return self._call(method, arguments, cancel)
+
+    def _call(self, method: Method[Any, R], arguments: msgspec.Struct, cancel: Cancel | None) -> R:
         if cancel is not None:
             cancel.check()
+        call = self._numbered(method, arguments, cancel)
         child = self._supervisor.ensure()
-        deadline = time.monotonic() + self._limit(request)
+        deadline = time.monotonic() + self._limit(method, arguments)
         try:
-            future = child.request(request)
-            return self._settle(child, request.id, future, deadline, cancel)
+            future = child.request(call, method.decode_result)
+            return _unwrapped(self._settle(child, call.id, future, deadline, cancel))
         except ChildEndedError as error:
             raise CitewellError(RESTARTED) from error
 
-    def retried(self, ask: Callable[[], R]) -> R:
-        """A look-up that the child's death cut off is asked once more of the next child."""
-        try:
-            return ask()
-        except CitewellError as error:
-            if error.problem.code != RESTARTED.code:
-                raise
-            return ask()
+    def _numbered(
+        self, method: Method[Any, R], arguments: msgspec.Struct, cancel: Cancel | None
+    ) -> protocol.Call:
+        has_deadline = cancel is not None and cancel.deadline is not None
+        seconds = cancel.remaining if cancel is not None and has_deadline else None
+        packed = protocol.packed(arguments)
+        return protocol.Call(next(self._numbers), method.name, packed, seconds)
 
     def _settle(
         self,
         child: Child,
         number: int,
-        future: Future[protocol.Reply],
+        future: Future[R],
         deadline: float,
         cancel: Cancel | None,
-    ) -> protocol.Reply:
+    ) -> R:
         # Cancel has no call-back, so a caller that may cancel is asked every few milliseconds.
         step = 3600.0 if cancel is None else 0.02
         started = time.monotonic()
         while True:
             try:
-                reply = future.result(max(0.0, min(step, deadline - time.monotonic())))
+                return future.result(max(0.0, min(step, deadline - time.monotonic())))
             except FutureCancelled as error:
                 raise Cancelled from error
             except TimeoutError:
@@ -124,8 +137,6 @@ class Exchange:
                 if time.monotonic() >= deadline:
                     self._give_up(child, number, started)
                     raise CitewellError(LATE) from None
-            else:
-                return _unwrap(reply)
 
     def _give_up(self, child: Child, number: int, started: float) -> None:
         """Forget a late request; a child that said nothing for very long is stuck and is ended."""
@@ -133,23 +144,15 @@ class Exchange:
         if min(child.silent_for, time.monotonic() - started) > STUCK_SECONDS:
             child.kill()
 
-    def _limit(self, request: protocol.NumberedRequest) -> float:
-        """Seconds that a request may take; what the language model may take is added."""
-        own = self._supervisor.options.llm
-        asks = 0 if own.provider == "none" else (own.rerank != "none") + own.reformulate
-        seconds = SECONDS[protocol.lane_of(request)]
-        if isinstance(request, protocol.FindRequest):
-            slow = asks * own.timeout_ms / 1e3 if request.tier == "deep" else 0.0
-            each = slow + (SECONDS_PER_QUERY if request.batch else 0.0)
-            return seconds + len(request.queries) * each
-        if isinstance(request, protocol.PickRequest | protocol.VerifyRequest):
-            return seconds + own.timeout_ms / 1e3
-        return seconds
+    def _limit(self, method: Method[Any, R], arguments: msgspec.Struct) -> float:
+        """Seconds that a call may take; what the language model may take is included."""
+        more = method.seconds(arguments, self._supervisor.options)
+        return SECONDS[method.lane(arguments)] + more
 
 
-def _unwrap(reply: protocol.Reply) -> protocol.Reply:
-    if isinstance(reply, protocol.CancelledReply):
+def _unwrapped(result: R | protocol.CancelledReply | protocol.FailedReply) -> R:
+    if isinstance(result, protocol.CancelledReply):
         raise Cancelled
-    if isinstance(reply, protocol.FailedReply):
-        raise CitewellError(reply.problem)
-    return reply
+    if isinstance(result, protocol.FailedReply):
+        raise CitewellError(result.problem)
+    return result

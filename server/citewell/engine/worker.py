@@ -16,20 +16,21 @@ import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 import msgspec
 
 from citewell.engine import protocol
-from citewell.engine.contract import Engine, EngineStatus
+from citewell.engine.contract import Engine
+from citewell.engine.methods import METHODS, Lane, Method
 from citewell.engine.pipes import take_pipes
-from citewell.model import CitewellError, Problem, Query, SearchResult
+from citewell.model import CitewellError, Problem, Query
 from citewell.model.cancel import Cancel, Cancelled
 from citewell.options import Options
 
 logger = logging.getLogger(__name__)
 
-THREADS: dict[protocol.Lane, int] = {
+THREADS: dict[Lane, int] = {
     "quick": 1, "fast": 3, "full": 2, "batch": 1, "deep": 2, "check": 1, "online": 2, "llm": 2
 }  # fmt: skip
 """Per lane. A completion waits neither behind a slow search nor behind a look-up, and a check
@@ -145,19 +146,25 @@ class Worker:
             elif self._stamp_of(self._hello.options) != self._stamp:
                 self._start_open(keep=not failed and self._stamp != b"")
 
-    def _submit(self, request: protocol.NumberedRequest) -> None:
-        seconds = request.seconds if isinstance(request, protocol.FindRequest) else None
-        cancel = Cancel(seconds)
-        number = request.id
+    def _submit(self, call: protocol.Call) -> None:
+        method = METHODS.get(call.method)
+        if method is None:
+            raise protocol.BrokenFrameError(f"there is no method {call.method!r}")
+        arguments = method.decode_arguments(call.arguments)
+        cancel = Cancel(call.seconds)
         with self._cancels_lock:
-            self._cancels[number] = cancel
-        self._lanes[protocol.lane_of(request)].submit(self._answer, request, number, cancel)
+            self._cancels[call.id] = cancel
+        lane = self._lanes[method.lane(arguments)]
+        lane.submit(self._answer, method, arguments, call.id, cancel)
 
-    def _answer(self, request: protocol.NumberedRequest, number: int, cancel: Cancel) -> None:
+    def _answer(
+        self, method: Method[Any, Any], arguments: Any, number: int, cancel: Cancel
+    ) -> None:
         reply: protocol.Reply
         try:
             cancel.check()
-            reply = self._reply(request, cancel)
+            result = self._result(method, arguments, cancel)
+            reply = protocol.Answer(number, protocol.packed(result))
         except Cancelled:
             reply = protocol.CancelledReply(number)
         except CitewellError as error:
@@ -170,41 +177,12 @@ class Worker:
                 self._cancels.pop(number, None)
         self._send(reply, number)
 
-    def _reply(self, request: protocol.NumberedRequest, cancel: Cancel) -> protocol.Reply:
+    def _result(self, method: Method[Any, Any], arguments: Any, cancel: Cancel) -> Any:
         engine = self._engine_for(cancel)
-        reply: protocol.Reply
-        match request:
-            case protocol.FindRequest(id=number):
-                reply = protocol.ResultsReply(number, _found(engine, request, cancel))
-            case protocol.WorksRequest(id=number, ids=ids):
-                reply = protocol.WorksReply(number, tuple(engine.works(ids)))
-            case protocol.LookupRequest(id=number):
-                found = engine.lookup(
-                    doi=request.doi,
-                    arxiv=request.arxiv,
-                    title=request.title,
-                    bibkey=request.bibkey,
-                )
-                reply = protocol.WorksReply(number, tuple(found))
-            case protocol.RelatedRequest(id=number):
-                related = engine.related(
-                    request.identifier, request.direction, request.k, offset=request.offset
-                )
-                reply = protocol.RelatedReply(number, related)
-            case protocol.CheckRequest(id=number, claims=claims, online=online):
-                checks = engine.check(claims, online=online, seconds=request.seconds, cancel=cancel)
-                reply = protocol.ChecksReply(number, checks)
-            case protocol.LearnRequest(id=number, feedback=feedback):
-                reply = protocol.LearnedReply(number, engine.learn(feedback))
-            case protocol.PickRequest(id=number, query=query, works=works):
-                picked = engine.pick(query, works, cancel=cancel)
-                reply = protocol.PickedReply(number, picked)
-            case protocol.VerifyRequest(id=number, sentence=sentence, work=work):
-                supported = engine.verify(sentence, work, cancel=cancel)
-                reply = protocol.SupportedReply(number, supported)
-            case protocol.StatusRequest(id=number):
-                reply = protocol.StatusReply(number, _with_pid(engine.status()))
-        return reply
+        given = msgspec.structs.asdict(arguments)
+        if method.takes_cancel:
+            given["cancel"] = cancel
+        return getattr(engine, method.name)(**given)
 
     def _engine_for(self, cancel: Cancel) -> Engine:
         self._refresh()
@@ -239,26 +217,12 @@ def _warm_up(engine: Engine) -> None:
                 return
 
 
-def _found(
-    engine: Engine, request: protocol.FindRequest, cancel: Cancel
-) -> tuple[SearchResult, ...]:
-    if request.batch:
-        return tuple(
-            engine.find_batch(request.queries, request.k, tier=request.tier, cancel=cancel)
-        )
-    return (engine.find(request.queries[0], request.k, tier=request.tier, cancel=cancel),)
-
-
 def _internal(error: Exception) -> Problem:
     return Problem(
         "engine-error",
         f"The search failed: {type(error).__name__}: {error}",
         "Run `citewell doctor`; if it finds nothing, please report this.",
     )
-
-
-def _with_pid(status: EngineStatus) -> EngineStatus:
-    return msgspec.structs.replace(status, pid=os.getpid())
 
 
 def _open_local(options: Options) -> Engine:

@@ -1,6 +1,7 @@
 """The worker process, with an engine in the child that does what the query's text says."""
 
 import asyncio
+import io
 import os
 import signal
 import sys
@@ -13,8 +14,11 @@ import pytest
 
 from citewell.engine import protocol
 from citewell.engine.child import worker_command, worker_environment
+from citewell.engine.contract import Engine
+from citewell.engine.methods import METHODS
+from citewell.engine.worker import Worker
 from citewell.engine.worker_client import WorkerEngine
-from citewell.model import CitewellError, Query
+from citewell.model import CitewellError, Query, Work
 from citewell.model.cancel import Cancel, Cancelled
 from citewell.model.feedback import Feedback, PaperName
 from citewell.options import Options
@@ -66,7 +70,7 @@ OBEDIENT = textwrap.dedent(
         def learn(self, feedback):
             return (Problem("learned", feedback.accepted.title),)
         def status(self):
-            return EngineStatus(works=7)
+            return EngineStatus(works=7, pid=os.getpid())
 
     def open_engine(options):
         if os.path.exists("refuse"):
@@ -354,6 +358,50 @@ def test_a_frame_that_is_no_message_is_refused(garbage):
         protocol.decode_request(garbage)
     with pytest.raises(protocol.BrokenFrameError):
         protocol.decode_reply(garbage)
+
+
+@pytest.mark.parametrize(
+    ("method", "arguments"),
+    [
+        ("close", {}),
+        ("__init__", {}),
+        ("works", {"ids": "not a list"}),
+        ("works", {}),
+        ("find", {"query": {}, "tier": "slowest"}),
+    ],
+)
+def test_a_call_that_the_table_of_methods_does_not_hold_ends_the_connection(method, arguments):
+    call = protocol.Call(1, method, protocol.packed(arguments))
+    source, sink = io.BytesIO(protocol.encode(call)), io.BytesIO()
+    with pytest.raises(protocol.BrokenFrameError):
+        Worker(source, sink, lambda options: None, lambda options: b"").run()
+    assert sink.getvalue() == b""
+
+
+def test_each_method_of_the_contract_has_its_row_and_types_that_travel():
+    contract = {name for name in vars(Engine) if not name.startswith("_")} - {"close"}
+    assert set(METHODS) == contract
+    for method in METHODS.values():
+        with pytest.raises(protocol.BrokenFrameError):
+            method.decode_result(protocol.packed(0.5))
+    works = METHODS["works"]
+    sent = protocol.packed(works.arguments(["a", "b"]))
+    assert works.decode_arguments(sent) == works.arguments(["a", "b"])
+    assert works.decode_result(protocol.packed([Work(id="a", title="A"), None])) == [
+        Work(id="a", title="A"),
+        None,
+    ]
+
+
+def test_a_result_of_another_type_ends_the_child(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    lying = OBEDIENT.replace("EngineStatus(works=7, pid=os.getpid())", "'none of its types'")
+    engine = WorkerEngine(Options(), command=(sys.executable, "-c", lying))
+    try:
+        assert [problem.code for problem in engine.status().problems] == ["engine-restarted"]
+        assert engine.works(["a"])[0].title == "A"
+    finally:
+        engine.close()
 
 
 def test_a_frame_that_claims_to_be_huge_is_refused_before_it_is_read(tmp_path):

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import copy
-import os
-from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
 
+from citewell.documents.cited_works import cited_works, uncited_titles
 from citewell.documents.declare import declaration_edit
+from citewell.documents.declared_bibs import (
+    declared_path,
+    is_collection,
+    lone_bib,
+    quarto_declarations,
+)
 from citewell.documents.files import FileCache, Overlay, is_source
 from citewell.documents.includes import (
     absolute,
@@ -18,9 +23,8 @@ from citewell.documents.includes import (
     include_tree,
     main_files,
 )
-from citewell.documents.markdown_yaml import read_front_matter
 from citewell.documents.scan import format_of
-from citewell.documents.texmf import personal_folders
+from citewell.documents.write_access import WriteAccess
 from citewell.model.bib import BibEntry, BibFile, FileEdit
 from citewell.model.document import (
     BibDeclaration,
@@ -35,10 +39,6 @@ from citewell.model.query import CitingPaper, Reference
 from citewell.options.tree import BibOptions, DocumentOptions
 
 DEFAULT_BIB = "references.bib"
-_LARGE_BIB = 8_000_000
-MOST_UNCITED = 300
-"""Entries that a paper does not cite; with more, the .bib is a collection for all papers."""
-_QUARTO = ("_quarto.yml", "_metadata.yml", "_bookdown.yml", "_output.yml")
 
 
 class Project:
@@ -201,7 +201,7 @@ class Project:
         """Each declaration in a source of the paper: the source, itself, and the file it names."""
         for source, document in self.documents.items():
             for declaration in document.bibliographies:
-                path = _bib_path(declaration, source, self.root, self._is_file)
+                path = declared_path(declaration, source, self.root, self._is_file)
                 if path is not None:
                     yield source, declaration, path
 
@@ -231,7 +231,7 @@ class Project:
         if document is None:
             return
         for declaration in document.bibliographies:
-            path = _bib_path(declaration, source, self.root, self._is_file)
+            path = declared_path(declaration, source, self.root, self._is_file)
             if path is not None:
                 yield declaration.span, path
         for include in document.includes:
@@ -261,29 +261,13 @@ class Project:
 
     def references(self) -> tuple[Reference, ...]:
         """The cited works that a .bib of the paper describes, in reading order."""
-        entries: dict[str, BibEntry] = {}
-        for _, entry in self.entries():
-            entries.setdefault(entry.key, entry)
-        times = Counter(
-            use.key
-            for document in self.documents.values()
-            for citation in document.citations
-            if not citation.command.startswith("nocite")
-            for use in citation.keys
-        )
-        found = ((entries.get(key), times[key]) for key in self.cited_keys())
-        return tuple(reference_of(entry, often) for entry, often in found if entry is not None)
+        entries = (entry for _, entry in self.entries())
+        return cited_works(self.cited_keys(), self.documents.values(), entries)
 
     def uncited(self) -> tuple[str, ...]:
         """Titles of the entries that the paper does not cite yet; none where they are too many to
         have been collected for it."""
-        cited = set(self.cited_keys())
-        found: dict[str, None] = {}
-        for path, bib in self.bibs.items():
-            if not _is_collection(path, bib):
-                entries = (one for one in bib.entries if one.key not in cited)
-                found.update((title, None) for one in entries if (title := one.body.get("title")))
-        return tuple(found) if len(found) <= MOST_UNCITED else ()
+        return uncited_titles(self.bibs, frozenset(self.cited_keys()))
 
     def citing_paper(self) -> CitingPaper:
         """What is known of the paper: title, abstract, references."""
@@ -311,7 +295,7 @@ class Project:
         declared = sorted(self._declared, key=lambda item: item[1] != own)
         known = [path for path, _ in declared] or list(self.bibs)
         # A collection such as the whole ACL Anthology is no place for one's own entries.
-        small = [path for path in known if not _is_collection(path, self.bibs.get(path))]
+        small = [path for path in known if not is_collection(path, self.bibs.get(path))]
         # Another file beside one that cannot be written would be no place that the author chose.
         known = small or known or [self.root.parent / DEFAULT_BIB]
         return next((path for path in known if self.may_write(path)), known[0])
@@ -331,35 +315,15 @@ class Project:
 
     def may_write(self, path: Path) -> bool:
         """True for a file that `may_hold` allows and that permissions let one write."""
-        if not self.may_hold(path):
-            return False
-        real = Path(os.path.realpath(path))
-        try:
-            if real.exists():
-                return bool(real.stat().st_mode & 0o222) and os.access(real, os.W_OK)
-            return real.parent.is_dir() and os.access(real.parent, os.W_OK)
-        except OSError:
-            return False
+        return self._access.may_write(path)
 
     def may_hold(self, path: Path) -> bool:
-        """True for a place inside the workspace or beside an open file, links followed.
+        """True for a place inside the workspace or beside an open file, links followed."""
+        return self._access.may_hold(path)
 
-        A `bib.target` below the paper may come from a `citewell.toml`, so no link leads it out.
-        """
-        real = Path(os.path.realpath(path))
-        if path == self._named_target and path.is_relative_to(self.root.parent):
-            tops = (self.root.parent, *self.roots)
-            return any(real.is_relative_to(os.path.realpath(top)) for top in tops)
-        return any(real.is_relative_to(top) for top in self._writable_roots())
-
-    def _writable_roots(self) -> Iterator[Path]:
-        yield from (Path(os.path.realpath(top)) for top in (*self.roots, *self.own_folders))
-        if not self.roots or self.path.parent in self.own_folders:
-            folder = Path(os.path.realpath(self.root.parent))
-            yield folder
-            # For `../refs.bib`.
-            if folder.parent not in (Path.home(), folder.parent.parent):
-                yield folder.parent
+    @property
+    def _access(self) -> WriteAccess:
+        return WriteAccess(self.path, self.root, self.roots, self.own_folders, self._named_target)
 
     # Reading
 
@@ -391,7 +355,7 @@ class Project:
         for root in mains(self.path):
             for source, document in include_tree(root, self._scan).items():
                 for declaration in document.bibliographies:
-                    if _bib_path(declaration, source, root, self._is_file) == self.path:
+                    if declared_path(declaration, source, root, self._is_file) == self.path:
                         return root
         return self.path
 
@@ -436,26 +400,12 @@ class Project:
         """Each declared .bib with the file that declares it, in order."""
         seen: set[Path] = set()
         for source, document in (*self.documents.items(), *self.styles.items()):
-            for declaration in (*document.bibliographies, *self._quarto(source, document)):
-                path = _bib_path(declaration, source, self.root, self._is_file)
+            quarto = quarto_declarations(source, document, self.roots, self._text, self._is_file)
+            for declaration in (*document.bibliographies, *quarto):
+                path = declared_path(declaration, source, self.root, self._is_file)
                 if path is not None and path not in seen:
                     seen.add(path)
                     yield path, source
-
-    def _quarto(self, source: Path, document: Document) -> Iterator[BibDeclaration]:
-        """What the `_quarto.yml` of the folder or of one above declares for a Markdown file."""
-        if document.format is not Format.MARKDOWN:
-            return
-        for folder in list(source.parents)[:4]:
-            for name in _QUARTO:
-                path = folder / name
-                text = self._text(path) if self._is_file(path) else None
-                if text is not None:
-                    front = read_front_matter(text, Span(0, len(text)))
-                    for target, span in front.bibliographies:
-                        yield BibDeclaration(str(folder / target), span, "yaml")
-            if folder in self.roots or self._is_file(folder / "_quarto.yml"):
-                return
 
     def _load_bibs(self) -> None:
         paths = [path for path, _ in self._declared]
@@ -484,11 +434,7 @@ class Project:
         self._unread = tuple(unread)
 
     def _lone_bib(self) -> Path | None:
-        try:
-            found = [p for p in self.root.parent.iterdir() if p.suffix.lower() == ".bib"]
-        except OSError:
-            return None
-        return found[0] if len(found) == 1 else None
+        return lone_bib(self.root.parent)
 
 
 def shape_of(document: Document) -> object:
@@ -501,44 +447,4 @@ def shape_of(document: Document) -> object:
         document.document_class,
         document.cite_macros,
         document.include_macros,
-    )
-
-
-def _bib_path(
-    declaration: BibDeclaration, source: Path, root: Path, is_file: Callable[[Path], bool]
-) -> Path | None:
-    target = declaration.target.replace("\\jobname", root.stem)
-    if "\\" in target or "#" in target or "://" in target or "\x00" in target:
-        return None
-    if not target.lower().endswith((".bib", ".bibtex", ".json", ".yaml", ".yml")):
-        target += ".bib"
-    if not target.lower().endswith((".bib", ".bibtex")):
-        return None
-    folders = [root.parent, source.parent]
-    if declaration.command == "yaml":
-        folders.reverse()
-    if os.environ.get("BIBINPUTS"):
-        folders += [Path(p) for p in os.environ["BIBINPUTS"].split(os.pathsep) if p]
-    folders += personal_folders()
-    places = [absolute(folder / target) for folder in folders]
-    return next((path for path in places if is_file(path)), places[0])
-
-
-def _is_collection(path: Path, bib: BibFile | None) -> bool:
-    return path.stem.lower().startswith("anthology") or (
-        bib is not None and len(bib.text) > _LARGE_BIB
-    )
-
-
-def reference_of(entry: BibEntry, times: int = 0) -> Reference:
-    """What an entry says of the work, as a search takes it; the paper cites it so many times."""
-    body = entry.body
-    return Reference(
-        title=body.get("title"),
-        authors=tuple(author.family for author in body.authors),
-        year=body.year,
-        doi=body.doi,
-        arxiv=body.arxiv,
-        key=entry.key,
-        times=times,
     )

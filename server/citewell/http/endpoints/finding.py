@@ -8,7 +8,7 @@ import msgspec
 from msgspec import Meta
 
 from citewell.documents.bibtex import parse_bib
-from citewell.documents.project import reference_of
+from citewell.documents.cited_works import reference_of
 from citewell.features.known_works import KnownWorks
 from citewell.features.pick import picks
 from citewell.http.contract import LONG_SECONDS, Endpoint, Service, told

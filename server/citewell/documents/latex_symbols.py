@@ -1,112 +1,40 @@
-"""LaTeX accents and symbols as Unicode, and what becomes of a command's arguments in prose."""
+"""What becomes of LaTeX commands in prose: those that print text, and those of no words."""
 
 from __future__ import annotations
 
-import unicodedata
+from functools import cache
 
 from citewell.documents.latex_commands import words
+from citewell.model.tex_symbols import symbol
 
-_COMBINING = {
-    "`": "\u0300",
-    "'": "\u0301",
-    "^": "\u0302",
-    "~": "\u0303",
-    '"': "\u0308",
-    "H": "\u030b",
-    "r": "\u030a",
-    "c": "\u0327",
-    "k": "\u0328",
-    "=": "\u0304",
-    "b": "\u0331",
-    ".": "\u0307",
-    "d": "\u0323",
-    "u": "\u0306",
-    "v": "\u030c",
-    "t": "\u0361",
-}
-ACCENTS = frozenset(_COMBINING)
-"""Commands of one character that put an accent on the next letter."""
-
-
-def accented(mark: str, letter: str) -> str:
-    """The letter with LaTeX's accent on it: accented('"', "o") is "ö"."""
-    base = {"\\i": "i", "\\j": "j", "ı": "i", "ȷ": "j"}.get(letter, letter)
-    if not base:
-        return ""
-    return unicodedata.normalize("NFC", base[0] + _COMBINING[mark]) + base[1:]
-
-
-SYMBOLS = {
-    "ss": "ß",
-    "SS": "ẞ",
-    "ae": "æ",
-    "AE": "Æ",
-    "oe": "œ",
-    "OE": "Œ",
-    "o": "ø",
-    "O": "Ø",
-    "aa": "å",
-    "AA": "Å",
-    "l": "ł",
-    "L": "Ł",
-    "i": "ı",
-    "j": "ȷ",
-    "dh": "ð",
-    "DH": "Ð",
-    "th": "þ",
-    "TH": "Þ",
-    "ldots": "...",
-    "dots": "...",
-    "textellipsis": "...",
-    "textendash": "–",
-    "textemdash": "—",
-    "textquoteright": "'",
-    "textquoteleft": "'",
-    "textquotedblleft": '"',
-    "textquotedblright": '"',
-    "textquotesingle": "'",
-    "textbackslash": "\\",
-    "textasciitilde": "~",
-    "textasciicircum": "^",
-    "textunderscore": "_",
-    "textless": "<",
-    "textgreater": ">",
-    "textbar": "|",
-    "textdegree": "°",
-    "textregistered": "®",
-    "texttrademark": "™",
-    "textcopyright": "©",
-    "copyright": "©",
-    "pounds": "£",
-    "euro": "€",
-    "S": "§",
-    "P": "¶",
-    "LaTeX": "LaTeX",
-    "TeX": "TeX",
-    "BibTeX": "BibTeX",
-    "slash": "/",
-    "quad": " ",
-    "qquad": " ",
-    "newline": " ",
-    "linebreak": " ",
-    "space": " ",
-    "enspace": " ",
-    "thinspace": " ",
-    "nobreakspace": " ",
+_PRINTED = words(
+    """
+    ss SS ae AE oe OE o O aa AA l L i j dh DH th TH ldots dots textellipsis textendash textemdash
+    textquoteright textquoteleft textquotedblleft textquotedblright textquotesingle textbackslash
+    textasciitilde textasciicircum textunderscore textless textgreater textbar textdegree
+    textregistered texttrademark textcopyright copyright pounds euro S P LaTeX TeX BibTeX slash
+    quad qquad newline linebreak space enspace thinspace nobreakspace
+    """
+)
+"""Macros of which prose holds the symbol; of others, such as `\\alpha`, it holds the name."""
+_TYPED = str.maketrans({"…": "...", "‘": "'", "’": "'", "“": '"', "”": '"'})
+"""As the sentences write them on which the rankers were trained."""
+_OWN = {
     "eg": "e.g.",
     "ie": "i.e.",
     "etal": "et al.",
     "etc": "etc.",
-    "item": "\n\n",
-    "par": "\n\n",
-    "newpage": "\n\n",
-    "clearpage": "\n\n",
-    "maketitle": "\n\n",
-    "bigskip": "\n\n",
-    "medskip": "\n\n",
-    "smallskip": "\n\n",
-}
-"""Commands without arguments, as text."""
+} | dict.fromkeys(words("item par newpage clearpage maketitle bigskip medskip smallskip"), "\n\n")
+"""Macros that many papers define, and those that begin a paragraph."""
+
+
+@cache
+def printed(name: str) -> str | None:
+    """The text that a macro without arguments leaves in prose; None for any other macro."""
+    if name in _PRINTED:
+        return (symbol(name) or "").translate(_TYPED)
+    return _OWN.get(name)
+
 
 DROPPED = dict.fromkeys(
     """

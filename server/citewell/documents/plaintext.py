@@ -10,14 +10,8 @@ import re
 
 from citewell.documents.latex_args import ArgumentReader
 from citewell.documents.latex_commands import CITE_COMMANDS, looks_like_cite
-from citewell.documents.latex_symbols import (
-    ACCENTS,
-    DECLARATIONS,
-    DROPPED,
-    FIRST_DROPPED,
-    SYMBOLS,
-    accented,
-)
+from citewell.documents.latex_symbols import DECLARATIONS, DROPPED, FIRST_DROPPED, printed
+from citewell.model.tex_symbols import ACCENTS, accented
 
 _TOKEN = re.compile(
     r"\\([A-Za-z@]+)[ \t]*\n?[ \t]*|\\(.|\n|$)|%[^\n]*(?:\n[ \t]*)?|[{}$~&]|---?|``|''", re.DOTALL
@@ -26,6 +20,8 @@ _LETTER = re.compile(r"\s*(?:\{\s*(\\?[A-Za-zı]*)\s*\}|(\\[ij](?![A-Za-z]))\s?|
 _BREAKS = re.compile(r"\n[ \t]*\n\s*")
 _OPTION = re.compile(r"\s{0,20}\[[^\[\]{}]{0,200}(?:\{[^{}]{0,200}\}[^\[\]{}]{0,200}){0,4}\]")
 _PUNCTUATION = {"---": "—", "--": "–", "``": '"', "''": '"', "~": " ", "&": " ", "$": ""}
+_ACCENTS = ACCENTS - frozenset("GhU")
+"""Without those that are seldom used, and names of an author's own macros."""
 _GAP = "\ue002"
 """Where something was left out: no space stays between it and the punctuation that follows."""
 _CLOSED_GAP = re.compile(r"\s{0,4}\ue002\s{0,4}(?=[,.;:?!)\]])")
@@ -70,7 +66,7 @@ class _Stripper:
         return out
 
     def _character(self, char: str, position: int) -> tuple[str, int]:
-        if char in ACCENTS:
+        if char in _ACCENTS:
             return self._accent(char, position)
         if char == "\\":
             option = _OPTION.match(self.text, position)
@@ -92,10 +88,10 @@ class _Stripper:
         text = self.text
         end = match.end()
         name_end = match.end(1)
-        if name in ACCENTS and _LETTER.match(text, name_end):
+        if name in _ACCENTS and _LETTER.match(text, name_end):
             return self._accent(name, name_end)
-        if name in SYMBOLS:
-            return SYMBOLS[name], self._options(name_end) if name == "item" else end
+        if (text_of := printed(name)) is not None:
+            return text_of, self._options(name_end) if name == "item" else end
         if name in ("begin", "end"):
             return self._environment(name_end, end)
         if "cit" in name.lower() and (name in CITE_COMMANDS or looks_like_cite(name)):

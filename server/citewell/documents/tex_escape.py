@@ -8,14 +8,20 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from functools import cache
 
-from citewell.model.tex import SYMBOLS, tex_to_unicode
+from citewell.model.tex import tex_to_unicode
+from citewell.model.tex_symbols import symbol
 
 _SPECIAL = {
     "&": "\\&", "%": "\\%", "$": "\\$", "#": "\\#", "_": "\\_", "~": "\\textasciitilde{}",
     "^": "\\textasciicircum{}", "\\": "\\textbackslash{}", "{": "", "}": "",
 }  # fmt: skip
-_SIGNS = {text: f"${{\\{name}}}$" for name, text in SYMBOLS.items() if len(text) == 1}
+_IN_MATH = """
+    alpha beta gamma delta epsilon varepsilon zeta eta theta vartheta iota kappa lambda mu nu xi pi
+    rho sigma tau upsilon phi varphi chi psi omega Gamma Delta Theta Lambda Xi Pi Sigma Upsilon Phi
+    Psi Omega infty le leq ge geq ne neq approx sim to rightarrow leftarrow in sqrt
+"""
 _SIGN = re.compile(r"(?<![\u0370-\u03ff])[Α-Ωα-ωϵϕ∞≤≥≠≈∼→←∈√](?![\u0370-\u03ff])")
 """A lone Greek letter or sign, which pdfLaTeX does not know outside math; Greek words stay."""
 _TO_ESCAPE = re.compile(r"[&%$#_~^\\{}]")
@@ -73,7 +79,13 @@ def _escape_prose(text: str) -> str:
 
 
 def _signs(text: str) -> str:
-    return _SIGN.sub(lambda sign: _SIGNS.get(sign.group(), sign.group()), text)
+    return _SIGN.sub(lambda sign: _in_math().get(sign.group(), sign.group()), text)
+
+
+@cache
+def _in_math() -> dict[str, str]:
+    """Sign -> the formula that prints it."""
+    return {symbol(name) or "": f"${{\\{name}}}$" for name in _IN_MATH.split()}
 
 
 def _balanced(text: str) -> bool:

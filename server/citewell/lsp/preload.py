@@ -25,6 +25,9 @@ def load_checks() -> None:
     try:
         import citewell.engine.check_store
         import citewell.lsp.diagnostics_builder  # noqa: F401
+        from citewell.model.tex_symbols import symbol
+
+        symbol("alpha")  # loads the tables
     except Exception:
         logger.exception("Loading failed")
 

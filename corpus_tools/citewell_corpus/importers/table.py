@@ -1,0 +1,171 @@
+"""Tables of references: the CSV of Scopus, the tables of the Web of Science, one's own."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from citewell.corpus.errors import library_error
+from citewell.model import Work
+from citewell_corpus.importers import fields, files
+from citewell_corpus.importers.contract import ImportReport
+from citewell_corpus.importers.exported import ExportedRecord, page_range, work_of
+from citewell_corpus.importers.folder import FileImporter
+
+MAX_FIELD = 1 << 20
+"""Characters of one field; Scopus writes all references of a paper into one."""
+
+_COLUMNS: dict[str, tuple[str, ...]] = {
+    "id": ("eid", "ut (unique wos id)", "ut", "id", "key"),
+    "type": ("document type", "dt", "publication type", "pt", "type", "item type"),
+    "title": ("title", "article title", "ti"),
+    "authors": (
+        "author full names", "author full name", "af", "authors", "author", "au", "author(s)",
+    ),
+    "year": ("year", "publication year", "py", "date"),
+    "container": ("source title", "so", "publication title", "journal", "venue", "booktitle"),
+    "short": ("abbreviated source title", "journal abbreviation", "ji", "journal iso abbreviation"),
+    "volume": ("volume", "vl"),
+    "issue": ("issue", "is", "number"),
+    "first": ("page start", "start page", "bp"),
+    "last": ("page end", "end page", "ep"),
+    "pages": ("pages", "art. no.", "article number", "ar"),
+    "publisher": ("publisher", "pu"),
+    "doi": ("doi", "di"),
+    "url": ("link", "url", "doi link"),
+    "abstract": ("abstract", "ab", "abstract note"),
+    "citations": ("cited by", "times cited, wos core", "tc"),
+}  # fmt: skip
+"""Names of columns in lower case, the preferred one first."""
+
+_KINDS = (
+    ("conference paper", "inproceedings"), ("proceedings paper", "inproceedings"),
+    ("conferencepaper", "inproceedings"), ("book chapter", "incollection"),
+    ("booksection", "incollection"), ("book", "book"), ("thesis", "phdthesis"),
+    ("report", "techreport"), ("article", "article"), ("review", "article"), ("letter", "article"),
+    ("note", "article"), ("editorial", "article"), ("short survey", "article"),
+)  # fmt: skip
+_WOS_KINDS = {"j": "article", "b": "book", "s": "incollection", "c": "inproceedings"}
+_SCOPUS_NUMBER = re.compile(r"\s*\(\d+\)\s*$")
+
+
+class TableImporter(FileImporter):
+    """A table with a row of column names: commas, semicolons or tabs between the fields."""
+
+    name = "table"
+    about = "CSV or tab-separated exports of Scopus, Web of Science and Zotero (.csv, .tsv, .txt)"
+    suffixes = (".csv", ".tsv", ".txt")
+
+    def recognise_file(self, path: Path) -> bool:
+        if files.bare_suffix(path) not in self.suffixes:
+            return False
+        text = _decoded(files.head(path, 1 << 16))
+        names = _names(text.splitlines()[0]) if text else {}
+        return "title" in names and len(names.keys() & {"authors", "year", "doi"}) >= 2
+
+    def read_file(self, path: Path, report: ImportReport) -> Iterator[Work]:
+        day, place = fields.retrieved(path), f"table:{fields.place(path)}"
+        text = _decoded(files.whole(path, report))
+        columns = _names(text.split("\n", 1)[0])
+        if "title" not in columns:
+            message = "The first line names no column for the title."
+            raise library_error("source-unreadable", message, path)
+        rows = csv.reader(io.StringIO(text, newline=""), delimiter=_delimiter(text))
+        csv.field_size_limit(MAX_FIELD)
+        next(rows)
+        while True:
+            line = rows.line_num + 1
+            try:
+                row = next(rows)
+            except StopIteration:
+                return
+            except csv.Error as error:
+                report.bad_record(path, line, f"The row cannot be read: {error}.")
+                continue
+            if not any(cell.strip() for cell in row):
+                continue
+            values = {name: _first(row, places) for name, places in columns.items()}
+            work = work_of(_record_of(values), place, f"table:{path}", day)
+            if isinstance(work, str):
+                report.bad_record(path, line, work)
+                continue
+            report.records += 1
+            yield work
+
+
+def _first(row: list[str], places: list[int]) -> str:
+    """The first of the cells that holds anything."""
+    cells = (row[at].strip() for at in places if at < len(row))
+    return next((cell for cell in cells if cell), "")
+
+
+def _decoded(data: bytes) -> str:
+    """UTF-8 and UTF-16 by their marks; a Windows code page where the bytes are neither."""
+    if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
+        return data.decode("utf-16", "replace").removeprefix("\ufeff")
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        # The head of a file may end within a character.
+        if error.start > len(data) - 4:
+            return data[: error.start].decode("utf-8-sig")
+        return data.decode("cp1252", "replace")
+
+
+def _delimiter(text: str) -> str:
+    first = text.split("\n", 1)[0]
+    return max("\t,;", key=first.count)
+
+
+def _names(first_line: str) -> dict[str, list[int]]:
+    """Which columns hold which field, the preferred one first."""
+    cells = next(csv.reader([first_line], delimiter=_delimiter(first_line)), [])
+    at = {cell.strip().strip('"\ufeff').lower(): i for i, cell in reversed([*enumerate(cells)])}
+    found = {field: [at[name] for name in names if name in at] for field, names in _COLUMNS.items()}
+    return {field: places for field, places in found.items() if places}
+
+
+def _record_of(values: Mapping[str, str]) -> ExportedRecord:
+    def value(name: str) -> str:
+        return values.get(name, "")
+
+    kind = value("type").lower()
+    cited = value("citations")
+    return ExportedRecord(
+        id=value("id"),
+        kind=_WOS_KINDS.get(kind) or next((to for name, to in _KINDS if name in kind), "misc"),
+        title=value("title"),
+        authors=_authors(value("authors")),
+        year=value("year"),
+        container=value("container"),
+        short_container=value("short"),
+        volume=value("volume"),
+        issue=value("issue"),
+        pages=page_range(value("first"), value("last")) or value("pages"),
+        publisher=value("publisher"),
+        doi=value("doi"),
+        url=value("url"),
+        abstract="" if value("abstract") == "[No abstract available]" else value("abstract"),
+        citations=int(cited) if cited.isascii() and cited.isdigit() else None,
+        retracted=kind == "retracted" or "retracted publication" in kind,
+    )
+
+
+def _authors(text: str) -> list[str]:
+    """Names between semicolons; older exports of Scopus have commas: "Ng A., Li W."."""
+    if text.startswith("[No author"):
+        return []
+    if ";" in text or not re.search(r"\.,\s", text):
+        names = [_SCOPUS_NUMBER.sub("", name).strip() for name in text.split(";")]
+    else:
+        names = [name if name.endswith(".") else name + "." for name in re.split(r"\.,\s+", text)]
+    return [_with_comma(name) for name in names if name]
+
+
+def _with_comma(name: str) -> str:
+    """ "Ng A.Y." as "Ng, A.Y.": initials at the end are given names."""
+    found = re.fullmatch(r"([^,]+?)\s+((?:[^\W\d_]\.-?)+)", name)
+    return f"{found[1]}, {found[2]}" if found else name

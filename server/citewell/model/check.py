@@ -32,7 +32,7 @@ class Severity(StrEnum):
     INFO = "info"
 
 
-class FieldFinding(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class FieldFinding(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     """One thing that a reference says and that the evidence contradicts or completes."""
 
     code: str
@@ -53,7 +53,7 @@ class FieldFinding(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     """Where the field's value stands in the source; None where it has no place of its own."""
 
 
-class Claim(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class Claim(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     """What one reference says, wherever it was read: an entry, a \\bibitem, a line of text."""
 
     key: str = ""
@@ -91,7 +91,7 @@ class Claim(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Range of each field's value in the source."""
 
 
-class Check(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class Check(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     """The verdict on one reference, with its evidence."""
 
     claim: Claim

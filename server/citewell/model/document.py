@@ -12,7 +12,7 @@ from pathlib import PurePath
 import msgspec
 
 
-class Span(msgspec.Struct, frozen=True, array_like=True, order=True):
+class Span(msgspec.Struct, frozen=True, array_like=True, order=True, gc=False):
     """Half-open range [start, end) of code points."""
 
     start: int

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 
-class Author(msgspec.Struct, frozen=True, array_like=True):
+class Author(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """One author; `family` alone is set for an organisation or a mononym."""
 
     family: str
@@ -18,7 +18,7 @@ class Author(msgspec.Struct, frozen=True, array_like=True):
         return " ".join(part for part in (self.given, self.family, self.suffix) if part)
 
 
-class Provenance(msgspec.Struct, frozen=True, omit_defaults=True):
+class Provenance(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """Where a record came from: the proof that a reference exists."""
 
     source: str
@@ -29,7 +29,7 @@ class Provenance(msgspec.Struct, frozen=True, omit_defaults=True):
     """ISO 8601 date on which the record was read from the source; empty when unknown."""
 
 
-class RecordVariant(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class RecordVariant(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     """What one record says of a work where it differs from the merged record.
 
     Fields in which the record agrees, or of which it says nothing, are empty or None.
@@ -46,7 +46,7 @@ class RecordVariant(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
     doi: str = ""
 
 
-class Work(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class Work(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     """The record of a paper. Immutable; fields that the source lacks are empty or None.
 
     Text is plain Unicode: no LaTeX escapes or braces. `kind` is a BibTeX entry type in lower

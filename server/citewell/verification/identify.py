@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from citewell.model import Work
+from citewell.model import Author, Work
 from citewell.model.check import Claim
 from citewell.model.titles import fold
 from citewell.model.venues import venue_ids, work_venues
@@ -63,7 +63,11 @@ def identify(claim: Claim, found: Candidates) -> Match | None:
 
 def _best(claim: Claim, works: Sequence[Work], by: str) -> Match:
     records = [(work, record) for work in works for record in records_of(work)]
-    people = [compare_authors(claim, record) for _, record in records]
+    compared: dict[tuple[Author, ...], Comparison] = {}  # records have the same names for the most
+    for _, record in records:
+        if record.authors not in compared:
+            compared[record.authors] = compare_authors(claim, record)
+    people = [compared[record.authors] for _, record in records]
     ranks = [_fit(claim, record, one) for (_, record), one in zip(records, people, strict=True)]
     place = max(range(len(records)), key=ranks.__getitem__)
     (work, record), best = records[place], people[place]

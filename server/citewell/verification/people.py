@@ -44,7 +44,7 @@ class Difference(StrEnum):
     """One side names nobody: nothing can be said."""
 
 
-class Comparison(msgspec.Struct, frozen=True):
+class Comparison(msgspec.Struct, frozen=True, gc=False):
     """How a given author list differs from a recorded one."""
 
     difference: Difference
@@ -172,10 +172,10 @@ def _parted(
     """The given names, with names that run together for want of an "and" parted by the record."""
     out: list[Author] = []
     for author in given:
-        words = _words(author.display)
-        inside = [n for n, name in enumerate(theirs) if name.family in words]
-        if len(words) >= 4 and len({theirs[n].family for n in inside}) > 1:
-            out += [known[n] for n in sorted(inside)]
+        words = _display_words(author)
+        inside = [n for n, name in enumerate(theirs) if len(words) >= 4 and name.family in words]
+        if len({theirs[n].family for n in inside}) > 1:
+            out += [known[n] for n in inside]
         else:
             out.append(author)
     return out
@@ -334,6 +334,11 @@ def _name(author: Author) -> _Name:
     return _Name(author)
 
 
+@lru_cache(maxsize=8192)
+def _display_words(author: Author) -> tuple[str, ...]:
+    return tuple(_words(author.display))
+
+
 def _plain(word: str) -> str:
     """Without the "e" that stands for two dots."""
     return word.replace("ae", "a").replace("oe", "o").replace("ue", "u")
@@ -368,9 +373,9 @@ def placeholder_names(authors: Sequence[Author]) -> tuple[Author, ...]:
 
 def without_anonymous(authors: Sequence[Author]) -> tuple[Author, ...]:
     """The authors without "Anonymous": a paper under review has authors, and does not say which."""
-    return tuple(author for author in authors if _words(author.display)[:1] != ["anonymous"])
+    return tuple(author for author in authors if _display_words(author)[:1] != ("anonymous",))
 
 
 def _stands_for_nobody(author: Author) -> bool:
-    words = _words(author.display)
+    words = _display_words(author)
     return " ".join(words) in _PLACEHOLDERS or bool(words and _ANY_AUTHOR.match(words[0]))

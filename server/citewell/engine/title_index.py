@@ -22,8 +22,8 @@ LEAST_WORDS = 3
 """Words that are looked up whatever they bring."""
 COMPARED = 24
 """Papers whose titles are compared letter by letter."""
-REMEMBERED = 1_000_000
-"""Rows of papers that are kept between look-ups: words of titles come again and again."""
+REMEMBERED = 4_000_000
+"""Rows (of four bytes) that are kept between look-ups: words of titles come again and again."""
 
 _Postings = tuple[tuple[int, int, slice], ...]
 """For each segment with the term: how many papers have it, the segment's number, their place."""
@@ -40,7 +40,7 @@ class TitleIndex:
         self._segments = segments
         self._rows = rows
         self._postings: dict[bytes, _Postings] = {}
-        self._titled: dict[tuple[int, int], NDArray[np.int64]] = {}
+        self._titled: dict[tuple[int, int], NDArray[np.int32]] = {}
         self._held = 0
 
     def similar(self, titles: Sequence[str]) -> list[list[int]]:
@@ -56,7 +56,7 @@ class TitleIndex:
         """`score` is of zeros, one a row, and is left so."""
         postings = [one for term in terms for one in self._postings_of(term)]
         postings.sort(key=lambda one: one[:2])
-        found: list[NDArray[np.int64]] = []
+        found: list[NDArray[np.int32]] = []
         total = 0
         for _, number, at in postings[: BLOCK * len(self._segments)]:
             rows = self._with_word(number, at)
@@ -89,12 +89,12 @@ class TitleIndex:
                     at = segment.postings(column)
                     if at.stop - at.start <= COMMON:
                         places.append((at.stop - at.start, number, at))
-            if len(self._postings) * 16 > REMEMBERED:
+            if len(self._postings) * 64 > REMEMBERED:
                 self._postings.clear()
             found = self._postings[term] = tuple(places)
         return found
 
-    def _with_word(self, number: int, at: slice) -> NDArray[np.int64]:
+    def _with_word(self, number: int, at: slice) -> NDArray[np.int32]:
         """Live rows of a posting list whose title holds the word."""
         rows = self._titled.get((number, at.start))
         if rows is None:
@@ -102,7 +102,7 @@ class TitleIndex:
             own = segment.rows[at][(segment.fields[at] & TITLE) != 0]
             if segment.dead is not None:
                 own = own[~segment.dead[own]]
-            rows = own.astype(np.int64) + segment.base
+            rows = own.astype(np.int32) + np.int32(segment.base)
             if self._held > REMEMBERED:
                 self._titled, self._held = {}, 0
             self._titled[number, at.start] = rows

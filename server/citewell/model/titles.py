@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import re
 import unicodedata
+from functools import lru_cache
 
 from citewell.model.tex import tex_to_unicode
 
@@ -67,6 +68,7 @@ def plain_title(title: str) -> str:
     return " ".join(title.split())
 
 
+@lru_cache(maxsize=8192)
 def normalise_title(title: str) -> str:
     """Lower-case words of the title with single blanks between: no markup, accents, punctuation.
 

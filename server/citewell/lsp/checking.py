@@ -294,7 +294,8 @@ class _Progress:
         await asyncio.sleep(PROGRESS_SECONDS)
         progress = self._server.work_done_progress
         try:
-            await asyncio.wait_for(asyncio.shield(progress.create_async(self._token)), 2.0)
+            # None, though pygls says that it is a future.
+            _ = await asyncio.wait_for(asyncio.shield(progress.create_async(self._token)), 2.0)
         except Exception as error:
             logger.info("The editor shows no progress: %s", error)
             return

@@ -119,4 +119,5 @@ class DelayedProgress:
 
 
 async def _create(server: Server, token: str) -> None:
-    await server.work_done_progress.create_async(token)
+    # None, though pygls says that it is a future.
+    _ = await server.work_done_progress.create_async(token)

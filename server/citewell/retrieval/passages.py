@@ -30,7 +30,7 @@ _DECAY = 6.0
 """Words after which a word's weight has fallen to 1/e."""
 _RIGHT_SHARE = 0.7
 _TYPED = 24
-_STOP = frozenset(w.decode() if isinstance(w, bytes) else w for w in STOPWORDS)
+_STOP = frozenset(word.decode() for word in STOPWORDS)
 
 
 class PassageWords(msgspec.Struct, frozen=True):

@@ -223,6 +223,12 @@ class Editor:
             at += len(letter)
         return at
 
+    async def type_slowly(self, name: str, at: int, text: str) -> None:
+        """Type letter by letter, with time between two letters for the server to work."""
+        for letter in text:
+            await asyncio.sleep(0.02)
+            at = self.type(name, at, letter)
+
     def _apply(self, edit: types.WorkspaceEdit) -> None:
         for uri, edits in (edit.changes or {}).items():
             self._apply_edits(uri, edits)

@@ -212,6 +212,24 @@ async def test_an_own_entry_is_cited_by_its_key(start_editor):
     assert editor.text("refs.bib") == BIB
 
 
+async def test_what_is_typed_while_a_citation_is_planned_does_not_move_it(start_editor):
+    """The plan was made from a text that no longer is: it is made again."""
+    filler = "Many words stand before the place that is cited.\n" * 8000
+    text = PAPER.replace("Attention over", f"{filler}Attention over")
+    editor = await start_editor(files={"refs.bib": BIB})
+    editor.open("main.tex", text)
+    uri = editor.uri("main.tex")
+    here = place(editor, "main.tex", "works well")
+    arguments = {"uri": uri, "key": "zuse1969", "position": here}
+    command = types.ExecuteCommandParams("citewell.insertPaper", [arguments])
+    asked = editor.client.workspace_execute_command(command)
+    await editor.type_slowly("main.tex", text.index("Learning"), "Deep ")
+    answer = await asyncio.wrap_future(asked)
+    assert answer["applied"]
+    expected = text.replace("works well", "works well~\\citep{zuse1969}")
+    assert editor.text("main.tex") == expected.replace("Learning", "Deep Learning")
+
+
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [

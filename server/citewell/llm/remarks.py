@@ -52,7 +52,7 @@ _ADDRESS = re.compile(
     re.IGNORECASE,
 )
 _IDENTIFIER = re.compile(
-    r"(?<!\d)10\s?\.\s?\d{4,9}(?:\.\d{1,9}){0,5}\s?/\s?\S+"
+    r"10\s?\.\s?\d{4,9}(?:\.\d{1,9}){0,5}\s?/\s?\S+"
     r"|\b\d{4}\s?\.\s?\d{4,5}(?:v\d+)?\b"
     r"|(?<![\w-])[a-z-]{2,20}(?:\.[A-Z]{2})?/\d{7}(?:v\d+)?\b"
     r"|\b[A-Z]\d{2}-\d{4}\b"

@@ -51,6 +51,7 @@ def test_what_speaks_of_the_candidates_stays(said: str) -> None:
     [
         ("See 10.1000/fake.123 for it", "10.1000"),
         ("See doi:10.1000/fake for it", "fake"),
+        ("See 11110.1000/fake for it", "fake"),
         ("See DOI 10 .1000/ fake for it", "1000"),
         ("See arXiv:2101.00001v2 for it", "2101"),
         ("See 2101.00001 for it", "2101"),

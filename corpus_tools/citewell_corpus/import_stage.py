@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from contextlib import closing
 from pathlib import Path
 
 import msgspec
@@ -79,14 +80,11 @@ def stage_source(
     collector = KeyCollector()
     writer = RecordWriter(folder / _RECORDS)
     malformed = 0
-    try:
+    with closing(citing), closing(writer):
         for work in importer.read(path, report):
             collector.add(work, writer.write(work))
             citing.work(work)
             malformed += is_malformed(work.authors)
-    finally:
-        writer.close()
-        citing.close()
     table = collector.table()
     save_table(table, folder / _KEYS)
     problems = tuple(report.problems)

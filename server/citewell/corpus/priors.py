@@ -136,7 +136,7 @@ def joined(parts: Sequence[Priors]) -> Priors:
 def read_priors(path: Path) -> Priors:
     """The priors of a file. Raises CitewellError when it cannot be read."""
     try:
-        with np.load(path, allow_pickle=False) as file:
+        with path.open("rb") as stream, np.load(stream, allow_pickle=False) as file:
             arrays = {n: file[n] for n in Priors.__struct_fields__ if n != "encoder"}
             priors = Priors(**arrays, encoder=str(file["encoder"]))
         check(priors)

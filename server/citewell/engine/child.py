@@ -193,6 +193,8 @@ class Child:
             self._process.kill()
         finally:
             self._end()
+            with contextlib.suppress(OSError):
+                pipe.close()
 
     def _settle(self, reply: protocol.Reply) -> None:
         with self._lock:

@@ -63,6 +63,7 @@ class Supervisor:
             crashed = self._child is not None
             if self._child is not None:
                 self._mourn(self._child)
+                _end(self._child)
                 self._child = None
             if (wait := self._not_before - time.monotonic()) > 0:
                 raise CitewellError(self._down(wait))
@@ -107,8 +108,7 @@ class Supervisor:
         with self._lock:
             child, self._child = self._child, None
         if child is not None:
-            child.kill()
-            threading.Thread(target=child.close, daemon=True).start()
+            _end(child)
 
     def close(self) -> None:
         """End the child. Later requests fail with `engine-closed`."""
@@ -137,3 +137,9 @@ class Supervisor:
             f"The search engine stopped {self._deaths} times in a row.{words}",
             f"Run `citewell doctor`. The next try is in {max(1, round(wait))} s.",
         )
+
+
+def _end(child: Child) -> None:
+    """Kill a child, and wait elsewhere until the system has let go of it."""
+    child.kill()
+    threading.Thread(target=child.close, daemon=True).start()

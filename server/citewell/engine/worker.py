@@ -274,14 +274,9 @@ def main() -> None:
     source, sink = take_pipes()
     _give_way()
     code = 0
+    reader, writer = os.fdopen(source, "rb", buffering=0), os.fdopen(sink, "wb")
     try:
-        Worker(
-            os.fdopen(source, "rb", buffering=0),
-            os.fdopen(sink, "wb"),
-            _open_local,
-            _library_stamp,
-            verify_library,
-        ).run()
+        Worker(reader, writer, _open_local, _library_stamp, verify_library).run()
     except protocol.BrokenFrameError as error:
         logger.error("The front end sent a broken frame: %s", error)
         code = 3

@@ -191,7 +191,7 @@ class Model:
 
     def __init__(self, path: Path) -> None:
         try:
-            with np.load(path, allow_pickle=False) as file:
+            with path.open("rb") as stream, np.load(stream, allow_pickle=False) as file:
                 self.trees = Trees(file["feature"], file["threshold"], file["leaf"])
                 self.encoder = str(file["encoder"])
                 self._calibration = file["calibration"].astype(np.float64)

@@ -51,7 +51,7 @@ class TypedModel:
 
     def __init__(self, path: Path) -> None:
         try:
-            with np.load(path, allow_pickle=False) as file:
+            with path.open("rb") as stream, np.load(stream, allow_pickle=False) as file:
                 self.trees = Trees(file["feature"], file["threshold"], file["leaf"])
                 self.calibration = file["calibration"].astype(np.float64)
                 names = tuple(str(name) for name in file["names"])

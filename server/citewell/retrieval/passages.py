@@ -165,7 +165,7 @@ class Profiles:
 def read_passages(path: Path) -> PassageWords:
     """The index of a file. Raises CitewellError when it cannot be read."""
     try:
-        with np.load(path, allow_pickle=False) as file:
+        with path.open("rb") as stream, np.load(stream, allow_pickle=False) as file:
             index = PassageWords(**{name: file[name] for name in PassageWords.__struct_fields__})
         if (
             len(index.word_starts) != len(index.word) + 1

@@ -43,7 +43,10 @@ class StaticEncoder:
     def __init__(self, weights: Path = WEIGHTS) -> None:
         try:
             self._vocabulary = Vocabulary.read(weights / "vocab.txt")
-            with np.load(weights / "static.npz", allow_pickle=False) as file:
+            with (
+                (weights / "static.npz").open("rb") as stream,
+                np.load(stream, allow_pickle=False) as file,
+            ):
                 self._table: NDArray[np.int8] = file["table"]
                 scale = file["scale"].astype(np.float32)
                 self._query_weight = scale * file["query_weight"].astype(np.float32)

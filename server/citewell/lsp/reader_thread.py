@@ -107,6 +107,8 @@ class ReaderThread:
 
     def close(self) -> None:
         """End the thread after its present job, and that soon."""
+        if self._showing is not None:
+            self._showing.cancel()
         self._patience = 0.0
         self._is_given_up = True
         self._executor.shutdown(wait=False, cancel_futures=True)
@@ -138,10 +140,14 @@ class ReaderThread:
                     self._is_given_up = True
                 if (message := self._message()) and message != shown:
                     progress.report(shown := message, self._share())
+        except asyncio.CancelledError:
+            # The server ends: the reader must see that it is given up, and nobody is told.
+            progress.end("Cancelled.")
+            raise
         finally:
-            was_given_up, self._is_given_up = self._is_given_up, False
-            progress.end("Cancelled." if was_given_up else "Done.")
             self._showing = None
+        was_given_up, self._is_given_up = self._is_given_up, False
+        progress.end("Cancelled." if was_given_up else "Done.")
         if was_given_up:
             await self._tell()
 

@@ -306,6 +306,8 @@ class Protocol(LanguageServerProtocol):
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
         self._sending: set[asyncio.Future[Any]] = set()
+        self.is_closed = False
+        """True once the client is gone: what ends then is told to nobody."""
         self.on_capabilities: Callable[[types.ServerCapabilities], None] | None = None
         """Called with what is announced before the client is told."""
         self.request_priority = RequestPriority()
@@ -384,6 +386,10 @@ class Protocol(LanguageServerProtocol):
         number = msgspec.json.encode(msg_id)
         self._write(b'{"jsonrpc":"2.0","id":%b,"result":' % number, result.data, b"}")
 
+    def _send_data(self, data: Any) -> None:
+        if not self.is_closed:
+            super()._send_data(data)
+
     def notify_encoded(self, method: str, *params: bytes) -> None:
         """Send a notification whose parameters are encoded already, in one piece or several."""
         head = b'{"jsonrpc":"2.0","method":"%b","params":' % method.encode()
@@ -391,7 +397,7 @@ class Protocol(LanguageServerProtocol):
 
     def _write(self, *body: bytes) -> None:
         """Send the parts of a message, put together once: one may have ten megabytes."""
-        if self.writer is None:
+        if self.writer is None or self.is_closed:
             return
         length = sum(map(len, body))
         head = b"Content-Length: %d\r\n\r\n" % length if self._include_headers else b""

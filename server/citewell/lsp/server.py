@@ -89,7 +89,8 @@ class Server(LanguageServer):
         """The connection is gone, with or without a farewell."""
         self.diagnostics.close()
         self.session.close()
-        self.protocol.is_closed = True
+        if isinstance(self.protocol, Protocol):
+            self.protocol.is_closed = True
         super().shutdown()  # type: ignore[no-untyped-call]
 
     def report_server_error(self, error: Exception, source: Any) -> None:

@@ -36,8 +36,19 @@ async def _serve_pipes(server: LanguageServer, source: int, sink: BinaryIO) -> N
     loop = asyncio.get_running_loop()
     arrived = foreground_of(server).arrived
     threading.Thread(target=_pump, args=(source, reader, loop, arrived), daemon=True).start()
-    server.protocol.set_writer(StdoutWriter(sink))
+    server.protocol.set_writer(_PipeWriter(sink))
     await _serve(server, reader)
+
+
+class _PipeWriter(StdoutWriter):
+    """Writes to the editor. One that is gone reads nothing more, which is no error: that it is gone
+    the reader finds out."""
+
+    def write(self, data: bytes) -> None:
+        try:
+            super().write(data)
+        except BrokenPipeError:
+            logger.info("The editor is gone")
 
 
 def _pump(

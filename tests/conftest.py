@@ -16,7 +16,7 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
@@ -116,6 +116,41 @@ def no_user_history(tmp_path_factory: pytest.TempPathFactory) -> None:
 def no_terminal_width() -> None:
     """Tests that run beside others are given the width of the terminal that started them."""
     os.environ.pop("COLUMNS", None)
+
+
+FAULTS = "TESTS_FAULTS"
+
+
+def _faults_in(folder: Path, expected: Sequence[str] = ()) -> str:
+    """What the processes under test wrote since the last look, without what is expected."""
+    found: list[str] = []
+    for path in sorted(folder.iterdir()):
+        found += path.read_text(encoding="utf-8").split("\0")
+        path.unlink()
+    return "\n".join(one for one in found if one and not any(text in one for text in expected))
+
+
+@pytest.fixture(scope="session", autouse=True)
+def watched_processes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Processes of Citewell, whoever starts them, take warnings for errors and write down what
+    Python would only print (tests/strict/sitecustomize.py)."""
+    folder = tmp_path_factory.mktemp("faults")
+    os.environ[FAULTS] = str(folder)
+    strict = str(Path(__file__).parent / "strict")
+    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, (strict, os.environ.get("PYTHONPATH"))))
+    yield folder
+    if faults := _faults_in(folder):
+        pytest.fail(f"a process that several tests share had a fault:\n{faults}")
+
+
+@pytest.fixture(autouse=True)
+def no_faults(request: pytest.FixtureRequest, watched_processes: Path) -> Iterator[None]:
+    """A test fails when a process under test had a fault, unless it is marked
+    `provokes_fault("what it says")` for each."""
+    yield
+    expected = [mark.args[0] for mark in request.node.iter_markers("provokes_fault")]
+    if faults := _faults_in(watched_processes, expected):
+        pytest.fail(f"a process under test had a fault:\n{faults}")
 
 
 @pytest.fixture

@@ -11,6 +11,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 from typing import Any, Union
 
+import psutil
 import pytest
 import pytest_asyncio
 from lsprotocol import types
@@ -223,11 +224,13 @@ class Editor:
             at += len(letter)
         return at
 
-    async def type_slowly(self, name: str, at: int, text: str) -> None:
-        """Type letter by letter, with time between two letters for the server to work."""
+    async def type_slowly(self, name: str, at: int, text: str, pause: float = 0.02) -> int:
+        """Type letter by letter, with time after each for the server to work; the offset after
+        them."""
         for letter in text:
-            await asyncio.sleep(0.02)
             at = self.type(name, at, letter)
+            await asyncio.sleep(pause)
+        return at
 
     def _apply(self, edit: types.WorkspaceEdit) -> None:
         for uri, edits in (edit.changes or {}).items():
@@ -378,6 +381,24 @@ class Editor:
     @property
     def messages(self) -> list[str]:
         return [message.message for message in self.client.messages[self.told :]]
+
+    async def come_to_rest(self, seconds: float = 60.0) -> None:
+        """Wait until the server and its engine use next to no processor time."""
+        server = self.client._server
+        assert server is not None
+        process = psutil.Process(server.pid)
+
+        def used() -> float:
+            family = (process, *process.children(recursive=True))
+            return sum(sum(one.cpu_times()[:2]) for one in family)
+
+        limit = asyncio.get_running_loop().time() + seconds
+        while True:
+            before = used()
+            await asyncio.sleep(1.0)
+            if used() - before < 0.1:
+                return
+            assert asyncio.get_running_loop().time() < limit, "the server works on"
 
     async def wait_for(self, condition: Callable[[], Any], seconds: float = 10.0) -> None:
         for _ in range(int(seconds / 0.02)):

@@ -35,7 +35,8 @@ code = run(sys.argv[2:])
 heavy = ("dspy", "litellm", "openai", "transformers", "torch", "pydantic")
 seen["modules"] = [name for name in heavy if name in sys.modules]
 seen["code"] = code
-open(sys.argv[1], "w").write(json.dumps(seen))
+with open(sys.argv[1], "w") as file:
+    file.write(json.dumps(seen))
 """
 
 

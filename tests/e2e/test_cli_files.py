@@ -280,6 +280,11 @@ main()
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no process can be sent Ctrl+C there")
 class TestControlC:
+    def interrupt(self, process, milliseconds):
+        """Press Ctrl+C so long after the start, wherever the program is then."""
+        time.sleep(milliseconds / 1000)
+        process.send_signal(signal.SIGINT)
+
     @pytest.mark.parametrize("milliseconds", [0, 15, 40, 80, 150, 300, 600])
     @pytest.mark.parametrize("command", [("find", "graph attention"), ("check", "refs.bib")])
     def test_during_the_start_it_ends_quietly(self, home, paper, milliseconds, command):
@@ -288,8 +293,7 @@ class TestControlC:
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8",
         )  # fmt: skip
         assert process.stdout is not None and process.stdout.readline() == "ready\n"
-        time.sleep(milliseconds / 1000)
-        process.send_signal(signal.SIGINT)
+        self.interrupt(process, milliseconds)
         _, said = process.communicate(timeout=120)
         # Python gives SIGINT back to the system while it shuts down: the signal itself ends the
         # process then, which a shell reports as 130 too.

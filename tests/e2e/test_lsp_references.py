@@ -93,12 +93,20 @@ async def test_states_come_as_they_are_known_and_a_fix_mends_the_entry(start_edi
 
 
 async def test_a_client_that_shows_no_list_is_not_told(start_editor):
-    editor = await start_editor(files={"refs.bib": BIB, "main.tex": PAPER})
+    def hints(capabilities: types.ClientCapabilities) -> None:
+        capabilities.workspace.inlay_hint = types.InlayHintWorkspaceClientCapabilities(True)
+
+    files = {"refs.bib": BIB, "main.tex": PAPER}
+    editor = await start_editor(files=files, capabilities=hints)
     told = []
     editor.client.feature("citewell/referencesChanged")(lambda _params: told.append(True))
+    refreshed = []
+    editor.client.feature(types.WORKSPACE_INLAY_HINT_REFRESH)(lambda *_: refreshed.append(True))
     editor.open("main.tex")
     editor.open("refs.bib", language="bibtex")
-    await asyncio.sleep(1.5)
+    await editor.execute("citewell.check", editor.uri("refs.bib"))
+    # The list is told of first, then the hints.
+    await editor.wait_for(lambda: refreshed)
     assert not told
 
 

@@ -62,12 +62,22 @@ async def cite(start_editor, library_folder):
 
         async def configure(self, url):
             """The author names another Zotero."""
-            found = {"zotero": live | {"url": url}, "library": {"path": str(library_folder)}}
+            change = {"live": True, "url": url}
+            found = {"zotero": live | change, "library": {"path": str(library_folder)}}
             self.editor.client.set_configuration({"citewell": found})
             self.editor.client.workspace_did_change_configuration(
                 types.DidChangeConfigurationParams(settings={})
             )
-            await asyncio.sleep(0.3)
+
+        async def listens_to(self, running):
+            """The author names a Zotero that has ants; what was asked of others was asked before."""
+            await self.configure(running.url)
+            await self.until(lambda state: state["entries"])
+            assert "antoniadisAnts2003" in await self.keys("\\cite{ants|}")
+
+        async def until_due(self):
+            """Until Zotero's export counts as old, which `refreshS` says."""
+            await asyncio.sleep(live["refreshS"] + 0.1)
 
         def write(self, citation):
             """Put a citation into the paper; where the cursor stands then."""
@@ -82,11 +92,13 @@ async def cite(start_editor, library_folder):
         async def keys(self, citation):
             return [item.label for item in await self.items(citation)]
 
-    async def start(url, *, settings=None, own=OWN, main="\\cite{x}"):
+    async def start(url, *, settings=None, own=OWN, main="\\cite{x}", more=None):
+        """A paper beside a Zotero; without `url`, one whose author has set nothing."""
         nonlocal live
         live = {"live": True, "url": url, "refreshS": 1} | (settings or {})
-        files = {"main.tex": PAPER % main} | ({"refs.bib": own} if own else {})
-        editor = await start_editor(files=files, settings={"zotero": live})
+        files = {"main.tex": PAPER % main} | ({"refs.bib": own} if own else {}) | (more or {})
+        chosen = {"zotero": live} if url else None
+        editor = await start_editor(files=files, settings=chosen, alone=True)
         editor.open("main.tex")
         return Cite(editor)
 
@@ -179,7 +191,7 @@ async def test_zotero_may_be_closed_and_opened_at_any_time(cite, zotero):
     at = await cite(running.url)
     await at.loaded(1)
     running.quit()
-    await asyncio.sleep(1.1)
+    await at.until_due()
     item = next(i for i in await at.items("\\cite{honey|}") if i.label == "oeHoneyBees2019")
     await at.editor.accept("main.tex", item)
     assert "oeHoneyBees2019" in at.editor.text("refs.bib")
@@ -199,11 +211,13 @@ async def test_a_zotero_that_never_ran_is_told_once_with_a_cure(cite):
     at = await cite(url)
     await at.editor.wait_for(lambda: at.editor.messages)
     assert (await at.keys("\\cite{zus|}")) == ["zuse1969"]
-    await asyncio.sleep(1.1)
+    await at.until_due()
     await at.keys("\\cite{zuse|}")
-    await asyncio.sleep(0.3)
-    (message,) = at.editor.messages
-    assert "Start Zotero" in message
+    # New settings are a reason to tell it again: by then it would have been told twice.
+    await at.configure(url.replace("127.0.0.1", "localhost"))
+    await at.editor.wait_for(lambda: any("localhost" in one for one in at.editor.messages))
+    message, _ = at.editor.messages
+    assert "Start Zotero" in message and "127.0.0.1" in message
 
 
 async def test_nothing_is_asked_unless_it_is_turned_on_and_never_beyond_this_machine(cite, zotero):
@@ -211,7 +225,7 @@ async def test_nothing_is_asked_unless_it_is_turned_on_and_never_beyond_this_mac
     at = await cite(running.url, settings={"live": False})
     assert "oeHoneyBees2019" not in await at.keys("\\cite{honey|}")
     assert "no entry" in await _hover_of(at, "oeHoneyBees2019")
-    await asyncio.sleep(0.3)
+    await at.listens_to(zotero(ANTS))
     assert running.asked == []
     far = await cite("http://192.0.2.1:23119")
     assert await far.keys("\\cite{zus|}") == ["zuse1969"]
@@ -223,13 +237,12 @@ async def _hover_of(at, key):
     return await at.editor.hover("main.tex", key)
 
 
-async def test_a_workspace_cannot_turn_it_on(start_editor, zotero):
+async def test_a_workspace_cannot_turn_it_on(cite, zotero):
     running = zotero(BEES)
     line = f"zotero.live = true\nzotero.url = {json.dumps(running.url)}\n"
-    editor = await start_editor(files={"citewell.toml": line}, alone=True)
-    editor.open("main.tex", PAPER % "\\cite{honey|}")
-    assert await editor.complete("main.tex") is not None
-    await asyncio.sleep(0.3)
+    at = await cite("", settings=None, more={"citewell.toml": line})
+    await at.items("\\cite{honey|}")
+    await at.listens_to(zotero(ANTS))
     assert running.asked == []
 
 

@@ -101,9 +101,13 @@ def test_searches_send_nothing_when_the_user_wants_none_to(
     quiet = replace(options, sources=replace(options.sources, search=False))
     engine = LocalEngine.open(quiet)
     engine.find(Query(text="patience of kettles"))
-    time.sleep(0.7)
+    # By the time that a later search is sent, this one would have been.
+    asking = LocalEngine.open(options)
+    asking.find(Query(text="patience of cups"))
+    until(lambda: fake_sources.log)
     engine.close()
-    assert not fake_sources.log
+    asking.close()
+    assert not any("kettles" in one.target.lower() for one in fake_sources.log)
 
 
 def test_a_check_asks_the_sources_only_when_it_is_told_to(

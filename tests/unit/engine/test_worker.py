@@ -29,6 +29,7 @@ from citewell_corpus.sources import source_at
 OBEDIENT = textwrap.dedent(
     """
     import os, sys, time
+    from pathlib import Path
     from citewell.engine import worker
     from citewell.engine.contract import EngineStatus
     from citewell.model import CitewellError, Hit, Problem, SearchResult, Work
@@ -78,7 +79,7 @@ OBEDIENT = textwrap.dedent(
         return Engine()
 
     def stamp(options):
-        return open("stamp", "rb").read() if os.path.exists("stamp") else b""
+        return Path("stamp").read_bytes() if os.path.exists("stamp") else b""
 
     worker._open_local = open_engine
     worker._library_stamp = stamp
@@ -102,16 +103,31 @@ def title_of(result):
     return result.hits[0].work.title
 
 
+def until_asleep():
+    """Until a search has begun in the child."""
+    limit = time.monotonic() + 60
+    while not Path("asleep").exists() and time.monotonic() < limit:
+        time.sleep(0.01)
+
+
 def when_asleep(do):
     """Do it once a search has begun in the child."""
 
     def wait():
-        limit = time.monotonic() + 60
-        while not Path("asleep").exists() and time.monotonic() < limit:
-            time.sleep(0.01)
+        until_asleep()
         do()
 
     threading.Thread(target=wait, daemon=True).start()
+
+
+def wait_for_another_look():
+    """Until the child has looked at the library again: every tenth of a second."""
+    time.sleep(0.15)
+
+
+def wait_for_another_try():
+    """Until the child tries again to open what it could not: after 0.3 s."""
+    time.sleep(0.4)
 
 
 def wait_for_stopped(engine):
@@ -140,6 +156,7 @@ def test_prints_in_the_child_cannot_touch_the_protocol(engine):
         assert title_of(engine.find(Query(text="print garbage"))) == "print garbage 0"
 
 
+@pytest.mark.provokes_fault("ValueError: the reason")
 def test_a_request_that_fails_says_why_and_the_next_one_is_answered_by_the_same_child(engine):
     pid = engine.status().pid
     failed = engine.find(Query(text="fail the reason"))
@@ -157,7 +174,7 @@ def test_the_death_of_the_child_costs_the_requests_in_flight_and_no_other(engine
     results = {}
     slow = threading.Thread(target=lambda: results.update(slow=engine.find(Query(text="sleep 30"))))
     slow.start()
-    time.sleep(0.3)
+    until_asleep()
     start = time.monotonic()
     assert first > 1, "0 would kill the whole process group"
     os.kill(first, getattr(signal, "SIGKILL", signal.SIGTERM))
@@ -178,6 +195,7 @@ def test_a_lookup_cut_off_by_a_death_is_asked_once_more(engine):
         engine.lookup(doi="die")
 
 
+@pytest.mark.provokes_fault("The file was changed.")
 def test_after_a_crash_the_checksums_of_the_library_are_looked_at(tmp_path):
     """A child that dies of a damaged index would die of it again and again."""
     records = Path(__file__).parents[2] / "fixtures" / "papers.jsonl"
@@ -279,7 +297,7 @@ def test_slow_explicit_searches_do_not_delay_a_completion(engine):
     ]
     for thread in slow:
         thread.start()
-    time.sleep(0.1)
+    until_asleep()
     start = time.monotonic()
     engine.find(Query(text="quick"))
     assert time.monotonic() - start < 10
@@ -296,10 +314,10 @@ def test_a_library_that_changes_is_opened_anew_by_the_same_child(engine, tmp_pat
         engine.find(Query(text="sleep 30"), cancel=cancel)
     wait_for_stopped(engine)
     (tmp_path / "stamp").write_bytes(b"next snapshot")
-    time.sleep(0.15)
+    wait_for_another_look()
     assert title_of(engine.find(Query(text="new"))) == "new 0"
     (tmp_path / "stamp").write_bytes(b"yet another")
-    time.sleep(0.15)
+    wait_for_another_look()
     engine.find(Query(text="trigger"))
     assert engine.status().pid == pid
 
@@ -315,12 +333,13 @@ def test_a_first_library_is_searched_by_the_very_next_request(engine, tmp_path):
     assert title_of(engine.find(Query(text="there"))) == "there 0"
 
 
+@pytest.mark.provokes_fault("the disk is on holiday")
 def test_an_engine_that_cannot_open_says_why_and_is_tried_again_later(engine, tmp_path):
     (tmp_path / "refuse").touch()
     assert "on holiday" in engine.find(Query(text="x")).problems[0].message
     pid = engine.pid
     (tmp_path / "refuse").unlink()
-    time.sleep(0.4)
+    wait_for_another_try()
     assert title_of(engine.find(Query(text="x"))) == "x 0"
     assert engine.pid == pid
 

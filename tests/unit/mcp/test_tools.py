@@ -198,8 +198,13 @@ async def test_checks_tell_real_wrong_and_unknown_apart(agent: Agent) -> None:
         assert verdicts["wrong"] in ("wrong-detail", "fabricated")
         assert verdicts["unknown"] == "not-found"
         assert report["counts"]["verified"] == 1
-        nothing = await client.call_tool("check_references", {"text": "no reference is here"})
-        assert nothing.structured_content["status"] in ("no_references", "checked", "not_checked")
+        # A line of plain text is a reference that somebody wrote by hand.
+        line = await client.call_tool("check_references", {"text": "no reference is here"})
+        assert line.structured_content["status"] == "checked"
+        assert [one["verdict"] for one in line.structured_content["references"]] == ["not-found"]
+        nothing = await client.call_tool("check_references", {"text": "@string{acl = {ACL}}"})
+        assert nothing.structured_content["status"] == "no_references"
+        assert nothing.structured_content["references"] == []
 
 
 async def test_a_long_report_goes_on_with_its_cursor_alone(agent: Agent) -> None:

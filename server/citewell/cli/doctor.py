@@ -98,7 +98,7 @@ def examine(loaded: Loaded, *, online: bool = False) -> Diagnosis:
             "citewell": __version__,
             "python": sys.version.split()[0],
             "platform": sys.platform,
-            **{name: _version(name) for name in ("pygls", "bm25s", "usearch", "numpy")},
+            **{name: _version(name) for name in ("pygls", "usearch", "numpy")},
         },
         extras={extra: {name: _version(name) for name in names} for extra, names in EXTRAS.items()},
         programs={name: shutil.which(name) or "" for name in PROGRAMS},

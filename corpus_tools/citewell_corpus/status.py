@@ -84,7 +84,7 @@ def libraries(folder: Path | None) -> list[Path]:
 def remove_library(path: Path) -> None:
     """Delete a library. Raises `LibraryError` for a folder that is none, or is being written."""
     if not path.is_dir():
-        raise library_error("library-missing", "There is no library in this folder.", path)
+        raise library_error("library-missing", "No library in this folder.", path)
     strange = strangers(path)
     if not is_begun(path):
         message = f"The folder is not a library{f', it holds {strange[0]}' if strange else ''}."

@@ -236,13 +236,13 @@ class TestFind:
     def test_nothing_found_is_exit_code_one(self, citewell: Run) -> None:
         run = citewell("--set", "retrieval.dense=false", "find", "zzyzzx")
         assert run.returncode == 1
-        assert "No paper was found." in run.stderr
+        assert "No papers found." in run.stderr
 
     def test_a_missing_library_is_named_with_its_cure_and_no_traceback(self, bare: Run) -> None:
         run = bare("find", "anything")
         assert run.returncode == 2
         assert "[library-missing]" in run.stderr
-        assert "No paper was found" not in run.stderr
+        assert "No papers found" not in run.stderr
         assert "citewell library add" in run.stderr
         assert "Traceback" not in run.stderr
 
@@ -454,7 +454,7 @@ class TestFill:
     def test_without_a_terminal_a_question_is_wrong_usage(self, citewell: Run, paper: Path) -> None:
         run = citewell("fill", paper.name)
         assert run.returncode == 2
-        assert "give --dry-run or --yes" in run.stderr
+        assert "use --dry-run or --yes" in run.stderr
         assert paper.read_bytes() == TEX.encode()
 
     def test_a_paper_without_placeholders_is_done(self, citewell: Run, tmp_path: Path) -> None:

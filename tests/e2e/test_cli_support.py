@@ -105,7 +105,7 @@ def test_a_model_that_is_away_is_not_compared(support: Callable[..., Any]) -> No
     command = ("compare-models", "main.tex")
     done = support("-m", "llamacpp:away@http://127.0.0.1:9/v1", command=command)
     assert done.returncode == 1, done.stderr
-    assert "away@http://127.0.0.1:9/v1 gave no answer to " in done.stderr
+    assert "away@http://127.0.0.1:9/v1 did not answer " in done.stderr
     assert "llm-down" in done.stderr and "100%" in done.stdout
     assert support("-m", "away", command=command).returncode == 2
 

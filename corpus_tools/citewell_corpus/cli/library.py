@@ -28,7 +28,7 @@ class _Session(Protocol):
     def load(self) -> _Loaded: ...
 
 
-@click.group("library", short_help="Build and look after libraries of papers.")
+@click.group("library", short_help="Build and manage libraries of papers.")
 def library() -> None:
     """Build and look after libraries of papers.
 
@@ -212,7 +212,7 @@ def _drop_sources(path: Path, names: tuple[str, ...]) -> None:
     from citewell_corpus.sources import read_sources, write_sources
 
     if not path.is_dir():
-        raise library_error("library-missing", "There is no library in this folder.", path)
+        raise library_error("library-missing", "No library in this folder.", path)
     with writer_lock(path):
         known = read_sources(path)
         for name in names:

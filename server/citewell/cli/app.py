@@ -25,24 +25,24 @@ COMMANDS = {
     ),
     "find": ("citewell.cli.find:find", "Find papers for a text."),
     "fill": ("citewell.cli.fill:fill", "Fill every citation placeholder of a paper."),
-    "check": ("citewell.cli.check:check", "Check that references are real, and right."),
+    "check": ("citewell.cli.check:check", "Check that references exist and are correct."),
     "support": (
         "citewell.cli.support:support",
         "Ask a language model whether papers support the sentences.",
     ),
     "sources": (
         "citewell.cli.sources:sources",
-        "Say and choose which scholarly sources may be asked.",
+        "List scholarly sources, and allow or forbid them.",
     ),
     "llm": (
         "citewell.cli.llm:llm",
-        "Say which language model may be asked, what it is sent, and what it has cost.",
+        "Show the configured language model, what it receives and what it has cost.",
     ),
     "history": (
         "citewell.cli.history:history",
         "Show or erase what was learned from your choices.",
     ),
-    "library": ("citewell_corpus.cli.library:library", "Build and look after libraries of papers."),
+    "library": ("citewell_corpus.cli.library:library", "Build and manage libraries of papers."),
     "lsp": ("citewell.cli.lsp:lsp", "Serve an editor over the Language Server Protocol."),
     "mcp": ("citewell.cli.mcp:mcp", "Serve an agent over the Model Context Protocol."),
     "serve": (
@@ -61,11 +61,11 @@ COMMANDS = {
     ),
     "doctor": (
         "citewell.cli.doctor:doctor",
-        "Say what is installed, what answers, how fast, and what is wrong.",
+        "Check the installation, the services and their speed.",
     ),
 }
 
-EPILOG = "Exit codes: 0 done; 1 done, with findings; 2 wrong usage or a broken environment."
+EPILOG = "Exit codes: 0 success; 1 success with findings; 2 usage error or broken environment."
 
 
 @click.group(
@@ -78,7 +78,7 @@ EPILOG = "Exit codes: 0 done; 1 done, with findings; 2 wrong usage or a broken e
     "--library",
     metavar="NAME|FOLDER",
     default="",
-    help="Library to search: a name below the library folder, or the folder of one.",
+    help="Library to search: its name or its folder.",
 )
 @click.option(
     "--config",
@@ -173,9 +173,8 @@ def _problem_of(error: BaseException) -> Problem:
     words = str(error).strip().splitlines()
     return Problem(
         code="internal-error",
-        message=f"Something went wrong inside Citewell: {type(error).__name__}"
-        f"{': ' + words[0] if words else ''}.",
-        hint="Run the command again with -vv before its name, and report what it prints.",
+        message=f"Internal error: {type(error).__name__}{': ' + words[0] if words else ''}.",
+        hint="Rerun as `citewell -vv COMMAND` and report the output.",
     )
 
 

@@ -33,7 +33,7 @@ FAIL_ON = ("fabricated", "wrong-detail", "not-found", "never")
 PATH = click.Path(path_type=Path)
 
 
-@click.command("check", short_help="Check that references are real, and right.")
+@click.command("check", short_help="Check that references exist and are correct.")
 @click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path, allow_dash=True))
 @click.option(
     "--format", "form", type=click.Choice(FORMATS), default="text", show_default=True,
@@ -42,28 +42,32 @@ PATH = click.Path(path_type=Path)
 @click.option("--out", type=PATH, help="Write it to this file instead of standard output.")
 @click.option(
     "--fail-on", type=click.Choice(FAIL_ON), default="fabricated", show_default=True,
-    help="Exit with 1 for this verdict and worse ones.",
+    help="Exit with 1 for this verdict or a worse one.",
 )  # fmt: skip
-@click.option("--select", multiple=True, metavar="CODE", help="Only findings of this code or kind.")
-@click.option("--ignore", multiple=True, metavar="CODE", help="No findings of this code or kind.")
+@click.option(
+    "--select", multiple=True, metavar="CODE", help="Show only findings of this code or kind."
+)
+@click.option("--ignore", multiple=True, metavar="CODE", help="Hide findings of this code or kind.")
 @click.option(
     "--online", is_flag=True,
-    help="Ask the allowed sources about what the library does not settle (`citewell sources`).",
+    help="Also ask the allowed sources (`citewell sources`) where the library is not enough.",
 )  # fmt: skip
 @click.option(
     "--seconds", type=click.FloatRange(0), default=ONLINE_SECONDS, show_default=True,
-    help="With --online, how long the sources are asked; 0: until all have answered.",
+    help="With --online, time limit for the sources; 0: none.",
 )  # fmt: skip
-@click.option("--every", is_flag=True, help="Of a paper, also entries that it does not cite.")
-@click.option("--fix", is_flag=True, help="Show corrections of .bib files, as a diff.")
+@click.option(
+    "--every", is_flag=True, help="For a paper, also check entries that it does not cite."
+)
+@click.option("--fix", is_flag=True, help="Show corrections to .bib files as a diff.")
 @click.option("--write", is_flag=True, help="With --fix, write the corrections.")
 @click.option(
     "--unsafe-fixes", is_flag=True,
-    help="With --fix, also replace more than the fields in question: preprints by papers.",
+    help="With --fix, also replace preprints by their published versions.",
 )  # fmt: skip
 @click.option(
     "--all", "show_all", is_flag=True,
-    help="Also references without a finding, such as those not found (text, sarif, github).",
+    help="Also list references without findings, such as those not found (text, sarif, " "github).",
 )  # fmt: skip
 @click.pass_context
 def check(
@@ -136,11 +140,11 @@ def _check_flags(
         if not any(code.startswith(name) for code in MEANINGS):
             near = get_close_matches(name, MEANINGS, 1, 0.5)
             hint = f" Did you mean {near[0]!r}?" if near else f" Codes: {', '.join(MEANINGS)}."
-            raise click.UsageError(f"No finding has the code {name!r}.{hint}")
+            raise click.UsageError(f"Unknown finding code {name!r}.{hint}")
     if (write or unsafe) and not fix:
         raise click.UsageError("--write and --unsafe-fixes need --fix.")
     if fix and form != "text":
-        raise click.UsageError("--fix shows a diff; it has no other format.")
+        raise click.UsageError("--fix writes a diff and takes no other format.")
 
 
 def _write(text: str, out: Path | None) -> None:
@@ -287,8 +291,8 @@ def _show(out: Console, checks: Sequence[Check], show_all: bool, online: bool) -
     count, mark, rest = in_words(checks).partition(":")
     out.print(Text(count + mark, style="bold").append(rest, style="not bold"))
     if tally(checks)[Verdict.NOT_FOUND]:
-        places = "no place that was asked holds" if online else "the library does not hold"
-        out.print(f"Not found means that {places} the work, no more.", style="dim")
+        places = "no queried source has" if online else "the library does not have"
+        out.print(f"Not found means only that {places} the work.", style="dim")
 
 
 def _show_one(out: Console, one: Check, style: str) -> None:

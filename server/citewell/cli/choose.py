@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from citewell.model import Hit
     from citewell.usecases.fill import PlaceholderFill
 
-HELP = "number: take it; Enter: the first; words: search for them; s: skip; q: skip all others"
+HELP = "number: choose it; Enter: choose the first; words: search; s: skip; q: skip the rest"
 
 
 class Chooser:
@@ -44,7 +44,7 @@ class Chooser:
             elif answer.isdecimal() and len(answer) < 4:
                 if 1 <= int(answer) <= len(hits):
                     return hits[int(answer) - 1]
-                click.echo(f"There is no number {answer}. ({HELP})", err=True)
+                click.echo(f"No paper has the number {answer}. ({HELP})", err=True)
             else:
                 hits = self._search(answer)
 
@@ -70,7 +70,7 @@ class Chooser:
         from citewell.cli.papers import line_of
 
         if not hits:
-            click.echo(f"  No paper was found. ({HELP})", err=True)
+            click.echo(f"  No papers found. ({HELP})", err=True)
         for number, hit in enumerate(hits[: self.count], start=1):
             line = Text(f"  {number:>2}  ", style="cyan").append(line_of(hit.work), style="default")
             if hit.key:

@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 )  # fmt: skip
 @click.option(
     "--program", type=click.Choice(TUNABLE), default="pick", show_default=True,
-    help="What they are asked: to choose one paper, to order them all at once, or one by one.",
+    help="Task: choose one paper, order all at once, or judge them one by one.",
 )  # fmt: skip
 @click.option("--json", "json_path", type=PATH, help="Write the figures.")
-@click.option("--html", "html_path", type=PATH, help="Write a page with a plot.")
+@click.option("--html", "html_path", type=PATH, help="Write an HTML report with a plot.")
 @click.pass_context
 def compare_models(ctx: click.Context, /, **flags: Any) -> None:
     """Compare language models on the same passages.
@@ -104,5 +104,5 @@ def _explain(found: Comparison) -> None:
         if one.why is None:
             continue
         without = sum(one.problems.values())
-        head = f"{one.model} gave no answer to {without} of {found.examples} passages"
-        show_problems([replace(one.why, message=f"{head}. The first time: {one.why.message}")])
+        head = f"{one.model} did not answer {without} of {found.examples} passages"
+        show_problems([replace(one.why, message=f"{head}. First failure: {one.why.message}")])

@@ -33,9 +33,9 @@ RECORD = ".citewell-demo.json"
     "--out",
     type=click.Path(path_type=Path, file_okay=False),
     default=Path("citewell-demo"),
-    help="Folder for the paper (made if needed; default: citewell-demo).",
+    help="Folder for the paper (created if needed; default: citewell-demo).",
 )
-@click.option("--no-compile", is_flag=True, help="Leave out pdflatex and bibtex.")
+@click.option("--no-compile", is_flag=True, help="Skip pdflatex and bibtex.")
 @click.pass_context
 def demo(ctx: click.Context, out: Path, no_compile: bool) -> None:
     """Fill the citations of a bundled paper from real ones, and compile it.
@@ -75,7 +75,7 @@ def _with_starter(session: Session) -> Options:
 
     options = session.load().options
     if session.library:
-        click.echo(f"   {options.library.name}, as --library says")
+        click.echo(f"   {options.library.name}, set by --library")
         return options
     from citewell_corpus.starter import ensure_starter
 
@@ -99,8 +99,8 @@ def copy_paper(out: Path) -> Path:
             raise CitewellError(
                 Problem(
                     code="demo-folder-taken",
-                    message=f"{path} exists and is not what an earlier demo left there.",
-                    hint="Name another folder with --out, or move the file away.",
+                    message=f"{path} exists and was not created by an earlier demo.",
+                    hint="Choose another folder with --out, or move the file.",
                     path=str(path),
                 )
             )
@@ -115,7 +115,7 @@ def copy_paper(out: Path) -> Path:
             Problem(
                 code="demo-folder-unwritable",
                 message=f"The paper cannot be written: {error.strerror or error}.",
-                hint="Name a folder that you may write to with --out.",
+                hint="Choose a writable folder with --out.",
                 path=str(out),
             )
         ) from error
@@ -165,7 +165,7 @@ def _check(screen: Console, paper: Path, options: Options, plan: FillPlan) -> bo
     left = sum(len(document.placeholders) for document in project.documents.values())
     missing = sorted(used - known)
     if missing:
-        screen.print(f"   in no .bib: {', '.join(missing)}", style="red")
+        screen.print(f"   missing from the .bib: {', '.join(missing)}", style="red")
     else:
         screen.print(f"   all {len(used)} keys of the paper are in its .bib", style="green")
     if left:
@@ -195,7 +195,7 @@ def _compile(screen: Console, paper: Path) -> bool:
     if undefined:
         screen.print(f"   {undefined} undefined citations or references", style="red")
         return False
-    screen.print(f"   {paper.with_suffix('.pdf')}, no citation undefined", style="green")
+    screen.print(f"   {paper.with_suffix('.pdf')}, no undefined citations", style="green")
     return True
 
 

@@ -64,10 +64,8 @@ class Diagnosis(msgspec.Struct, frozen=True):
     """Who is asked, where, and with which key; empty when no language model is named."""
 
 
-@click.command(
-    "doctor", short_help="Say what is installed, what answers, how fast, and what is wrong."
-)
-@click.option("--online", is_flag=True, help="Ask each allowed source one small question too.")
+@click.command("doctor", short_help="Check the installation, the services and their speed.")
+@click.option("--online", is_flag=True, help="Also send each allowed source a small test query.")
 @click.option("--json", "as_json", is_flag=True, help="Write the diagnosis as JSON.")
 @click.pass_context
 def doctor(ctx: click.Context, online: bool, as_json: bool) -> None:
@@ -255,7 +253,7 @@ def _show(diagnosis: Diagnosis) -> None:
     section("Library", library or {"library": "none"})
     off = {"sources": "off: nothing leaves this machine (`citewell sources`)"}
     section("Sources", diagnosis.sources or off)
-    nobody = {"llm": "none is named: nothing is sent to any (`citewell llm`)"}
+    nobody = {"llm": "none configured; nothing is sent (`citewell llm`)"}
     section("Language model", diagnosis.llm or nobody)
     files = {"files": ", ".join(diagnosis.files) or "none"}
     section("Settings", files | diagnosis.settings)

@@ -48,9 +48,12 @@ PATH = click.Path(path_type=Path)
 )
 @click.option("--method", "methods", multiple=True, metavar="NAME", help="One method (repeatable).")
 @click.option(
-    "--without", multiple=True, metavar="NAME", help="Also without a retriever or the ranker."
+    "--without",
+    multiple=True,
+    metavar="NAME",
+    help="Also measure without this retriever or the ranker.",
 )
-@click.option("--fusion", type=click.Choice(["rrf", "max"]), help="Also with this fusion.")
+@click.option("--fusion", type=click.Choice(["rrf", "max"]), help="Also measure with this fusion.")
 @click.option(
     "--setting", type=click.Choice(["both", "cold", "warm"]), default="both", show_default=True,
     help="Cold: the text alone. Warm: the paper's other references are known.",
@@ -59,9 +62,11 @@ PATH = click.Path(path_type=Path)
     "--split", type=click.Choice(["train", "valid", "test", "all"]),
     help="Part of the data. Default: test for a data set by name, all of a file.",
 )  # fmt: skip
-@click.option("--all-records", is_flag=True, help="Also records that are not marked clean.")
-@click.option("--limit", type=click.IntRange(1), help="A sample of so many answerable questions.")
-@click.option("--seed", default=0, show_default=True, help="Of the sample and the statistics.")
+@click.option("--all-records", is_flag=True, help="Include records that are not marked clean.")
+@click.option("--limit", type=click.IntRange(1), help="Sample this many answerable questions.")
+@click.option(
+    "--seed", default=0, show_default=True, help="Random seed of the sample and the statistics."
+)
 @click.option("--depth", default=100, show_default=True, type=click.IntRange(10, 10_000),
               help="Length of the lists; 1000 adds recall@1000.")  # fmt: skip
 @click.option(
@@ -70,10 +75,10 @@ PATH = click.Path(path_type=Path)
 @click.option("--compare", nargs=2, metavar="A B", help="Two methods, or two files of --json.")
 @click.option("--jobs", default=1, show_default=True, type=click.IntRange(1, 64), help="Processes.")
 @click.option(
-    "--latency-calls", default=100, show_default=True, help="Single calls that are timed."
+    "--latency-calls", default=100, show_default=True, help="Number of single calls to time."
 )
 @click.option("--json", "json_path", type=PATH, help="Write the result, with every rank.")
-@click.option("--html", "html_path", type=PATH, help="Write a page with charts and misses to read.")
+@click.option("--html", "html_path", type=PATH, help="Write an HTML report with charts and misses.")
 @click.option("--own-corpus", is_flag=True, help="Search the data set's own corpus (built once).")
 @click.option(
     "--corpus", "corpora", multiple=True, metavar="NAME|FILE",
@@ -81,13 +86,13 @@ PATH = click.Path(path_type=Path)
 )  # fmt: skip
 @click.option(
     "--replay", type=click.Choice(SCOPES),
-    help="Measure what learning from use gives: papers are asked in order, and what was learned "
-    "is forgotten after each paper, each repository, or never.",
+    help="Measure learning from use: replay papers in order, and reset what was learned "
+         "after each paper, each repository, or never.",
 )  # fmt: skip
 @click.option(
     "--typed", is_flag=True,
-    help="Measure words typed into the placeholders: titles in whole or part, with a typing "
-    "error, authors, years, names.",
+    help="Measure words typed into placeholders: full and partial titles, typing errors, "
+         "authors, years, names.",
 )  # fmt: skip
 @click.option("--list", "listing", is_flag=True, help="List data sets, schemas and methods.")
 @click.pass_context
@@ -107,12 +112,12 @@ def eval_command(ctx: click.Context, /, **flags: Any) -> None:
         return
     papers: tuple[Path, ...] = flags["papers"]
     if flags["own_corpus"] and papers:
-        raise click.UsageError("--own-corpus goes with --data.")
+        raise click.UsageError("--own-corpus requires --data.")
     if flags["own_corpus"] and flags["corpora"]:
-        raise click.UsageError("Give either --own-corpus or --corpus.")
+        raise click.UsageError("--own-corpus and --corpus exclude each other.")
     if bool(papers) == bool(flags["data"]):
         raise click.UsageError(
-            "Give papers, or a data set with --data, and not both.\n"
+            "Give either papers or a data set with --data.\n"
             "For example: citewell eval paper.tex --html page.html"
         )
     ctx.exit(_evaluate(session, papers, flags))
@@ -130,7 +135,7 @@ def _evaluate(session: Session, papers: tuple[Path, ...], flags: dict[str, Any])
     options = replace(options, learning=replace(options.learning, enabled=False))
     for path in (flags["json_path"], flags["html_path"]):
         if path is not None and path.is_dir():
-            raise click.UsageError(f"{path} is a folder; name a file.")
+            raise click.UsageError(f"{path} is a folder, not a file.")
     if flags["own_corpus"] or flags["corpora"]:
         options = _made_library(options, flags)
     if not papers and holds_references(flags["data"], flags["schema"]):
@@ -139,7 +144,7 @@ def _evaluate(session: Session, papers: tuple[Path, ...], flags: dict[str, Any])
     if session.verbosity >= 0:
         show_problems(problems)
     if not questions:
-        raise click.UsageError("No question is left to ask.")
+        raise click.UsageError("No questions remain.")
     if flags["replay"]:
         with Bars() as bars:
             asked = evaluate_replay(questions, options, flags, bars)
@@ -165,7 +170,7 @@ def _evaluate(session: Session, papers: tuple[Path, ...], flags: dict[str, Any])
         results.write_atomically(flags["html_path"], text.encode("utf-8"))
         click.echo(f"page: {flags['html_path']}", err=True)
     elif papers:
-        click.echo("Add --html page.html for a page with every citation and miss.", err=True)
+        click.echo("Add --html page.html for a report with every citation and miss.", err=True)
     return FINDINGS if any(run.unbacked for run in evaluation.runs) else OK
 
 
@@ -263,7 +268,7 @@ def _methods(options: Options, flags: dict[str, Any], own: bool) -> list[Method]
 
 def _title(papers: tuple[Path, ...], info: DataInfo) -> str:
     name = info.name or papers[0].name
-    return f"How well Citewell would have cited for you: {name}"
+    return f"How well Citewell finds your citations: {name}"
 
 
 def _quote(word: str) -> str:

@@ -69,7 +69,7 @@ def locate(name: str, known: Mapping[str, str] = NAMED) -> Path:
     folder = data_folder()
     if folder is None or not (folder / known[name]).exists():
         raise click.UsageError(
-            f"`{name}` is not here: it lies at ../shared/data/{known[name]} of a checkout. "
+            f"`{name}` is not available: it lies at ../shared/data/{known[name]} of a checkout. "
             "Give a file instead."
         )
     return folder / known[name]
@@ -96,7 +96,9 @@ def select(data: DataSet, split: str, every: bool) -> tuple[list[Question], str]
         unit = "repository" if data.schema == "contexts" else "question"
         words.append(f"{split} split by {unit} ({len(questions):,} questions)")
     elif data.name in ("dev", "autoscholar_dev", "sparbench_dev"):
-        words.append("all parts, also those that trained what ships: see --split test")
+        words.append(
+            "all parts, including the training data of the bundled weights: see --split test"
+        )
     return list(questions), "; ".join(words)
 
 

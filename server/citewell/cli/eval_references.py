@@ -45,7 +45,7 @@ def evaluate_references(session: Session, options: Options, flags: dict[str, Any
         chosen = [one for one in chosen if references.half_of(one.id) == half]
         words += f"; the {half} half"
     if not chosen:
-        raise click.UsageError("No reference is left to check.")
+        raise click.UsageError("No references remain to check.")
     info = results.DataInfo(
         name=data.name, schema=data.schema, path=data.path, counts=data.counts, notes=data.notes,
         selection=words,

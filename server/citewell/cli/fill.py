@@ -23,20 +23,26 @@ if TYPE_CHECKING:
 
 @click.command("fill", short_help="Fill every citation placeholder of a paper.")
 @click.argument("paper", type=click.Path(path_type=Path, exists=True, dir_okay=False))
-@click.option("--dry-run", is_flag=True, help="Show what would change, and write nothing.")
+@click.option("--dry-run", is_flag=True, help="Show the changes without writing them.")
 @click.option("-i", "--interactive", is_flag=True, help="Choose the paper for each placeholder.")
 @click.option("-y", "--yes", is_flag=True, help="Write without asking.")
 @click.option(
     "--threshold",
     type=click.FloatRange(0.0, 1.0),
-    help="Leave a placeholder open when its best paper is less certain than this.",
+    help="Leave a placeholder open if the confidence of its best paper is below this.",
 )
 @click.option(
     "--unattended",
     is_flag=True,
-    help="Fill placeholders without words, too, where the best paper is certain enough.",
+    help="Also fill placeholders without words, where the best paper is certain enough.",
 )
-@click.option("-k", "count", default=8, type=click.IntRange(1, 50), help="How many to choose from.")
+@click.option(
+    "-k",
+    "count",
+    default=8,
+    type=click.IntRange(1, 50),
+    help="Number of candidates to choose from.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Write the plan as JSON.")
 @click.pass_context
 def fill(
@@ -69,7 +75,7 @@ def fill(
         raise click.UsageError("--interactive excludes --json, --yes and --unattended.")
     asks = not (dry_run or yes)
     if asks and (as_json or not sys.stdin.isatty()):
-        raise click.UsageError("There is no terminal to ask at: give --dry-run or --yes.")
+        raise click.UsageError("No terminal to ask on: use --dry-run or --yes.")
 
     if format_of(paper) in (None, Format.BIBTEX):
         raise click.UsageError(f"{paper.name} is neither a LaTeX nor a Markdown file.")

@@ -25,11 +25,11 @@ ONLINE_SECONDS = 30.0
 @click.command("find", short_help="Find papers for a text.")
 @click.argument("text", nargs=-1)
 @click.option(
-    "-k", "--limit", "count", default=10, type=click.IntRange(1, 1000), help="How many papers."
+    "-k", "--limit", "count", default=10, type=click.IntRange(1, 1000), help="Number of papers."
 )
-@click.option("--year", type=int, metavar="YEAR", help="Only papers of this year.")
-@click.option("--year-from", type=int, metavar="YEAR", help="Only papers of this year or later.")
-@click.option("--year-to", type=int, metavar="YEAR", help="Only papers of this year or earlier.")
+@click.option("--year", type=int, metavar="YEAR", help="Only papers from this year.")
+@click.option("--year-from", type=int, metavar="YEAR", help="Only papers from this year or later.")
+@click.option("--year-to", type=int, metavar="YEAR", help="Only papers from this year or earlier.")
 @click.option(
     "--author",
     default="",
@@ -40,10 +40,12 @@ ONLINE_SECONDS = 30.0
     "--venue",
     default="",
     metavar="NAME",
-    help="Only papers of this venue: its acronym or its name, with a year or without.",
+    help="Only papers from this venue: its acronym or name, with or without a year.",
 )
-@click.option("--online", is_flag=True, help="Ask the allowed sources too (`citewell sources`).")
-@click.option("--pick", is_flag=True, help="Let the language model choose one, put it first.")
+@click.option("--online", is_flag=True, help="Also ask the allowed sources (`citewell sources`).")
+@click.option(
+    "--pick", is_flag=True, help="Let the language model choose a paper and put it first."
+)
 @click.option("--bibtex", is_flag=True, help="Write the papers as BibTeX entries.")
 @click.option("--json", "as_json", is_flag=True, help="Write the whole result as JSON.")
 @click.pass_context
@@ -201,7 +203,7 @@ def _show(result: SearchResult, keys: Sequence[str]) -> None:
     from citewell.cli.papers import authors_of, venue_of, why
 
     if not result.hits:
-        click.echo("No paper was found.", err=True)
+        click.echo("No papers found.", err=True)
         return
     out = console()
     if not out.is_terminal:

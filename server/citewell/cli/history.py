@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 @click.group("history", short_help="Show or erase what was learned from your choices.",
              invoke_without_command=True)  # fmt: skip
 @click.option("-n", "count", default=20, show_default=True, type=click.IntRange(1),
-              help="Show so many of the latest.")  # fmt: skip
-@click.option("--json", "as_json", is_flag=True, help="Write all of it as JSON.")
+              help="Show this many of the latest events.")  # fmt: skip
+@click.option("--json", "as_json", is_flag=True, help="Write all events as JSON.")
 @click.pass_context
 def history(ctx: click.Context, count: int, as_json: bool) -> None:
     """Show or erase what was learned from your choices.
@@ -48,10 +48,10 @@ def history(ctx: click.Context, count: int, as_json: bool) -> None:
         ctx.exit(FINDINGS)
 
 
-@history.command("erase", short_help="Erase all of it, or what concerns a paper or a project.")
+@history.command("erase", short_help="Erase everything, or what concerns a paper or a project.")
 @click.option("--paper", metavar="ID|WORDS", default="",
-              help="Only of papers with this id, or with these words in their title.")  # fmt: skip
-@click.option("--project", type=click.Path(path_type=Path), help="Only of this project's folder.")
+              help="Only papers with this id or these words in their title.")  # fmt: skip
+@click.option("--project", type=click.Path(path_type=Path), help="Only this project folder.")
 @click.option("-y", "--yes", is_flag=True, help="Erase without asking.")
 @click.pass_context
 def erase(ctx: click.Context, paper: str, project: Path | None, yes: bool) -> None:
@@ -68,12 +68,12 @@ def erase(ctx: click.Context, paper: str, project: Path | None, yes: bool) -> No
     if not (paper or project):
         chosen = events
     if not chosen:
-        click.echo("Nothing is kept of that.", err=True)
+        click.echo("Nothing to erase.", err=True)
         show_problems(store.problems)
         return
     if not yes:
         if not sys.stdin.isatty():
-            raise click.UsageError("There is no terminal to ask at: give --yes.")
+            raise click.UsageError("No terminal to ask on: use --yes.")
         _show(chosen, 10)
         click.confirm(f"Erase {_count(chosen)}?", abort=True, err=True)
     gone = store.erase(works=works, project=folder)
@@ -154,4 +154,4 @@ def _show(events: Sequence[Event], count: int) -> None:
             table.add_row(when, Text(kind, style=style), Text(title), Text(project), through)
         out.print(table)
     if len(events) > count:
-        click.echo(f"... and {len(events) - count} before these (-n shows more).")
+        click.echo(f"... and {len(events) - count} earlier (-n shows more).")

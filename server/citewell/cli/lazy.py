@@ -39,8 +39,8 @@ class LazyGroup(click.Group):
             from citewell.options.values import nearest
 
             close = nearest(name, list(self.commands_by_name))
-            hint = f" Perhaps `{close}` is meant." if close else ""
-            ctx.fail(f"There is no command `{name}`.{hint}")
+            hint = f" Did you mean `{close}`?" if close else ""
+            ctx.fail(f"Unknown command `{name}`.{hint}")
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

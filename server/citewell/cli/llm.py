@@ -16,19 +16,19 @@ if TYPE_CHECKING:
     from citewell.options import Options
 
 SENT = (
-    "the sentence around the citation, two sentences before it and one behind it, the words typed "
-    "there, the section's and the paper's title; and of the papers found or cited titles, authors, "
-    "years and the beginnings of the abstracts"
+    "the citing sentence with two sentences before and one after it, the typed words, "
+    "the titles of section and paper, and, of the papers found or cited, titles, "
+    "authors, years and the beginnings of the abstracts"
 )
-ON_REQUEST = "and whether a paper supports a sentence, when you ask that"
-NEVER = "files as a whole, other parts of the text, your keys, names of files"
+ON_REQUEST = "and, on request, whether a paper supports a sentence"
+NEVER = "whole files, other parts of the text, your keys, file names"
 
 
 @click.command(
     "llm",
-    short_help="Say which language model may be asked, what it is sent, and what it has cost.",
+    short_help="Show the configured language model, what it receives and what it has cost.",
 )
-@click.option("--ask", is_flag=True, help="Ask it a question about two made-up papers.")
+@click.option("--ask", is_flag=True, help="Send it a test question about two invented papers.")
 @click.option("--json", "as_json", is_flag=True, help="Write the facts as JSON.")
 @click.pass_context
 def llm(ctx: click.Context, ask: bool, as_json: bool) -> None:
@@ -86,7 +86,9 @@ def facts(options: Options, *, ask: bool = False) -> tuple[dict[str, Any], list[
     }
     if ask and model is None and not problems:
         problems.append(
-            Problem("llm-off", "There is nobody to ask.", "Set `llm.provider` and `llm.model`.")
+            Problem(
+                "llm-off", "No language model configured.", "Set `llm.provider` and `llm.model`."
+            )
         )
     if ask and model is not None and not problems:
         found["answer"], problem = _try(model)
@@ -95,7 +97,7 @@ def facts(options: Options, *, ask: bool = False) -> tuple[dict[str, Any], list[
         found["today"] = account.by_model()
     except (sqlite3.Error, OSError) as error:
         found["today"] = {}
-        click.echo(f"The count cannot be read: {error}", err=True)
+        click.echo(f"Cannot read the usage record: {error}", err=True)
     return found, problems
 
 
@@ -139,7 +141,7 @@ def _show(found: dict[str, Any]) -> None:
     from rich.text import Text
 
     if found["provider"] == "none":
-        click.echo("No language model is named: nothing is sent to any (`llm.provider`).")
+        click.echo("No language model configured; nothing is sent (`llm.provider`).")
         return
     rows: dict[str, str] = {"model": f"{found['provider']} {found['model']}"}
     if "host" in found:
@@ -157,8 +159,7 @@ def _show(found: dict[str, Any]) -> None:
         cost = f"${usage.cost:.4f}" + (f", {usage.unpriced} unpriced" if usage.unpriced else "")
         requests = f"{usage.requests} request" + ("" if usage.requests == 1 else "s")
         rows[f"today: {name}"] = (
-            f"{requests}, {usage.input_tokens:,} tokens asked, "
-            f"{usage.output_tokens:,} answered, {cost}"
+            f"{requests}, {usage.input_tokens:,} tokens in, {usage.output_tokens:,} out, {cost}"
         )
     if "answer" in found:
         said = found["answer"]

@@ -17,7 +17,7 @@ from citewell.cli.session import Session
     multiple=True,
     type=click.Path(path_type=Path),
     metavar="FOLDER",
-    help="A folder whose files the agent may have read (repeatable); without one, none.",
+    help="Folder whose files the agent may read (repeatable); default: none.",
 )
 @click.option("--allow-write", is_flag=True, help="Let the agent change files in the roots.")
 @click.option(
@@ -31,14 +31,14 @@ from citewell.cli.session import Session
     "origins",
     multiple=True,
     metavar="ORIGIN",
-    help="With --http: a web page's origin that may ask, such as http://localhost:6274.",
+    help="With --http: an allowed origin of web pages, such as http://localhost:6274.",
 )
 @click.option(
     "--allow-host",
     "hosts",
     multiple=True,
     metavar="HOST:PORT",
-    help="With --http: a further name under which this server may be asked.",
+    help="With --http: an additional host name of this server.",
 )
 @click.pass_obj
 def mcp(
@@ -60,7 +60,7 @@ def mcp(
     from citewell.serving.token import find_token
 
     if (origins or hosts) and not http:
-        raise click.UsageError("--allow-origin and --allow-host go with --http.")
+        raise click.UsageError("--allow-origin and --allow-host require --http.")
     host, port = address(http, "--http") if http else ("", 0)
     options = session.load(roots[0] if roots else None).options
     serve(

@@ -38,7 +38,7 @@ def prompts() -> None:
     """
 
 
-@prompts.command("list", short_help="Every version of every program.")
+@prompts.command("list", short_help="List all versions of all programs.")
 @click.option("--json", "as_json", is_flag=True, help="Write them as JSON.")
 @click.pass_obj
 def list_versions(session: Session, as_json: bool) -> None:
@@ -72,7 +72,7 @@ def list_versions(session: Session, as_json: bool) -> None:
         console().print(table)
 
 
-@prompts.command("show", short_help="A version's instructions and examples.")
+@prompts.command("show", short_help="Show the instructions and examples of a version.")
 @click.argument("program", type=PROGRAM)
 @click.argument("version", required=False, default="")
 @click.pass_obj
@@ -84,7 +84,7 @@ def show(session: Session, program: str, version: str) -> None:
     write_json(_read(program, version or current_version(program, folder), folder))
 
 
-@prompts.command("compare", short_help="What differs between two versions.")
+@prompts.command("compare", short_help="Show the differences between two versions.")
 @click.argument("program", type=PROGRAM)
 @click.argument("first")
 @click.argument("second")
@@ -106,7 +106,7 @@ def compare(session: Session, program: str, first: str, second: str) -> None:
         click.echo(f"{name}: {' and '.join(values)}")
 
 
-@prompts.command("use", short_help="Put a version in use.")
+@prompts.command("use", short_help="Use a version.")
 @click.argument("program", type=PROGRAM)
 @click.argument("version")
 @click.pass_obj
@@ -118,7 +118,7 @@ def use(session: Session, program: str, version: str) -> None:
     click.echo(f"{program}@{version} is in use.")
 
 
-@prompts.command("rollback", short_help="Use what was in use before.")
+@prompts.command("rollback", short_help="Go back to the version used before.")
 @click.argument("program", type=PROGRAM)
 @click.pass_obj
 def rollback(session: Session, program: str) -> None:
@@ -132,7 +132,7 @@ def rollback(session: Session, program: str) -> None:
 @click.argument("program", type=PROGRAM)
 @click.argument("version")
 @click.option("--share", default=0.5, show_default=True, type=click.FloatRange(0, 1),
-              help="Of the passages; 0 ends the trial.")  # fmt: skip
+              help="Share of the passages; 0 ends the trial.")  # fmt: skip
 @click.pass_obj
 def trial(session: Session, program: str, version: str, share: float) -> None:
     """Try a version on a share of the requests; `citewell prompts outcomes` says how it goes."""
@@ -147,7 +147,7 @@ def trial(session: Session, program: str, version: str, share: float) -> None:
         click.echo(f"There is no trial of {program}: {program}@{now.version} answers for all.")
 
 
-@prompts.command("outcomes", short_help="What you accepted of each version's suggestions.")
+@prompts.command("outcomes", short_help="Show how many suggestions of each version you accepted.")
 @click.option("--json", "as_json", is_flag=True, help="Write them as JSON.")
 @click.pass_obj
 def show_outcomes(session: Session, as_json: bool) -> None:
@@ -164,7 +164,7 @@ def show_outcomes(session: Session, as_json: bool) -> None:
         write_json(found)
         return
     if not found:
-        click.echo("Nothing that a language model offered was accepted yet.")
+        click.echo("No suggestion of a language model has been accepted yet.")
         return
     table = Table(box=None, pad_edge=False, header_style="bold")
     for name in ("program", "version", "accepted", "stood first", "95% interval", "mrr"):

@@ -32,9 +32,10 @@ def with_questions(command: Any) -> Any:
         ),
         click.option(
             "--limit", type=click.IntRange(1), default=200, show_default=True,
-            help="Passages at most.",
+            help="Maximum number of passages.",
         ),
-        click.option("--seed", default=0, show_default=True, help="Of the sample and the parts."),
+        click.option("--seed", default=0, show_default=True,
+                     help="Random seed of the sample and the parts."),
     )[::-1]:  # fmt: skip
         command = option(command)
     return command
@@ -46,7 +47,7 @@ def questions_of(
     """The questions that the arguments name. Raises `click.UsageError`."""
     if bool(papers) == bool(data):
         raise click.UsageError(
-            "Give papers, or a data set with --data, and not both.\n"
+            "Give either papers or a data set with --data.\n"
             "For example: citewell tune paper.tex --html page.html"
         )
     if papers:

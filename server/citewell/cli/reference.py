@@ -17,14 +17,14 @@ HEAD = """\
 
 <!-- Written by `make docs`; edit the commands' own help instead. -->
 
-Flags that stand before the command hold for all of them. Problems go to standard error with a code
-([problems.md](problems.md)) and a cure; results go to standard output.
+Global options come before the command. Problems are written to standard error, with a code
+([problems.md](problems.md)) and a hint; results are written to standard output.
 
 | exit code | meaning |
 |---|---|
-| 0 | done, nothing to report |
-| 1 | done, with findings: no paper found, a placeholder left open, a problem that `doctor` names |
-| 2 | wrong usage, or an environment in which the command cannot work |
+| 0 | success, nothing to report |
+| 1 | success with findings: no papers found, an open placeholder, a problem that `doctor` reports |
+| 2 | usage error, or an environment in which the command cannot work |
 | 130 | interrupted |
 """
 

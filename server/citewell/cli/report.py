@@ -49,8 +49,8 @@ def show_cost(budget: Budget) -> None:
     price = f"${own.cost:.4f}" + (f" and {own.unpriced} unpriced" if own.unpriced else "")
     requests = f"{own.requests} request" + ("" if own.requests == 1 else "s")
     click.echo(
-        f"language model: {requests}, {own.input_tokens:,} tokens asked and "
-        f"{own.output_tokens:,} answered, {price}; today {day:,}{most} tokens, "
+        f"language model: {requests}, {own.input_tokens:,} tokens in and "
+        f"{own.output_tokens:,} out, {price}; today {day:,}{most} tokens, "
         f"${budget.used.cost:.2f}"
         + (f" of ${budget.daily_cost:.2f}." if budget.daily_cost else "."),
         err=True,

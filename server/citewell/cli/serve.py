@@ -18,27 +18,27 @@ PORT = 7413
     type=click.IntRange(0, 65535),
     default=PORT,
     show_default=True,
-    help="Port to listen on; 0 takes a free one.",
+    help="Port to listen on; 0: any free port.",
 )
 @click.option(
     "--token-file",
     type=click.Path(path_type=Path, dir_okay=False),
     metavar="FILE",
-    help="A file whose one line is the token that each request must carry.",
+    help="File with the token, on one line, that each request must carry.",
 )
 @click.option(
     "--allow-origin",
     "origins",
     multiple=True,
     metavar="ORIGIN",
-    help="A web page's origin that may ask, such as http://localhost:3000 (repeatable).",
+    help="Allowed origin of web pages, such as http://localhost:3000 (repeatable).",
 )
 @click.option(
     "--allow-host",
     "hosts",
     multiple=True,
     metavar="HOST:PORT",
-    help="A further name under which this server may be asked (repeatable).",
+    help="Additional host name of this server (repeatable).",
 )
 @click.pass_obj
 def serve(

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from citewell.options import Options
 
 
-@click.group("sources", short_help="Say and choose which scholarly sources may be asked.",
+@click.group("sources", short_help="List scholarly sources, and allow or forbid them.",
              invoke_without_command=True)  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="Write the list as JSON.")
 @click.pass_context
@@ -42,9 +42,9 @@ def sources(ctx: click.Context, as_json: bool) -> None:
         click.echo("No source is allowed: nothing leaves this machine.")
 
 
-@sources.command("allow", short_help="Allow sources to be asked.")
+@sources.command("allow", short_help="Allow sources.")
 @click.argument("names", nargs=-1, required=True)
-@click.option("--contact", metavar="MAIL", help="Your mail address, which some sources ask for.")
+@click.option("--contact", metavar="MAIL", help="Your email address, which some sources ask for.")
 @click.pass_context
 def allow(ctx: click.Context, names: tuple[str, ...], contact: str | None) -> None:
     """Allow sources to be asked, and remember that in your settings file.
@@ -72,12 +72,12 @@ def allow(ctx: click.Context, names: tuple[str, ...], contact: str | None) -> No
         values["contact"] = contact
     _remember(session, values)
     for title, host, sent in what_is_sent(added):
-        click.echo(f"{title} ({host}) is sent: {sent}.")
+        click.echo(f"{title} ({host}) receives: {sent}.")
     click.echo(NEVER)
     click.echo(ALWAYS)
 
 
-@sources.command("forbid", short_help="Ask sources no longer.")
+@sources.command("forbid", short_help="Forbid sources.")
 @click.argument("names", nargs=-1)
 @click.pass_context
 def forbid(ctx: click.Context, names: tuple[str, ...]) -> None:
@@ -106,7 +106,7 @@ def _remember(session: Session, values: dict[str, Any]) -> None:
     now = session.load().options.sources.allow
     if tuple(now) != tuple(values["allow"]):
         click.echo(
-            "The environment or a flag sets `sources.allow` too, and wins over the file.", err=True
+            "The environment or a flag also sets `sources.allow` and overrides the file.", err=True
         )
 
 
@@ -118,7 +118,7 @@ def _check_contact(text: str) -> None:
     try:
         fit(setting, text)
     except WrongValueError:
-        raise click.UsageError(f"--contact takes a mail address, not `{text}`.") from None
+        raise click.UsageError(f"--contact takes an email address, not `{text}`.") from None
 
 
 def facts(options: Options) -> list[dict[str, Any]]:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 @click.argument("paper", type=click.Path(path_type=Path, exists=True, dir_okay=False))
 @click.option("--key", "keys", multiple=True, metavar="KEY", help="Only this key (repeatable).")
 @click.option("--limit", type=click.IntRange(1), default=50, show_default=True,
-              help="Citations at most: each is one request.")  # fmt: skip
+              help="Maximum number of citations, one request each.")  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="Write the answers as JSON.")
 @click.pass_context
 def support(

@@ -20,27 +20,30 @@ if TYPE_CHECKING:
 @with_questions
 @click.option(
     "--program", type=click.Choice(TUNABLE), default="pick", show_default=True,
-    help="What is tuned: choosing one paper, ordering them all at once, or one by one.",
+    help="Program to tune: choose one paper, order all at once, or judge them one by one.",
 )  # fmt: skip
 @click.option(
     "--optimizer", "optimizers", multiple=True, type=click.Choice(OPTIMIZERS),
-    help="Taken in turn, one a step (repeatable). Default: bootstrap.",
+    help="Optimizers, one per step in turn (repeatable). Default: bootstrap.",
 )  # fmt: skip
 @click.option("--steps", default=3, show_default=True, type=click.IntRange(1, 20),
-              help="Attempts at most.")  # fmt: skip
+              help="Maximum number of attempts.")  # fmt: skip
 @click.option("--threshold", default=0.75, show_default=True, type=click.FloatRange(0, 1),
-              help="The metric that is good enough.")  # fmt: skip
+              help="Metric value that is good enough.")  # fmt: skip
 @click.option(
     "--weights", default="", metavar="mrr=0.4,...",
-    help="Of mrr, recall@5, recall@10 and recall@20 in the metric. Default: 0.4, 0.3, 0.2, 0.1.",
+    help="Weights of mrr, recall@5, recall@10 and recall@20 in the metric. Default: 0.4, "
+         "0.3, 0.2, 0.1.",
 )  # fmt: skip
 @click.option("--demos", default=3, show_default=True, type=click.IntRange(0, 16),
-              help="Examples in the prompt at most that the program answered itself.")  # fmt: skip
+              help="Maximum number of bootstrapped examples in the prompt.")  # fmt: skip
 @click.option("--trials", default=6, show_default=True, type=click.IntRange(2, 100),
-              help="Versions that mipro and gepa try.")  # fmt: skip
-@click.option("--dry-run", is_flag=True, help="Store nothing, and change nothing.")
+              help="Number of versions that mipro and gepa try.")  # fmt: skip
+@click.option("--dry-run", is_flag=True, help="Store and change nothing.")
 @click.option("--json", "json_path", type=PATH, help="Write the result.")
-@click.option("--html", "html_path", type=PATH, help="Write a page: prompts, figures, cost.")
+@click.option(
+    "--html", "html_path", type=PATH, help="Write an HTML report with prompts, figures and cost."
+)
 @click.pass_context
 def tune(ctx: click.Context, /, **flags: Any) -> None:
     """Improve the prompts of the language model.

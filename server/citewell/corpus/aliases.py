@@ -83,7 +83,7 @@ def read_aliases(path: Path) -> Aliases:
             Problem(
                 "aliases-unreadable",
                 f"The table of names cannot be read ({error}).",
-                "Reinstall citewell. Until then names that titles lack find nothing.",
+                "Reinstall citewell. Until then, names that titles lack find nothing.",
                 path=str(path),
             )
         ) from error

@@ -56,7 +56,7 @@ class _Reader:
 
     def unpack(self, blob: bytes) -> bytes:
         if zstandard.frame_content_size(blob) > _MAX_WORK:
-            raise zstandard.ZstdError("a work is far too large")
+            raise zstandard.ZstdError("a record is too large")
         return self._zstd.decompress(blob, max_output_size=_MAX_WORK)
 
 

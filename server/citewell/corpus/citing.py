@@ -37,7 +37,7 @@ class CitingPart:
         self.record: SegmentRecord = read_segment_record(self.path, use.record)
         if self.record.id != use.id or NAME not in self.record.indexes:
             raise library_error(
-                "library-corrupt", "The folder is not the one that the manifest names.", self.path
+                "library-corrupt", "The folder does not match the manifest.", self.path
             )
         check_sizes(self.path, self.record)
 
@@ -48,7 +48,7 @@ class CitingPart:
             priors = Priors(**arrays, encoder=self.use.encoder)
             check(priors)
         except (OSError, ValueError, IndexError) as error:
-            message = f"What it says of citations cannot be read: {error}."
+            message = f"Its citation data cannot be read: {error}."
             raise library_error("library-corrupt", message, self.path) from None
         return priors
 

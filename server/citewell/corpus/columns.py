@@ -102,7 +102,7 @@ class ColumnsBuilder:
         """Write one .npy a column."""
         columns = columns_of(works(), progress)
         if len(columns) != count:
-            raise ValueError(f"{count} works were announced and {len(columns)} came")
+            raise ValueError(f"{count} works were expected and {len(columns)} arrived")
         for field in Columns.__struct_fields__:
             np.save(into / f"{field}.npy", getattr(columns, field), allow_pickle=False)
 
@@ -274,13 +274,13 @@ def _open(segment: SegmentView) -> Columns:
         lengths = {len(columns.year), len(columns.opening), len(columns.word_starts) - 1,
                    len(columns.surname_starts) - 1, len(columns.key)}  # fmt: skip
         if lengths != {segment.count}:
-            raise ValueError("its files do not belong together")
+            raise ValueError("its files are inconsistent")
     except (OSError, ValueError) as error:
         raise CitewellError(
             Problem(
                 "index-unreadable",
                 f"The ranker's columns cannot be read ({error}).",
-                "Run `citewell library build` to build them anew.",
+                "Run `citewell library build` to rebuild them.",
                 path=str(folder),
             )
         ) from error

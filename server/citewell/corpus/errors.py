@@ -10,23 +10,24 @@ from citewell.model.installing import install_command
 _CURES = {
     "library-missing": "Build one with `citewell library add PATH...`, or `citewell library add "
     "starter` for the starter library.",
-    "library-foreign": "Name a folder that `citewell library` made; this one was left as it is.",
-    "library-corrupt": "Build it anew with `citewell library build --fresh`.",
-    "library-newer": "Update Citewell, or build the library anew with `citewell library build "
+    "library-foreign": "Choose a folder created by `citewell library`; this one was not changed.",
+    "library-corrupt": "Rebuild it with `citewell library build --fresh`.",
+    "library-newer": "Update Citewell, or rebuild the library with `citewell library build "
     "--fresh`.",
-    "library-older": "Build it anew with `citewell library build --fresh`.",
-    "library-unreadable": "Give yourself the right to read the folder and its files.",
-    "library-locked": "Wait until the other build has ended, then try again.",
-    "library-unwritable": "Give yourself the right to write there, or set `library.path` to "
+    "library-older": "Rebuild it with `citewell library build --fresh`.",
+    "library-unreadable": "Grant yourself permission to read the folder and its files.",
+    "library-locked": "Wait for the other build to finish, then try again.",
+    "library-unwritable": "Grant yourself permission to write there, or set `library.path` to "
     "another folder.",
     "library-disk-full": "Free some space and run the same command again.",
     "library-empty": "Add papers with `citewell library add PATH...`.",
-    "library-name": "Use letters, digits, '.', '_' and '-' only, and begin with a letter or digit.",
-    "source-missing": "Check the path, or drop the source with `citewell library remove --source`.",
+    "library-name": "Use only letters, digits, '.', '_' and '-', and begin with a letter or digit.",
+    "source-missing": "Check the path, or remove the source with `citewell library remove "
+    "--source`.",
     "source-pending": "Run `citewell library build`.",
-    "source-unknown": "Name its format with `--format`; `citewell library formats` lists them.",
-    "source-empty": "Check that this is the right file, and its format with `--format`.",
-    "source-unreadable": "Check that the file is whole and that you may read it.",
+    "source-unknown": "Set its format with `--format`; `citewell library formats` lists them.",
+    "source-empty": "Check the file, or set its format with `--format`.",
+    "source-unreadable": "Check that the file is complete and readable.",
 }
 
 

@@ -149,7 +149,7 @@ def default_libraries_dir() -> Path:
 def library_path(folder: Path | None, name: str) -> Path:
     """Folder of the library `name`; raises `LibraryError` for a name that is no plain file name."""
     if not _NAME.fullmatch(name):
-        raise library_error("library-name", f"{name!r} cannot be the name of a library.")
+        raise library_error("library-name", f"Invalid library name: {name!r}.")
     return (folder or default_libraries_dir()) / name
 
 
@@ -208,7 +208,7 @@ def strangers(path: Path) -> list[str]:
 def current_snapshot(library: Path) -> str:
     """Id in CURRENT. Raises `LibraryError`: missing, foreign, corrupt or unreadable."""
     if not library.is_dir():
-        raise library_error("library-missing", "There is no library in this folder.", library)
+        raise library_error("library-missing", "No library in this folder.", library)
     try:
         data = _read_bounded(library / CURRENT, 256)
     except FileNotFoundError:
@@ -231,12 +231,12 @@ def read_manifest(library: Path, snapshot: str) -> Manifest:
     except FileNotFoundError:
         raise library_error("library-corrupt", "The manifest is missing.", path) from None
     if digest(data)[:16] != snapshot.rpartition("-")[2]:
-        raise library_error("library-corrupt", "The manifest was changed or cut.", path)
+        raise library_error("library-corrupt", "The manifest is damaged.", path)
     manifest = _decode(data, Manifest, path, "citewell-library")
     names = [use.id for use in manifest.segments]
     names += [source.citing.id for source in manifest.sources.values() if source.citing]
     if not all(map(_SEGMENT.fullmatch, names)):
-        raise library_error("library-corrupt", "The manifest names no proper segment.", path)
+        raise library_error("library-corrupt", "The manifest names an invalid segment.", path)
     return manifest
 
 
@@ -248,7 +248,7 @@ def read_segment_record(folder: Path, expected: str) -> SegmentRecord:
     except FileNotFoundError:
         raise library_error("library-corrupt", "The segment's record is missing.", path) from None
     if digest(data) != expected:
-        raise library_error("library-corrupt", "The segment's record was changed or cut.", path)
+        raise library_error("library-corrupt", "The segment's record is damaged.", path)
     record = _decode(data, SegmentRecord, path, "citewell-segment")
     if not all(_FILE.fullmatch(name) for name in record.files):
         raise library_error("library-corrupt", "A file lies outside its segment.", path)
@@ -275,7 +275,7 @@ def _decode(data: bytes, kind: type[_Record], path: Path, name: str) -> _Record:
     try:
         return msgspec.convert(head, kind)
     except msgspec.ValidationError as error:
-        raise library_error("library-corrupt", f"The record is wrong: {error}.", path) from None
+        raise library_error("library-corrupt", f"The record is invalid: {error}.", path) from None
 
 
 def _read_bounded(path: Path, limit: int) -> bytes:
@@ -288,5 +288,5 @@ def _read_bounded(path: Path, limit: int) -> bytes:
         message = f"The file cannot be read: {error.strerror or error}."
         raise library_error("library-unreadable", message, path) from None
     if len(data) > limit:
-        raise library_error("library-corrupt", "The file is far too large.", path)
+        raise library_error("library-corrupt", "The file is too large.", path)
     return data

@@ -126,7 +126,7 @@ class Library:
         try:
             return [found[row] for row in wanted]
         except KeyError as error:
-            message = f"Row {error.args[0]} is missing in the catalogue."
+            message = f"Row {error.args[0]} is missing from the catalogue."
             raise library_error("library-corrupt", message, self.path) from None
 
     def work(self, identifier: str) -> Work | None:

@@ -70,7 +70,7 @@ def check(priors: Priors) -> None:
             for array, end in (*numbers, (priors.passage_list, lists))
         )
     ):
-        raise ValueError("its arrays do not belong together")
+        raise ValueError("its arrays are inconsistent")
 
 
 def coded(vectors: NDArray[np.float32]) -> NDArray[np.int8]:

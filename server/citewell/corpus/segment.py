@@ -36,7 +36,7 @@ class Segment:
         self.record: SegmentRecord = read_segment_record(self.path, use.record)
         if self.record.id != use.id or self.record.count != use.count:
             raise library_error(
-                "library-corrupt", "The segment is not the one that the manifest names.", self.path
+                "library-corrupt", "The segment does not match the manifest.", self.path
             )
         check_sizes(self.path, self.record)
         self.years: NDArray[np.int16] = self._column(YEARS, "<i2")
@@ -87,7 +87,7 @@ def check_sizes(folder: Path, record: SegmentRecord) -> None:
             message = f"A file cannot be read: {error.strerror or error}."
             raise library_error("library-unreadable", message, path) from None
         if size != file.size:
-            message = f"The file has {size} bytes in place of {file.size}."
+            message = f"The file has {size} bytes instead of {file.size}."
             raise library_error("library-corrupt", message, path)
 
 
@@ -111,10 +111,10 @@ def _read_dead(path: Path, use: SegmentUse) -> NDArray[np.bool_] | None:
     if file_digest(path) != use.dead_hash:
         raise library_error("library-corrupt", "The list of removed papers was changed.", path)
     if rows.dtype != np.dtype("<i4") or rows.shape != (use.dead,):
-        raise library_error("library-corrupt", "The list of removed papers is wrong.", path)
+        raise library_error("library-corrupt", "The list of removed papers is invalid.", path)
     dead = np.zeros(use.count, dtype=np.bool_)
     if rows.min() < 0 or rows.max() >= use.count:
-        raise library_error("library-corrupt", "The list of removed papers is wrong.", path)
+        raise library_error("library-corrupt", "The list of removed papers is invalid.", path)
     dead[rows] = True
     dead.setflags(write=False)
     return dead

@@ -47,7 +47,7 @@ def wrong_edit(before: BibFile, edit: FileEdit) -> Problem | None:
     more = [key for key in found if found[key] > wanted[key]]
     less = [key for key in wanted if wanted[key] > found[key]]
     if more:
-        return _refused(before, edit, f"would have an entry `{more[0][:80]}` that was not meant")
+        return _refused(before, edit, f"would add an unintended entry `{more[0][:80]}`")
     if less:
         what = "lack the new entry" if less[0] in edit.adds else "lose the entry"
         return _refused(before, edit, f"would {what} `{less[0][:80]}`")
@@ -58,7 +58,7 @@ def wrong_edit(before: BibFile, edit: FileEdit) -> Problem | None:
     if len(before.blocks) != len(after.blocks):
         return _refused(before, edit, "would change an @string, @preamble or @comment")
     if _faults(after) > _faults(before):
-        return _refused(before, edit, "would have an entry that is not well-formed")
+        return _refused(before, edit, "would leave a malformed entry")
     return None
 
 
@@ -105,7 +105,7 @@ def _refused(before: BibFile, edit: FileEdit, what: str) -> Problem:
         hint += f" Correct line {broken.line} first: {broken.message}"
     return Problem(
         "bib-edit-refused",
-        f"{name} was not changed: with the new text it {what}.",
+        f"{name} was not changed: with the edit it {what}.",
         hint,
         before.path,
         line,

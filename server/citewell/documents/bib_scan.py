@@ -114,8 +114,8 @@ class EntryScan:
             if self.key:
                 self._fault(
                     "bib-key-blank",
-                    f'The key "{self.key}" holds a blank.',
-                    "Write it without blanks.",
+                    f'The key "{self.key}" contains whitespace.',
+                    "Remove the whitespace.",
                     self.key_at,
                 )
             at = long.end() + 1
@@ -185,7 +185,7 @@ class EntryScan:
         if text[at] == self.closer:
             return self._close(at + 1)
         if text[at] == ",":
-            self._fault("bib-extra-comma", "There is a comma too many.", "Remove it.", at)
+            self._fault("bib-extra-comma", "Extra comma.", "Remove it.", at)
             return at + 1
         if name := grammar.NAME_EQUALS.match(text, at, limit):
             return self._value(name)
@@ -215,8 +215,8 @@ class EntryScan:
         words = self.text[at:end].split() or [self.text[at]]
         self._fault(
             "bib-unexpected-text",
-            f'"{words[0]}" is not expected here.',
-            "Write fields as name = {value}, with commas between.",
+            f'Unexpected text "{words[0]}".',
+            "Write fields as name = {value}, separated by commas.",
             at,
         )
         found = grammar.RESYNC[self.closer].search(self.text, at, self.limit)
@@ -386,7 +386,7 @@ class EntryScan:
             if name in seen:
                 self._fault(
                     "bib-duplicate-field",
-                    f'The field "{name}" stands twice in "{self.key}"; BibTeX reads the first.',
+                    f'Duplicate field "{name}" in "{self.key}"; BibTeX reads the first.',
                     "Remove one of the two.",
                     self.marks[4 * index],
                 )

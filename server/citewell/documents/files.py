@@ -168,8 +168,8 @@ class FileCache:
 def _given_up(path: Path) -> Problem:
     return Problem(
         "bib-given-up",
-        f"{path.name} was not read to its end, so that nothing is known of its entries.",
-        "It is read when it is opened, or when it changes.",
+        f"Reading {path.name} was cancelled; its entries are unknown.",
+        "Citewell reads it when you open or change it.",
         str(path),
     )
 

@@ -37,7 +37,7 @@ _SPEC = re.compile(r"^([A-Za-z]+)(?::(\d{1,2}))?$")
 _UNSAFE = re.compile(r"[^A-Za-z0-9_:./+-]+")
 _ILLEGAL = re.compile(r"[^\w:./+-]")
 MAX_KEY = 200
-KEY_SHAPE = "Use letters, digits and any of _ : . / + - only."
+KEY_SHAPE = "Use only letters, digits and _ : . / + -."
 _HYPHEN = re.compile(r"(?<=\w)[-‐‑](?=\w)")
 _INITIALS = re.compile(r"\b[A-Z]")
 _STOP_WORDS = frozenset(
@@ -69,7 +69,7 @@ def check_key(key: str) -> Problem | None:
     if not key:
         return Problem("key-invalid", "A key cannot be empty.", KEY_SHAPE)
     if len(key) > MAX_KEY:
-        return Problem("key-invalid", f"A key has {MAX_KEY} characters at most.", KEY_SHAPE)
+        return Problem("key-invalid", f"A key has at most {MAX_KEY} characters.", KEY_SHAPE)
     wrong = _ILLEGAL.search(key)
     if wrong is None:
         return None
@@ -77,7 +77,7 @@ def check_key(key: str) -> Problem | None:
     shown = f"`{char}`" if char.isprintable() else f"U+{ord(char):04X}"
     if char.isspace():
         shown = "a blank"
-    return Problem("key-invalid", f"A key cannot hold {shown}.", KEY_SHAPE)
+    return Problem("key-invalid", f"A key cannot contain {shown}.", KEY_SHAPE)
 
 
 def check_pattern(pattern: str) -> Problem | None:
@@ -87,11 +87,11 @@ def check_pattern(pattern: str) -> Problem | None:
     if wrong:
         message = f'The key pattern "{pattern}" has no field "{{{wrong[0]}}}".'
     elif "{" in rest or "}" in rest:
-        message = f'The key pattern "{pattern}" has a brace without its partner.'
+        message = f'The key pattern "{pattern}" has an unbalanced brace.'
     elif not _FIELD.search(pattern):
         message = f'The key pattern "{pattern}" has no field.'
     elif _UNSAFE.search(rest):
-        message = f'The key pattern "{pattern}" holds a character that a key cannot have.'
+        message = f'The key pattern "{pattern}" contains a character that keys cannot contain.'
     else:
         return None
     fields = ", ".join(f"{{{name}}}" for name in FIELDS)

@@ -427,7 +427,10 @@ class Project:
                 hint = "Check the name; it is created when the first entry is written."
                 self.problems.append(
                     Problem(
-                        "bib-missing", f"{path.name} is declared but not there.", hint, str(path)
+                        "bib-missing",
+                        f"{path.name} is declared but does not exist.",
+                        hint,
+                        str(path),
                     )
                 )
 

@@ -82,8 +82,8 @@ def _name(name: str) -> PurePosixPath:
         raise CitewellError(
             Problem(
                 "file-name",
-                f"{name[:MAX_NAME]!r} cannot be the name of a file of the paper.",
-                "Give a relative name with slashes, such as sections/intro.tex.",
+                f"{name[:MAX_NAME]!r} is not a valid file name for the paper.",
+                "Use a relative path with slashes, such as sections/intro.tex.",
             )
         )
     return path

@@ -51,8 +51,8 @@ class TextFile(msgspec.Struct, frozen=True):
             raise FileError(
                 Problem(
                     code="encoding-too-small",
-                    message=f"{self.path.name} is encoded in {self.encoding}, which cannot hold "
-                    f"{bad!r} (U+{ord(bad):04X}).",
+                    message=f"{self.path.name} is encoded in {self.encoding}, which cannot "
+                    f"represent {bad!r} (U+{ord(bad):04X}).",
                     hint="Save the file as UTF-8, then try again.",
                     path=str(self.path),
                     line=error.object.count("\n", 0, error.start) + 1,
@@ -64,7 +64,7 @@ def _too_large(path: Path) -> Problem:
     return Problem(
         "file-too-large",
         f"{path.name} is larger than {MAX_BYTES // 1024**2} MB.",
-        "Split the file, or leave it out of the project.",
+        "Split the file, or exclude it from the project.",
         str(path),
     )
 
@@ -102,7 +102,7 @@ def read_text(path: Path | str) -> TextFile:
     try:
         if not path.is_file() and path.exists():
             raise FileError(
-                Problem("file-not-regular", f"{path.name} is not a file.", path=str(path))
+                Problem("file-not-regular", f"{path.name} is not a regular file.", path=str(path))
             )
         if path.stat().st_size > MAX_BYTES:
             raise FileError(_too_large(path))
@@ -187,7 +187,7 @@ def _stage(file: TextFile, data: bytes) -> _Staged:
                 Problem(
                     "file-changed",
                     f"{file.path.name} has changed on disk since it was read.",
-                    "Try again: the new text will be read first.",
+                    "Try again; Citewell then reads the new text.",
                     str(file.path),
                 )
             )
@@ -204,8 +204,8 @@ def _restore(done: Sequence[_Staged], error: BaseException) -> None:
                 _temporary(one.target, one.old, one.mode).replace(one.target)
         except OSError as again:
             reason = again.strerror or str(again)
-            message = f"{one.path.name} was written, and could not be put back: {reason}."
-            problem = Problem("file-io", message, "Undo its change by hand.", str(one.path))
+            message = f"{one.path.name} was written and could not be restored: {reason}."
+            problem = Problem("file-io", message, "Revert it manually.", str(one.path))
             raise FileError(problem) from error
 
 
@@ -230,7 +230,7 @@ def apply_edits(text: str, edits: Sequence[TextEdit]) -> str:
     for edit in sorted(edits, key=lambda e: e.span):
         start, end = edit.span.start, edit.span.end
         if not position <= start <= end <= len(text):
-            raise ValueError(f"edit {start}-{end} overlaps another one or leaves the text")
+            raise ValueError(f"edit {start}-{end} overlaps another edit or exceeds the text")
         parts += (text[position:start], edit.text)
         position = end
     parts.append(text[position:])
@@ -273,15 +273,15 @@ def _as_file_error(error: OSError, path: Path, verb: str) -> FileError:
     full = {errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC)}
     if error.errno in full:
         code, message = "disk-full", f"{path.name} cannot be {verb}: the disk is full."
-        hint = "Free some space, then try again; the file is as it was."
+        hint = "Free some space, then try again; the file is unchanged."
     elif error.errno in {errno.EACCES, errno.EPERM, errno.EROFS}:
         code, message = "file-no-permission", f"{path.name} cannot be {verb}: no permission."
-        hint = f"Give yourself the right to the file and to its folder {path.parent}."
+        hint = f"Grant yourself permission for the file and its folder {path.parent}."
     elif isinstance(error, FileNotFoundError):
         code, message = "file-missing", f"{path.name} cannot be {verb}: no such file or folder."
         hint = "Check the name, or create the folder."
     else:
         reason = error.strerror or str(error)
         code, message = "file-io", f"{path.name} cannot be {verb}: {reason}."
-        hint = "Check the disk; the file is as it was."
+        hint = "Check the disk; the file is unchanged."
     return FileError(Problem(code, message, hint, str(path)))

@@ -177,7 +177,7 @@ class Cascade:
             problem = Problem(
                 "ranker-failed",
                 f"The ranker {self._ranker.name!r} failed ({type(error).__name__}: {error}).",
-                "The papers stand in the order of the fusion.",
+                "The papers are in the order of the fusion.",
             )
             return as_fused, (problem,)
 

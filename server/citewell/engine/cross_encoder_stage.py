@@ -130,8 +130,8 @@ class CrossEncoderStage:
             return Problem(
                 "reranker-late",
                 f"The cross-encoder {self._name!r} {state} within {seconds * 1e3:.0f} ms.",
-                "The list stands without it; raise `retrieval.cross_encoder_ms`, lower "
-                "`retrieval.cross_encoder_depth`, or name a smaller model.",
+                "The list is not reranked; raise `retrieval.cross_encoder_ms`, lower "
+                "`retrieval.cross_encoder_depth`, or choose a smaller model.",
             )
         if first.code == "retriever-failed":
             return Problem(
@@ -139,7 +139,7 @@ class CrossEncoderStage:
                 first.message.replace(
                     f"The retriever {NAME!r}", f"The cross-encoder {self._name!r}"
                 ),
-                "The list stands without it.",
+                "The list is not reranked.",
             )
         return first
 
@@ -154,7 +154,7 @@ class CrossEncoderStage:
                 "reranker-missing",
                 f"The cross-encoder {self._name!r} cannot be used "
                 f"({type(error).__name__}: {error}).",
-                "Searches go on without it.",
+                "Searches continue without it.",
             )
         finally:
             self._ready.set()

@@ -36,12 +36,12 @@ STUCK_SECONDS = 25.0
 RESTARTED = Problem(
     "engine-restarted",
     "The search engine stopped during this request.",
-    "Ask again: it starts anew by itself.",
+    "Try again: it restarts by itself.",
 )
 LATE = Problem(
     "engine-late",
     "The search engine did not answer in time.",
-    "Ask again; if it stays so, run `citewell doctor`.",
+    "Try again; if the problem persists, run `citewell doctor`.",
 )
 
 R = TypeVar("R")

@@ -253,8 +253,9 @@ class HistoryStore:
         self.problems = (
             Problem(
                 "history-damaged",
-                f"The history of accepted papers could not be read ({error}); it is begun anew.",
-                f"The damaged file is kept as {aside.name}; erase it, or restore it from a backup.",
+                f"The history of accepted papers could not be read ({error}); Citewell started "
+                "a new one.",
+                f"The damaged file is kept as {aside.name}; delete it, or restore a backup.",
                 path=str(aside),
             ),
         )
@@ -267,7 +268,8 @@ class HistoryStore:
             Problem(
                 "history-unusable",
                 f"The history of accepted papers cannot be read or written ({error}).",
-                "Check the disk and the rights of the folder, or set `learning.enabled` to false.",
+                "Check the disk and the permissions of the folder, or set `learning.enabled` "
+                "to false.",
                 path=str(self.path),
             ),
         )
@@ -335,7 +337,7 @@ def _state(path: Path) -> tuple[int, ...] | None:
 def _newer(path: Path) -> Problem:
     return Problem(
         "history-newer",
-        "The history of accepted papers was written by a newer Citewell; it is left alone.",
+        "The history of accepted papers was written by a newer Citewell; it was not changed.",
         "Update Citewell, or set `learning.enabled` to false.",
         path=str(path),
     )

@@ -123,12 +123,11 @@ def _not_held(identifier: Identifier, asked: Sequence[str] = ()) -> Problem:
     if asked:
         return Problem(
             "identifier-unknown",
-            f"The library holds no work with {identifier.told}, and no source has said that it "
-            "does.",
-            "Ask again in a moment, or search by the title.",
+            f"The library has no work with {identifier.told}, and no source has answered yet.",
+            "Try again in a moment, or search by title.",
         )
     return Problem(
         "identifier-unknown",
-        f"The library holds no work with {identifier.told}.",
-        "Search by the title, or ask the sources that you allow: `citewell find --online`.",
+        f"The library has no work with {identifier.told}.",
+        "Search by title, or ask the sources that you allow: `citewell find --online`.",
     )

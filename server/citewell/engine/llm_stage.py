@@ -37,7 +37,7 @@ _GONE = ("llm-late", "llm-down", "llm-refused")
 
 OFF = Problem(
     "llm-off",
-    "No language model is named: nothing was asked.",
+    "No language model configured.",
     "Set `llm.provider` and `llm.model`.",
 )
 
@@ -142,9 +142,9 @@ class LlmStage:
         if (wait := self._not_before - time.monotonic()) > 0:
             return None, Problem(
                 "llm-paused",
-                f"The language model {self.name} failed {FAILURES} times in a row and is not asked "
-                f"for another {wait:.0f} s.",
-                "All else goes on without it; `citewell llm --ask` shows what is wrong.",
+                f"The language model {self.name} failed {FAILURES} times in a row; it is paused "
+                f"for {wait:.0f} s.",
+                "Citewell continues without it; `citewell llm --ask` shows the cause.",
             )
         seconds = min(self._seconds, cancel.remaining)
         answers, problems, _ = self._runner.run({NAME: task}, seconds, cancel)
@@ -156,14 +156,14 @@ class LlmStage:
             problem = Problem(
                 "llm-late",
                 f"The language model {self.name} did not answer within {seconds * 1e3:.0f} ms.",
-                "All else goes on without it; raise `llm.timeout_ms`, or name a faster model.",
+                "Citewell continues without it; raise `llm.timeout_ms`, or choose a faster model.",
             )
         elif problem.code == "retriever-failed":
             problem = Problem(
                 "llm-failed",
                 # The exception's own words may quote the answer: they stand in the log alone.
                 f"The language model {self.name} failed.",
-                "All else goes on without it; the log says more.",
+                "Citewell continues without it; see the log.",
             )
         return None, problem
 

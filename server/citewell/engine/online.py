@@ -35,8 +35,8 @@ STEP = 0.05
 
 OFF = Problem(
     "sources-off",
-    "No scholarly source may be asked: nothing was sent.",
-    "`citewell sources` says what each would be sent; `citewell sources allow NAME...` allows it.",
+    "No scholarly source is allowed; nothing was sent.",
+    "`citewell sources` shows what each would receive; `citewell sources allow NAME...` allows it.",
 )
 
 
@@ -47,7 +47,7 @@ def missing_package() -> Problem | None:
         return None
     return Problem(
         "sources-missing",
-        f"Scholarly sources cannot be asked without the packages {', '.join(missing)}.",
+        f"Scholarly sources need the packages {', '.join(missing)}.",
         f"Run `{install_command('online')}`.",
     )
 

@@ -204,7 +204,7 @@ def _open_dense(library: Library, name: str, mask: Filters) -> DenseRetriever:
             )
         )
     if built.get("encoder") != name:
-        raise _mismatch(library, f"the encoder {built.get('encoder')!r}, not of {name!r}")
+        raise _mismatch(library, f"the encoder {built.get('encoder')!r}, not {name!r}")
     encoder = load_encoder(name)
     if built.get("weights") != encoder.fingerprint:
         raise _mismatch(library, f"another version of the encoder {name!r}")
@@ -215,8 +215,8 @@ def _mismatch(library: Library, what: str) -> CitewellError:
     return CitewellError(
         Problem(
             "encoder-mismatch",
-            f"The library's dense vectors are those of {what}.",
-            "Run `citewell library build` to make them anew.",
+            f"The library's dense vectors come from {what}.",
+            "Run `citewell library build` to rebuild them.",
             path=str(library.path),
         )
     )

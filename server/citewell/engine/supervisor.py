@@ -131,11 +131,11 @@ class Supervisor:
             self._not_before = time.monotonic() + seconds
 
     def _down(self, wait: float) -> Problem:
-        words = f" Its last words: {self._last_words}" if self._last_words else ""
+        words = f" Last output: {self._last_words}" if self._last_words else ""
         return Problem(
             "engine-down",
             f"The search engine stopped {self._deaths} times in a row.{words}",
-            f"Run `citewell doctor`. The next try is in {max(1, round(wait))} s.",
+            f"Run `citewell doctor`. Next attempt in {max(1, round(wait))} s.",
         )
 
 

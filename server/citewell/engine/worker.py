@@ -112,7 +112,7 @@ class Worker:
                 raise CitewellError(
                     Problem(
                         "engine-version",
-                        "The editor's server and its engine are of different versions.",
+                        "The language server and the search engine have different versions.",
                         "Restart the editor.",
                     )
                 )

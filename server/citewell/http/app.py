@@ -194,7 +194,7 @@ async def _broken(request: Request, error: Exception) -> Response:
 def _internal(error: Exception) -> Problem:
     return Problem(
         "internal-error",
-        f"Something went wrong inside Citewell: {type(error).__name__}.",
+        f"Internal error: {type(error).__name__}.",
         "Look at what the server wrote to its standard error, and report it.",
     )
 

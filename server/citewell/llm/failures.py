@@ -10,7 +10,7 @@ from citewell.llm.bounded import MAX_ANSWER
 from citewell.model import CitewellError, Problem
 from citewell.model.installing import install_command
 
-_STANDS = "All else goes on without it."
+_STANDS = "Citewell continues without it."
 _FAILED = Problem(
     "llm-failed", "failed", f"{_STANDS} `citewell llm --ask` shows whether it can be reached."
 )
@@ -21,7 +21,7 @@ _FAILURES = (
         Problem(
             "llm-late",
             "did not answer in time",
-            f"{_STANDS} Raise `llm.timeout_ms`, or name a faster model.",
+            f"{_STANDS} Raise `llm.timeout_ms`, or choose a faster model.",
         ),
     ),
     (

@@ -219,7 +219,7 @@ def _threads() -> int:
 def reranker_missing(name: str, why: str, hint: str) -> CitewellError:
     """The model cannot be loaded."""
     message = f"The cross-encoder {name!r} cannot be used: {why}."
-    hint = f"{hint} Searches go on without it."
+    hint = f"{hint} Searches continue without it."
     return CitewellError(Problem("reranker-missing", message, hint))
 
 

@@ -55,7 +55,7 @@ class Segment:
             self._signposts = [self._term(at) for at in range(0, len(self._ends), _STEP)]
             total = int(self.pointer[-1]) if len(self.pointer) else -1
             if len(self.pointer) != len(self._ends) + 1 or total != len(self.rows):
-                raise ValueError("its files do not belong together")
+                raise ValueError("its files are inconsistent")
             counted = msgspec.json.decode((folder / "params.index.json").read_bytes())["num_docs"]
             if counted != self.count:
                 raise ValueError(f"it holds {counted} papers, not {self.count}")
@@ -64,7 +64,7 @@ class Segment:
                 Problem(
                     "index-unreadable",
                     f"The BM25 index cannot be read ({error}).",
-                    "Run `citewell library build` to build it anew.",
+                    "Run `citewell library build` to rebuild it.",
                     path=str(folder),
                 )
             ) from error

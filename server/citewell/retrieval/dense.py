@@ -49,7 +49,7 @@ class _Segment:
                 Problem(
                     "index-unreadable",
                     f"The dense index cannot be read ({error}).",
-                    "Run `citewell library build` to build it anew.",
+                    "Run `citewell library build` to rebuild it.",
                     path=str(folder),
                 )
             ) from error

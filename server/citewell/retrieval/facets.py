@@ -148,7 +148,7 @@ def _open(view: SegmentView) -> dict[str, NDArray[Any]]:
         columns = {name: open_array(folder / f"{name}.npy") for name in _FILES}
         for group in (("family", "given", "initial", "author_row"), ("venue", "venue_row")):
             if len({len(columns[name]) for name in group}) != 1:
-                raise ValueError("its files do not belong together")
+                raise ValueError("its files are inconsistent")
         for name in ("author_row", "venue_row"):
             if len(columns[name]) and int(columns[name][-1]) >= view.count:
                 raise ValueError("it speaks of papers that are not there")
@@ -157,7 +157,7 @@ def _open(view: SegmentView) -> dict[str, NDArray[Any]]:
             Problem(
                 "index-unreadable",
                 f"The index of authors and venues cannot be read ({error}).",
-                "Run `citewell library build` to build it anew.",
+                "Run `citewell library build` to rebuild it.",
                 path=str(folder),
             )
         ) from error

@@ -177,7 +177,7 @@ def read_passages(path: Path) -> PassageWords:
             or index.passage.min(initial=0) < 0
             or index.passage.max(initial=-1) >= len(index.cited)
         ):
-            raise ValueError("its arrays do not belong together")
+            raise ValueError("its arrays are inconsistent")
     except (OSError, ValueError, KeyError, EOFError, BadZipFile) as error:
         raise CitewellError(
             Problem(

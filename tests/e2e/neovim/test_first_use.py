@@ -54,7 +54,7 @@ def test_from_only_the_editor_to_a_first_citation_in_five_steps(
     # Without a library the first placeholder says what to do.
     editor.keys("3GA")
     editor.type(" \\cite<graph attention networks>")
-    told = editor.wait_for_message("There is no library in this folder")
+    told = editor.wait_for_message("No library in this folder")
     assert ":Citewell library" in told
     editor.keys("<Esc>")
 
@@ -150,7 +150,7 @@ def test_checkhealth_with_a_server_and_no_library_names_the_cure(
     report = editor.text()
     assert f"server {__version__}" in report
     assert "WARNING" in report
-    assert "There is no library in this folder" in report
+    assert "No library in this folder" in report
     assert ":Citewell library offers the starter library" in report
     assert "completion: Neovim's own" in report
     assert "picker: select" in report

@@ -43,7 +43,7 @@ def test_the_version_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_a_misspelt_command_names_the_nearest(capsys: pytest.CaptureFixture[str]) -> None:
     assert app.run(["fnid", "x"]) == 2
-    assert "Perhaps `find` is meant." in capsys.readouterr().err
+    assert "Did you mean `find`?" in capsys.readouterr().err
 
 
 def test_a_misspelt_option_is_wrong_usage(capsys: pytest.CaptureFixture[str]) -> None:

@@ -128,7 +128,7 @@ def test_arrays_that_point_outside_each_other_are_refused(
 ) -> None:
     arrays = {name: getattr(FIRST, name) for name in Priors.__struct_fields__} | change
     write_priors(Priors(**arrays), tmp_path / "p.npz")
-    with pytest.raises(CitewellError, match="do not belong together"):
+    with pytest.raises(CitewellError, match="are inconsistent"):
         read_priors(tmp_path / "p.npz")
 
 

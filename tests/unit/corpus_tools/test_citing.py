@@ -248,7 +248,7 @@ def test_a_damaged_part_is_found_at_opening_or_by_verifying(
     (problem,) = opened().verify()
     assert problem.code == "library-corrupt" and problem.path.endswith("list_vectors.npy")
     vectors.write_bytes(data[:-1])
-    with pytest.raises(LibraryError, match="bytes in place of"):
+    with pytest.raises(LibraryError, match="bytes instead of"):
         opened()
 
 

@@ -37,13 +37,13 @@ def test_an_entry_that_is_meant_passes():
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("@misc{three, title={T}}\n@article{fake, title={F}}\n", "an entry `fake`"),
-        ("@misc{three,\n title={Y}}\n\n@article{fake, author={N}}\n", "an entry `fake`"),
-        ("@misc{four, title={T}}\n", "an entry `four`"),
-        ("@misc{three, title={T\n", "well-formed"),
+        ("@misc{three, title={T}}\n@article{fake, title={F}}\n", "an unintended entry `fake`"),
+        ("@misc{three,\n title={Y}}\n\n@article{fake, author={N}}\n", "an unintended entry `fake`"),
+        ("@misc{four, title={T}}\n", "an unintended entry `four`"),
+        ("@misc{three, title={T\n", "malformed"),
         ("@misc{three, title={T}}\n@string{acl = {Other}}\n", "@string"),
         ("just words\n", "lack the new entry `three`"),
-        ("@misc{three, title={T}}\n@misc{one, title={Again}}\n", "an entry `one`"),
+        ("@misc{three, title={T}}\n@misc{one, title={Again}}\n", "an unintended entry `one`"),
     ],
 )
 def test_what_is_not_meant_is_named(text, said):

@@ -59,7 +59,7 @@ def test_a_paper_gives_a_table_a_page_and_a_result_with_every_rank(citewell, pap
     assert out.exit_code == 0, out.output
     assert "R@10" in out.output and "5 questions, 4 with a right answer" in out.output
     text = (tmp_path / "p.html").read_text(encoding="utf-8")
-    assert "How well Citewell would have cited for you: On Networks" in text
+    assert "How well Citewell finds your citations: On Networks" in text
     saved = results.load(tmp_path / "r.json")
     assert {run.setting for run in saved.runs} == {"cold", "warm"}
     assert sum(bool(one.ranks) for one in saved.runs[0].judged) >= 3
@@ -111,10 +111,10 @@ def test_a_split_is_taken_by_repository(citewell, data):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ((), "Give papers, or a data set"),
-        (("paper.tex", "--data", "dev"), "and not both"),
-        (("--data", "x.jsonl", "--own-corpus", "--corpus", "acl"), "either --own-corpus or"),
-        (("paper.tex", "--own-corpus"), "goes with --data"),
+        ((), "Give either papers or a data set"),
+        (("paper.tex", "--data", "dev"), "either papers or a data set"),
+        (("--data", "x.jsonl", "--own-corpus", "--corpus", "acl"), "exclude each other"),
+        (("paper.tex", "--own-corpus"), "requires --data"),
         (("--data", "x", "--mode", "fastest"), "is not one of"),
     ],
 )

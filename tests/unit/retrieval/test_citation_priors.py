@@ -85,7 +85,7 @@ def test_priors_whose_arrays_disagree_are_refused(tmp_path: Path) -> None:
     arrays = {n: getattr(bad, n) for n in Priors.__struct_fields__}
     arrays["list_cited"] = np.array([0, 1, 0, 9], np.int32)
     np.savez(tmp_path / "priors.npz", **arrays)
-    with pytest.raises(CitewellError, match="belong together"):
+    with pytest.raises(CitewellError, match="inconsistent"):
         read_priors(tmp_path / "priors.npz")
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 FORMATS = ("text", "json", "sarif", "github", "html")
 FAIL_ON = ("fabricated", "wrong-detail", "not-found", "never")
 PATH = click.Path(path_type=Path)
+LONG = 400
+"""References from which a bar shows, and its module is imported."""
 
 
 @click.command("check", short_help="Check that references exist and are correct.")
@@ -173,6 +175,27 @@ def _check(claims: Claims, options: Options, seconds: float | None) -> list[Chec
     asked too."""
     from contextlib import ExitStack
 
+    from citewell.verification.checker import Checker
+
+    online = seconds is not None
+    total = len(claims.claims)
+    with ExitStack() as stack:
+        asked = stack.enter_context(_sources(options)) if online else None
+        checker = Checker([_library(options, stack, needed=not online)])
+        advance = stack.enter_context(_bar(total)) if online or total >= LONG else None
+        if asked is None:
+            return checker.check(claims.claims, advance)
+        from citewell.verification.online import OnlineChecker
+
+        act = asked.within(seconds)
+        checks = OnlineChecker(checker, act).check(claims.claims, advance)
+    show_problems(act.problems)
+    return checks
+
+
+@contextmanager
+def _bar(total: int) -> Iterator[Callable[[int], None]]:
+    """A bar on a terminal; what is given takes how many more are done."""
     from rich.progress import (
         BarColumn,
         MofNCompleteColumn,
@@ -181,25 +204,11 @@ def _check(claims: Claims, options: Options, seconds: float | None) -> list[Chec
         TimeElapsedColumn,
     )
 
-    from citewell.verification.checker import Checker
-
     out = console(err=True)
-    online = seconds is not None
     columns = (TextColumn("checking"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    few = (len(claims.claims) < 400 and not online) or not out.is_terminal
-    with ExitStack() as stack:
-        asked = stack.enter_context(_sources(options)) if online else None
-        checker = Checker([_library(options, stack, needed=not online)])
-        bar = stack.enter_context(Progress(*columns, console=out, transient=True, disable=few))
-        task = bar.add_task("checking", total=len(claims.claims))
-        if asked is None:
-            return checker.check(claims.claims, lambda n: bar.advance(task, n))
-        from citewell.verification.online import OnlineChecker
-
-        act = asked.within(seconds)
-        checks = OnlineChecker(checker, act).check(claims.claims, lambda n: bar.advance(task, n))
-    show_problems(act.problems)
-    return checks
+    with Progress(*columns, console=out, transient=True, disable=not out.is_terminal) as bar:
+        task = bar.add_task("checking", total=total)
+        yield lambda n: bar.advance(task, n)
 
 
 @contextmanager
@@ -243,13 +252,15 @@ def _written(
     """The result as text of the format; None for the terminal's own."""
     import msgspec
 
-    from citewell.features import check_page, check_report
-
     if form == "text":
         return None
+    from citewell.features import check_report
+
     if form == "github":
         return "".join(line + "\n" for line in check_report.to_github(checks, every=every))
     if form == "html":
+        from citewell.features import check_page
+
         names = ", ".join(path.name for path in files)
         return check_page.to_html(checks, f"References of {names}")
     value = (

@@ -84,6 +84,25 @@ def test_no_foreign_text_steers_the_terminal(folder, env, arguments, shown):
     assert shown in re.sub(r"\x1b\[[0-9;]*m", "", written.decode("utf-8")).replace("\r\n", "")
 
 
+def test_fixes_are_shown_and_written_without_a_question(folder, env):
+    bib = folder / "refs.bib"
+    before = bib.read_bytes()
+    # Nobody presses a key: a question would never end.
+    shown = re.sub(
+        rb"\x1b\[[0-9;]*m", b"", on_a_terminal(["check", "--fix", "refs.bib"], folder, env)
+    )
+    assert re.search(rb"^-  year = \{2012\}", shown, re.MULTILINE)
+    assert re.search(rb"^\+  year = \{2017\}", shown, re.MULTILINE)
+    assert b"1 entry can be corrected; --write applies the diff." in shown
+    assert FORBIDDEN.findall(OURS.sub(b"", shown)) == []
+    assert bib.read_bytes() == before
+    told = on_a_terminal(["check", "--fix", "--write", "refs.bib"], folder, env)
+    assert b"1 entry corrected." in told
+    assert b"+  year" not in told
+    assert FORBIDDEN.findall(OURS.sub(b"", told)) == []
+    assert bib.read_bytes() == before.replace(b"year = {2012}", b"year = {2017}")
+
+
 def test_what_another_program_reads_is_left_as_it_is(folder, env):
     def piped(*arguments: str) -> subprocess.CompletedProcess[bytes]:
         command = [sys.executable, "-m", "citewell", *arguments]

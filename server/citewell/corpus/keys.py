@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 
 from citewell.model import Work
-from citewell.model.identifiers import address_key, arxiv_ids, identifier_of
+from citewell.model.identifiers import address_key, arxiv_ids, dois_of, identifier_of
 from citewell.model.ids import acl_id, arxiv_id, normalise_doi
 from citewell.model.titles import title_key
 
@@ -67,8 +67,7 @@ def identity_numbers(work: Work) -> set[int]:
     because most sources point there and few say so.
     """
     numbers = {id_number(identifier) for identifier in (work.id, *work.same_as)}
-    dois = [work.doi, *(other[4:] for other in work.same_as if other.startswith("doi:"))]
-    numbers.update(number for doi in dois if doi and (number := doi_number(doi)) is not None)
+    numbers.update(key_number("doi", doi) for doi in dois_of(work))
     anthology = acl_id(work.url) or acl_id(work.doi)
     if anthology:
         numbers.add(id_number(f"acl:{anthology}"))

@@ -20,7 +20,7 @@ from citewell.corpus.errors import LibraryError, library_error
 from citewell.corpus.layout import Manifest, current_snapshot, read_manifest
 from citewell.corpus.segment import Segment
 from citewell.model import Problem, Work
-from citewell.model.identifiers import arxiv_ids
+from citewell.model.identifiers import arxiv_ids, dois_of
 from citewell.model.ids import arxiv_id, normalise_doi
 from citewell.model.titles import title_key
 
@@ -278,8 +278,7 @@ def _answers_to(work: Work, identifier: str) -> bool:
 
 
 def _same_doi(work: Work, doi: str) -> bool:
-    bare = normalise_doi(doi)
-    return normalise_doi(work.doi) == bare or f"doi:{bare}" in work.same_as
+    return normalise_doi(doi) in dois_of(work)
 
 
 def _same_arxiv(work: Work, arxiv: str) -> bool:

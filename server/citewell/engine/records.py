@@ -12,7 +12,8 @@ from citewell.engine.meetings import LibraryMeetings
 from citewell.engine.title_index import TitleIndex
 from citewell.model import Author, CitewellError, Work
 from citewell.model.check import Claim
-from citewell.model.ids import arxiv_id, normalise_doi
+from citewell.model.identifiers import dois_of
+from citewell.model.ids import arxiv_id
 from citewell.model.titles import title_key
 from citewell.retrieval.bm25 import Segment
 from citewell.verification.proceedings import Meeting
@@ -69,7 +70,7 @@ class LibraryRecords:
             key = title_key(claim.title)
             answers.append(
                 Candidates(
-                    by_doi=tuple(work for work in of(doi) if _has_doi(work, claim.doi)),
+                    by_doi=tuple(work for work in of(doi) if claim.doi in dois_of(work)),
                     by_arxiv=tuple(
                         work for work in of(arxiv) if arxiv_id(work.arxiv) == claim.arxiv
                     ),
@@ -115,7 +116,3 @@ class LibraryRecords:
 def _short(work: Work) -> Work:
     """Without the abstract, which no comparison needs and which is most of a record."""
     return msgspec.structs.replace(work, abstract="") if work.abstract else work
-
-
-def _has_doi(work: Work, doi: str) -> bool:
-    return normalise_doi(work.doi) == doi or f"doi:{doi}" in work.same_as

@@ -92,6 +92,12 @@ def arxiv_ids(work: Work) -> frozenset[str]:
     return frozenset(found for text in told if text and (found := arxiv_id(text)))
 
 
+def dois_of(work: Work) -> tuple[str, ...]:
+    """Every DOI of a work, normalised: its own, then those of the records merged into it."""
+    merged = (name[4:] for name in work.same_as if name.startswith("doi:"))
+    return tuple(dict.fromkeys(doi for text in (work.doi, *merged) if (doi := normalise_doi(text))))
+
+
 @lru_cache(maxsize=1024)
 def identifier_of(text: str) -> Identifier | None:
     """The identifier that the whole text is; None for any other text."""

@@ -8,7 +8,8 @@ import msgspec
 
 from citewell.model import Work
 from citewell.model.check import Claim, FieldFinding, Severity
-from citewell.model.ids import arxiv_id, normalise_doi
+from citewell.model.identifiers import dois_of
+from citewell.model.ids import arxiv_id
 from citewell.model.venues import venue_ids, work_venues
 from citewell.sources.trust import family
 from citewell.sources.variants import statements
@@ -37,7 +38,7 @@ def check_doi(claim: Claim, match: Match, found: Candidates) -> list[FieldFindin
     if not claim.doi:
         return check_form(claim)
     works = match.works
-    known = [doi for work in works for doi in _dois(work)]
+    known = [doi for work in works for doi in dois_of(work)]
     if claim.doi in known:
         return []
     said = _against_records(claim, match, found, known) or _against_form(claim, works)
@@ -234,11 +235,6 @@ def _contradicts(said: Said, year: int) -> bool:
 def _same_title(claim: Claim, work: Work, works: Sequence[Work]) -> bool:
     titles = [claim.title, *(one.title for one in works)]
     return any(title_likeness(title, work.title) is not TitleLike.OTHER for title in titles)
-
-
-def _dois(work: Work) -> list[str]:
-    found = [normalise_doi(work.doi), *(s[4:] for s in work.same_as if s.startswith("doi:"))]
-    return [doi for doi in found if doi]
 
 
 def _venues(works: Sequence[Work]) -> frozenset[str]:

@@ -15,6 +15,7 @@ import msgspec
 from citewell.model import Problem, Work
 from citewell.model.cancel import Cancel
 from citewell.model.check import Check, Claim, FieldFinding, Severity, Verdict
+from citewell.model.identifiers import dois_of
 from citewell.model.ids import arxiv_id
 from citewell.model.titles import title_key
 from citewell.sources.answers import Answer, Failed, Found, Nothing, Wanted
@@ -122,8 +123,7 @@ def settled_ids(checks: Sequence[Check]) -> list[int]:
 
 
 def _has_strange_id(claim: Claim, work: Work) -> bool:
-    dois = {work.doi, *(name[4:] for name in work.same_as if name.startswith("doi:"))}
-    strange_doi = bool(claim.doi) and claim.doi not in dois and not arxiv_id(claim.doi)
+    strange_doi = bool(claim.doi) and claim.doi not in dois_of(work) and not arxiv_id(claim.doi)
     return strange_doi or bool(claim.arxiv and work.arxiv and claim.arxiv != work.arxiv)
 
 

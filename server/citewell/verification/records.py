@@ -9,7 +9,8 @@ import msgspec
 
 from citewell.model import Problem, Work
 from citewell.model.check import Claim
-from citewell.model.ids import arxiv_id, normalise_doi
+from citewell.model.identifiers import dois_of
+from citewell.model.ids import arxiv_id
 from citewell.model.titles import normalise_title, title_key
 from citewell.verification.proceedings import Meeting
 
@@ -56,8 +57,7 @@ class MemoryRecords:
         self._title: dict[str, list[int]] = {}
         self._words: dict[str, list[int]] = {}
         for number, work in enumerate(self._works):
-            dois = {normalise_doi(work.doi), *(s[4:] for s in work.same_as if s[:4] == "doi:")}
-            for doi in dois - {""}:
+            for doi in dois_of(work):
                 self._doi.setdefault(doi, []).append(number)
             if arxiv := work.arxiv or arxiv_id(work.doi):
                 self._arxiv.setdefault(arxiv, []).append(number)

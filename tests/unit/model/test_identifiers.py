@@ -3,7 +3,7 @@
 import pytest
 
 from citewell.model import Work
-from citewell.model.identifiers import address_key, identifier_of
+from citewell.model.identifiers import address_key, dois_of, identifier_of
 
 IDENTIFIERS = [
     ("10.18653/v1/N19-1423", "doi", "10.18653/v1/n19-1423"),
@@ -83,3 +83,12 @@ def test_a_record_is_named_by_what_any_of_its_fields_says() -> None:
     ):
         assert arxiv.names(Work(id="x:1", title="A", **fields)), fields
     assert not arxiv.names(Work(id="x:1", title="A", arxiv="1706.03763"))
+
+
+def test_the_dois_of_a_work_are_its_own_and_those_of_merged_records():
+    work = Work(
+        id="a", title="T", doi="https://doi.org/10.5555/ABC",
+        same_as=("a", "doi:10.5555/abc", "doi:10.1234/other", "acl:1"),
+    )  # fmt: skip
+    assert dois_of(work) == ("10.5555/abc", "10.1234/other")
+    assert dois_of(Work(id="a", title="T")) == ()

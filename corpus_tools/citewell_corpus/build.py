@@ -94,19 +94,10 @@ def default_builders(options: Options) -> list[IndexBuilder]:
     """The index builders of the retrievers that the settings switch on."""
     from citewell.corpus.columns import ColumnsBuilder
     from citewell.corpus.volumes import VolumesBuilder
+    from citewell.retrieval import registry
     from citewell.retrieval.facets import FacetsBuilder
 
-    builders: list[IndexBuilder] = [ColumnsBuilder(), FacetsBuilder(), VolumesBuilder()]
-    if options.retrieval.bm25:
-        from citewell.retrieval.bm25_build import Bm25Builder
-
-        builders.append(Bm25Builder())
-    if options.retrieval.dense:
-        from citewell.retrieval.dense_build import DenseBuilder
-        from citewell.retrieval.encoders import load_encoder
-
-        builders.append(DenseBuilder(load_encoder(options.retrieval.encoder)))
-    return builders
+    return [ColumnsBuilder(), FacetsBuilder(), VolumesBuilder(), *registry.builders(options)]
 
 
 def build_library(

@@ -21,7 +21,6 @@ import msgspec
 from msgspec.structs import replace
 
 from citewell.documents import Project
-from citewell.engine import retrievers
 from citewell.evaluation import methods
 from citewell.evaluation.evaluate import Plan, compare_saved, evaluate
 from citewell.evaluation.leave_one_out import questions_of
@@ -29,6 +28,7 @@ from citewell.evaluation.results import Evaluation, EvaluationError
 from citewell.model import Question
 from citewell.model.titles import title_key
 from citewell.options import Options
+from citewell.retrieval import citation_context
 from citewell_corpus.build import build_library, default_builders
 from citewell_corpus.importers.manuscript import TELLING_TITLE, ManuscriptImporter
 from citewell_corpus.sources import source_at
@@ -107,7 +107,7 @@ def main() -> None:
     if not arguments.papers.is_dir() or arguments.library is None:
         sys.exit("needs --library, and the folder of papers beside the checkout")
     if arguments.without_shipped:
-        retrievers.PRIORS = Path("none")
+        citation_context.PRIORS = Path("none")
     base = Options()
     home = arguments.library.resolve()
     before = replace(base, library=replace(base.library, path=home.parent, name=home.name))

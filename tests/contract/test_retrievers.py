@@ -12,6 +12,7 @@ from citewell.corpus import Library
 from citewell.model import CitingPaper, Query
 from citewell.model.cancel import Cancel, Cancelled
 from citewell.retrieval.contract import Retriever
+from citewell.retrieval.registry import RETRIEVERS
 
 RICH = Query(
     text="parsing attention",
@@ -28,7 +29,7 @@ QUERIES = [
 ]
 
 
-@pytest.fixture(params=["bm25", "dense"])
+@pytest.fixture(params=[row.name for row in RETRIEVERS if row.builder])
 def retriever(request: pytest.FixtureRequest, retrievers: dict[str, Retriever]) -> Retriever:
     return retrievers[request.param]
 

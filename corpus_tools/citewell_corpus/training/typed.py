@@ -25,7 +25,6 @@ from citewell.corpus import Library
 from citewell.corpus.aliases import read_aliases
 from citewell.corpus.columns import title_key
 from citewell.engine.local import RANKER, TYPED, LocalEngine
-from citewell.engine.retrievers import ALIASES
 from citewell.model import CitingPaper, Query, Question
 from citewell.model.cancel import Cancel
 from citewell.options import Options
@@ -34,6 +33,7 @@ from citewell.ranking.learned import LearnedRanker
 from citewell.ranking.trees import Trees, from_lightgbm
 from citewell.ranking.typed import calibration_inputs, hopeful, typed_scores
 from citewell.ranking.typed_features import FALLING, NAMES, RISING
+from citewell.retrieval.opening import ALIASES
 from citewell_corpus.datasets import open_data
 from citewell_corpus.datasets.typed import KINDS, TAG, typed_questions
 from citewell_corpus.training.head import logistic

@@ -200,7 +200,8 @@ def _to_json(
 
 def _show(result: SearchResult, keys: Sequence[str]) -> None:
     """A table at a terminal; elsewhere a line for each paper, its fields parted by tabs."""
-    from citewell.cli.papers import authors_of, venue_of, why
+    from citewell.cli.papers import authors_of, venue_of
+    from citewell.features.evidence import why
 
     if not result.hits:
         click.echo("No papers found.", err=True)

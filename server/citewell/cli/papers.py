@@ -7,9 +7,7 @@ from typing import TYPE_CHECKING, Any
 from citewell.model.venue_shown import shown_venue
 
 if TYPE_CHECKING:
-    from citewell.model import Hit, Work
-
-_NAMES = {"learned": "ranker"}
+    from citewell.model import Work
 
 
 def authors_of(work: Work, most: int = 3) -> str:
@@ -34,21 +32,6 @@ def venue_of(work: Work, most: int = 48) -> str:
     if len(name) <= most:
         return name
     return name[: most - 1].rsplit(" ", 1)[0].rstrip(",:;") + "…"
-
-
-def why(hit: Hit) -> str:
-    """Which retrievers found the paper at which rank, and by which words."""
-    parts = []
-    for evidence in hit.evidence:
-        if evidence.retriever in ("learned", "history") and evidence.before == evidence.rank:
-            continue  # a ranker that moved nothing has nothing to say
-        text = f"{_NAMES.get(evidence.retriever, evidence.retriever)} #{evidence.rank}"
-        if evidence.before not in (None, evidence.rank):
-            text += f" (from {evidence.before})"
-        if evidence.terms:
-            text += f" ({', '.join(evidence.terms[:4])})"
-        parts.append(text)
-    return ", ".join(parts)
 
 
 def line_of(work: Work) -> str:

@@ -202,8 +202,7 @@ class Cascade:
                 found.append(Evidence(name, rank, score))
                 continue
             try:
-                retriever = self._opened.retrievers.get(name) or self._opened.named
-                assert retriever is not None
+                retriever = self._opened.retrievers.get(name) or self._opened.typed[name]
                 found.append(retriever.explain(query, row, rank, score))
             except Exception:
                 logger.exception("The retriever %s cannot explain a hit", name)

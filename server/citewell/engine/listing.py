@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from citewell.corpus import Library
-from citewell.engine.retrievers import Opened, live_rows
+from citewell.engine.retrievers import Opened
 from citewell.model import CitewellError, Evidence, Hit, Query, SearchResult
 from citewell.retrieval.citation_context import CitationContextRetriever
+from citewell.retrieval.opening import live_rows
 
 NAME = "filters"
 """The retriever in the evidence."""
@@ -19,8 +20,7 @@ class Listing:
     def __init__(self, library: Library, opened: Opened) -> None:
         self._library = library
         self._filters = opened.filters
-        cited = opened.retrievers.get("cited")
-        self._cited = cited if isinstance(cited, CitationContextRetriever) else None
+        self._cited = opened.of(CitationContextRetriever)
 
     def of(self, query: Query, k: int) -> SearchResult | None:
         """The best `k`, by how often they are cited, then the newest; None without filters."""

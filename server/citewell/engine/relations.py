@@ -8,10 +8,11 @@ from citewell.corpus import Library
 from citewell.corpus.columns import LibraryColumns, title_key
 from citewell.corpus.graph import CitationGraph
 from citewell.engine.contract import Related
-from citewell.engine.retrievers import open_graph
 from citewell.model import CitewellError
 from citewell.model.direction import Direction
 from citewell.model.titles import title_key as plain_title
+from citewell.retrieval.citation_context import shipped_priors
+from citewell.retrieval.opening import live_rows
 
 TELLING_TITLE = 13
 """Letters from which a title stands for one paper: "Regression" or "Draft" does not."""
@@ -53,3 +54,10 @@ class Relations:
             if self._graph is None:
                 self._graph = open_graph(self._library, columns)
             return self._graph
+
+
+def open_graph(library: Library, columns: LibraryColumns) -> CitationGraph:
+    """Who cites whom, of all that is known, whichever encoder its vectors are of. Raises
+    `CitewellError` where it cannot be read."""
+    parts = [*shipped_priors(), *(one.priors() for one in library.citing)]
+    return CitationGraph(parts, columns, live_rows(library))

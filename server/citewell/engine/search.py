@@ -38,8 +38,7 @@ class Search:
     ) -> None:
         self._options = options
         self._opened = opened
-        # What is named is brought to a ranker that can judge it.
-        self._named = opened.named if cascade.ranks else None
+        self._typed = opened.typed if cascade.ranks else {}
         self._others = others
         self._cascade = cascade
         self._runner = Runner()
@@ -54,8 +53,9 @@ class Search:
             for number, one in enumerate((query, *others.queries))
             for name, retriever in self._opened.retrievers.items()
         }
-        if query.typed and self._named is not None:
-            tasks[self._named.name] = _search_task(self._named, query, depth)
+        if query.typed:
+            for name, retriever in self._typed.items():
+                tasks[name] = _search_task(retriever, query, depth)
         lists, late, timings = self._runner.run(tasks, seconds, cancel)
         try:
             result = self._cascade.run(query, k, lists, timings, cancel, tier=tier)
@@ -90,8 +90,9 @@ class Search:
             for number, one in enumerate(rounds)
             for name, retriever in self._opened.retrievers.items()
         }
-        if self._named is not None and any(query.typed for query in queries):
-            tasks[self._named.name] = _batch_task(self._named, queries, depth)
+        if any(query.typed for query in queries):
+            for name, retriever in self._typed.items():
+                tasks[name] = _batch_task(retriever, queries, depth)
         lists, late, _ = self._runner.run(tasks, _BATCH_SECONDS, cancel)
         results: list[SearchResult] = []
         for number, query in enumerate(queries):

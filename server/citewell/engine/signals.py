@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from citewell.corpus import Library
 from citewell.corpus.aliases import Aliases
 from citewell.corpus.columns import Columns
-from citewell.engine.late import LateRetriever
 from citewell.engine.retrievers import Opened
 from citewell.model import Query, Work
 from citewell.retrieval.bm25 import Bm25Retriever
@@ -23,7 +22,7 @@ class LibrarySignals:
 
     def __init__(self, library: Library, opened: Opened) -> None:
         self._library = library
-        self._retrievers = opened.retrievers
+        self._opened = opened
         self._columns = opened.columns
         self._aliases = opened.aliases
         self._keys: NDArray[np.uint64] | None = None
@@ -32,20 +31,15 @@ class LibrarySignals:
 
     @property
     def _cited(self) -> CitationContextRetriever | None:
-        found = self._retrievers.get("cited")
-        return found if isinstance(found, CitationContextRetriever) else None
+        return self._opened.of(CitationContextRetriever)
 
     @property
     def _bm25(self) -> Bm25Retriever | None:
-        found = self._retrievers.get("bm25")
-        return found if isinstance(found, Bm25Retriever) else None
+        return self._opened.of(Bm25Retriever)
 
     @property
     def _dense(self) -> DenseRetriever | None:
-        found = self._retrievers.get("dense")
-        if isinstance(found, LateRetriever):
-            found = found.loaded
-        return found if isinstance(found, DenseRetriever) else None
+        return self._opened.of(DenseRetriever)
 
     def works(self, rows: NDArray[np.int64]) -> list[Work]:
         """The records, in order."""

@@ -6,17 +6,18 @@ from collections.abc import Sequence
 from typing import Any
 
 from msgspec import Struct
-from msgspec.structs import fields, replace
+from msgspec.structs import replace
 
 from citewell.engine.contract import Tier
 from citewell.evaluation.results import problem
 from citewell.features.pick import picks
 from citewell.options import Options
+from citewell.retrieval import registry
 
-RETRIEVERS = ("bm25", "dense")
-"""Switches of `retrieval` that each turn one retriever over the library on or off."""
-NEEDS_DENSE = ("cited",)
-"""Retrievers that search with the dense one's vectors and so never stand alone."""
+BASELINES = ("bm25", "dense")
+"""Retrievers that papers compare with, alone and fused."""
+RENAMED = {"cited": "citation_context"}
+"""Retrievers under former names, which scripts may still hold."""
 RANKERS = ("ranker",)
 LATER: dict[str, tuple[str, Any]] = {
     "rules": ("retrieval.reformulate", "none"),
@@ -74,23 +75,19 @@ def ranker_off(options: Options) -> tuple[tuple[str, Any], ...]:
 
 
 def _only(options: Options, *names: str) -> tuple[tuple[str, Any], ...]:
-    switches = tuple((f"retrieval.{one}", one in names) for one in _switches(options))
+    switches = tuple((f"retrieval.{one}", one in names) for one in _switches())
     return (*switches, *ranker_off(options))
 
 
-def _switches(options: Options) -> list[str]:
-    """Every retriever that the settings can turn off."""
-    return [
-        field.name
-        for field in fields(type(options.retrieval))
-        if isinstance(getattr(options.retrieval, field.name), bool)
-    ]
+def _switches() -> dict[str, str]:
+    """Every retriever that the settings can turn off, with the one whose vectors it needs."""
+    return {row.option: row.needs for row in registry.RETRIEVERS if row.option}
 
 
 def known(options: Options) -> dict[str, Method]:
     """Every method by name that these settings allow."""
     off = ranker_off(options)
-    both = tuple((f"retrieval.{one}", one in RETRIEVERS) for one in _switches(options))
+    both = tuple((f"retrieval.{one}", one in BASELINES) for one in _switches())
     rrf = ("retrieval.fusion", "rrf")
     methods = [
         Method("bm25", "BM25 alone", _only(options, "bm25")),
@@ -109,11 +106,11 @@ def known(options: Options) -> dict[str, Method]:
         )
     )
     methods += _model_methods(options)
-    for name in _switches(options):
-        if name in NEEDS_DENSE:
-            pair = _only(options, "dense", name)
-            methods.append(Method(f"dense+{name}", f"dense and {name}, fused", pair))
-        elif name not in RETRIEVERS:
+    for name, needed in _switches().items():
+        if needed:
+            pair = _only(options, needed, name)
+            methods.append(Method(f"{needed}+{name}", f"{needed} and {name}, fused", pair))
+        elif name not in BASELINES:
             methods.append(Method(name, f"{name} alone", _only(options, name)))
     return {method.name: method for method in methods}
 
@@ -163,7 +160,7 @@ def mode(name: str, options: Options) -> list[Method]:
     methods = known(options)
     names = {
         "pipeline": ["pipeline"],
-        "single": [one for one in _switches(options) if one in methods],
+        "single": [one for one in _switches() if one in methods],
         "baselines": ["bm25", "dense", "rrf"],
         "all": ["bm25", "dense", "rrf", "pipeline"],
         "llm": [one.name for one in _model_methods(options)],
@@ -202,21 +199,22 @@ def named(names: Sequence[str], options: Options) -> list[Method]:
 
 def without(part: str, options: Options) -> Method:
     """Citewell as it is set, one retriever or the ranker switched off."""
+    part = RENAMED.get(part, part)
     if part in RANKERS and ranker_off(options):
         changes = ranker_off(options)
-    elif part in _switches(options):
+    elif part in _switches():
         changes = ((f"retrieval.{part}", False),)
     elif part in LATER:
         description = f"An explicit act without {part}"
         return _deep(f"without-{part}", description, (LATER[part],), options)
     else:
-        parts = [*_switches(options), *(RANKERS if ranker_off(options) else ()), *LATER]
+        parts = [*_switches(), *(RANKERS if ranker_off(options) else ()), *LATER]
         raise problem(
             "part-unknown",
             f"There is no part {part!r} to leave out.",
             f"Known: {', '.join(parts)}.",
         )
-    lost = [one for one in NEEDS_DENSE if part == "dense" and one in _switches(options)]
+    lost = [name for name, needed in _switches().items() if needed == part]
     also = f" (and {', '.join(lost)}, which needs it)" if lost else ""
     return Method(f"without-{part}", f"Citewell without {part}{also}", changes)
 

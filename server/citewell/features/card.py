@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import msgspec
 
+from citewell.features.evidence import found_by
 from citewell.features.markdown import escape, fenced, shorten
 from citewell.features.state import SIGNS, times
 from citewell.model import Evidence, Work
@@ -18,23 +19,6 @@ MAX_AUTHORS = 8
 MAX_ABSTRACT = 1500
 _ARXIV = re.compile(r"[\w.\-/]{4,40}")
 _DOI = re.compile(r"10\.\d{4,9}/[^\s<>()\[\]\"'`]{1,200}")
-_SOURCES = {
-    "bm25": "words",
-    "dense": "meaning",
-    "bib": "your .bib",
-    "zotero": "your Zotero",
-    "cited": "how others cite",
-    "named": "the title, author or year typed",
-    "learned": "the trained ranker",
-    "history": "what you accepted before",
-    "cross-encoder": "reading it beside your passage",
-}
-_IN_THIS_PAPER = {
-    "cited here": "what this paper cites",
-    "cited in this sentence": "what this sentence cites already",
-    "dismissed here": "what you passed over here",
-}
-"""What the learned order says of a paper, where it speaks of the paper being written."""
 _PLAIN_URL = re.compile(r"https?://[^\s<>()\[\]\"'`\\]{4,300}")
 _ANTHOLOGY = re.compile(
     r"https?://(?:www\.)?(?:aclanthology\.org|aclweb\.org/anthology)/([\w.\-]{4,40}?)/?(?:\.pdf)?"
@@ -173,32 +157,6 @@ def byline(work: Work) -> str:
     if work.citations is not None:
         parts.append(f"cited {work.citations} times")
     return " · ".join(part for part in parts if part)
-
-
-def found_by(evidence: Sequence[Evidence]) -> str:
-    """Which retrievers put the paper at which rank, and by which words."""
-    parts = []
-    for proof in evidence:
-        if proof.retriever in ("learned", "history") and proof.before == proof.rank:
-            continue  # a ranker that moved nothing has nothing to say
-        name = _SOURCES.get(proof.retriever, proof.retriever)
-        if proof.retriever == "history" and proof.fields:
-            name = _IN_THIS_PAPER.get(proof.fields[0], name)
-        text = f"{name} (rank {proof.rank}"
-        if proof.before not in (None, proof.rank):
-            text += f", moved from {proof.before}"
-        if proof.terms:
-            text += f": {escape(', '.join(proof.terms[:6]))}"
-        parts.append(text + ")")
-    return " and ".join(parts)
-
-
-def moved_by(evidence: Sequence[Evidence]) -> str:
-    """From where the cross-encoder moved the paper, where it did."""
-    for proof in evidence:
-        if proof.retriever == "cross-encoder" and proof.before not in (None, proof.rank):
-            return f"moved from {proof.before} to {proof.rank} by the {proof.retriever}"
-    return ""
 
 
 def _names(names: Sequence[str]) -> str:

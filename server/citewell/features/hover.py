@@ -8,8 +8,9 @@ from pathlib import PurePath
 
 import msgspec
 
-from citewell.features.card import Known, byline, entry_card, moved_by
+from citewell.features.card import Known, byline, entry_card
 from citewell.features.citation import extent, until, word_end
+from citewell.features.evidence import moved_by
 from citewell.features.markdown import escape
 from citewell.features.site import placeholder_at
 from citewell.model import Hit

@@ -1,8 +1,8 @@
-"""Where a record came from and what found it, in a line."""
+"""Where a record came from, in a line."""
 
 from __future__ import annotations
 
-from citewell.model import Hit, Work
+from citewell.model import Work
 
 
 def source_of(work: Work) -> str:
@@ -12,12 +12,3 @@ def source_of(work: Work) -> str:
         for origin in work.provenance
     ]
     return "; ".join(dict.fromkeys(names)) or work.id
-
-
-def why_of(hit: Hit) -> str:
-    """Which retrievers found the paper, and by which words."""
-    parts = []
-    for evidence in hit.evidence:
-        words = f" ({', '.join(evidence.terms[:4])})" if evidence.terms else ""
-        parts.append(f"{evidence.retriever} #{evidence.rank}{words}")
-    return ", ".join(parts)

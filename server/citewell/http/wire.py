@@ -7,7 +7,8 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta
 
-from citewell.features.origin import source_of, why_of
+from citewell.features.evidence import why
+from citewell.features.origin import source_of
 from citewell.model import Hit, Work
 from citewell.usecases.find import MAX_PASSAGE
 
@@ -94,4 +95,4 @@ def paper_of(work: Work, *, abstract: bool = False, key: str = "") -> Paper:
 
 def found_paper(hit: Hit, *, abstract: bool = False, key: str = "") -> Paper:
     """The same for one that a search found."""
-    return Paper(**fields_of(hit.work, abstract=abstract), key=key or hit.key, why=why_of(hit))
+    return Paper(**fields_of(hit.work, abstract=abstract), key=key or hit.key, why=why(hit))

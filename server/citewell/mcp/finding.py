@@ -16,9 +16,9 @@ from citewell.engine.contract import Tier
 from citewell.features.abstract_sentence import fitting_sentence
 from citewell.features.confidence import confidence_of
 from citewell.features.cursor import digest, from_cursor, to_cursor
+from citewell.features.evidence import why
 from citewell.features.known_works import KnownWorks
 from citewell.features.named_works import nearest_told
-from citewell.features.origin import why_of
 from citewell.features.paper_text import Form, paper_texts
 from citewell.features.pick import picks
 from citewell.mcp.client_log import tell
@@ -213,7 +213,7 @@ class Finding:
             for hit in one.hits:
                 held = known.find(hit.work)
                 key = hit.key or (held[1].key if held is not None else "")
-                paper = paper_of(hit.work, detail, key=key, why=why_of(hit))
+                paper = paper_of(hit.work, detail, key=key, why=why(hit))
                 paper["score"] = round(confidence_of(query, [hit]), 3)
                 sentence = fitting_sentence(query, hit.work.abstract)
                 if sentence and detail != "ids":
@@ -272,7 +272,7 @@ def _page(
     result: SearchResult, name: str, offset: int, k: int, detail: Detail, budget: int
 ) -> Page:
     hits = result.hits[offset : offset + k]
-    found = [paper_of(h.work, detail, key=h.key, why=why_of(h)) for h in hits]
+    found = [paper_of(h.work, detail, key=h.key, why=why(h)) for h in hits]
     papers: list[Paper] = [*found]
     kept = within(papers, budget)
     page: Page = {"status": status_of([result]), "papers": papers[:kept]}

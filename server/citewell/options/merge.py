@@ -5,12 +5,12 @@ Where a setting says who may be sent something, a wrong value is nobody.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Literal
 
 from msgspec import Struct
-from msgspec.structs import fields
+from msgspec.structs import fields, replace
 
 from citewell.model.problem import Problem
 from citewell.options.files import default_user_file, read_settings
@@ -28,6 +28,8 @@ from citewell.options.values import WrongValueError, fit, leads_out, nearest
 
 Layer = Literal["default", "user file", "workspace file", "environment", "editor", "flag"]
 
+RENAMED = {"retrieval.cited": "retrieval.citation_context"}
+"""Settings under former names, which files, editors and environments may still hold."""
 MAX_PROBLEMS_PER_SOURCE = 20
 MAX_DEPTH = 8
 
@@ -81,7 +83,7 @@ class Merge:
             )
 
     def environment(self, environ: Mapping[str, str]) -> None:
-        by_variable = {setting.environment: setting for setting in self.known.values()}
+        by_variable = self._by(lambda setting: setting.environment)
         prefixes = tuple(
             f"{ENVIRONMENT_PREFIX}{name.replace('.', '_').upper()}_" for name in self.sections
         )
@@ -105,7 +107,7 @@ class Merge:
         lines: Mapping[str, int] | None = None,
         path: str = "",
     ) -> None:
-        names = {(s.wire if wire else s.name): s for s in self.known.values()}
+        names = self._by(lambda setting: setting.wire if wire else setting.name)
         groups = {camel(name) for name in self.sections} if wire else self.sections
         before = len(self.problems)
         skipped = 0
@@ -137,6 +139,14 @@ class Merge:
                     path=path,
                 )
             )
+
+    def _by(self, spelling: Callable[[Setting], str]) -> dict[str, Setting]:
+        """Every setting by its name in one spelling, former names included."""
+        former = {
+            spelling(replace(self.known[new], name=old)): self.known[new]
+            for old, new in RENAMED.items()
+        }
+        return former | {spelling(setting): setting for setting in self.known.values()}
 
     def _put(
         self,

@@ -55,7 +55,7 @@ class RetrievalOptions(Struct, frozen=True, kw_only=True):
             trusted_only=True,
         ),
     ] = "static"
-    cited: Annotated[
+    citation_context: Annotated[
         bool,
         about("Search by how others cite: needs the static encoder, whose vectors the priors use."),
     ] = True

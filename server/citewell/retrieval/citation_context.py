@@ -9,16 +9,21 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from citewell.corpus.citing import WORDS
 from citewell.corpus.columns import LibraryColumns, title_key, title_keys
-from citewell.corpus.priors import Priors
+from citewell.corpus.priors import Priors, joined, read_priors
 from citewell.model import Evidence, Query
 from citewell.model.cancel import Cancel
 from citewell.model.query import near_part, topic_part
 from citewell.retrieval.citation_priors import SIGNALS, UNKNOWN, Asked, CitationPriors
 from citewell.retrieval.contract import Mask, Ranking
 from citewell.retrieval.dense import DenseRetriever
-from citewell.retrieval.passages import PassageWords, Profiles
+from citewell.retrieval.encoders.static import WEIGHTS
+from citewell.retrieval.opening import Opening
+from citewell.retrieval.passages import PassageWords, Profiles, joined_passages, read_passages
 
+PRIORS = WEIGHTS / "priors.npz"
+PASSAGES = WEIGHTS / "passages.npz"
 _REMEMBERED = 8
 """Queries whose signals are kept: the ranker asks for those that the search just computed."""
 
@@ -26,7 +31,7 @@ _REMEMBERED = 8
 class CitationContextRetriever:
     """Ranks the papers with priors by likeness, popularity, passages, topic and company."""
 
-    name = "cited"
+    name = "citation_context"
 
     def __init__(
         self,
@@ -167,6 +172,33 @@ class CitationContextRetriever:
             while len(self._kept) > _REMEMBERED:
                 self._kept.popitem(last=False)
         return signals
+
+
+def open_citation_context(opening: Opening) -> CitationContextRetriever | None:
+    """None without columns, without vectors that are read already, or when there are no priors of
+    their encoder, neither shipped nor of the library's own."""
+    columns, dense = opening.columns, opening.retriever(DenseRetriever)
+    if columns is None or dense is None:
+        return None
+    parts = shipped_priors()
+    parts = [part for part in parts if part.encoder == dense.encoder.fingerprint]
+    citing = opening.library.citing
+    fitting = [one for one in citing if one.use.encoder == dense.encoder.fingerprint]
+    parts += [one.priors() for one in fitting]
+    if not parts:
+        return None
+    priors = joined(parts)
+    files = [PASSAGES, *(one.path / WORDS for one in fitting)]
+    words = [read_passages(path) for path in files if path.exists()]
+    passages = joined_passages(words) if words else None
+    return CitationContextRetriever(
+        priors, columns, dense, opening.live, mask=opening.mask, passages=passages
+    )
+
+
+def shipped_priors() -> list[Priors]:
+    """Those that come with Citewell. Raises `CitewellError` where they cannot be read."""
+    return [read_priors(PRIORS)] if PRIORS.exists() else []
 
 
 def _own_key(query: Query) -> int:

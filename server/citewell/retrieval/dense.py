@@ -7,13 +7,15 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from citewell.corpus import Library
 from citewell.corpus.contract import SegmentView
 from citewell.model import CitewellError, Evidence, Problem, Query
 from citewell.model.cancel import Cancel
 from citewell.retrieval.arrays import open_array
 from citewell.retrieval.contract import Mask, Ranking
 from citewell.retrieval.dense_build import GRAPH, SHRINK, VECTORS, quantise
-from citewell.retrieval.encoders import Encoder
+from citewell.retrieval.encoders import Encoder, load_encoder
+from citewell.retrieval.opening import Opening
 from citewell.retrieval.scan import dot_products
 from citewell.retrieval.select import top
 from citewell.retrieval.vectors import usearch_index
@@ -133,6 +135,39 @@ class DenseRetriever:
             rows = top(scores[row], k)
             found.append(Ranking(rows, scores[row, rows]))
         return found
+
+
+def open_dense(opening: Opening) -> DenseRetriever:
+    """Over the library's vectors. Raises `CitewellError` when they are missing or not those of the
+    encoder that the settings name."""
+    library, name = opening.library, opening.options.retrieval.encoder
+    built = library.manifest.indexes.get("dense")
+    if built is None:
+        raise CitewellError(
+            Problem(
+                "dense-missing",
+                "The library has no dense vectors.",
+                "Run `citewell library build`, or set `retrieval.dense` to false.",
+                path=str(library.path),
+            )
+        )
+    if built.get("encoder") != name:
+        raise _mismatch(library, f"the encoder {built.get('encoder')!r}, not {name!r}")
+    encoder = load_encoder(name)
+    if built.get("weights") != encoder.fingerprint:
+        raise _mismatch(library, f"another version of the encoder {name!r}")
+    return DenseRetriever(library.segments, encoder, mask=opening.mask)
+
+
+def _mismatch(library: Library, what: str) -> CitewellError:
+    return CitewellError(
+        Problem(
+            "encoder-mismatch",
+            f"The library's dense vectors come from {what}.",
+            "Run `citewell library build` to rebuild them.",
+            path=str(library.path),
+        )
+    )
 
 
 def _from_graph(

@@ -19,7 +19,9 @@ from citewell.corpus.columns import LibraryColumns, name_hash, title_key
 from citewell.model import Evidence, Query
 from citewell.model.cancel import Cancel
 from citewell.retrieval.bm25 import Bm25Retriever
+from citewell.retrieval.citation_context import CitationContextRetriever
 from citewell.retrieval.contract import Mask, Ranking
+from citewell.retrieval.opening import Opening
 from citewell.retrieval.stopwords import STOPWORDS
 from citewell.retrieval.words import split
 
@@ -40,7 +42,7 @@ _YEAR = re.compile(rb"(?:19[5-9]|20[0-4])\d")
 class ExactMatchRetriever:
     """Papers by typed title, author, year and system's name. Empty without typed words."""
 
-    name = "named"
+    name = "exact_match"
 
     def __init__(
         self,
@@ -147,6 +149,18 @@ class ExactMatchRetriever:
                 first = np.isin(self._columns.first_authors(rows), names)
                 out.append((rows, np.where(first, FIRST_AUTHOR, AUTHOR)))
         return out
+
+
+def open_exact_match(opening: Opening) -> ExactMatchRetriever | None:
+    """None for a library without columns or without a BM25 index that can be read."""
+    columns, terms = opening.columns, opening.known_terms
+    if columns is None or terms is None:
+        return None
+    context = opening.retriever(CitationContextRetriever)
+    cited = None if context is None else context.popularity()
+    return ExactMatchRetriever(
+        terms, columns, opening.live, cited, opening.aliases, mask=opening.mask
+    )
 
 
 def _runs(words: Sequence[bytes]) -> list[Sequence[bytes]]:

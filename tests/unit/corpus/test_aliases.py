@@ -8,8 +8,8 @@ import pytest
 
 from citewell.corpus.aliases import Alias, alias_name, read_aliases, write_aliases
 from citewell.corpus.columns import title_key
-from citewell.engine.retrievers import ALIASES
 from citewell.model import CitewellError
+from citewell.retrieval.opening import ALIASES
 
 
 @pytest.mark.parametrize(

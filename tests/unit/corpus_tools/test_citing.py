@@ -320,7 +320,7 @@ def test_a_sentence_like_ones_own_finds_what_one_cited_there(
     engine = asking()
     hits = engine.find(query, 6).hits
     told = {one.work.title: one for one in hits}[WORKS[1]]
-    fields = [e.fields for e in told.evidence if e.retriever == "cited"]
+    fields = [e.fields for e in told.evidence if e.retriever == "citation_context"]
     assert fields and "cited in such words" in fields[0]
     engine.close()
 
@@ -357,7 +357,7 @@ def test_papers_that_are_cited_with_ones_references_are_found_by_them(
     references = (Reference(title=WORKS[1]), Reference(title=WORKS[5]), Reference(title=WORKS[6]))
     query = Query(text="cameras", paper=CitingPaper(references=references))
     found = {hit.work.title: hit for hit in engine.find(query, 6).hits}[WORKS[3]]
-    cited = next(e for e in found.evidence if e.retriever == "cited")
+    cited = next(e for e in found.evidence if e.retriever == "citation_context")
     assert "cited with your references" in cited.fields
     engine.close()
 

@@ -163,7 +163,7 @@ def test_typed_filters_hold_for_every_hit(engine: LocalEngine) -> None:
 
 def test_each_retriever_can_be_switched_off(options: Options) -> None:
     for off, left in (("bm25", "dense"), ("dense", "bm25")):
-        retrieval = replace(options.retrieval, cited=False, **{off: False})
+        retrieval = replace(options.retrieval, citation_context=False, **{off: False})
         engine = LocalEngine.open(replace(options, retrieval=retrieval))
         assert engine.status().retrievers == (left,)
         hit = engine.find(Query(text="attention parsing")).hits[0]

@@ -84,9 +84,9 @@ def test_a_name_finds_its_paper_before_those_that_mention_it(
 
 def test_what_was_named_is_shown(engine: LocalEngine) -> None:
     hit = engine.find(Query(text="brandt 2021"), 1).hits[0]
-    named = next(one for one in hit.evidence if one.retriever == "named")
+    named = next(one for one in hit.evidence if one.retriever == "exact_match")
     assert named.fields == ("authors", "year")
-    assert "named" not in engine.status().retrievers
+    assert "exact_match" not in engine.status().retrievers
 
 
 def test_a_typing_error_finds_the_paper_all_the_same(engine: LocalEngine) -> None:
@@ -109,13 +109,13 @@ def test_words_that_fit_are_surer_than_words_that_do_not(engine: LocalEngine) ->
 def test_a_query_without_typed_words_is_not_asked_for_names(engine: LocalEngine) -> None:
     result = engine.find(Query(sentence="Brandt [CITATION] parses valleys."), 5)
     assert result.hits
-    assert "named" not in result.timings
-    assert all(one.retriever != "named" for hit in result.hits for one in hit.evidence)
+    assert "exact_match" not in result.timings
+    assert all(one.retriever != "exact_match" for hit in result.hits for one in hit.evidence)
 
 
 def test_words_that_were_read_out_of_a_key_name_no_paper(engine: LocalEngine) -> None:
     query = Query(text="brandt orch", sentence=SENTENCE, guessed=True)
     result = engine.find(query, 5)
-    assert "named" not in result.timings
+    assert "exact_match" not in result.timings
     assert result.hits == engine.find_batch([query, Query(text="orch")], 5)[0].hits
     assert result.hits[0].confidence != engine.find(Query(text="brandt orch"), 5).hits[0].confidence

@@ -165,7 +165,9 @@ def test_the_paper_that_is_being_written_is_never_offered_to_its_author(library_
 def test_every_single_retriever_can_be_measured_by_itself(asked, library_options):
     result = asked(methods=tuple(methods.mode("single", library_options)), settings=("warm",))
     assert [run.name for run in result.runs] == ["bm25", "dense"]
-    assert "cited, which needs it" in methods.without("dense", library_options).description
+    assert (
+        "citation_context, which needs it" in methods.without("dense", library_options).description
+    )
 
 
 def test_scripts_find_the_figures_of_fill_and_of_made_up_papers_by_name(asked):

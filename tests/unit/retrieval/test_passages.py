@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from citewell.engine.retrievers import PASSAGES
 from citewell.model import CitewellError, Query
+from citewell.retrieval.citation_context import PASSAGES
 from citewell.retrieval.passages import (
     SIGNALS,
     Profiles,

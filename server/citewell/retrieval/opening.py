@@ -1,0 +1,117 @@
+"""What the retrievers of one library share while they are opened."""
+
+from __future__ import annotations
+
+from functools import cache, cached_property
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from citewell.corpus import Library
+from citewell.corpus import columns as columns_module
+from citewell.corpus.aliases import NO_ALIASES, Aliases, read_aliases
+from citewell.corpus.columns import LibraryColumns
+from citewell.model import CitewellError, Problem
+from citewell.options import Options
+from citewell.retrieval.bm25 import Bm25Retriever
+from citewell.retrieval.contract import Retriever
+from citewell.retrieval.encoders.static import WEIGHTS
+from citewell.retrieval.facets import NAME as FACETS
+from citewell.retrieval.facets import Facets
+from citewell.retrieval.filters import Filters
+
+ALIASES = WEIGHTS / "aliases.tsv"
+T = TypeVar("T")
+
+
+class Opening:
+    """A library and its settings. Each shared part is read once; one that cannot be read is None
+    (or empty) and stands in `problems`."""
+
+    def __init__(self, library: Library, options: Options) -> None:
+        self.library = library
+        self.options = options
+        self.opened: dict[str, Retriever] = {}
+        """The retrievers so far, by name."""
+        self.problems: list[Problem] = []
+        self._terms: Bm25Retriever | Exception | None = None
+
+    def retriever(self, kind: type[T]) -> T | None:
+        """The retriever of this kind that has been opened; None without one."""
+        return next((one for one in self.opened.values() if isinstance(one, kind)), None)
+
+    def terms(self) -> Bm25Retriever:
+        """The BM25 index, which filters and exact matches read too. Raises why it cannot be read,
+        the same at each call."""
+        if self._terms is None:
+            try:
+                self._terms = Bm25Retriever(self.library.segments)
+            except Exception as error:
+                self._terms = error
+        if isinstance(self._terms, Exception):
+            raise self._terms
+        return self._terms
+
+    @cached_property
+    def known_terms(self) -> Bm25Retriever | None:
+        """The same; None when it cannot be read, which concerns only who searches with it."""
+        try:
+            return self.terms()
+        except Exception:
+            return None
+
+    @cached_property
+    def mask(self) -> Filters:
+        """Which rows pass the filters of a query."""
+        years = self.library.columns().year
+        return Filters(years, self.known_terms, self._facets(), self.live)
+
+    @cached_property
+    def live(self) -> NDArray[np.bool_]:
+        """Of each row whether it stands, shape (rows,)."""
+        return live_rows(self.library)
+
+    @cached_property
+    def columns(self) -> LibraryColumns | None:
+        """None for a library built without them: then nothing is ranked by them."""
+        if columns_module.NAME not in self.library.manifest.indexes:
+            return None
+        try:
+            return LibraryColumns(self.library.segments)
+        except CitewellError as error:
+            self.problems.append(error.problem)
+            return None
+
+    @cached_property
+    def aliases(self) -> Aliases:
+        """Names by which others cite papers."""
+        try:
+            return _shipped_aliases()
+        except CitewellError as error:
+            self.problems.append(error.problem)
+            return NO_ALIASES
+
+    def _facets(self) -> Facets | None:
+        """None for a library built without them: filters then know surnames and short names."""
+        if FACETS not in self.library.manifest.indexes:
+            return None
+        try:
+            return Facets(self.library.segments)
+        except CitewellError as error:
+            self.problems.append(error.problem)
+            return None
+
+
+@cache
+def _shipped_aliases() -> Aliases:
+    return read_aliases(ALIASES)
+
+
+def live_rows(library: Library) -> NDArray[np.bool_]:
+    """Of each row whether it stands, shape (rows,)."""
+    live = np.ones(library.rows, np.bool_)
+    for segment in library.segments:
+        if segment.dead is not None:
+            live[segment.base : segment.base + segment.count][segment.dead] = False
+    return live

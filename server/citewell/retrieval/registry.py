@@ -1,0 +1,120 @@
+"""The retrievers over a library: one row each, in the order of their evidence.
+
+Rows import nothing heavy: front ends read the labels, builds of a library the index builders.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from citewell.options import Options
+
+if TYPE_CHECKING:
+    from citewell.corpus.contract import IndexBuilder
+    from citewell.retrieval.contract import Retriever
+    from citewell.retrieval.opening import Opening
+
+
+class Row(Struct, frozen=True, kw_only=True):
+    """How one retriever is opened, switched and shown."""
+
+    name: str
+    """In the evidence, the timings and the status of the engine."""
+    label: str
+    """What it looks at, for a sentence: "Found by {label} (rank 1)"."""
+    open: Callable[[Opening], Retriever | None]
+    """None when the library lacks what it needs. Raises `CitewellError` when it is broken."""
+    option: str = ""
+    """The switch in the section `retrieval` of the settings; empty: it has none."""
+    builder: Callable[[Options], IndexBuilder] | None = None
+    """Of its index, if it has one of its own."""
+    needs: str = ""
+    """Another retriever whose vectors it searches with."""
+    typed: bool = False
+    """True when it answers typed words only, for a ranker that can judge what it brings."""
+    is_slow: Callable[[Options], bool] | None = None
+    """Whether it is opened on a thread of its own, while others answer."""
+
+    def is_on(self, options: Options) -> bool:
+        """Whether the settings switch it on."""
+        return not self.option or bool(getattr(options.retrieval, self.option))
+
+
+QUICK_ENCODER = "static"
+"""Loads in a tenth of a second; a transformer takes seconds."""
+
+
+def _bm25(opening: Opening) -> Retriever:
+    terms = opening.terms()
+    terms.mask = opening.mask
+    return terms
+
+
+def _bm25_builder(options: Options) -> IndexBuilder:
+    from citewell.retrieval.bm25_build import Bm25Builder
+
+    return Bm25Builder()
+
+
+def _dense(opening: Opening) -> Retriever:
+    from citewell.retrieval.dense import open_dense
+
+    return open_dense(opening)
+
+
+def _dense_builder(options: Options) -> IndexBuilder:
+    from citewell.retrieval.dense_build import DenseBuilder
+    from citewell.retrieval.encoders import load_encoder
+
+    return DenseBuilder(load_encoder(options.retrieval.encoder))
+
+
+def _citation_context(opening: Opening) -> Retriever | None:
+    from citewell.retrieval.citation_context import open_citation_context
+
+    return open_citation_context(opening)
+
+
+def _exact_match(opening: Opening) -> Retriever | None:
+    from citewell.retrieval.exact_match import open_exact_match
+
+    return open_exact_match(opening)
+
+
+RETRIEVERS = (
+    Row(name="bm25", label="words", option="bm25", open=_bm25, builder=_bm25_builder),
+    Row(
+        name="dense",
+        label="meaning",
+        option="dense",
+        open=_dense,
+        builder=_dense_builder,
+        is_slow=lambda options: options.retrieval.encoder != QUICK_ENCODER,
+    ),
+    Row(
+        name="citation_context",
+        label="how others cite",
+        option="citation_context",
+        open=_citation_context,
+        needs="dense",
+    ),
+    Row(
+        name="exact_match",
+        label="the title, author or year typed",
+        open=_exact_match,
+        typed=True,
+    ),
+)
+
+
+def labels() -> dict[str, str]:
+    """What each retriever looks at, by its name."""
+    return {row.name: row.label for row in RETRIEVERS}
+
+
+def builders(options: Options) -> list[IndexBuilder]:
+    """The index builders of the retrievers that the settings switch on."""
+    return [row.builder(options) for row in RETRIEVERS if row.builder and row.is_on(options)]

@@ -52,12 +52,13 @@ local function execute(arguments)
   local command = server.cli(vim.list_extend({ 'library' }, arguments))
   local changes = arguments[1] == 'add' or arguments[1] == 'build' or arguments[1] == 'remove'
   local stage, errors = '', {}
-  local stop = changes
-      and tell.progress_while(function()
-        local begun = stage ~= '' and stage or table.concat(arguments, ' ')
-        return ('the library is being built: %s'):format(begun)
-      end)
-    or function() end
+  local stop, show = function() end, function() end
+  if changes then
+    stop, show = tell.progress_while(function()
+      local begun = stage ~= '' and stage or table.concat(arguments, ' ')
+      return ('the library is being built: %s'):format(begun)
+    end)
+  end
   local options = {
     text = true,
     env = environment(),
@@ -66,7 +67,10 @@ local function execute(arguments)
       if data then
         errors[#errors + 1] = data
         local last = last_line(data)
-        stage = last ~= '' and last or stage
+        if last ~= '' and last ~= stage then
+          stage = last
+          show()
+        end
       end
     end,
   }

@@ -154,31 +154,46 @@ end
 
 --- Show how far something is, until the next line.
 ---@param text string
+---@return boolean is_shown False while a message stands there, or the author types a command.
 function M.progress(text)
-  if M.is_own(vim.notify) and #waiting == 0 and is_free() and vim.uv.now() >= free_at then
-    echo(M.cut(PREFIX .. text, room()), nil, false)
+  if not M.is_own(vim.notify) then
+    return true
   end
+  if #waiting > 0 or not is_free() or vim.uv.now() < free_at then
+    return false
+  end
+  echo(M.cut(PREFIX .. text, room()), nil, false)
+  return true
 end
 
---- Show a line again and again, with the seconds that it took, until the function that is returned
---- is called. `text` may be a function that says where it stands.
+--- Show a line again and again, with the seconds that it took, until the first function that is
+--- returned is called; the second one shows it at once. `text` may be a function that says where it
+--- stands.
 ---@param text string|fun(): string
----@return fun()
+---@return fun() stop
+---@return fun() show
 function M.progress_while(text)
   local began, is_over = vim.uv.now(), false
-  local function step()
+  local function show()
     if is_over then
-      return
+      return true
     end
     local words = type(text) == 'function' and text() or text
     local seconds = math.floor((vim.uv.now() - began) / 1000)
-    M.progress(seconds > 0 and ('%s, %d s'):format(words, seconds) or words --[[@as string]])
-    vim.defer_fn(step, 1000)
+    if seconds > 0 then
+      words = ('%s, %d s'):format(words, seconds)
+    end
+    return M.progress(words --[[@as string]])
+  end
+  local function step()
+    if not is_over then
+      vim.defer_fn(step, show() and 1000 or AGAIN)
+    end
   end
   vim.schedule(step)
   return function()
     is_over = true
-  end
+  end, vim.schedule_wrap(show)
 end
 
 --- A text of several lines in a window of its own, which any of |:quit| and q closes.

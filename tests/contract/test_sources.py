@@ -72,7 +72,7 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
             at_once=8,
             max_bytes=1_000_000,
         )
-        monkeypatch.setattr(kind, "etiquette", changed)
+        monkeypatch.setattr(kind, "policy", changed)
 
 
 @pytest.fixture

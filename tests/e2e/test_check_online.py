@@ -62,7 +62,7 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
         changed = msgspec.structs.replace(
             kind.policy, per_second=2000.0, per_second_with_key=2000.0, at_once=8
         )
-        monkeypatch.setattr(kind, "etiquette", changed)
+        monkeypatch.setattr(kind, "policy", changed)
 
 
 def online_of(url: str, *names: str, seconds: float = 10.0) -> Online:

@@ -67,6 +67,8 @@ class Online:
         self._options = options
         self._lock = threading.Lock()
         self._loop: asyncio.AbstractEventLoop | None = None
+        self._thread: threading.Thread | None = None
+        """Runs the loop, and closes it in the end."""
         self._sources: Sources | None = None
         self._web: Any = None
         self._closed = False
@@ -128,7 +130,7 @@ class Online:
         """Give up what is under way, and close connections and cache."""
         with self._lock:
             self._closed = True
-            loop, web = self._loop, self._web
+            loop, web, thread = self._loop, self._web, self._thread
             self._loop = self._sources = self._web = None
         if loop is None:
             return
@@ -147,6 +149,8 @@ class Online:
             pass
         finally:
             loop.call_soon_threadsafe(loop.stop)
+            if thread is not None:
+                thread.join(1.0)
 
     @property
     def is_closed(self) -> bool:
@@ -189,7 +193,10 @@ class Online:
             # What somebody asked about is nobody else's business.
             folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         loop = asyncio.new_event_loop()
-        threading.Thread(target=loop.run_forever, name="citewell-sources", daemon=True).start()
+        self._thread = threading.Thread(
+            target=_run, args=(loop,), name="citewell-sources", daemon=True
+        )
+        self._thread.start()
         options = WebOptions(
             contact=own.contact,
             base_url=own.base_url,
@@ -205,6 +212,14 @@ class Online:
         self._web = asyncio.run_coroutine_threadsafe(make(), loop).result()
         self._sources = Sources(self.names, self._web)
         self._loop = loop
+
+
+def _run(loop: asyncio.AbstractEventLoop) -> None:
+    """Run a loop until it is stopped."""
+    try:
+        loop.run_forever()
+    finally:
+        loop.close()
 
 
 class OnlineAct:

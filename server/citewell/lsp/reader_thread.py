@@ -58,6 +58,7 @@ class ReaderThread:
         self._is_given_up = False
         self._patience = 0.0
         self._jobs = 0
+        self._is_closed = False
         self._timer: asyncio.TimerHandle | None = None
         self._showing: asyncio.Task[None] | None = None
 
@@ -88,13 +89,16 @@ class ReaderThread:
     # -- the loop's side ----------------------------------------------------------------------
 
     async def run(self, job: Callable[[], R]) -> R:
-        """Run a job on the reader thread; again when the author gave up what it read."""
+        """Run a job on the reader thread; again when the author gave up what it read. Cancelled
+        once the thread is closed: the server ends."""
         loop = asyncio.get_running_loop()
         self._jobs += 1
         if self._timer is None and self._server.flags.progress:
             self._timer = loop.call_later(BEFORE_SHOWN / 2, self._look)
         try:
             for _ in range(MAX_TRIES):
+                if self._is_closed:
+                    raise asyncio.CancelledError
                 with contextlib.suppress(ReadCancelled):
                     return await loop.run_in_executor(self._executor, job)
             return await loop.run_in_executor(self._executor, job)
@@ -107,6 +111,7 @@ class ReaderThread:
 
     def close(self) -> None:
         """End the thread after its present job, and that soon."""
+        self._is_closed = True
         if self._showing is not None:
             self._showing.cancel()
         self._patience = 0.0

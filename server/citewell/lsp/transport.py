@@ -92,6 +92,8 @@ def serve_tcp(server: LanguageServer, host: str, port: int) -> None:
 
 async def _serve_tcp(server: LanguageServer, host: str, port: int) -> None:
     done = asyncio.Event()
+    ended: list[SystemExit] = []
+    """The end that the client asked for, which a callback must not raise."""
     taken = False
 
     async def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -103,6 +105,8 @@ async def _serve_tcp(server: LanguageServer, host: str, port: int) -> None:
         server.protocol.set_writer(writer)
         try:
             await _serve(server, reader)
+        except SystemExit as end:
+            ended.append(end)
         finally:
             done.set()
 
@@ -112,3 +116,5 @@ async def _serve_tcp(server: LanguageServer, host: str, port: int) -> None:
         print(f"citewell listens on {address[0]}:{address[1]}", file=sys.stderr, flush=True)  # noqa: T201
     await done.wait()
     listener.close()
+    for end in ended:
+        raise end

@@ -9,7 +9,9 @@ import click
 
 from citewell.model.visible import visible
 from citewell.options import Options
+from citewell_corpus.cli.fetch import fetch_into, fetch_options, fetched_folders, show
 from citewell_corpus.cli.output import human_size, show_problem, write_json
+from citewell_corpus.fetching.contract import Selection
 
 OK = 0
 FINDINGS = 1
@@ -70,6 +72,63 @@ def add(
     ]
     sources = [source_at(path, format_name) for path in named]
     ctx.exit(_build(options, name, as_json, add=sources))
+
+
+@library.command("fetch", short_help="Fetch the works of a source that you work on.")
+@fetch_options
+@_NAME
+@_JSON
+@click.pass_context
+def fetch_command(
+    ctx: click.Context, /, source: str, name: str, as_json: bool, dry_run: bool, **flags: Any
+) -> None:
+    """Fetch many works of SOURCE and build the library with them.
+
+    Says first how many works there are, how much disk they take and how long it lasts. A fetch
+    that was stopped goes on when the same command is run again. The source must be allowed
+    (`citewell sources allow`); what is sent are the words of the options.
+
+    Works of OpenAlex come with what they cite. `acl-anthology` is fetched whole. Exits with 1 when
+    the source stopped before the end.
+    """
+    from citewell_corpus.sources import source_at
+
+    options = _options(ctx)
+    fields = Selection.__struct_fields__
+    selection = Selection(**{field: flags.pop(field) for field in fields})
+    flags |= {"dry_run": dry_run, "as_json": as_json}
+    outcome, folder = fetch_into(options, _path(options, name), source, selection, flags)
+    show(outcome, as_json=as_json, dry_run=dry_run)
+    if dry_run:
+        return
+    code = OK
+    if folder is not None:
+        code = _build(options, name, False, add=[source_at(str(folder), outcome.format)])
+    ctx.exit(FINDINGS if outcome.problem is not None else code)
+
+
+@library.command("refresh", short_help="Fetch what is new since, and build.")
+@_NAME
+@_JSON
+@click.pass_context
+def refresh(ctx: click.Context, name: str, as_json: bool) -> None:
+    """Ask the sources of all fetched works for what is new since, and build the library."""
+    options = _options(ctx)
+    library_folder = _path(options, name)
+    found = fetched_folders(library_folder)
+    if not found:
+        raise click.UsageError("Nothing in this library was fetched: see `citewell library fetch`.")
+    outcomes = []
+    for source, selection, _ in found:
+        flags = {"refresh": True, "yes": True, "as_json": as_json}
+        outcome, _folder = fetch_into(options, library_folder, source, selection, flags)
+        outcomes.append(outcome)
+        if not as_json:
+            show(outcome, as_json=False, dry_run=False)
+    if as_json:
+        write_json(outcomes)
+    code = _build(options, name, False)
+    ctx.exit(FINDINGS if any(one.problem is not None for one in outcomes) else code)
 
 
 @library.command("build", short_help="Bring a library up to its sources.")

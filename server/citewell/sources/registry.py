@@ -20,6 +20,8 @@ SOURCES: dict[str, str] = {
     "doi": "doi:DoiOrg",
 }
 """Name -> module and class, in the order in which users see them."""
+DOWNLOADS = ("acl-anthology",)
+"""Names that the setting takes as well: places that works are only fetched from in bulk."""
 ALL = "all"
 """Stands for every source in `sources.allow`."""
 SUGGESTED = ("crossref", "arxiv", "dblp", "datacite", "doi")
@@ -37,16 +39,22 @@ def allowed(names: Iterable[str]) -> tuple[tuple[str, ...], tuple[Problem, ...]]
     """The sources that a setting allows, in the registry's order, and what it names wrongly."""
     asked = [name.strip().lower().replace("_", "-") for name in names if name.strip()]
     found = set(SOURCES) if ALL in asked else {name for name in asked if name in SOURCES}
-    unknown = [name for name in asked if name not in SOURCES and name != ALL]
+    unknown = [name for name in asked if name not in (*SOURCES, *DOWNLOADS, ALL)]
     problems = tuple(
         Problem(
             "sources-unknown",
             f"There is no source {name!r}.",
-            f"`sources.allow` takes {', '.join(SOURCES)}, or all.",
+            f"`sources.allow` takes {', '.join((*SOURCES, *DOWNLOADS))}, or all.",
         )
         for name in unknown
     )
     return tuple(name for name in SOURCES if name in found), problems
+
+
+def may_download(names: Iterable[str], name: str) -> bool:
+    """Whether a setting allows works to be fetched in bulk from a source."""
+    asked = {one.strip().lower().replace("_", "-") for one in names}
+    return ALL in asked or name in asked
 
 
 def classes(names: Sequence[str]) -> list[type[Source]]:

@@ -1,0 +1,152 @@
+"""`citewell library fetch` and `refresh`: works of a source in bulk, into a library."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+
+from citewell.options import Options
+from citewell_corpus.cli.output import show_problem, write_json
+from citewell_corpus.fetching.contract import Selection
+from citewell_corpus.fetching.feeds import FEEDS
+
+FETCHED = ".fetched"
+"""Folder beside the libraries that holds what was fetched."""
+ASK_ABOVE = 20_000
+"""Works from which on a terminal asks before it fetches."""
+_MANY: dict[str, Any] = {"multiple": True, "metavar": "NAME"}
+
+
+def fetch_options(command: Any) -> Any:
+    """The options of `fetch`, as decorators."""
+    decorators: tuple[Callable[[Any], Any], ...] = (
+        click.argument("source", type=click.Choice(list(FEEDS))),
+        click.option("--query", default="", help="Words of title and abstract."),
+        click.option("--topic", "topics", help="Topic of OpenAlex; repeatable.", **_MANY),
+        click.option("--venue", "venues", help="Journal or conference; repeatable.", **_MANY),
+        click.option("--author", "authors", help="Author; repeatable.", **_MANY),
+        click.option("--institution", "institutions", help="Repeatable.", **_MANY),
+        click.option("--category", "categories", help="arXiv: cs.CL; repeatable.", **_MANY),
+        click.option("--since", type=click.IntRange(1500, 2100), help="First year."),
+        click.option("--until", type=click.IntRange(1500, 2100), help="Last year."),
+        click.option("--cited-at-least", type=click.IntRange(0), default=0, metavar="N"),
+        click.option("--max", "most", type=click.IntRange(1), help="Most works to fetch."),
+        click.option("--dry-run", is_flag=True, help="Say how much it would be; fetch a page."),
+        click.option("--yes", "-y", is_flag=True, help="Do not ask before a large fetch."),
+        click.option("--restart", is_flag=True, help="Forget what was fetched before."),
+    )
+    for decorate in reversed(decorators):
+        command = decorate(command)
+    return command
+
+
+def fetch_into(
+    options: Options, library: Path, source: str, selection: Selection, flags: dict[str, Any]
+) -> tuple[Any, Path | None]:
+    """Fetch a selection into its folder beside the library.
+
+    Returns the report or, for a dry run, the estimate, and the folder to be built from, or None.
+    Raises `LibraryError`.
+    """
+    from citewell.sources.registry import may_download
+    from citewell_corpus.fetching.store import FetchFolder, folder_name
+
+    _see_permission(options, may_download(options.sources.allow, source), source)
+    path = library.parent / FETCHED / folder_name(source, selection)
+    if flags.get("restart") and path.is_dir():
+        shutil.rmtree(path)
+    from citewell_corpus.fetching.feeds import feed_named
+
+    feed = feed_named(source)
+    folder = FetchFolder(path, feed.extension)
+    outcome = asyncio.run(_fetch(options, feed, selection, folder, flags))
+    return outcome, path if getattr(outcome, "records", 0) else None
+
+
+async def _fetch(
+    options: Options, feed: Any, selection: Selection, folder: Any, flags: dict[str, Any]
+) -> Any:
+    from citewell.sources.web.client import Web, WebOptions
+    from citewell_corpus.cli.bars import bars
+    from citewell_corpus.fetching.run import Fetching
+
+    own = options.sources
+    web = Web(
+        [feed.source],
+        WebOptions(contact=own.contact, base_url=own.base_url, timeout=max(own.timeout_s, 60.0)),
+    )
+    try:
+        fetching = Fetching(feed, selection, folder, web)
+        estimate = await fetching.begin(refresh=flags.get("refresh", False))
+        if flags.get("dry_run"):
+            return estimate
+        if not flags.get("as_json"):
+            click.echo(_words(estimate), err=True)
+        many = min(estimate.works or 0, flags.get("most") or ASK_ABOVE + 1) > ASK_ABOVE
+        if many and not flags.get("yes") and sys.stdin.isatty():
+            click.confirm("Fetch them?", abort=True, err=True)
+        with bars() as progress:
+            return await fetching.run(flags.get("most"), progress)
+    finally:
+        await web.aclose()
+
+
+def _words(estimate: Any) -> str:
+    """ "openalex: 12,345 works to fetch, about 21 MB and 3 min"."""
+    if estimate.works is None:
+        return f"{estimate.source}: the source does not tell how many works there are."
+    minutes = max(1, round((estimate.seconds or 0) / 60))
+    return (
+        f"{estimate.source}: {estimate.works:,} works to fetch, "
+        f"about {max(1, round(estimate.megabytes or 0)):,} MB and {minutes:,} min"
+    )
+
+
+def show(outcome: Any, *, as_json: bool, dry_run: bool) -> None:
+    """Print an estimate or a report, and the problem of a fetch that was stopped."""
+    if as_json:
+        write_json(outcome)
+        return
+    if dry_run:
+        click.echo(_words(outcome))
+        return
+    click.echo(f"{outcome.new:,} works fetched from {outcome.source}; {outcome.records:,} in all.")
+    if outcome.problem is not None:
+        show_problem(outcome.problem)
+
+
+def fetched_folders(library: Path) -> list[tuple[str, Selection, Path]]:
+    """Source, selection and folder of each fetch that a library is built from."""
+    from citewell_corpus.fetching.store import STATE, FetchFolder
+    from citewell_corpus.sources import read_sources
+
+    found = []
+    for source in read_sources(library).values():
+        path = Path(source.path)
+        if (path / STATE).is_file():
+            state = FetchFolder(path, "").state()
+            if state is not None and state.source in FEEDS:
+                found.append((state.source, state.selection, path))
+    return found
+
+
+def _see_permission(options: Options, is_allowed: bool, source: str) -> None:
+    from citewell.engine.online import missing_package
+    from citewell.model import CitewellError, Problem
+
+    if (problem := missing_package()) is not None:
+        raise CitewellError(problem)
+    if not is_allowed:
+        raise CitewellError(
+            Problem(
+                "sources-off",
+                f"The source {source} is not allowed: nothing was sent.",
+                f"Run `citewell sources allow {source}`.",
+            )
+        )

@@ -1,0 +1,1 @@
+"""Fetching many works of a source at once, to build a library from them."""

@@ -1,0 +1,82 @@
+"""What a feed promises: the works of a source page by page, as lines that an importer reads."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Protocol, TypeVar
+
+import msgspec
+
+from citewell.sources.answers import Failed, Nothing
+from citewell.sources.contract import Ask, Source
+
+T = TypeVar("T")
+
+Request = Callable[[type[Source], Ask, Callable[[bytes], T]], Awaitable[T | Nothing | Failed]]
+"""Sends one request of a source; see `citewell.sources.web.client.Web`."""
+
+
+class Selection(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Which works of a source are wanted. Names within a field are alternatives."""
+
+    query: str = ""
+    topics: tuple[str, ...] = ()
+    venues: tuple[str, ...] = ()
+    authors: tuple[str, ...] = ()
+    institutions: tuple[str, ...] = ()
+    categories: tuple[str, ...] = ()
+    """Of arXiv: "cs.CL"."""
+    since: int | None = None
+    """First year."""
+    until: int | None = None
+    """Last year."""
+    cited_at_least: int = 0
+
+    @property
+    def used(self) -> frozenset[str]:
+        """The names of the fields that say anything."""
+        return frozenset(name for name in self.__struct_fields__ if getattr(self, name))
+
+
+class Page(msgspec.Struct, frozen=True):
+    """One answer: its records and the way to the next one."""
+
+    records: tuple[bytes, ...]
+    """Lines of the feed's format, without line ends."""
+    cursor: str
+    """What the next request names; empty after the last page."""
+    total: int | None = None
+    """Works of the whole selection, where the source tells."""
+
+
+class Feed(Protocol):
+    """The bulk interface of one source. Holds no state."""
+
+    name: str
+    source: type[Source]
+    """How it is asked: address, pace, keys."""
+    format: str
+    """Name of the importer that reads the lines."""
+    extension: str
+    """Of the files that hold the lines: ".jsonl"."""
+    fields: frozenset[str]
+    """The fields of a `Selection` that it understands."""
+    needs: frozenset[str]
+    """Fields of which one has to be given: a source has too many works to fetch all."""
+    page_size: int
+    """Works of a full page."""
+
+    async def resolved(self, selection: Selection, request: Request[str]) -> Selection:
+        """The selection with the source's own identifiers in the place of names. Raises
+        `LibraryError` "fetch-unknown" for a name that the source does not know."""
+        ...
+
+    def ask(self, selection: Selection, cursor: str, changed_since: str) -> Ask:
+        """The request for a page. `cursor` is empty for the first one; `changed_since`, an ISO
+        8601 date or empty, leaves out what is older where the source can."""
+        ...
+
+    def page(self, selection: Selection, cursor: str, body: bytes) -> Page:
+        """Decode the answer to `ask` with this selection and cursor. Raises `NonsenseError` for
+        one that is not what was asked for."""
+        ...

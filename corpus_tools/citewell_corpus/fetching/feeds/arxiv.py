@@ -1,0 +1,119 @@
+"""arXiv by category and date, over OAI-PMH. https://info.arxiv.org/help/oa/"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from citewell.sources.contract import Ask, NonsenseError, Source, SourcePolicy
+from citewell.sources.xml_text import parse_xml
+from citewell_corpus.fetching.contract import Page, Selection
+from citewell_corpus.fetching.feeds.base import BaseFeed
+
+if TYPE_CHECKING:
+    from xml.etree.ElementTree import Element
+
+_OAI = "{http://www.openarchives.org/OAI/2.0/}"
+_ARXIV = "{http://arxiv.org/OAI/arXiv/}"
+_NAME_PARTS = ("keyname", "forenames", "suffix")
+
+
+class _ArxivOai(Source):
+    """The harvesting interface, which has an address of its own."""
+
+    name = "arxiv"
+    title = "arXiv"
+    gives = "preprints by category"
+    sends = "names of categories and dates"
+    policy = SourcePolicy(
+        base="https://oaipmh.arxiv.org",
+        hosts=("oaipmh.arxiv.org", "export.arxiv.org"),
+        per_second=0.33,
+        at_once=1,
+        max_bytes=32_000_000,
+    )
+
+
+class ArxivFeed(BaseFeed):
+    """`ListRecords`, about a thousand papers a page; the lines are those of arXiv's snapshot."""
+
+    name = "arxiv"
+    source = _ArxivOai
+    format = "arxiv"
+    fields = frozenset({"categories", "since", "until"})
+    needs = frozenset({"categories"})
+    page_size = 1000
+
+    def ask(self, selection: Selection, cursor: str, changed_since: str) -> Ask:
+        """The next page of one category after the other; the cursor names both."""
+        index, _, token = cursor.partition(" ")
+        category = selection.categories[int(index or 0)]
+        if token:
+            params = [("verb", "ListRecords"), ("resumptionToken", token)]
+        else:
+            params = [("verb", "ListRecords"), ("metadataPrefix", "arXiv"), ("set", _set(category))]
+            # The dates are those of the last change: what is older was not changed since.
+            first = changed_since or (f"{selection.since}-01-01" if selection.since else "")
+            params += [("from", first)] if first else []
+        return Ask(path="/oai", params=tuple(params), accept="text/xml")
+
+    def page(self, selection: Selection, cursor: str, body: bytes) -> Page:
+        """The papers of an answer that lie within the years."""
+        index, count = int(cursor.partition(" ")[0] or 0), len(selection.categories)
+        root = parse_xml(body)
+        error = root.find(f"{_OAI}error")
+        if error is not None and error.get("code") != "noRecordsMatch":
+            raise NonsenseError(f"the harvest was refused ({error.get('code', 'no reason')})")
+        listed = root.find(f"{_OAI}ListRecords")
+        if listed is None and error is None:
+            raise NonsenseError("the body has no list of records")
+        records, token, total = [], "", None
+        for record in listed.iter(f"{_ARXIV}arXiv") if listed is not None else ():
+            line = _line(record, selection)
+            if line is not None:
+                records.append(line)
+        if listed is not None and (found := listed.find(f"{_OAI}resumptionToken")) is not None:
+            token = (found.text or "").strip()
+            size = found.get("completeListSize", "")
+            total = int(size) if size.isdigit() and count == 1 else None
+        following = f"{index + 1} " if index + 1 < count else ""
+        return Page(
+            records=tuple(records), cursor=f"{index} {token}" if token else following, total=total
+        )
+
+
+def _set(category: str) -> str:
+    """ "cs.CL" as the set "cs:cs:CL", "hep-th" as "physics:hep-th", "cs" as itself."""
+    archive, _, subject = category.partition(".")
+    if archive in ("cs", "math", "stat", "eess", "econ", "q-bio", "q-fin"):
+        return f"{archive}:{archive}:{subject}" if subject else archive
+    return f"physics:{archive}" + (f":{subject}" if subject else "")
+
+
+def _line(record: Element, selection: Selection) -> bytes | None:
+    def text(name: str) -> str:
+        found = record.find(_ARXIV + name)
+        return "" if found is None else " ".join("".join(found.itertext()).split())
+
+    created = text("created")
+    year = int(created[:4]) if created[:4].isdigit() else 0
+    if (selection.since and year < selection.since) or (selection.until and year > selection.until):
+        return None
+    authors = [
+        [(author.findtext(_ARXIV + part) or "").strip() for part in _NAME_PARTS]
+        for author in record.iter(f"{_ARXIV}author")
+    ]
+    return msgspec.json.encode(
+        {
+            "id": text("id"),
+            "title": text("title"),
+            "authors_parsed": authors,
+            "categories": text("categories"),
+            "abstract": text("abstract"),
+            "doi": text("doi"),
+            "journal-ref": text("journal-ref"),
+            "update_date": text("updated") or created,
+            "versions": [{"created": created}],
+        }
+    )

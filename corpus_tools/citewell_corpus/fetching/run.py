@@ -1,0 +1,216 @@
+"""A fetch from its first page to its last: measured before, polite, and resumed after a stop."""
+
+from __future__ import annotations
+
+import asyncio
+import datetime
+import time
+from functools import partial
+
+import msgspec
+
+from citewell.corpus.errors import LibraryError
+from citewell.model import Problem
+from citewell.sources.answers import Failed, Nothing, Reason
+from citewell_corpus.fetching.contract import Feed, Page, Request, Selection
+from citewell_corpus.fetching.store import FetchFolder, FetchState
+from citewell_corpus.progress import Progress
+
+WAITS = (5.0, 15.0, 30.0, 60.0, 120.0)
+"""Seconds before a page is asked for again, beyond the tries of the client itself."""
+_PASSING = frozenset({Reason.THROTTLED, Reason.UNREACHABLE, Reason.NONSENSE, Reason.RESTING})
+
+
+class Estimate(msgspec.Struct, frozen=True, kw_only=True):
+    """What a fetch will cost, judged by its first page."""
+
+    source: str
+    works: int | None
+    """None: the source does not tell."""
+    megabytes: float | None
+    """On this disk, compressed."""
+    seconds: float | None
+
+
+class FetchReport(msgspec.Struct, frozen=True, kw_only=True):
+    """What a fetch brought."""
+
+    source: str
+    folder: str
+    format: str
+    records: int
+    """In all rounds."""
+    new: int
+    """In this round."""
+    total: int | None
+    done: bool
+    problem: Problem | None = None
+
+
+class Fetching:
+    """One selection of one source."""
+
+    def __init__(
+        self,
+        feed: Feed,
+        selection: Selection,
+        folder: FetchFolder,
+        request: Request[Page],
+        *,
+        waits: tuple[float, ...] = WAITS,
+    ) -> None:
+        self._feed, self._selection, self._folder = feed, selection, folder
+        self._request, self._waits = request, waits
+        missing = selection.used - feed.fields
+        if missing:
+            message = f"{feed.name} cannot select by {', '.join(sorted(missing))}."
+            raise LibraryError(Problem("fetch-selection", message, _takes(feed)))
+        if feed.needs and not selection.used & feed.needs:
+            message = f"{feed.name} has too many works to fetch them all."
+            raise LibraryError(Problem("fetch-selection", message, _takes(feed)))
+
+    async def begin(self, *, refresh: bool = False) -> Estimate:
+        """Resolve the names, fetch the first page of the round, and judge the rest by it.
+
+        A fetch that was stopped goes on where it was; a finished one begins a new round only with
+        `refresh`, for what is new since. Raises `LibraryError`.
+        """
+        state = self._folder.state()
+        if state is None or (state.done and refresh):
+            resolved = await self._feed.resolved(self._selection, self._request)  # type: ignore[arg-type]
+            self.state = FetchState(
+                source=self._feed.name,
+                selection=self._selection,
+                resolved=resolved,
+                begun=_today(),
+                changed_since=state.begun if state else "",
+                pages=state.pages if state else 0,
+                records=state.records if state else 0,
+            )
+        else:
+            self.state = state
+        self._before, self._first = self.state.records, self.state.pages
+        if self.state.done:
+            return Estimate(source=self._feed.name, works=0, megabytes=0.0, seconds=0.0)
+        started = time.monotonic()
+        self._page = await self._next()
+        took = time.monotonic() - started
+        total = self._page.total
+        works = None if total is None else max(0, total - self._round_records())
+        if works is None:
+            return Estimate(source=self._feed.name, works=None, megabytes=None, seconds=None)
+        held = len(self._page.records) or 1
+        size = sum(map(len, self._page.records)) / held * _PACKED
+        rest = works / self._feed.page_size
+        pace = max(took, 1 / self._feed.source.policy.per_second)
+        return Estimate(
+            source=self._feed.name,
+            works=works,
+            megabytes=round(works * size / 1e6, 1),
+            seconds=round(rest * pace, 1),
+        )
+
+    async def run(self, most: int | None = None, progress: Progress | None = None) -> FetchReport:
+        """Write the first page and fetch the others, at most `most` works in this round.
+
+        A source that stops answering ends the round with a problem; what was fetched stays, and
+        the next call goes on. Call `begin` before.
+        """
+        state, problem = self.state, None
+        if progress is not None and not state.done:
+            wanted = [number for number in (self._page.total, most) if number]
+            progress.stage("fetch", min(wanted, default=0))
+        restarted = False
+        while not state.done:
+            page = self._page
+            self._keep(page)
+            if progress is not None:
+                progress.advance(len(page.records))
+            if state.done or (most is not None and state.records - self._before >= most):
+                break
+            try:
+                self._page = await self._next()
+            except LibraryError as error:
+                if error.problem.code == "fetch-refused" and not restarted:
+                    # A cursor that the source has forgotten: the round begins again.
+                    restarted = True
+                    self._restart()
+                    try:
+                        self._page = await self._next()
+                        continue
+                    except LibraryError as again:
+                        error = again
+                problem = error.problem
+                break
+        return FetchReport(
+            source=self._feed.name,
+            folder=str(self._folder.path),
+            format=self._feed.format,
+            records=state.records,
+            new=state.records - self._before,
+            total=state.total,
+            done=state.done,
+            problem=problem,
+        )
+
+    def _keep(self, page: Page) -> None:
+        state = self.state
+        if page.records:
+            self._folder.write_page(state.pages, page.records)
+            state.pages += 1
+            state.records += len(page.records)
+        if page.total is not None:
+            state.total = page.total
+        state.cursor = page.cursor
+        state.done = not page.cursor
+        self._folder.write_state(state)
+
+    def _restart(self) -> None:
+        self._folder.drop_pages_from(self._first)
+        self.state.pages, self.state.records = self._first, self._before
+        self.state.cursor = ""
+
+    def _round_records(self) -> int:
+        return self.state.records - self._before if self.state.cursor else 0
+
+    async def _next(self) -> Page:
+        state = self.state
+        ask = self._feed.ask(state.resolved, state.cursor, state.changed_since)
+        decode = partial(self._feed.page, state.resolved, state.cursor)
+        failed: Failed | None = None
+        for wait in (0.0, *self._waits):
+            if wait:
+                await asyncio.sleep(wait)
+            answer = await self._request(self._feed.source, ask, decode)
+            if isinstance(answer, Page):
+                return answer
+            if isinstance(answer, Nothing):
+                return Page((), "", 0)
+            failed = answer
+            if answer.reason not in _PASSING:
+                break
+        assert failed is not None
+        code = "fetch-refused" if failed.reason is Reason.REFUSED else "fetch-stopped"
+        hint = "What was fetched is kept: run the same command again to go on."
+        raise LibraryError(Problem(code, failed.message, hint))
+
+
+_PACKED = 0.35
+"""Bytes on disk for one byte of JSON."""
+
+
+def _takes(feed: Feed) -> str:
+    names = ", ".join(f"--{name.rstrip('s').replace('_', '-')}" for name in sorted(feed.fields))
+    return f"It takes {names}."
+
+
+def _today() -> str:
+    return datetime.datetime.now(datetime.UTC).date().isoformat()
+
+
+def unknown_name(feed: str, kind: str, name: str) -> LibraryError:
+    """The error for a name that a source does not know."""
+    message = f"{feed} knows no {kind} named {name!r}."
+    return LibraryError(
+        Problem("fetch-unknown", message, "Check the name, or give its identifier.")
+    )

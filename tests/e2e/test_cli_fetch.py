@@ -1,0 +1,213 @@
+"""`citewell library fetch` and `refresh` against servers that speak the documented protocols, with
+faults, and killed in the middle."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.fakes.bulk import BulkServer
+
+from citewell.corpus import Library
+
+Run = Callable[..., subprocess.CompletedProcess[str]]
+
+
+@pytest.fixture
+def server() -> Iterator[BulkServer]:
+    found = BulkServer()
+    yield found
+    found.close()
+
+
+@pytest.fixture
+def environment(tmp_path: Path, server: BulkServer) -> dict[str, str]:
+    home = tmp_path / "home"
+    home.mkdir()
+    return {
+        **{name: value for name, value in os.environ.items() if not name.startswith("CITEWELL")},
+        "HOME": str(home),
+        "XDG_DATA_HOME": str(home / "data"),
+        "XDG_CONFIG_HOME": str(home / "config"),
+        "XDG_CACHE_HOME": str(home / "cache"),
+        "CITEWELL_LIBRARY_PATH": str(home / "libraries"),
+        "CITEWELL_LIBRARY_NAME": "mine",
+        "CITEWELL_SOURCES_ALLOW": "all",
+        "CITEWELL_SOURCES_BASE_URL": server.url,
+    }
+
+
+@pytest.fixture
+def run(environment: dict[str, str], tmp_path: Path) -> Run:
+    def call(*arguments: str, **more: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-m", "citewell", "library", *arguments], cwd=tmp_path,
+            env=environment | more, capture_output=True, encoding="utf-8", timeout=300, check=False,
+        )  # fmt: skip
+
+    return call
+
+
+def library(environment: dict[str, str]) -> Library:
+    return Library.open(Path(environment["CITEWELL_LIBRARY_PATH"]) / "mine")
+
+
+SELECTIONS = {
+    "openalex": ("--topic", "tree growth", "--since", "2000", "--cited-at-least", "1"),
+    "arxiv": ("--category", "cs.CL"),
+    "acl-anthology": (),
+    "semantic-scholar": ("--query", "trees"),
+    "crossref": ("--query", "trees"),
+    "dblp": ("--venue", "TREES"),
+}
+
+
+@pytest.mark.parametrize("source", SELECTIONS)
+def test_every_source_is_fetched_page_by_page_and_built(
+    server: BulkServer, environment: dict[str, str], run: Run, source: str
+) -> None:
+    server.count, server.page = 230, None if source == "acl-anthology" else 100
+    done = run("fetch", source, *SELECTIONS[source])
+    assert done.returncode == 0, done.stderr
+    missing = 4 if source == "arxiv" else 0  # Deleted records.
+    assert f"{230 - missing} works fetched from {source}" in done.stdout
+    with library(environment) as found:
+        assert len(found) == 230 - missing
+        work = next(w for w in found.works(range(len(found))) if w.title.endswith("number 7"))
+    assert work.year == 2007
+    assert work.authors[0].family == "Hazel"
+
+
+def test_nothing_is_sent_to_a_source_that_is_not_allowed(server: BulkServer, run: Run) -> None:
+    done = run("fetch", "arxiv", "--category", "cs.CL", CITEWELL_SOURCES_ALLOW="crossref")
+    assert done.returncode == 2
+    assert "citewell sources allow arxiv" in done.stderr
+    assert server.requests == []
+
+
+def test_a_dry_run_says_how_much_it_would_be_and_keeps_nothing(
+    server: BulkServer, environment: dict[str, str], run: Run
+) -> None:
+    server.count = 12_345
+    done = run("fetch", "openalex", "--topic", "trees", "--dry-run", "--json")
+    assert done.returncode == 0, done.stderr
+    estimate = json.loads(done.stdout)
+    assert estimate["works"] == 12_345
+    assert estimate["megabytes"] > 1 and estimate["seconds"] > 10
+    # One request for the name, one for the page.
+    assert len(server.requests) == 2
+    assert not (Path(environment["CITEWELL_LIBRARY_PATH"]) / "mine").exists()
+
+
+def test_names_become_identifiers_and_unknown_ones_are_said(server: BulkServer, run: Run) -> None:
+    done = run("fetch", "openalex", "--topic", "trees", "--author", "A5", "--max", "10")
+    assert done.returncode == 0, done.stderr
+    assert "topics.id%3AT77%2Cauthorships.author.id%3AA5" in server.requests[1]
+    done = run("fetch", "openalex", "--venue", "nowhere at all")
+    assert done.returncode == 2
+    assert "knows no venue named 'nowhere at all'" in done.stderr
+    done = run("fetch", "arxiv", "--topic", "trees")
+    assert done.returncode == 2 and "cannot select by topics" in done.stderr
+    done = run("fetch", "openalex", "--since", "2020")
+    assert done.returncode == 2 and "too many works" in done.stderr
+
+
+def test_what_openalex_says_of_references_teaches_how_papers_are_cited(
+    server: BulkServer, run: Run
+) -> None:
+    done = run("fetch", "openalex", "--topic", "trees")
+    assert done.returncode == 0, done.stderr
+    assert "papers cite" in done.stdout
+
+
+FAULTS: dict[str, Any] = {
+    "429": (429, {"retry-after": "0"}, b""),
+    "503": (503, {}, b"busy"),
+    "half a page": "cut",
+    "not JSON": (200, {}, b"<html>maintenance</html>"),
+    "another shape": (200, {}, b'{"error": "x"}'),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_passing_fault_costs_a_retry_and_no_work(
+    server: BulkServer, environment: dict[str, str], run: Run, fault: str
+) -> None:
+    server.fault = lambda number, path: FAULTS[fault] if number in (2, 3) else None
+    done = run("fetch", "openalex", "--topic", "trees")
+    assert done.returncode == 0, done.stderr
+    with library(environment) as found:
+        assert len(found) == 450
+
+
+def test_a_source_that_refuses_ends_the_fetch_and_keeps_what_there_is(
+    server: BulkServer, environment: dict[str, str], run: Run
+) -> None:
+    server.fault = lambda number, path: (403, {}, b"") if number >= 3 else None
+    done = run("fetch", "openalex", "--topic", "trees")
+    assert done.returncode == 1
+    assert "fetch-refused" in done.stderr
+    assert "run the same command again" in done.stderr
+
+
+def test_a_cursor_that_the_source_forgot_begins_the_round_again(
+    server: BulkServer, environment: dict[str, str], run: Run
+) -> None:
+    server.fault = lambda number, path: (400, {}, b"") if number == 2 else None
+    done = run("fetch", "openalex", "--topic", "trees")
+    assert done.returncode == 0, done.stderr
+    with library(environment) as found:
+        assert len(found) == 450
+    assert sum("cursor=%2A" in path for path in server.requests) == 2
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no process is killed so there")
+def test_a_fetch_that_is_killed_goes_on_with_the_page_that_it_was_at(
+    server: BulkServer, environment: dict[str, str], run: Run, tmp_path: Path
+) -> None:
+    server.count, server.page, server.slow = 1000, 50, 0.1
+    process = subprocess.Popen(
+        [sys.executable, "-m", "citewell", "library", "fetch", "crossref", "--query", "trees"],
+        cwd=tmp_path, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+    )  # fmt: skip
+    deadline = time.monotonic() + 60
+    while len(server.requests) < 8 and time.monotonic() < deadline:
+        time.sleep(0.01)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    before = len(server.requests)
+    server.slow = 0.0
+    done = run("fetch", "crossref", "--query", "trees")
+    assert done.returncode == 0, done.stderr
+    assert "1000 in all" in done.stdout.replace(",", "")
+    # Pages before the kill are not asked for again; the last one may be.
+    assert len(server.requests) - before <= 22 - (before - 2)
+    with library(environment) as found:
+        assert len(found) == 1000
+
+
+def test_refresh_asks_for_what_is_new_since_and_adds_it(
+    server: BulkServer, environment: dict[str, str], run: Run
+) -> None:
+    assert run("fetch", "crossref", "--query", "trees").returncode == 0
+    server.count = 460
+    first = len(server.requests)
+    done = run("refresh")
+    assert done.returncode == 0, done.stderr
+    assert "from-index-date" in server.requests[first]
+    with library(environment) as found:
+        assert len(found) == 460
+
+
+def test_nothing_fetched_is_said(run: Run) -> None:
+    done = run("refresh")
+    assert done.returncode == 2
+    assert "citewell library fetch" in done.stderr

@@ -1,0 +1,212 @@
+"""The bulk interfaces of scholarly sources on this machine, with faults.
+
+Answers as the sources document: OpenAlex and Crossref with cursors, Semantic Scholar with tokens,
+arXiv over OAI-PMH with resumption tokens, DBLP with offsets, the Anthology as one file. Works are
+made up; `count` of them are served.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+Answer = tuple[int, dict[str, str], bytes]
+NAMES = ("Alder", "Birch", "Cedar", "Dogwood", "Elm", "Fir", "Ginkgo", "Hazel", "Ivy", "Larch")
+
+
+class BulkServer:
+    """Serves `count` works of each source. `fault(n, path)` may answer request n otherwise."""
+
+    def __init__(self, count: int = 450, page: int | None = None) -> None:
+        self.count, self.page = count, page
+        self.requests: list[str] = []
+        self.fault: Callable[[int, str], Answer | str | None] = lambda number, path: None
+        self.slow = 0.0
+        self._counter: Counter[str] = Counter()
+        server = self
+
+        class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def do_GET(self) -> None:
+                server.answer(self)
+
+            def log_message(self, *_: Any) -> None:
+                pass
+
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self._thread = threading.Thread(target=self._server.serve_forever, daemon=True)
+        self._thread.start()
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self._server.server_address[1]}"
+
+    def close(self) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+
+    def answer(self, handler: BaseHTTPRequestHandler) -> None:
+        number = len(self.requests)
+        self.requests.append(handler.path)
+        parts = urlsplit(handler.path)
+        query = {name: values[0] for name, values in parse_qs(parts.query).items()}
+        time.sleep(self.slow)
+        found = self.fault(number, handler.path)
+        source, _, path = parts.path.lstrip("/").partition("/")
+        if isinstance(found, tuple):
+            status, headers, body = found
+        else:
+            status, headers, body = self._sound(source, "/" + path, query)
+        handler.send_response(status)
+        for name, value in headers.items():
+            handler.send_header(name, value)
+        handler.send_header("content-length", str(len(body)))
+        handler.end_headers()
+        if found == "cut":
+            handler.wfile.write(body[: len(body) // 2])
+            handler.wfile.flush()
+            handler.connection.close()
+            return
+        handler.wfile.write(body)
+
+    def _sound(self, source: str, path: str, query: dict[str, str]) -> Answer:
+        make = getattr(self, "_" + source.replace("-", "_"), None)
+        if make is None:
+            return 404, {}, b"{}"
+        made = make(path, query)
+        if isinstance(made, int):
+            return made, {}, b"{}"
+        if isinstance(made, bytes):
+            return 200, {"content-type": "application/octet-stream"}, made
+        return 200, {"content-type": "application/json"}, json.dumps(made).encode()
+
+    def _openalex(self, path: str, query: dict[str, str]) -> Any:
+        if path != "/works":
+            if "nowhere" in query["search"]:
+                return {"meta": {"count": 0}, "results": []}
+            letter = {"/topics": "T", "/sources": "S", "/authors": "A", "/institutions": "I"}[path]
+            return {"results": [{"id": f"https://openalex.org/{letter}77", "display_name": "X"}]}
+        cursor = query["cursor"]
+        if cursor != "*" and not cursor.startswith("c"):
+            return 400
+        start = 0 if cursor == "*" else int(cursor[1:])
+        size = self.page or int(query["per_page"])
+        works = [_openalex_work(i) for i in range(start, min(self.count, start + size))]
+        end = start + len(works)
+        following = f"c{end}" if works else None
+        return {"meta": {"count": self.count, "next_cursor": following}, "results": works}
+
+    def _crossref(self, path: str, query: dict[str, str]) -> Any:
+        start = 0 if query["cursor"] == "*" else int(query["cursor"][1:])
+        rows = self.page or int(query["rows"])
+        items = [
+            {
+                "DOI": f"10.5555/cr.{i}", "title": [_title(i)], "type": "journal-article",
+                "author": [{"family": NAMES[i % 10], "given": "Ann"}],
+                "issued": {"date-parts": [[2000 + i % 20]]},
+                "container-title": ["Journal of Trees"],
+            }
+            for i in range(start, min(self.count, start + rows))
+        ]  # fmt: skip
+        message = {
+            "total-results": self.count, "items": items, "next-cursor": f"k{start + len(items)}",
+        }  # fmt: skip
+        return {"status": "ok", "message": message}
+
+    def _semantic_scholar(self, path: str, query: dict[str, str]) -> Any:
+        start = int(query.get("token", "t0")[1:])
+        size = self.page or 1000
+        data = [
+            {
+                "paperId": f"{i:040x}", "title": _title(i), "year": 2000 + i % 20,
+                "authors": [{"name": f"Ann {NAMES[i % 10]}"}], "citationCount": i,
+                "externalIds": {"DOI": f"10.5555/s2.{i}"}, "venue": "Trees",
+            }
+            for i in range(start, min(self.count, start + size))
+        ]  # fmt: skip
+        end = start + len(data)
+        more = {"token": f"t{end}"} if end < self.count else {}
+        return {"total": self.count, "data": data, **more}
+
+    def _dblp(self, path: str, query: dict[str, str]) -> Any:
+        first, size = int(query["f"]), self.page or int(query["h"])
+        hits = [
+            {
+                "info": {
+                    "key": f"conf/trees/T{i}", "title": _title(i) + ".", "year": str(2000 + i % 20),
+                    "authors": {"author": [{"text": f"Ann {NAMES[i % 10]}"}]}, "venue": "TREES",
+                    "type": "Conference and Workshop Papers",
+                }
+            }
+            for i in range(first, min(self.count, first + size))
+        ]  # fmt: skip
+        counts = {"@total": str(self.count), "@sent": str(len(hits)), "@first": str(first)}
+        return {"result": {"hits": counts | ({"hit": hits} if hits else {})}}
+
+    def _arxiv(self, path: str, query: dict[str, str]) -> Any:
+        start = int(query.get("resumptionToken", "r0")[1:])
+        size = self.page or 1000
+        end = min(self.count, start + size)
+        records = "".join(_arxiv_record(i) for i in range(start, end))
+        token = (
+            f'<resumptionToken cursor="{start}" completeListSize="{self.count}">'
+            f"{'r' + str(end) if end < self.count else ''}</resumptionToken>"
+        )
+        return (
+            '<?xml version="1.0" encoding="UTF-8"?>'
+            '<OAI-PMH xmlns="http://www.openarchives.org/OAI/2.0/"><responseDate>x</responseDate>'
+            f"<ListRecords>{records}{token}</ListRecords></OAI-PMH>"
+        ).encode()
+
+    def _acl_anthology(self, path: str, query: dict[str, str]) -> Any:
+        entries = "".join(
+            f'@inproceedings{{{NAMES[i % 10].lower()}-{i},\n    title = "{_title(i)}",\n'
+            f'    author = "{NAMES[i % 10]}, Ann",\n    year = "{2000 + i % 20}",\n'
+            f'    booktitle = "Proceedings of TREES",\n    abstract = "On trees @ {i}."\n}}\n'
+            for i in range(self.count)
+        )
+        return gzip.compress(entries.encode())
+
+
+def _title(i: int) -> str:
+    return f"On the growth of the {NAMES[i % 10]} number {i}"
+
+
+def _openalex_work(i: int) -> dict[str, Any]:
+    return {
+        "id": f"https://openalex.org/W{1000 + i}",
+        "doi": f"https://doi.org/10.5555/oa.{i}",
+        "title": _title(i),
+        "display_name": _title(i),
+        "publication_year": 2000 + i % 20,
+        "type": "article",
+        "authorships": [{"author": {"display_name": f"Ann {NAMES[i % 10]}"}}],
+        "primary_location": {"source": {"display_name": "Journal of Trees", "type": "journal"}},
+        "biblio": {"volume": "1", "issue": None, "first_page": str(i), "last_page": str(i + 9)},
+        "cited_by_count": 3 * i,
+        "is_retracted": False,
+        "is_paratext": False,
+        "referenced_works": [f"https://openalex.org/W{1000 + j}" for j in range(max(0, i - 3), i)],
+        "abstract_inverted_index": {"Trees": [0], "grow": [1], f"slowly{i}": [2]},
+    }
+
+
+def _arxiv_record(i: int) -> str:
+    if i % 50 == 49:
+        return '<record><header status="deleted"><identifier>x</identifier></header></record>'
+    return (
+        f"<record><header><identifier>oai:arXiv.org:2001.{i:05d}</identifier></header><metadata>"
+        '<arXiv xmlns="http://arxiv.org/OAI/arXiv/">'
+        f"<id>2001.{i:05d}</id><created>20{i % 20:02d}-01-02</created><authors><author>"
+        f"<keyname>{NAMES[i % 10]}</keyname><forenames>Ann</forenames></author></authors>"
+        f"<title>{_title(i)}</title><categories>cs.CL</categories>"
+        f"<abstract>On trees &amp; their growth.</abstract></arXiv></metadata></record>"
+    )

@@ -123,10 +123,10 @@ class Fetching:
         restarted = False
         while not state.done:
             page = self._page
-            self._keep(page)
+            more = self._keep(page)
             if progress is not None:
                 progress.advance(len(page.records))
-            if state.done or (most is not None and state.records - self._before >= most):
+            if not more or (most is not None and state.records - self._before >= most):
                 break
             try:
                 self._page = await self._next()
@@ -153,7 +153,8 @@ class Fetching:
             problem=problem,
         )
 
-    def _keep(self, page: Page) -> None:
+    def _keep(self, page: Page) -> bool:
+        """Write a page and count it; True when there is another one."""
         state = self.state
         if page.records:
             self._folder.write_page(state.pages, page.records)
@@ -164,6 +165,7 @@ class Fetching:
         state.cursor = page.cursor
         state.done = not page.cursor
         self._folder.write_state(state)
+        return not state.done
 
     def _restart(self) -> None:
         self._folder.drop_pages_from(self._first)

@@ -140,9 +140,9 @@ def _hash(path: Path) -> str:
 
 
 def _fill(screen: Console, paper: Path, options: Options) -> FillPlan:
-    from citewell.cli.fill import make_plan, show_plan, summarise, write
+    from citewell.cli.fill import make_plan, show_plan, summarise
     from citewell.cli.opening import open_engine
-    from citewell.usecases.fill import with_unattended
+    from citewell.usecases.fill import with_unattended, write_fill
 
     _step(screen, 3, "The citations")
     # The bundled paper wants papers that the library has: each gets its best, with its confidence.
@@ -151,7 +151,7 @@ def _fill(screen: Console, paper: Path, options: Options) -> FillPlan:
         plan = make_plan(paper, with_unattended(options, unattended=True), engine, threshold=0.0)
     show_problems(plan.problems)
     show_plan(screen, plan)
-    summarise(plan, write(plan), dry_run=False)
+    summarise(plan, write_fill(plan), dry_run=False)
     return plan
 
 

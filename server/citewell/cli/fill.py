@@ -67,7 +67,7 @@ def fill(
     from citewell.cli.opening import open_engine
     from citewell.documents.scan import format_of
     from citewell.model.document import Format
-    from citewell.usecases.fill import fill_feedback, with_unattended
+    from citewell.usecases.fill import learn_fill, with_unattended, write_fill
 
     if dry_run and (yes or interactive):
         raise click.UsageError("--dry-run excludes --yes and --interactive.")
@@ -89,18 +89,17 @@ def fill(
         show_problems(plan.problems)
         show_cost(engine.status().budget)
         if as_json:
-            written = not dry_run and write(plan)
+            written = not dry_run and write_fill(plan)
             write_json(to_json(plan, written))
         else:
             show_plan(console(), plan)
             agreed = yes or (
                 asks and plan.edits and click.confirm("Write these changes?", err=True)
             )
-            written = bool(agreed) and write(plan)
+            written = bool(agreed) and write_fill(plan)
             summarise(plan, written, dry_run)
         if written:
-            for feedback in fill_feedback(plan, "picker" if interactive else "fill"):
-                show_problems(engine.learn(feedback))
+            show_problems(learn_fill(engine, plan, "picker" if interactive else "fill"))
     ctx.exit(exit_code(plan, written or dry_run))
 
 
@@ -124,13 +123,6 @@ def make_plan(
 
         choose = Chooser(console(err=True), engine, count)
     return plan_fill(project, engine, options, threshold=threshold, count=count, choose=choose)
-
-
-def write(plan: FillPlan) -> bool:
-    """Write the plan's edits, bibliographies first; true if there was anything to write."""
-    from citewell.features.write import write_edits
-
-    return write_edits(plan.edits, plan.texts)
 
 
 def exit_code(plan: FillPlan, done: bool) -> int:

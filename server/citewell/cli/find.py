@@ -12,7 +12,6 @@ from citewell.cli.session import Session, console
 from citewell.cli.terminal import echo, echo_exact
 
 if TYPE_CHECKING:
-    from citewell.engine.contract import Engine
     from citewell.model import Problem, Query, SearchResult
     from citewell.options.tree import BibOptions
 
@@ -73,26 +72,26 @@ def find(
     """
     from citewell.cli.opening import open_engine
     from citewell.model import CitewellError, SearchResult
+    from citewell.usecases.find import Found, find_papers
 
     if bibtex and as_json:
         raise click.UsageError("--bibtex and --json exclude each other.")
     query = _query(" ".join(text), year, year_from, year_to, author, venue)
     session: Session = ctx.obj
     options = session.load().options
-    problems: tuple[Problem, ...] = ()
     try:
         with open_engine(options, online=online) as engine:
             if online:
                 engine.wait_online(query, ONLINE_SECONDS)
-            result = engine.find(query, count, tier="deep")
-            if pick and result.hits:
-                result, problems = _picked(engine, query, result)
+            (found,) = find_papers(engine, [query], count, pick=pick)
+            if found.who:
+                echo(found.who, err=True)
             show_cost(engine.status().budget)
     except CitewellError as error:
         if not as_json:
             raise
-        result = SearchResult(problems=(error.problem,))
-    problems = (*result.problems, *result.dropped, *problems)
+        found = Found(query=query, result=SearchResult(problems=(error.problem,)))
+    result, problems = found.result, found.problems
     broken = not result.hits and any(p.code.startswith(_BROKEN) for p in result.problems)
     if as_json:
         write_json(_to_json(result, _keys(result, options.bib), problems))
@@ -127,24 +126,6 @@ def _query(
     if not text.strip() and not filtered:
         raise click.UsageError("Missing argument 'TEXT...'.")
     return Query(text=text, year_from=year_from, year_to=year_to, author=author, venue=venue)
-
-
-def _picked(
-    engine: Engine, query: Query, result: SearchResult
-) -> tuple[SearchResult, tuple[Problem, ...]]:
-    """The result with the language model's choice first, and why there is none."""
-    import msgspec
-
-    from citewell.features.pick import chosen_first, who_chose
-
-    picked = engine.pick(query, [hit.work for hit in result.hits])
-    if picked.problem is not None:
-        return result, (picked.problem,)
-    none = "" if picked.work else "none fits, "
-    echo(f"{none}{who_chose(picked)}", err=True)
-    made = f"{result.variant}+{picked.program}"
-    hits = chosen_first(result.hits, picked)
-    return msgspec.structs.replace(result, hits=hits, variant=made), ()
 
 
 def _keys(result: SearchResult, options: BibOptions) -> list[str]:

@@ -40,6 +40,10 @@ class Service(msgspec.Struct, frozen=True):
     told: Told = untold
     """Called on the thread of the work."""
 
+    def progress(self, stage: str, done: int, total: int) -> None:
+        """How far a use case is, for whoever is told of it."""
+        self.told(done, total)
+
 
 class Nothing(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A request that asks for nothing in particular."""

@@ -10,8 +10,11 @@ from typing import TYPE_CHECKING, TypeVar
 
 from lsprotocol import types
 
+from citewell.model.cancel import Cancel
+
 if TYPE_CHECKING:
     from citewell.lsp.server import Server
+    from citewell.usecases.find import Progress
 
 logger = logging.getLogger(__name__)
 
@@ -62,6 +65,21 @@ async def with_progress(
             token, types.WorkDoneProgressEnd(message="Cancelled." if cancelled else "Done.")
         )
         progress.tokens.pop(token, None)
+
+
+async def on_thread(job: Callable[[Progress, Cancel], R], report: Report) -> R:
+    """Run a use case on a thread: what it is doing is reported, and cancelling the task ends it."""
+    loop = asyncio.get_running_loop()
+    cancel = Cancel()
+
+    def progress(stage: str, done: int, total: int) -> None:
+        loop.call_soon_threadsafe(report, f"{stage} ({done} of {total})")
+
+    try:
+        return await asyncio.to_thread(job, progress, cancel)
+    except asyncio.CancelledError:
+        cancel.set()
+        raise
 
 
 async def _stop(task: asyncio.Task[R]) -> None:

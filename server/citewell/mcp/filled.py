@@ -18,6 +18,7 @@ class Filled(TypedDict, total=False):
     confidence: float
     key: str
     paper: Ref
+    supported: str
     reason: str
     candidates: list[Ref]
 

@@ -12,7 +12,6 @@ from mcp_types import CallToolResult
 from pydantic import Field
 from typing_extensions import TypedDict
 
-from citewell.engine.contract import Tier
 from citewell.features.abstract_sentence import fitting_sentence
 from citewell.features.confidence import confidence_of
 from citewell.features.cursor import digest, from_cursor, to_cursor
@@ -30,15 +29,21 @@ from citewell.mcp.papers import (
     paper_of,
     within,
 )
-from citewell.mcp.tool_context import ToolContext, answer, failures_told, notes_of
+from citewell.mcp.tool_context import (
+    ToolContext,
+    answer,
+    failures_told,
+    notes_of,
+    progress_of,
+)
 from citewell.model import CitingPaper, Query, SearchResult
 from citewell.model.cancel import Cancel
-from citewell.model.llm import Picked
 from citewell.usecases.find import (
     MAX_PASSAGE,
     MAX_PLACES,
+    Found,
     Status,
-    judged,
+    find_papers,
     passage_queries,
     status_of,
     suffix_of,
@@ -103,16 +108,23 @@ class Finding:
         `score`: how likely it is cited here. `pick`: the id likely enough to cite; without one,
         judge the candidates or leave it open."""
         queries, known = await self._tools.run(lambda cancel: self._read(text, path), "document")
-        results: list[SearchResult] = []
-        for number, query in enumerate(queries):
-            await ctx.report_progress(number, len(queries), "searching")
-            results.append(await self._tools.run(partial(self._find, query, k, "deep"), "passage"))
-        await tell_dropped(ctx, results)
-        picked = await self._picked(ctx, queries, results)
+        progress = progress_of(ctx)
+        found = await self._tools.run(
+            lambda cancel: find_papers(
+                self._tools.engine,
+                queries,
+                k,
+                pick=picks(self._tools.options),
+                progress=progress,
+                cancel=cancel,
+            ),
+            "passage",
+        )
+        for one in found:
+            self._tools.offered(one.query, one.result)
+        await tell_dropped(ctx, [one.result for one in found])
         return answer(
-            await self._tools.run(
-                lambda cancel: self._places(queries, results, picked, known, detail, max_tokens)
-            )
+            await self._tools.run(lambda cancel: self._places(found, known, detail, max_tokens))
         )
 
     async def search_papers(
@@ -145,7 +157,7 @@ class Finding:
         with failures_told():
             offset = from_cursor(cursor, name)[1] if cursor else 0
         wanted = min(offset + k + 1, MAX_DEPTH)
-        result = await self._tools.run(partial(self._find, asked, wanted, "full"), "search")
+        result = await self._tools.run(partial(self._search, asked, wanted), "search")
         await tell_dropped(ctx, [result])
         with failures_told():
             return answer(_page(result, name, offset, k, detail, max_tokens))
@@ -173,72 +185,43 @@ class Finding:
             suffix = file.suffix
         return passage_queries(text, suffix, self._tools.options, paper), known
 
-    def _find(self, query: Query, k: int, tier: Tier, cancel: Cancel) -> SearchResult:
-        result = self._tools.engine.find(query, k, tier=tier, cancel=cancel)
+    def _search(self, query: Query, k: int, cancel: Cancel) -> SearchResult:
+        result = self._tools.engine.find(query, k, tier="full", cancel=cancel)
         self._tools.offered(query, result)
         return result
 
-    async def _picked(
-        self, ctx: Context, queries: list[Query], results: list[SearchResult]
-    ) -> list[Picked | None]:
-        """What a language model chooses for each place; None where it is not asked."""
-        picked: list[Picked | None] = [None] * len(queries)
-        if picks(self._tools.options):
-            for number, (query, result) in enumerate(zip(queries, results, strict=True)):
-                if result.hits:
-                    await ctx.report_progress(number, len(queries), "asking the language model")
-                    picked[number] = await self._tools.run(
-                        partial(self._pick, query, result), "model"
-                    )
-        return picked
-
-    def _pick(self, query: Query, result: SearchResult, cancel: Cancel) -> Picked:
-        works = [hit.work for hit in result.hits]
-        return self._tools.engine.pick(query, works, cancel=cancel)
-
-    def _places(
-        self,
-        queries: list[Query],
-        results: list[SearchResult],
-        picked: list[Picked | None],
-        known: KnownWorks,
-        detail: Detail,
-        budget: int,
-    ) -> Places:
+    def _places(self, found: list[Found], known: KnownWorks, detail: Detail, budget: int) -> Places:
+        options = self._tools.options
         places: list[Place] = []
         notes: list[str] = []
-        for query, result, choice in zip(queries, results, picked, strict=True):
+        for one in found:
             papers: list[Cited] = []
-            one = judged(query, result, choice, self._tools.options)
             for hit in one.hits:
                 held = known.find(hit.work)
                 key = hit.key or (held[1].key if held is not None else "")
                 paper = paper_of(hit.work, detail, key=key, why=why(hit))
-                paper["score"] = round(confidence_of(query, [hit]), 3)
-                sentence = fitting_sentence(query, hit.work.abstract)
+                paper["score"] = round(confidence_of(one.query, [hit]), 3)
+                sentence = fitting_sentence(one.query, hit.work.abstract)
                 if sentence and detail != "ids":
                     paper["abstract_sentence"] = sentence
                 papers.append(paper)
             place: Place = {
-                "sentence": query.sentence or query.text,
-                "papers": papers[: within(papers, budget // len(queries))],
+                "sentence": one.query.sentence or one.query.text,
+                "papers": papers[: within(papers, budget // len(found))],
                 "confidence": round(one.confidence, 3),
             }
-            if one.pick:
-                place["pick"] = one.pick
+            if sure := one.sure_id(options):
+                place["pick"] = sure
             if one.who:
                 notes.append(f"Place {len(places) + 1}: {one.who}")
             places.append(place)
-        found: Places = {"status": status_of(results), "places": places}
-        failed = [one.problem for one in picked if one is not None and one.problem is not None]
-        notes += notes_of(
-            (*(p for result in results for p in (*result.problems, *result.dropped)), *failed)
-        )
-        if len(queries) == MAX_PLACES:
+        answered: Places = {"status": status_of([one.result for one in found]), "places": places}
+        notes += notes_of(problem for one in found for problem in one.problems)
+        if len(found) == MAX_PLACES:
             notes.append(f"Only the first {MAX_PLACES} places were looked at.")
         if notes:
-            found["notes"] = "\n".join(notes)
-        return found
+            answered["notes"] = "\n".join(notes)
+        return answered
 
     def _papers(self, ids: list[str], form: Form, style: str, budget: int) -> Papers:
         works = self._tools.works(ids)

@@ -14,6 +14,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import anyio
+import anyio.from_thread
+from mcp.server.mcpserver import Context
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp_types import CallToolResult, TextContent
 
@@ -31,6 +33,7 @@ from citewell.model.feedback import Feedback, name_of
 from citewell.options import Options
 from citewell.serving.hidden import without_keys
 from citewell.serving.queues import Kind, Queues
+from citewell.usecases.find import Progress
 
 logger = logging.getLogger(__name__)
 
@@ -146,6 +149,15 @@ class ToolContext:
         """The last one, whoever made it."""
         with self._lock:
             return next(reversed(self._reports.values()), None)
+
+
+def progress_of(ctx: Context) -> Progress:
+    """Tells a client how far a use case is that runs on a thread of `ToolContext.run`."""
+
+    def told(stage: str, done: int, total: int) -> None:
+        anyio.from_thread.run(ctx.report_progress, done, total, stage)
+
+    return told
 
 
 @contextmanager

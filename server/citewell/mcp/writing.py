@@ -19,7 +19,7 @@ from citewell.documents.scan import format_of
 from citewell.features.diff import unified_diff
 from citewell.features.insert import InsertPlan, plan_entries, plan_entry
 from citewell.features.named_works import all_named
-from citewell.features.pick import picks
+from citewell.features.pick import what_it_says
 from citewell.features.text_rebase import RebasedText
 from citewell.features.write import write_edits
 from citewell.mcp.client_log import tell
@@ -27,25 +27,16 @@ from citewell.mcp.filled import Fill, Filled, bounded
 from citewell.mcp.finding import tell_dropped
 from citewell.mcp.papers import Ref, paper_of
 from citewell.mcp.roots import outside
-from citewell.mcp.tool_context import ToolContext, answer, failures_told, notes_of
-from citewell.model import CitewellError, Hit, Problem, Query, SearchResult, Work
+from citewell.mcp.tool_context import ToolContext, answer, failures_told, notes_of, progress_of
+from citewell.model import CitewellError, Problem, Work
 from citewell.model.bib import BibFile, FileEdit
 from citewell.model.cancel import Cancel
 from citewell.model.document import Format
-from citewell.model.llm import Picked
-from citewell.usecases.fill import (
-    PlaceholderFill,
-    fill_feedback,
-    found_for,
-    picked_from,
-    places_of,
-    plan_found,
-)
-from citewell.usecases.fill_choices import chooser, refuse_failed, why_open
+from citewell.usecases.fill import FillPlan, FillTask, PlaceholderFill, learn_fill, write_fill
+from citewell.usecases.find import Progress, no_progress, status_of
 
-CANDIDATES = 5
-SLICE = 16
-"""Placeholders that are searched for between two words of progress."""
+SHOWN = 5
+"""Candidates that are shown of an open placeholder."""
 
 
 class Added(TypedDict):
@@ -95,10 +86,12 @@ class Writing:
         reaches the threshold, those without stay open."""
         with failures_told():
             self._may(write)
-        found, picked = await self._search(path, ctx, choices or {})
-        done = await self._tools.run(
-            partial(self._fill, path, found, picked, choices or {}, threshold, write), "document"
-        )
+        task, chosen = await self._tools.run(partial(self._task, choices or {}, threshold))
+        # Nobody waits for a search to write; under the lock only what is new is searched for.
+        planning = partial(self._plan, task, path, progress_of(ctx))
+        plan = await self._tools.run(planning, "document")
+        await tell_dropped(ctx, plan.results)
+        done = await self._tools.run(partial(self._fill, task, path, chosen, write), "document")
         await tell_written(ctx, done["written"], path)
         return answer(bounded(done, diff=diff, budget=max_tokens))
 
@@ -133,35 +126,17 @@ class Writing:
         await tell_written(ctx, done["written"], bib)
         return answer(done)
 
-    async def _search(
-        self, path: str, ctx: Context, choices: Mapping[str, str]
-    ) -> tuple[dict[Query, SearchResult], dict[Query, Picked]]:
-        """What is found for each placeholder, and what a language model picks for those that the
-        agent leaves to it; nobody waits for it to write."""
-        queries = await self._tools.run(lambda cancel: self._queries(path), "document")
-        found: dict[Query, SearchResult] = {}
-        asks = picks(self._tools.options)
-        total = len(queries) * (2 if asks else 1)
-        for start in range(0, len(queries), SLICE):
-            await ctx.report_progress(start, total, "searching")
-            part = queries[start : start + SLICE]
-            results = await self._tools.run(partial(self._find, part), "document")
-            found.update(zip(part, results, strict=True))
-        await ctx.report_progress(len(queries), total, "searched")
-        await tell_dropped(ctx, found.values())
-        picked: dict[Query, Picked] = {}
-        if asks:
-            for number, query in enumerate(queries, 1):
-                if found[query].hits and str(number) not in choices:
-                    await ctx.report_progress(len(queries) + number, total, "asking the model")
-                    hits = found[query].hits
-                    picked[query] = await self._tools.run(partial(self._pick, query, hits), "model")
-        return found, picked
+    def _task(
+        self, choices: Mapping[str, str], threshold: float | None, cancel: Cancel
+    ) -> tuple[FillTask, set[int]]:
+        """The fill, and the numbers of the placeholders for which the agent has chosen."""
+        chosen = {n: self._tools.work(work) if work else None for n, work in choices.items()}
+        task = FillTask(
+            self._tools.engine, self._tools.options, threshold=threshold, choices=chosen
+        )
+        return task, {int(n) for n in chosen if n.isdecimal()}
 
-    def _pick(self, query: Query, hits: Sequence[Hit], cancel: Cancel) -> Picked:
-        return self._tools.engine.pick(query, [hit.work for hit in hits], cancel=cancel)
-
-    def _queries(self, path: str) -> list[Query]:
+    def _plan(self, task: FillTask, path: str, progress: Progress, cancel: Cancel) -> FillPlan:
         file = self._tools.roots.find(path)
         if format_of(file) not in (Format.LATEX, Format.MARKDOWN):
             raise CitewellError(
@@ -171,64 +146,24 @@ class Writing:
                     "Name a paper; for a .bib there is add_entry.",
                 )
             )
-        return [place.query for place in places_of(self._tools.project(file))]
-
-    def _find(self, queries: Sequence[Query], cancel: Cancel) -> list[SearchResult]:
-        return self._tools.engine.find_batch(queries, CANDIDATES, tier="deep", cancel=cancel)
+        plan = task.run(self._tools.project(file), progress, cancel)
+        status_of(plan.results)
+        return plan
 
     def _fill(
-        self,
-        path: str,
-        searched: Mapping[Query, SearchResult],
-        picked: Mapping[Query, Picked],
-        choices: dict[str, str],
-        threshold: float | None,
-        write: bool,
-        cancel: Cancel,
+        self, task: FillTask, path: str, chosen: set[int], write: bool, cancel: Cancel
     ) -> Fill:
-        options = self._tools.options
-        chosen = {n: self._tools.work(work) if work else None for n, work in choices.items()}
         with self._tools.write_lock.take(cancel):
-            project = self._tools.project(self._tools.roots.find(path))
-            places = places_of(project)
-            # Somebody else may have written since: then other words are asked for.
-            new = [place.query for place in places if place.query not in searched]
-            known = {**searched, **dict(zip(new, self._find(new, cancel), strict=True))}
-            results = [known[place.query] for place in places]
-            refuse_failed(results)
-            found, problems = found_for(places, results)
-            problems += [one.problem for one in picked.values() if one.problem is not None]
-            found = [
-                picked_from(one, picked[one.query]) if one.query in picked else one for one in found
-            ]
-            plan = plan_found(
-                project,
-                found,
-                options,
-                choose=chooser(places, chosen, options, threshold),
-                more=problems,
-            )
+            plan = self._plan(task, path, no_progress, cancel)
             cancel.check()
-            written = write and self._write(plan.edits, plan.texts)
+            if write:
+                self._need_inside(plan.edits)
+            written = write and write_fill(plan)
         if written:
-            for said in fill_feedback(plan, "mcp", {int(number) for number in chosen}):
-                self._tools.told(self._tools.engine.learn(said))
-        placeholders = [
-            self._filled(
-                n,
-                one,
-                why_open(
-                    one,
-                    options,
-                    threshold,
-                    left=str(n) in chosen and chosen[str(n)] is None,
-                ),
-            )
-            for n, one in enumerate(plan.fills, 1)
-        ]
+            self._tools.told(learn_fill(self._tools.engine, plan, "mcp", chosen))
         done: Fill = {
             "written": written,
-            "placeholders": placeholders,
+            "placeholders": [self._filled(n, one) for n, one in enumerate(plan.fills, 1)],
             "diff": "".join(plan.diffs),
         }
         notes = notes_of(plan.problems)
@@ -236,8 +171,7 @@ class Writing:
             done["notes"] = "\n".join(notes)
         return done
 
-    def _filled(self, n: int, found: PlaceholderFill, reason: str) -> Filled:
-        """`reason`: why it is open, if it is."""
+    def _filled(self, n: int, found: PlaceholderFill) -> Filled:
         one: Filled = {
             "n": n,
             "place": f"{self._tools.roots.shown(found.path)}:{found.line}",
@@ -247,10 +181,12 @@ class Writing:
         if found.hit is not None:
             one["key"] = found.key
             one["paper"] = paper_of(found.hit.work, "ids")
+            if found.supported is not None and found.supported.problem is None:
+                one["supported"] = what_it_says(found.supported)
             return one
-        best: list[Ref] = [paper_of(hit.work, "ids") for hit in found.candidates[:CANDIDATES]]
+        best: list[Ref] = [paper_of(hit.work, "ids") for hit in found.candidates[:SHOWN]]
         one["candidates"] = best
-        one["reason"] = reason
+        one["reason"] = found.advice
         return one
 
     def _add(self, name: str, bib: str, key: str, write: bool, cancel: Cancel) -> Added:
@@ -324,10 +260,13 @@ class Writing:
     def _write(
         self, edits: Sequence[FileEdit], texts: Mapping[str, str], bib_of: BibOf | None = None
     ) -> bool:
+        self._need_inside(edits)
+        return write_edits(edits, texts, bib_of)
+
+    def _need_inside(self, edits: Sequence[FileEdit]) -> None:
         for edit in edits:
             if not self._tools.roots.holds(Path(edit.path)):
                 raise CitewellError(outside(edit.path))
-        return write_edits(edits, texts, bib_of)
 
 
 def _entry(work: Work, key: str, *, there: bool) -> Entry:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -12,26 +12,32 @@ from msgspec.structs import replace
 from citewell.documents import Project, query_for
 from citewell.engine.contract import Engine
 from citewell.features.citation_writer import CitationWriter
-from citewell.features.confidence import confidence_of
-from citewell.features.pick import chosen_first, its_words, picks
-from citewell.model import Hit, Problem, Query, SearchResult
+from citewell.features.pick import its_words, picks
+from citewell.features.write import write_edits
+from citewell.model import CitewellError, Hit, Problem, Query, SearchResult, Work
 from citewell.model.bib import FileEdit
 from citewell.model.cancel import Cancel
 from citewell.model.document import Document, Placeholder
 from citewell.model.feedback import Feedback, Through, name_of, passed_over
 from citewell.model.llm import Picked, Supported
 from citewell.options import Options
+from citewell.usecases.find import ASKING, SEARCHING, Found, Progress, choose, no_progress
 
 CANDIDATES = 8
+SLICE = 16
+"""Placeholders that are searched for in one go, between two reports of progress."""
+NAMED = 3
+"""Candidates of an open placeholder that a report names."""
+VERIFYING = "reading the abstracts"
 NOT_CLOSED = (
     "nothing closes it, so that its words cannot be told from the text behind them: "
     "close it with the bracket that it lacks"
 )
 """Why no paper is written there, however sure it is."""
-NAMED = 3
-"""Candidates of an open placeholder that a report names."""
 UNTYPED = "no words say which paper is meant"
 """Why a placeholder is left open that nobody typed words into."""
+UNCERTAIN = "the best paper is too uncertain"
+LEFT = "left open, as you chose"
 
 
 class PlaceholderFill(msgspec.Struct, frozen=True, kw_only=True):
@@ -67,6 +73,12 @@ class PlaceholderFill(msgspec.Struct, frozen=True, kw_only=True):
     supported: Supported | None = None
     """What it says of the cited paper's abstract, where that is asked for; changes nothing."""
 
+    @property
+    def advice(self) -> str:
+        """The reason for a program, which may send its own choice where there are candidates."""
+        waits = self.reason.startswith((UNTYPED, UNCERTAIN))
+        return f"{self.reason}; choose yourself" if waits else self.reason
+
 
 class FillPlan(msgspec.Struct, frozen=True, kw_only=True):
     """What happens to a project's placeholders, and the edits that make it so."""
@@ -80,6 +92,8 @@ class FillPlan(msgspec.Struct, frozen=True, kw_only=True):
     texts: Mapping[str, str] = msgspec.field(default_factory=dict)
     """By path: the text to which the edits of that file refer."""
     problems: tuple[Problem, ...] = ()
+    results: tuple[SearchResult, ...] = ()
+    """Of the search for each placeholder."""
     root: Path = Path()
     """Folder of the project."""
 
@@ -96,6 +110,24 @@ Choose = Callable[[PlaceholderFill], Hit | None]
 """Picks the paper for a placeholder from its candidates, or any other; None leaves it open."""
 
 
+class Place(NamedTuple):
+    """A placeholder and what is asked for it."""
+
+    document: Document
+    placeholder: Placeholder
+    query: Query
+
+
+def places_of(project: Project, documents: Iterable[Document] | None = None) -> list[Place]:
+    """Every placeholder of the project, or of some of its documents, in reading order."""
+    paper = project.citing_paper()
+    return [
+        Place(document, placeholder, query_for(document, placeholder, paper=paper))
+        for document in (project.documents.values() if documents is None else documents)
+        for placeholder in document.placeholders
+    ]
+
+
 def plan_fill(
     project: Project,
     engine: Engine,
@@ -103,47 +135,178 @@ def plan_fill(
     *,
     threshold: float | None = None,
     count: int = CANDIDATES,
+    choices: Mapping[str, Work | None] | None = None,
     choose: Choose | None = None,
+    progress: Progress = no_progress,
+    cancel: Cancel | None = None,
 ) -> FillPlan:
     """Plan the best paper for every placeholder of the project; nothing is written.
 
-    Without `choose` a placeholder takes its best candidate if that is at least as certain as
-    `threshold` (default: the setting `fill.typed_threshold`), and is left open with a reason
-    otherwise. One without words is left open, too, unless the setting `fill.unattended` is on
-    (`with_unattended`); then its threshold is `fill.threshold`.
-    Where a language model is named, the best candidate is the one that it picks.
-    A work that the bibliography holds, or that an earlier placeholder brought, keeps its key.
+    A placeholder takes its best candidate if that is at least as certain as `threshold` (default:
+    the setting `fill.typed_threshold`), and is left open with a reason otherwise. One without
+    words is left open, too, unless the setting `fill.unattended` is on (`with_unattended`); then
+    its threshold is `fill.threshold`. Where a language model is named, the best candidate is the
+    one that it picks. A work that the bibliography holds, or that an earlier placeholder brought,
+    keeps its key. `choices` and `choose` are for callers who decide themselves (`FillTask`).
     """
-    found, problems = _search(project, engine, max(count, 2))
-    found, more = with_picks(found, engine, options)
-    problems += more
-    plan = plan_found(project, found, options, threshold=threshold, choose=choose, more=problems)
-    return verified(plan, engine) if options.llm.verify and picks(options) else plan
-
-
-def plan_found(
-    project: Project,
-    found: Sequence[PlaceholderFill],
-    options: Options,
-    *,
-    threshold: float | None = None,
-    choose: Choose | None = None,
-    more: Sequence[Problem] = (),
-) -> FillPlan:
-    """The same for placeholders whose candidates are known (`candidates_for`); `more` are the
-    problems of the search."""
-    decided = tuple(_decide(one, options, threshold, choose) for one in found)
-    writer = CitationWriter(project, options)
-    fills = tuple(_cited(one, writer) for one in decided)
-    edits, diffs = writer.finish()
-    return FillPlan(
-        fills=fills,
-        edits=edits,
-        diffs=diffs,
-        texts={edit.path: writer.texts[Path(edit.path)].original for edit in edits},
-        problems=tuple(dict.fromkeys((*project.problems, *more, *writer.problems))),
-        root=project.root.parent,
+    task = FillTask(
+        engine,
+        options,
+        threshold=threshold,
+        count=count,
+        choices=choices,
+        choose=choose,
     )
+    return task.run(project, progress, cancel)
+
+
+class FillTask:
+    """A fill in its stages: search, pick, plan, verify.
+
+    Answers are kept by what was asked: a project that has changed meanwhile is planned again, and
+    only what is new in it is searched for.
+    """
+
+    def __init__(
+        self,
+        engine: Engine,
+        options: Options,
+        *,
+        threshold: float | None = None,
+        count: int = CANDIDATES,
+        choices: Mapping[str, Work | None] | None = None,
+        choose: Choose | None = None,
+    ) -> None:
+        """`choices` are made beforehand, by the number of a placeholder counted from 1; None
+        leaves it open. `choose` is asked for each of the others."""
+        self._engine = engine
+        self._options = options
+        self._threshold = threshold
+        self._count = max(count, 2)
+        self._choices = choices or {}
+        self._choose = choose
+        self._picks = picks(options)
+        self._verifies = self._picks and options.llm.verify
+        self._stages = 1 + self._picks + self._verifies
+        self._found: dict[Query, Found] = {}
+        self._supported: dict[tuple[str, str], Supported] = {}
+
+    def run(
+        self, project: Project, progress: Progress = no_progress, cancel: Cancel | None = None
+    ) -> FillPlan:
+        """The plan for the project as it is. Raises `Cancelled`, and `CitewellError` for a choice
+        whose placeholder is not there."""
+        places = places_of(project)
+        self.search(places, progress, cancel)
+        return self.verify(self.plan(project, places), progress, cancel)
+
+    def search(
+        self,
+        places: Sequence[Place],
+        progress: Progress = no_progress,
+        cancel: Cancel | None = None,
+    ) -> None:
+        """Find the candidates of the places, and have the language model pick among those of the
+        places for which nobody has chosen. Raises as `run` does."""
+        self._check_numbers(len(places))
+        left = {p.query for n, p in enumerate(places, 1) if str(n) not in self._choices}
+        asked = list(dict.fromkeys(p.query for p in places if p.query not in self._found))
+        total = len(asked) * self._stages
+        results: list[SearchResult] = []
+        for start in range(0, len(asked), SLICE):
+            _check(cancel)
+            progress(SEARCHING, start, total)
+            part = asked[start : start + SLICE]
+            results += self._engine.find_batch(part, self._count, tier="deep", cancel=cancel)
+        for number, (query, result) in enumerate(zip(asked, results, strict=True), len(asked)):
+            if self._picks:
+                progress(ASKING, number, total)
+            pick = self._picks and query in left
+            self._found[query] = choose(self._engine, query, result, pick=pick, cancel=cancel)
+
+    def plan(self, project: Project, places: Sequence[Place]) -> FillPlan:
+        """What becomes of places that were searched for, and the edits of the project's files."""
+        found = [self._found[place.query] for place in places]
+        decided = [
+            self._decide(str(n), _candidates(place, one))
+            for n, (place, one) in enumerate(zip(places, found, strict=True), 1)
+        ]
+        writer = CitationWriter(project, self._options)
+        fills = tuple(_cited(one, writer) for one in decided)
+        edits, diffs = writer.finish()
+        searched = tuple(dict.fromkeys(problem for one in found for problem in one.problems))
+        return FillPlan(
+            fills=fills,
+            edits=edits,
+            diffs=diffs,
+            texts={edit.path: writer.texts[Path(edit.path)].original for edit in edits},
+            problems=tuple(dict.fromkeys((*project.problems, *searched, *writer.problems))),
+            results=tuple(one.result for one in found),
+            root=project.root.parent,
+        )
+
+    def verify(
+        self, plan: FillPlan, progress: Progress = no_progress, cancel: Cancel | None = None
+    ) -> FillPlan:
+        """The plan with what the language model says of each cited paper's abstract, where the
+        setting `llm.verify` asks for it; that changes nothing. Raises only `Cancelled`."""
+        if not self._verifies:
+            return plan
+        fills: list[PlaceholderFill] = []
+        total = len(plan.fills) * self._stages
+        for number, one in enumerate(plan.fills, total - len(plan.fills)):
+            if one.hit is not None:
+                asked = (one.sentence, one.hit.work.id)
+                if asked not in self._supported:
+                    progress(VERIFYING, number, total)
+                    self._supported[asked] = self._engine.verify(
+                        one.sentence, one.hit.work, cancel=cancel
+                    )
+                one = msgspec.structs.replace(one, supported=self._supported[asked])
+            fills.append(one)
+        failed = (one.supported.problem for one in fills if one.supported is not None)
+        problems = dict.fromkeys((*plan.problems, *(problem for problem in failed if problem)))
+        return msgspec.structs.replace(plan, fills=tuple(fills), problems=tuple(problems))
+
+    def _check_numbers(self, count: int) -> None:
+        known = {str(number) for number in range(1, count + 1)}
+        unknown = sorted(set(self._choices) - known)
+        if unknown:
+            raise CitewellError(
+                Problem(
+                    "placeholder-unknown",
+                    f"There is no placeholder {', '.join(unknown)[:200]}.",
+                    f"They are numbered from 1 to {count}; ask without choices first."
+                    if count
+                    else "The text has none.",
+                )
+            )
+
+    def _decide(self, number: str, found: PlaceholderFill) -> PlaceholderFill:
+        hit, reason = self._choice(number, found)
+        return msgspec.structs.replace(found, hit=hit, reason=reason)
+
+    def _choice(self, number: str, found: PlaceholderFill) -> tuple[Hit | None, str]:
+        """The paper for a placeholder, or why it is left open."""
+        if not found.placeholder.certain:
+            return None, NOT_CLOSED
+        if number in self._choices:
+            work = self._choices[number]
+            return (None, LEFT) if work is None else (Hit(work, 0.0), "")
+        if self._choose is not None:
+            hit = self._choose(found)
+            return hit, "" if hit else found.reason or "skipped"
+        reason = found.reason or self._doubt(found)
+        return (None, reason) if reason else (found.candidates[0], "")
+
+    def _doubt(self, found: PlaceholderFill) -> str:
+        """Why the best candidate is not taken unattended; empty where it is."""
+        if not found.query.typed and not self._options.fill.unattended:
+            return UNTYPED
+        least = self._found[found.query].least_confidence(self._options, self._threshold)
+        if found.confidence < least:
+            return f"{UNCERTAIN} ({found.confidence:.2f} < {least:.2f})"
+        return ""
 
 
 def with_unattended(options: Options, *, unattended: bool) -> Options:
@@ -153,154 +316,20 @@ def with_unattended(options: Options, *, unattended: bool) -> Options:
     return replace(options, fill=replace(options.fill, unattended=True))
 
 
-class Place(NamedTuple):
-    """A placeholder and what is asked for it."""
+def write_fill(plan: FillPlan) -> bool:
+    """Write the edits of a plan, all or none; true if there was anything to write.
 
-    document: Document
-    placeholder: Placeholder
-    query: Query
-
-
-def places_of(project: Project) -> list[Place]:
-    """Every placeholder of the project, in reading order."""
-    paper = project.citing_paper()
-    return [
-        Place(document, placeholder, query_for(document, placeholder, paper=paper))
-        for document in project.documents.values()
-        for placeholder in document.placeholders
-    ]
-
-
-def least_confidence(
-    found: PlaceholderFill, options: Options, threshold: float | None = None
-) -> float:
-    """How certain the best candidate must be to be taken: less where the model chose it."""
-    least = least_for(found.query, options) if threshold is None else threshold
-    if found.picked is not None and found.picked.by == "model":
-        return min(least, options.llm.pick_threshold)
-    return least
-
-
-def least_for(query: Query, options: Options) -> float:
-    """How certain the first paper must be by the settings, where no model chose it."""
-    return options.fill.typed_threshold if query.typed else options.fill.threshold
-
-
-def doubt_of(found: PlaceholderFill, options: Options, threshold: float | None = None) -> str:
-    """Why the best candidate is not taken unless somebody chooses it; empty where it is taken."""
-    if not found.query.typed and not options.fill.unattended:
-        return UNTYPED
-    least = least_confidence(found, options, threshold)
-    if found.confidence < least:
-        return f"the best paper is too uncertain ({found.confidence:.2f} < {least:.2f})"
-    return ""
-
-
-def picked_from(found: PlaceholderFill, picked: Picked) -> PlaceholderFill:
-    """The placeholder after the model's choice: that candidate first, and as certain as it is."""
-    change = msgspec.structs.replace
-    if picked.by != "model":
-        return change(found, picked=picked)
-    made = f"{found.variant}+{picked.program}"
-    if not picked.work:
-        reason = f"the language model found none of {picked.of} papers fitting{its_words(picked)}"
-        return change(found, picked=picked, reason=reason, variant=made)
-    hits = chosen_first(found.candidates, picked)
-    sure = confidence_of(found.query, hits)
-    return change(found, picked=picked, candidates=hits, confidence=sure, variant=made)
-
-
-def with_picks(
-    found: Sequence[PlaceholderFill],
-    engine: Engine,
-    options: Options,
-    *,
-    settled: Container[tuple[str, int]] = (),
-    cancel: Cancel | None = None,
-) -> tuple[list[PlaceholderFill], list[Problem]]:
-    """The placeholders after the language model's choices, where one is named and may choose.
-
-    It is not asked about the places (path, offset) that are `settled`. Raises only `Cancelled`.
+    Raises `CitewellError` where a file has changed since (`write_edits`).
     """
-    if not picks(options):
-        return list(found), []
-    done: list[PlaceholderFill] = []
-    problems: list[Problem] = []
-    for one in found:
-        if one.candidates and (one.path, one.placeholder.span.start) not in settled:
-            works = [hit.work for hit in one.candidates]
-            one = picked_from(one, engine.pick(one.query, works, cancel=cancel))
-            if one.picked is not None and one.picked.problem is not None:
-                problems.append(one.picked.problem)
-        done.append(one)
-    return done, problems
+    return write_edits(plan.edits, plan.texts)
 
 
-def verified(plan: FillPlan, engine: Engine, cancel: Cancel | None = None) -> FillPlan:
-    """The plan with what the language model says of each cited paper's abstract, which changes
-    nothing. Raises only `Cancelled`."""
-    fills = tuple(
-        msgspec.structs.replace(
-            one, supported=engine.verify(one.sentence, one.hit.work, cancel=cancel)
-        )
-        if one.hit is not None
-        else one
-        for one in plan.fills
-    )
-    failed = (one.supported.problem for one in fills if one.supported is not None)
-    problems = dict.fromkeys((*plan.problems, *(problem for problem in failed if problem)))
-    return msgspec.structs.replace(plan, fills=fills, problems=tuple(problems))
-
-
-def _search(
-    project: Project, engine: Engine, count: int
-) -> tuple[list[PlaceholderFill], list[Problem]]:
-    """Every placeholder with its candidates, and what went wrong on the way."""
-    places = places_of(project)
-    results = engine.find_batch([place.query for place in places], count, tier="deep")
-    return found_for(places, results)
-
-
-def found_for(
-    places: Sequence[Place], results: Sequence[SearchResult]
-) -> tuple[list[PlaceholderFill], list[Problem]]:
-    """The places with what a search found for each, and what went wrong on the way."""
-    problems = [p for result in results for p in (*result.problems, *result.dropped)]
-    found = [
-        candidates_for(place.document, place.placeholder, place.query, result)
-        for place, result in zip(places, results, strict=True)
-    ]
-    return found, problems
-
-
-def candidates_for(
-    document: Document, placeholder: Placeholder, query: Query, result: SearchResult
-) -> PlaceholderFill:
-    """A placeholder with what was found for it, still undecided."""
-    hits = result.hits
-    start, end = placeholder.span.start, placeholder.span.end
-    line_start = document.text.rfind("\n", 0, start) + 1
-    return PlaceholderFill(
-        path=document.path,
-        line=document.text.count("\n", 0, start) + 1,
-        column=start - line_start + 1,
-        text=" ".join(document.text[start:end].split()),
-        placeholder=placeholder,
-        sentence=query.sentence,
-        candidates=hits,
-        confidence=confidence_of(query, hits),
-        reason="" if hits else _why_none(result),
-        query=query,
-        variant=result.variant,
-    )
-
-
-def _why_none(result: SearchResult) -> str:
-    """Why a search that was made found nothing."""
-    for problem in result.problems:
-        if problem not in result.failed:
-            return problem.message[:1].lower() + problem.message[1:].rstrip(".")
-    return "no paper was found"
+def learn_fill(
+    engine: Engine, plan: FillPlan, through: Through, chosen: Container[int] | None = None
+) -> tuple[Problem, ...]:
+    """Have the engine learn from a plan that was written (`fill_feedback`); what went wrong."""
+    said = fill_feedback(plan, through, chosen)
+    return tuple(problem for feedback in said for problem in engine.learn(feedback))
 
 
 def fill_feedback(
@@ -328,19 +357,41 @@ def fill_feedback(
     )
 
 
-def _decide(
-    found: PlaceholderFill, options: Options, threshold: float | None, choose: Choose | None
-) -> PlaceholderFill:
-    change = msgspec.structs.replace
-    if not found.placeholder.certain:
-        return change(found, reason=NOT_CLOSED)
-    if choose is not None:
-        hit = choose(found)
-        return change(found, hit=hit, reason="" if hit else found.reason or "skipped")
-    if not found.candidates or found.reason:
-        return found
-    reason = doubt_of(found, options, threshold)
-    return change(found, reason=reason) if reason else change(found, hit=found.candidates[0])
+def _check(cancel: Cancel | None) -> None:
+    if cancel is not None:
+        cancel.check()
+
+
+def _candidates(place: Place, found: Found) -> PlaceholderFill:
+    """A placeholder with what was found for it, still undecided."""
+    document, span = place.document, place.placeholder.span
+    line_start = document.text.rfind("\n", 0, span.start) + 1
+    reason = "" if found.hits else _why_none(found.result)
+    if found.none_fits and found.picked is not None:
+        words = its_words(found.picked)
+        reason = f"the language model found none of {found.picked.of} papers fitting{words}"
+    return PlaceholderFill(
+        path=document.path,
+        line=document.text.count("\n", 0, span.start) + 1,
+        column=span.start - line_start + 1,
+        text=" ".join(document.text[span.start : span.end].split()),
+        placeholder=place.placeholder,
+        sentence=place.query.sentence,
+        candidates=found.hits,
+        confidence=found.confidence,
+        reason=reason,
+        query=place.query,
+        variant=found.result.variant,
+        picked=found.picked,
+    )
+
+
+def _why_none(result: SearchResult) -> str:
+    """Why a search that was made found nothing."""
+    for problem in result.problems:
+        if problem not in result.failed:
+            return problem.message[:1].lower() + problem.message[1:].rstrip(".")
+    return "no paper was found"
 
 
 def _cited(found: PlaceholderFill, writer: CitationWriter) -> PlaceholderFill:

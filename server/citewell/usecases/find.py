@@ -1,43 +1,146 @@
-"""Citations for a passage that a program hands over: the places that want one, and for each what
-was found, how sure it is, and whether that is enough."""
+"""Papers to cite: a search for each place, then the language model's choice where one is named.
+
+A passage becomes one query for each of its places; what is found for a query says how sure it is,
+and whether that is enough.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Literal
 
 import msgspec
 
 from citewell.documents import query_for
 from citewell.documents.scan import scan_document
+from citewell.engine.contract import Engine, Tier
 from citewell.features.confidence import confidence_of
 from citewell.features.pick import chosen_first, who_chose
-from citewell.model import CitewellError, CitingPaper, Hit, Query, SearchResult
+from citewell.model import CitewellError, CitingPaper, Hit, Problem, Query, SearchResult
+from citewell.model.cancel import Cancel
 from citewell.model.identifiers import identifier_of
 from citewell.model.llm import Picked
 from citewell.options import Options
-from citewell.usecases.fill import least_for
 
 MAX_PASSAGE = 20_000
 MAX_PLACES = 20
+SEARCHING = "searching"
+ASKING = "asking the language model"
 _END = re.compile(r"\s*([.!?]?)\s*$")
 
 Status = Literal["found", "nothing_found", "not_checked"]
 """`nothing_found`: all was searched and holds no such paper; `not_checked`: a part failed."""
+Progress = Callable[[str, int, int], None]
+"""Told what is being done, how much of it is done, and of how much, on the thread of the work."""
 
 
-class Judged(msgspec.Struct, frozen=True, kw_only=True):
-    """What was found for a place."""
+def no_progress(stage: str, done: int, total: int) -> None:
+    """For callers that show no progress."""
 
-    hits: tuple[Hit, ...]
-    """The language model's choice first, where it made one."""
-    confidence: float
-    """How likely an author would cite the first."""
-    pick: str = ""
-    """The id of the first, where it is likely enough to be cited."""
-    who: str = ""
-    """Who chose and why, where a language model was asked."""
+
+class Found(msgspec.Struct, frozen=True, kw_only=True):
+    """The papers for one query."""
+
+    query: Query
+    result: SearchResult
+    """Best first; the language model's choice before all others, where it made one."""
+    confidence: float = 0.0
+    """How likely an author would cite the first paper."""
+    picked: Picked | None = None
+    """The language model's answer, where it was asked."""
+
+    @property
+    def hits(self) -> tuple[Hit, ...]:
+        """The papers, best first."""
+        return self.result.hits
+
+    @property
+    def by_model(self) -> bool:
+        """True when the language model answered: with one of the papers, or with none."""
+        return self.picked is not None and self.picked.by == "model"
+
+    @property
+    def none_fits(self) -> bool:
+        """True when the language model found no paper fitting."""
+        return self.by_model and self.picked is not None and not self.picked.work
+
+    @property
+    def who(self) -> str:
+        """Who chose and why; empty where the language model did not answer."""
+        if self.picked is None or not self.by_model:
+            return ""
+        return f"{'none fits, ' if self.none_fits else ''}{who_chose(self.picked)}"
+
+    @property
+    def problems(self) -> tuple[Problem, ...]:
+        """What went wrong in the search and with the choice."""
+        failed = self.picked.problem if self.picked is not None else None
+        return (*self.result.problems, *self.result.dropped, *((failed,) if failed else ()))
+
+    def least_confidence(self, options: Options, threshold: float | None = None) -> float:
+        """How certain the first paper must be to be taken: less where the model chose it.
+
+        `threshold` stands for the settings `fill.typed_threshold` and `fill.threshold`.
+        """
+        least = threshold
+        if least is None:
+            fill = options.fill
+            least = fill.typed_threshold if self.query.typed else fill.threshold
+        return min(least, options.llm.pick_threshold) if self.by_model else least
+
+    def sure_id(self, options: Options) -> str:
+        """The id of the first paper where it is likely enough to be cited; else empty."""
+        if not self.hits or self.none_fits or self.confidence < self.least_confidence(options):
+            return ""
+        return self.hits[0].work.id
+
+
+def find_papers(
+    engine: Engine,
+    queries: Sequence[Query],
+    count: int,
+    *,
+    pick: bool,
+    tier: Tier = "deep",
+    progress: Progress = no_progress,
+    cancel: Cancel | None = None,
+) -> list[Found]:
+    """The best `count` papers for each query, in order.
+
+    With `pick` the language model chooses among the papers of each. Raises only `Cancelled`.
+    """
+    total = len(queries) * (2 if pick else 1)
+    results: list[SearchResult] = []
+    for number, query in enumerate(queries):
+        progress(SEARCHING, number, total)
+        results.append(engine.find(query, count, tier=tier, cancel=cancel))
+    found: list[Found] = []
+    for number, (query, result) in enumerate(zip(queries, results, strict=True), len(queries)):
+        if pick:
+            progress(ASKING, number, total)
+        found.append(choose(engine, query, result, pick=pick, cancel=cancel))
+    return found
+
+
+def choose(
+    engine: Engine, query: Query, result: SearchResult, *, pick: bool, cancel: Cancel | None = None
+) -> Found:
+    """What was found for a query, after the language model's choice where it is to `pick`.
+
+    Raises only `Cancelled`.
+    """
+    picked = None
+    if pick and result.hits:
+        picked = engine.pick(query, [hit.work for hit in result.hits], cancel=cancel)
+        if picked.by == "model":
+            result = msgspec.structs.replace(
+                result,
+                hits=chosen_first(result.hits, picked),
+                variant=f"{result.variant}+{picked.program}",
+            )
+    confidence = confidence_of(query, result.hits)
+    return Found(query=query, result=result, confidence=confidence, picked=picked)
 
 
 def suffix_of(text: str) -> str:
@@ -62,22 +165,6 @@ def passage_queries(
     places = document.placeholders[:MAX_PLACES]
     known = paper or CitingPaper()
     return [query_for(document, place, paper=known) for place in places]
-
-
-def judged(query: Query, result: SearchResult, choice: Picked | None, options: Options) -> Judged:
-    """The papers of a place as they are offered; `choice` is what a language model said of them."""
-    chosen = choice is not None and choice.by == "model"
-    least = options.llm.pick_threshold if chosen else least_for(query, options)
-    hits = result.hits if choice is None else chosen_first(result.hits, choice)
-    confidence = confidence_of(query, hits)
-    none = choice is not None and not choice.work
-    who = ""
-    if choice is not None and chosen:
-        who = f"{'none fits, ' if none else ''}{who_chose(choice)}"
-    sure = bool(hits) and confidence >= least and not none
-    return Judged(
-        hits=tuple(hits), confidence=confidence, pick=hits[0].work.id if sure else "", who=who
-    )
 
 
 def status_of(results: Sequence[SearchResult]) -> Status:

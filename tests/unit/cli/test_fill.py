@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from citewell.cli.fill import exit_code, write
+from citewell.cli.fill import exit_code
 from citewell.model import CitewellError, Hit, Problem, Work
 from citewell.model.bib import FileEdit, TextEdit
 from citewell.model.document import Placeholder, PlaceholderKind, Span
-from citewell.usecases.fill import FillPlan, PlaceholderFill
+from citewell.usecases.fill import FillPlan, PlaceholderFill, write_fill
 
 
 def plan_for(folder: Path) -> FillPlan:
@@ -29,7 +29,7 @@ def plan(tmp_path: Path) -> FillPlan:
 
 
 def test_every_file_is_written(plan: FillPlan, tmp_path: Path) -> None:
-    assert write(plan) is True
+    assert write_fill(plan) is True
     assert (tmp_path / "new.bib").read_bytes() == b"@misc{k}\n"
     assert (tmp_path / "p.tex").read_bytes() == b"\\cite{k}\r\n"
 
@@ -39,7 +39,7 @@ def test_nothing_is_written_when_a_file_has_changed_meanwhile(
 ) -> None:
     (tmp_path / "p.tex").write_bytes(b"% new line\n\\cite{?}\n")
     with pytest.raises(CitewellError) as caught:
-        write(plan)
+        write_fill(plan)
     assert caught.value.problem.code == "file-changed"
     assert not (tmp_path / "new.bib").exists()
     assert (tmp_path / "p.tex").read_bytes() == b"% new line\n\\cite{?}\n"
@@ -48,12 +48,12 @@ def test_nothing_is_written_when_a_file_has_changed_meanwhile(
 def test_nothing_is_written_when_a_new_file_is_there_by_now(plan: FillPlan, tmp_path: Path) -> None:
     (tmp_path / "new.bib").write_bytes(b"")
     with pytest.raises(CitewellError):
-        write(plan)
+        write_fill(plan)
     assert (tmp_path / "p.tex").read_bytes() == b"\\cite{?}\r\n"
 
 
 def test_a_plan_without_edits_writes_nothing() -> None:
-    assert write(FillPlan()) is False
+    assert write_fill(FillPlan()) is False
 
 
 def fill_of(hit: Hit | None) -> PlaceholderFill:

@@ -12,29 +12,15 @@ from citewell.documents.bib_guard import check_edits
 from citewell.documents.bibtex import parse_bib
 from citewell.documents.text_project import MAX_NAME, TextProject
 from citewell.features.named_works import all_named
-from citewell.features.pick import picks, what_it_says, who_chose
+from citewell.features.pick import what_it_says, who_chose
 from citewell.features.text_rebase import RebasedText
 from citewell.http.contract import LONG_SECONDS, Endpoint, Service, told
 from citewell.http.wire import MAX_FILE, Confidence, Paper, found_paper
-from citewell.model import CitewellError, Problem, SearchResult
+from citewell.model import CitewellError, Problem
 from citewell.model.cancel import Cancel
-from citewell.options import Options
-from citewell.usecases.fill import (
-    CANDIDATES,
-    FillPlan,
-    PlaceholderFill,
-    found_for,
-    places_of,
-    plan_found,
-    verified,
-    with_picks,
-    with_unattended,
-)
-from citewell.usecases.fill_choices import chooser, refuse_failed, why_open
+from citewell.usecases.fill import FillPlan, PlaceholderFill, plan_fill, with_unattended
 from citewell.usecases.find import Status, status_of, suffix_of
 
-SLICE = 16
-"""Placeholders that are searched for between two looks at whether anybody waits."""
 MAX_FILES = 200
 MAX_PLACEHOLDERS = 1_000
 """More would keep the other clients waiting for minutes."""
@@ -170,36 +156,23 @@ def fill(service: Service, asked: FillRequest, cancel: Cancel) -> FillAnswer:
                 "Send its parts one by one.",
             )
         )
-    places = places_of(project)
     named = {n: work for n, work in asked.choices.items() if work}
     works = all_named(service.engine, list(named.values()))
-    chosen = dict.fromkeys(asked.choices) | dict(zip(named, works, strict=True))
-    choose = chooser(places, chosen, options, asked.threshold)
-    results: list[SearchResult] = []
-    for start in range(0, len(places), SLICE):
-        queries = [place.query for place in places[start : start + SLICE]]
-        cancel.check()
-        service.told(start, len(places))
-        results += service.engine.find_batch(queries, CANDIDATES, tier="deep", cancel=cancel)
-    refuse_failed(results)
-    found, problems = found_for(places, results)
-    settled = {
-        (place.document.path, place.placeholder.span.start)
-        for n, place in enumerate(places, 1)
-        if str(n) in chosen
-    }
-    found, more = with_picks(found, service.engine, options, settled=settled, cancel=cancel)
-    plan = plan_found(project, found, options, choose=choose, more=[*problems, *more])
-    if options.llm.verify and picks(options):
-        plan = verified(plan, service.engine, cancel)
+    plan = plan_fill(
+        project,
+        service.engine,
+        options,
+        threshold=asked.threshold,
+        choices=dict.fromkeys(asked.choices) | dict(zip(named, works, strict=True)),
+        progress=service.progress,
+        cancel=cancel,
+    )
+    status = status_of(plan.results)
     check_edits(plan.edits, plan.texts)
     changed = _changed(plan, project)
     return FillAnswer(
-        status=status_of(results) if places else "no_placeholders",
-        placeholders=tuple(
-            _filled(n, one, project, options, asked.threshold, left=chosen.get(str(n), one) is None)
-            for n, one in enumerate(plan.fills, 1)
-        ),
+        status=status if plan.fills else "no_placeholders",
+        placeholders=tuple(_filled(n, one, project) for n, one in enumerate(plan.fills, 1)),
         edits=_edits(plan, project, asked.offsets),
         entries=tuple(_entries(plan, changed)),
         diff="".join(plan.diffs),
@@ -208,15 +181,7 @@ def fill(service: Service, asked: FillRequest, cancel: Cancel) -> FillAnswer:
     )
 
 
-def _filled(
-    n: int,
-    found: PlaceholderFill,
-    project: TextProject,
-    options: Options,
-    threshold: float | None,
-    *,
-    left: bool,
-) -> Filled:
+def _filled(n: int, found: PlaceholderFill, project: TextProject) -> Filled:
     open_ = found.hit is None
     by_model = found.picked is not None and found.picked.by == "model"
     judged = found.supported is not None and found.supported.problem is None
@@ -233,7 +198,7 @@ def _filled(
         paper=None if found.hit is None else found_paper(found.hit),
         chosen=who_chose(found.picked) if found.picked is not None and by_model else "",
         supported=what_it_says(found.supported) if found.supported and judged else "",
-        reason=why_open(found, options, threshold, left=left) if open_ else "",
+        reason=found.advice,
         candidates=tuple(map(found_paper, found.candidates)) if open_ else (),
     )
 

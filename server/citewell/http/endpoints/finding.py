@@ -22,13 +22,13 @@ from citewell.http.wire import (
     Passage,
     found_paper,
 )
-from citewell.model import CitingPaper, Problem, Query, SearchResult
+from citewell.model import CitingPaper, Problem, Query
 from citewell.model.bib import BibFile
 from citewell.model.cancel import Cancel
 from citewell.usecases.find import (
     MAX_PLACES,
     Status,
-    judged,
+    find_papers,
     passage_queries,
     status_of,
     suffix_of,
@@ -87,34 +87,31 @@ def find(service: Service, asked: FindRequest, cancel: Cancel) -> FindAnswer:
             references=tuple(reference_of(one) for one in bib.entries[:MAX_REFERENCES]),
         ),
     )
-    engine, options = service.engine, service.options
-    results: list[SearchResult] = []
-    for number, one in enumerate(queries):
-        service.told(number, len(queries))
-        results.append(engine.find(one, asked.k, tier="deep", cancel=cancel))
-    status = status_of(results)
+    found = find_papers(
+        service.engine,
+        queries,
+        asked.k,
+        pick=asked.choose and picks(service.options),
+        progress=service.progress,
+        cancel=cancel,
+    )
+    status = status_of([one.result for one in found])
     known = KnownWorks((bib,))
-    problems = [p for result in results for p in (*result.problems, *result.dropped)]
+    problems = [problem for one in found for problem in one.problems]
     places: list[Place] = []
-    for query, result in zip(queries, results, strict=True):
-        choice = None
-        if asked.choose and result.hits and picks(options):
-            choice = engine.pick(query, [hit.work for hit in result.hits], cancel=cancel)
-            if choice.problem is not None:
-                problems.append(choice.problem)
-        found = judged(query, result, choice, options)
+    for one in found:
         papers: list[Paper] = []
-        for hit in found.hits:
+        for hit in one.hits:
             held = known.find(hit.work)
             key = held[1].key if held is not None else ""
             papers.append(found_paper(hit, abstract=asked.abstracts, key=key))
         places.append(
             Place(
-                sentence=sentence_of(query),
+                sentence=sentence_of(one.query),
                 papers=tuple(papers),
-                confidence=round(found.confidence, 3),
-                pick=found.pick,
-                chosen=found.who,
+                confidence=round(one.confidence, 3),
+                pick=one.sure_id(service.options),
+                chosen=one.who,
             )
         )
     if len(queries) == MAX_PLACES:

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Annotated, Literal
 
 import msgspec
 from msgspec import Meta
 
 from citewell.features.named_works import all_named
-from citewell.features.pick import chosen_first, picks
 from citewell.http.contract import LONG_SECONDS, Endpoint, Service, told
 from citewell.http.wire import MAX_PAPERS, SUFFIXES, Count, Id, Markup, Paper, Passage, found_paper
-from citewell.model import Hit, Problem, Query
+from citewell.model import Hit, Problem, SearchResult
 from citewell.model.cancel import Cancel
 from citewell.model.llm import Picked
-from citewell.usecases.find import passage_queries, status_of, suffix_of
+from citewell.usecases.find import choose, passage_queries, status_of, suffix_of
 
 
 class PickRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -56,26 +54,23 @@ def pick(service: Service, asked: PickRequest, cancel: Cancel) -> PickAnswer:
     problems: list[Problem] = [] if len(queries) == 1 else [_MANY]
     if asked.candidates:
         works = {work.id: work for work in all_named(service.engine, asked.candidates)}
-        hits = tuple(Hit(work, 0.0) for work in works.values())
+        result = SearchResult(hits=tuple(Hit(work, 0.0) for work in works.values()))
     else:
         result = service.engine.find(query, asked.k, tier="deep", cancel=cancel)
-        problems += [*result.problems, *result.dropped]
-        hits = result.hits
-        if not hits:
+        if not result.hits:
             unsure = status_of([result]) == "not_checked"
+            problems += [*result.problems, *result.dropped]
             return PickAnswer(
                 status="not_checked" if unsure else "nothing_found", problems=told(problems)
             )
-    picked = _picked(service, query, hits, cancel)
-    if picked.problem is not None:
-        problems.append(picked.problem)
-    ordered = chosen_first(hits, picked)
-    papers = tuple(found_paper(hit) for hit in ordered)
-    by_model = picked.by == "model"
-    none = by_model and not picked.work
+    may = service.options.llm.pick or service.options.llm.provider == "none"
+    found = choose(service.engine, query, result, pick=may, cancel=cancel)
+    problems += found.problems if may else (*found.problems, _MAY_NOT)
+    picked = found.picked or Picked(work=result.hits[0].work.id)
+    papers = tuple(found_paper(hit) for hit in found.hits)
     return PickAnswer(
-        status="none_fits" if none else "chosen" if by_model else "ranked",
-        paper=None if none else papers[0],
+        status="none_fits" if found.none_fits else "chosen" if found.by_model else "ranked",
+        paper=None if found.none_fits else papers[0],
         by=picked.by,
         reason=picked.reason,
         candidates=papers,
@@ -84,13 +79,6 @@ def pick(service: Service, asked: PickRequest, cancel: Cancel) -> PickAnswer:
         program=picked.program,
         problems=told(problems),
     )
-
-
-def _picked(service: Service, query: Query, hits: Sequence[Hit], cancel: Cancel) -> Picked:
-    options = service.options
-    if options.llm.provider != "none" and not picks(options):
-        return Picked(work=hits[0].work.id, problem=_MAY_NOT)
-    return service.engine.pick(query, [hit.work for hit in hits], cancel=cancel)
 
 
 _MANY = Problem(

@@ -10,18 +10,19 @@ from typing import TYPE_CHECKING
 from citewell.lsp import citing
 from citewell.lsp.actions.contract import Asked, Chosen
 from citewell.lsp.picker_history import with_choice
+from citewell.lsp.progress import on_thread
 
 if TYPE_CHECKING:
     from citewell.features.action import Action, ActionPlan
     from citewell.lsp.snapshot import Snapshot
-    from citewell.model import Hit, Problem, Query, Work
+    from citewell.model import Problem, Query, Work
     from citewell.model.document import Placeholder
-    from citewell.model.llm import Picked
-    from citewell.options import Options
-    from citewell.usecases.fill import FillPlan, PlaceholderFill
+    from citewell.usecases.fill import FillPlan
 
 DEEP = 8
 """Papers that the longer search is asked for."""
+VERIFIED = 8
+"""Citations of which it is told what the language model says of the abstract."""
 
 
 class PlaceholderActions:
@@ -117,33 +118,27 @@ async def _best(
 ) -> tuple[Work, str] | ActionPlan:
     """The best paper after a longer search, and what found it; or what the author is told."""
     from citewell.features import placeholder_actions as feature
-    from citewell.features.pick import chosen_first, none_fits
+    from citewell.features.pick import none_fits, picks
+    from citewell.usecases.find import find_papers
 
-    chosen.report("searching")
-    result = await chosen.session.engine.find_async(query, DEEP, tier="deep")
-    if not result.hits:
-        return _told((*result.problems, feature.nothing_found(placeholder)))
-    picked = await _pick(chosen, snapshot.options, query, result.hits)
-    if picked is None or picked.by != "model":
-        return result.hits[0].work, result.variant
-    if not picked.work:
-        return _told([none_fits(picked)])
-    return chosen_first(result.hits, picked)[0].work, f"{result.variant}+{picked.program}"
-
-
-async def _pick(
-    chosen: Chosen, options: Options, query: Query, hits: Sequence[Hit]
-) -> Picked | None:
-    """The language model's choice; None where none is named. What failed is told."""
-    from citewell.features.pick import picks
-
-    if not picks(options):
-        return None
-    chosen.report("asking the language model")
-    picked = await chosen.session.engine.pick_async(query, [hit.work for hit in hits])
-    if picked.problem is not None:
-        chosen.session.tell([picked.problem])
-    return picked
+    (found,) = await on_thread(
+        lambda progress, cancel: find_papers(
+            chosen.session.engine,
+            [query],
+            DEEP,
+            pick=picks(snapshot.options),
+            progress=progress,
+            cancel=cancel,
+        ),
+        chosen.report,
+    )
+    if not found.hits:
+        return _told((*found.result.problems, feature.nothing_found(placeholder)))
+    if found.picked is not None and found.picked.problem is not None:
+        chosen.session.tell([found.picked.problem])
+    if found.picked is not None and found.none_fits:
+        return _told([none_fits(found.picked)])
+    return found.hits[0].work, found.result.variant
 
 
 def _told(problems: Sequence[Problem]) -> ActionPlan:
@@ -154,37 +149,43 @@ def _told(problems: Sequence[Problem]) -> ActionPlan:
 
 async def _fill(chosen: Chosen, snapshot: Snapshot) -> ActionPlan:
     from citewell.features.action import ActionPlan
-    from citewell.usecases.fill import candidates_for, fill_feedback, picked_from, plan_found
+    from citewell.usecases.fill import FillTask, fill_feedback, places_of
 
-    session = chosen.session
+    session, project = chosen.session, snapshot.paper.project
     if not snapshot.document.placeholders:
         return ActionPlan(message=f"There is no placeholder in {snapshot.path.name}.")
-    found: list[PlaceholderFill] = []
-    problems: dict[Problem, None] = {}
-    places: Sequence[Placeholder] = snapshot.document.placeholders
-    for number, placeholder in enumerate(places, 1):
-        chosen.report(f"placeholder {number} of {len(places)}")
-        query = await citing.make_query(session, snapshot, placeholder)
-        result = await session.engine.find_async(query, DEEP, tier="deep")
-        problems.update(dict.fromkeys(result.problems))
-        one = candidates_for(snapshot.document, placeholder, query, result)
-        picked = await _pick(chosen, snapshot.options, query, result.hits) if result.hits else None
-        found.append(one if picked is None else picked_from(one, picked))
+    places = await session.read(lambda: places_of(project, [snapshot.document]))
 
-    def plan() -> FillPlan:
-        return plan_found(snapshot.paper.project, found, snapshot.options, more=tuple(problems))
-
-    filled = await session.read(plan)
-    told = [p for p in filled.problems if p in problems]
-    if filled.open:
-        told.append(_left_open(filled))
+    task = FillTask(session.engine, snapshot.options)
+    await on_thread(partial(task.search, places), chosen.report)
+    planned = await session.read(lambda: task.plan(project, places))
+    plan = await on_thread(partial(task.verify, planned), chosen.report)
+    answers = [answer for one in plan.fills for answer in (one.picked, one.supported) if answer]
+    session.tell([answer.problem for answer in answers if answer.problem])
+    problems = [problem for result in plan.results for problem in result.problems]
+    if plan.open:
+        problems.append(_left_open(plan))
     return ActionPlan(
-        edits=filled.edits,
-        texts={Path(path): text for path, text in filled.texts.items()},
-        label=f"Fill {len(filled.filled)} citations",
-        problems=tuple(told),
-        feedback=fill_feedback(filled, "fill"),
+        edits=plan.edits,
+        texts={Path(path): text for path, text in plan.texts.items()},
+        label=f"Fill {len(plan.filled)} citations",
+        message=_supported(plan),
+        problems=tuple(dict.fromkeys(problems)),
+        feedback=fill_feedback(plan, "fill"),
     )
+
+
+def _supported(plan: FillPlan) -> str:
+    """What the language model says of the abstracts of the first papers, where it was asked."""
+    from citewell.features.pick import what_it_says
+
+    said = [
+        f"line {one.line}, {one.key}: {what_it_says(one.supported)}"
+        for one in plan.filled
+        if one.supported is not None and one.supported.problem is None
+    ]
+    more = len(said) - VERIFIED
+    return "\n".join([*said[:VERIFIED], *([f"and {more} more"] if more > 0 else [])])
 
 
 def _left_open(filled: FillPlan) -> Problem:

@@ -1,0 +1,302 @@
+"""One paper, one bibliography, four front ends: the same edits to the byte, the same verdicts.
+
+Each is asked as its users ask it: the command line as a process, the language server and the
+server for agents over pipes, the HTTP server over a socket.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Awaitable, Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pytest
+from tests.e2e.conftest import launch
+from tests.e2e.http.conftest import server
+
+mcp_client = pytest.importorskip("mcp.client")
+pytest.importorskip("starlette")
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+PAPER = r"""\documentclass{article}
+\usepackage{natbib}
+\begin{document}
+Graphs are read with attention \citep<graph attention networks>, and image recognition is deep \cite{residual learning for image recognition}.
+We translate with attention alone \citet<attention is all you need>, and cite it twice \cite<attention all you need>.
+Nobody wrote \cite<salt roads of the twelfth century>, and here are no words \cite{?}.
+Adam is a method for stochastic optimization [CITATION].
+\bibliography{refs}
+\end{document}
+"""
+BIB = """@inproceedings{mine,
+    title     = {Attention Is All You Need},
+    author    = {Vaswani, Ashish and Shazeer, Noam},
+    booktitle = {NeurIPS},
+    year      = {2017},
+}
+"""
+PLACES = 7
+ANSWER = json.dumps({
+    "choice": "2", "reason": "It fits.", "supports": "unclear", "words": "",
+})  # fmt: skip
+
+CHECKED = """@inproceedings{right,
+  title = {Deep Residual Learning for Image Recognition},
+  author = {He, Kaiming and Zhang, Xiangyu and Ren, Shaoqing and Sun, Jian},
+  booktitle = {CVPR},
+  year = {2016},
+}
+
+@inproceedings{late,
+  title = {Semi-Supervised Classification with Graph Convolutional Networks},
+  author = {Kipf, Thomas N. and Welling, Max},
+  booktitle = {ICLR},
+  year = {2012},
+}
+
+@inproceedings{invented,
+  title = {Neural Machine Translation by Jointly Learning to Align and Translate},
+  author = {Miller, Zoe and Stone, Abel and Wood, Carl},
+  booktitle = {ICLR},
+  year = {2015},
+}
+
+@inproceedings{unknown,
+  title = {A Long Title That No Paper of This Small Library Bears},
+  author = {Cedar, Cy},
+  booktitle = {Paths},
+  year = {2015},
+}
+"""
+VERDICTS = {
+    "right": "verified", "late": "wrong-detail", "invented": "fabricated", "unknown": "not-found",
+}  # fmt: skip
+
+Files = dict[str, str]
+Run = Callable[[dict[str, str], Path], Awaitable[Files]]
+
+
+def written(folder: Path) -> Files:
+    return {
+        path.name: path.read_bytes().decode() for path in folder.iterdir() if path.suffix != ".toml"
+    }
+
+
+def citewell(
+    env: dict[str, str], folder: Path, *arguments: str
+) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "citewell", *arguments],
+        env=env, cwd=folder, capture_output=True, text=True, check=False, timeout=300,
+    )  # fmt: skip
+
+
+async def fill_on_the_command_line(env: dict[str, str], folder: Path) -> Files:
+    run = citewell(env, folder, "fill", "--yes", "paper.tex")
+    assert run.returncode in (0, 1), run.stderr  # 1: something is left open
+    return written(folder)
+
+
+async def fill_over_http(env: dict[str, str], folder: Path) -> Files:
+    files = written(folder)
+    asked = {"path": "paper.tex", "text": files.pop("paper.tex"), "files": files, "texts": True}
+    with server(env) as (url, _):
+        answer = httpx2.post(f"{url}/v1/fill", json=asked, timeout=300).raise_for_status().json()
+    return written(folder) | answer["texts"]
+
+
+async def fill_by_an_agent(env: dict[str, str], folder: Path) -> Files:
+    async with agent(env, "--root", str(folder), "--allow-write") as session:
+        answer = await session.call_tool("fill_document", {"path": "paper.tex", "write": True})
+    assert not answer.is_error, answer.content
+    return written(folder)
+
+
+async def fill_in_an_editor(env: dict[str, str], folder: Path) -> Files:
+    editor = await editor_in(env, folder)
+    try:
+        editor.open("paper.tex")
+        uri = editor.uri("paper.tex")
+        assert await editor.execute("citewell.fillPlaceholders", uri) == {"applied": True}
+        return {name: editor.text(name) for name in written(folder)}
+    finally:
+        await editor.end()
+
+
+FRONT_ENDS: dict[str, Run] = {
+    "cli": fill_on_the_command_line,
+    "http": fill_over_http,
+    "mcp": fill_by_an_agent,
+    "lsp": fill_in_an_editor,
+}
+
+
+def agent(env: dict[str, str], *arguments: str) -> Any:
+    from mcp.client.stdio import StdioServerParameters, stdio_client
+
+    command = ["-m", "citewell", "mcp", *arguments]
+    parameters = StdioServerParameters(command=sys.executable, args=command, env=env)
+    return mcp_client.Client(stdio_client(parameters))
+
+
+async def editor_in(env: dict[str, str], folder: Path) -> Any:
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in env.items():
+            patch.setenv(name, value)
+        editor = await launch(folder, Path(env["CITEWELL_LIBRARY_PATH"]))
+    editor.enter(folder)
+    return editor
+
+
+@pytest.fixture
+def own_env(env: dict[str, str], tmp_path: Path) -> dict[str, str]:
+    """Settings and data of this test alone."""
+    (tmp_path / "config.toml").touch()
+    return env | {
+        "CITEWELL_CONFIG": str(tmp_path / "config.toml"),
+        "CITEWELL_DATA": str(tmp_path / "data"),
+        "CITEWELL_CACHE": str(tmp_path / "cache"),
+    }
+
+
+@pytest.fixture
+def model(chat: Any, own_env: dict[str, str]) -> Iterator[Any]:
+    """A scripted server that the user's settings name for `fill`, with `llm.verify`."""
+    pytest.importorskip("dspy")
+    scripted = chat.ChatServer(lambda request: chat.Reply(ANSWER))
+    Path(own_env["CITEWELL_CONFIG"]).write_text(
+        f'[llm]\nprovider = "llamacpp"\nmodel = "scripted"\nbase_url = "{scripted.url}"\n'
+        "pick_threshold = 0.0\nverify = true\n[fill]\nunattended = true\n",
+        encoding="utf-8",
+    )
+    yield scripted
+    scripted.close()
+
+
+def paper_in(folder: Path) -> Path:
+    folder.mkdir()
+    (folder / "paper.tex").write_bytes(PAPER.encode())
+    (folder / "refs.bib").write_bytes(BIB.encode())
+    return folder
+
+
+async def test_a_paper_is_filled_the_same_by_every_front_end(
+    own_env: dict[str, str], tmp_path: Path
+) -> None:
+    filled = {
+        name: await fill(own_env, paper_in(tmp_path / name)) for name, fill in FRONT_ENDS.items()
+    }
+    expected = filled["cli"]
+    for name, files in filled.items():
+        assert files == expected, name
+    assert expected["refs.bib"].startswith(BIB)
+    assert r"attention alone \citet{mine}" in expected["paper.tex"]
+    for left in (r"\cite<salt roads of the twelfth century>", r"\cite{?}", "[CITATION]"):
+        assert left in expected["paper.tex"]
+
+
+async def test_a_paper_is_filled_the_same_by_every_front_end_with_a_language_model(
+    own_env: dict[str, str], model: Any, chat: Any, tmp_path: Path
+) -> None:
+    filled: dict[str, Files] = {}
+    asked: dict[str, list[str]] = {}
+    for name, fill in FRONT_ENDS.items():
+        model.requests.clear()
+        filled[name] = await fill(own_env, paper_in(tmp_path / name))
+        asked[name] = [chat.prompt_of(request) for request in model.requests]
+    expected = filled["cli"]
+    assert len(asked["cli"]) == 2 * PLACES, "it picks for each place, and reads each abstract"
+    for name, files in filled.items():
+        assert asked[name] == asked["cli"], name
+        assert files == expected, name
+    assert "<" not in expected["paper.tex"] and "[CITATION]" not in expected["paper.tex"]
+
+
+async def check_on_the_command_line(env: dict[str, str], folder: Path) -> dict[str, Any]:
+    run = citewell(env, folder, "check", "--format", "json", "refs.bib")
+    return {
+        one["claim"]["key"]: (one["verdict"], codes(one))
+        for one in json.loads(run.stdout)["checks"]
+    }
+
+
+async def check_over_http(env: dict[str, str], folder: Path) -> dict[str, Any]:
+    with server(env) as (url, _):
+        asked = {"text": (folder / "refs.bib").read_text()}
+        answer = httpx2.post(f"{url}/v1/check", json=asked, timeout=300).raise_for_status().json()
+    return {one["reference"]: (one["verdict"], codes(one)) for one in answer["references"]}
+
+
+async def check_by_an_agent(env: dict[str, str], folder: Path) -> dict[str, Any]:
+    async with agent(env, "--root", str(folder)) as session:
+        answer = await session.call_tool(
+            "check_references", {"path": "refs.bib", "verified_too": True, "detail": "full"}
+        )
+    found = answer.structured_content["references"]
+    return {one["key"]: (one["verdict"], codes(one)) for one in found}
+
+
+async def check_in_an_editor(env: dict[str, str], folder: Path) -> dict[str, Any]:
+    editor = await editor_in(env, folder)
+    try:
+        editor.open("paper.tex")
+        editor.open("refs.bib", language="bibtex")
+        uri = editor.uri("refs.bib")
+
+        def known() -> list[Any]:
+            shown = editor.client.diagnostics.get(uri, ())
+            return [one for one in shown if one.code == "reference-not-found"]
+
+        await editor.wait_for(known, 60)
+        return verdicts_shown(editor.text("refs.bib"), editor.client.diagnostics[uri])
+    finally:
+        await editor.end()
+
+
+def codes(reference: dict[str, Any]) -> list[str]:
+    return sorted(one["code"] for one in reference.get("findings", ()))
+
+
+def verdicts_shown(text: str, diagnostics: Any) -> dict[str, Any]:
+    """What an author reads at each entry, in the words of a report."""
+    from citewell.verification.codes import MEANINGS
+
+    starts = [n for n, line in enumerate(text.splitlines()) if line.startswith("@")]
+    keys = [line.partition("{")[2].rstrip(",") for line in text.splitlines() if line[:1] == "@"]
+    found: dict[str, Any] = {}
+    for number, key in enumerate(keys):
+        end = starts[number + 1] if number + 1 < len(starts) else 10**6
+        own = [one for one in diagnostics if starts[number] <= one.range.start.line < end]
+        findings = [one for one in own if one.code in MEANINGS]
+        worst = min((int(one.severity) for one in findings), default=9)
+        verdict = {1: "fabricated", 2: "wrong-detail"}.get(worst, "verified")
+        if any(one.code == "reference-not-found" for one in own):
+            verdict = "not-found"
+        found[key] = (verdict, sorted(str(one.code) for one in findings))
+    return found
+
+
+async def test_references_are_judged_the_same_by_every_front_end(
+    own_env: dict[str, str], tmp_path: Path
+) -> None:
+    runs = {
+        "cli": check_on_the_command_line,
+        "http": check_over_http,
+        "mcp": check_by_an_agent,
+        "lsp": check_in_an_editor,
+    }
+    found: dict[str, dict[str, Any]] = {}
+    for name, run in runs.items():
+        folder = paper_in(tmp_path / name)
+        (folder / "paper.tex").write_text(
+            "\\cite{right,late,invented,unknown}\\bibliography{refs}\n"
+        )
+        (folder / "refs.bib").write_text(CHECKED)
+        found[name] = await run(own_env, folder)
+    assert {key: verdict for key, (verdict, _) in found["cli"].items()} == VERDICTS
+    for name, verdicts in found.items():
+        assert verdicts == found["cli"], name

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,16 +17,14 @@ from citewell.model import CitewellError
 from citewell.sources.budget import ONLINE_SECONDS
 
 if TYPE_CHECKING:
-    from contextlib import ExitStack
-
     from rich.console import Console
 
-    from citewell.engine.online import Online
     from citewell.features.check import Claims
     from citewell.model import Problem
     from citewell.model.check import Check
     from citewell.options import Options
-    from citewell.verification.records import Records
+    from citewell.usecases.find import Progress
+    from citewell.usecases.library import Library
 
 FORMATS = ("text", "json", "sarif", "github", "html")
 FAIL_ON = ("fabricated", "wrong-detail", "not-found", "never")
@@ -97,6 +95,7 @@ def check(
     sent anywhere without --online; with it, to the sources that you have allowed alone.
     """
     from citewell.features.check import failing, selected
+    from citewell.usecases.library import Library
 
     _check_flags(select, ignore, form, fix=fix, write=write, unsafe=unsafe_fixes)
     session: Session = ctx.obj
@@ -109,17 +108,17 @@ def check(
             _write(_written([], form, files, claims.problems) or "", out)
         ctx.exit(BROKEN if claims.problems else OK)
     try:
-        found = _check(claims, options, (seconds or float("inf")) if online else None)
+        with Library(options, online=online) as library:
+            checks = selected(_check(library, claims, seconds or float("inf")), select, ignore)
+            if fix:
+                from citewell.cli.check_fix import fix_entries
+
+                checks = fix_entries(library, checks, write=write, unsafe=unsafe_fixes)
     except CitewellError as error:
         if form == "json":
             _write(_written([], form, files, [*claims.problems, error.problem]) or "", out)
         raise
-    checks = selected(found, select, ignore)
-    if fix:
-        from citewell.cli.check_fix import fix_entries
-
-        checks = fix_entries(checks, options, write=write, unsafe=unsafe_fixes)
-    else:
+    if not fix:
         text = _written(checks, form, files, claims.problems, every=show_all)
         if text is None and out is not None:
             text = _plain(checks, show_all, online)
@@ -170,75 +169,33 @@ def _claims(files: Sequence[Path], options: Options, every: bool) -> Claims:
     return Claims((*found.claims, *pasted), problems)
 
 
-def _check(claims: Claims, options: Options, seconds: float | None) -> list[Check]:
+def _check(library: Library, claims: Claims, seconds: float) -> Sequence[Check]:
     """Look all references up; a bar shows when that takes long. `seconds`: how long sources are
-    asked too."""
-    from contextlib import ExitStack
+    asked, where they are."""
+    from citewell.usecases.find import no_progress
 
-    from citewell.verification.checker import Checker
-
-    online = seconds is not None
     total = len(claims.claims)
     with ExitStack() as stack:
-        asked = stack.enter_context(_sources(options)) if online else None
-        checker = Checker([_library(options, stack, needed=not online)])
-        advance = stack.enter_context(_bar(total)) if online or total >= LONG else None
-        if asked is None:
-            return checker.check(claims.claims, advance)
-        from citewell.verification.online import OnlineChecker
-
-        act = asked.within(seconds)
-        checks = OnlineChecker(checker, act).check(claims.claims, advance)
-    show_problems(act.problems)
-    return checks
+        long = library.online or total >= LONG
+        progress = stack.enter_context(_bar(total)) if long else no_progress
+        found = library.check_claims(claims.claims, seconds=seconds, progress=progress)
+    show_problems(found.problems)
+    return found.checks
 
 
 @contextmanager
-def _bar(total: int) -> Iterator[Callable[[int], None]]:
-    """A bar on a terminal; what is given takes how many more are done."""
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TextColumn,
-        TimeElapsedColumn,
-    )
+def _bar(total: int) -> Iterator[Progress]:
+    """A bar on a terminal."""
+    from rich import progress as rich
 
     out = console(err=True)
-    columns = (TextColumn("checking"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=out, transient=True, disable=not out.is_terminal) as bar:
+    columns = (
+        rich.TextColumn("checking"), rich.BarColumn(), rich.MofNCompleteColumn(),
+        rich.TimeElapsedColumn(),
+    )  # fmt: skip
+    with rich.Progress(*columns, console=out, transient=True, disable=not out.is_terminal) as bar:
         task = bar.add_task("checking", total=total)
-        yield lambda n: bar.advance(task, n)
-
-
-@contextmanager
-def _sources(options: Options) -> Iterator[Online]:
-    """The allowed sources; a `CitewellError` says why none can be asked."""
-    from citewell.engine.online import Online
-
-    asked = Online(options)
-    show_problems(asked.problems)
-    try:
-        yield asked
-    finally:
-        asked.close()
-
-
-def _library(options: Options, stack: ExitStack, *, needed: bool) -> Records:
-    """The library; without one the sources alone are asked, where they may be."""
-    from citewell.corpus import Library
-    from citewell.engine.records import LibraryRecords
-    from citewell.engine.which_library import which_library
-    from citewell.model import CitewellError
-    from citewell.verification.records import MemoryRecords
-
-    try:
-        return LibraryRecords(stack.enter_context(Library.open(which_library(options))))
-    except CitewellError as error:
-        if needed:
-            raise
-        show_problems([error.problem])
-        return MemoryRecords((), name="")
+        yield lambda stage, done, total: bar.update(task, completed=done)
 
 
 def _written(

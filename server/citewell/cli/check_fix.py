@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -14,33 +13,25 @@ from citewell.cli.terminal import echo
 if TYPE_CHECKING:
     from citewell.features.check_fix import FixedEntry
     from citewell.model.check import Check
-    from citewell.options import Options
+    from citewell.usecases.library import Library
 
 
 def fix_entries(
-    checks: Sequence[Check], options: Options, *, write: bool, unsafe: bool
+    library: Library, checks: Sequence[Check], *, write: bool, unsafe: bool
 ) -> list[Check]:
     """Show, or write, what corrects the checked entries; the checks that are as before.
 
     After writing, those of the corrected entries are left out: nothing is wrong with them any more.
     """
     from citewell.cli.diff import show_diff
-    from citewell.corpus import Library
-    from citewell.engine.records import LibraryRecords
-    from citewell.engine.which_library import which_library
-    from citewell.features.check_fix import plan_fixes
-    from citewell.features.write import write_edits
-    from citewell.verification.checker import Checker
 
-    with Library.open(which_library(options)) as library:
-        checker = Checker([LibraryRecords(library)])
-        plan = plan_fixes(checks, checker.check, unsafe=unsafe, root=Path.cwd())
+    plan = library.fixes(checks, unsafe=unsafe)
     out = console()
     if not write:
         for diff in plan.diffs:
             show_diff(out, diff)
     else:
-        write_edits(plan.edits, plan.texts)
+        library.write(plan)
     for one in plan.left:
         _tell(one, "left as it is")
     fixed = "corrected" if write else "can be corrected"

@@ -140,18 +140,18 @@ def _hash(path: Path) -> str:
 
 
 def _fill(screen: Console, paper: Path, options: Options) -> FillPlan:
-    from citewell.cli.fill import make_plan, show_plan, summarise
-    from citewell.cli.opening import open_engine
-    from citewell.usecases.fill import with_unattended, write_fill
+    from citewell.cli.fill import show_plan, summarise
+    from citewell.usecases.library import Library
 
     _step(screen, 3, "The citations")
     # The bundled paper wants papers that the library has: each gets its best, with its confidence.
-    with open_engine(options) as engine:
+    with Library(options) as library:
         # The paper's answers are known: nothing stays open.
-        plan = make_plan(paper, with_unattended(options, unattended=True), engine, threshold=0.0)
-    show_problems(plan.problems)
-    show_plan(screen, plan)
-    summarise(plan, write_fill(plan), dry_run=False)
+        plan = library.fill(paper, unattended=True, threshold=0.0)
+        show_problems(plan.problems)
+        show_plan(screen, plan)
+        library.write(plan)
+    summarise(plan, bool(plan.edits), dry_run=False)
     return plan
 
 

@@ -134,11 +134,12 @@ def _settings(loaded: Loaded) -> dict[str, str]:
 
 
 def _library(loaded: Loaded) -> tuple[Timing | None, dict[str, Any], tuple[Problem, ...]]:
-    from citewell.cli.opening import open_engine
     from citewell.model import Query
+    from citewell.usecases.library import Library
 
     started = time.perf_counter()
-    with open_engine(loaded.options) as engine:
+    with Library(loaded.options) as library:
+        engine = library.engine
         opened = time.perf_counter()
         results = []
         times = []

@@ -15,9 +15,8 @@ from citewell.cli.session import Session, console
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from citewell.engine.contract import Engine
-    from citewell.model import Hit
-    from citewell.options import Options
+    from citewell.model import Hit, Problem
+    from citewell.model.feedback import Through
     from citewell.usecases.fill import FillPlan, PlaceholderFill
 
 
@@ -64,10 +63,8 @@ def fill(
     with --interactive. The change is shown as a diff, then written after a question. Exits with
     1 if a placeholder is left open or nothing is written.
     """
-    from citewell.cli.opening import open_engine
-    from citewell.documents.scan import format_of
-    from citewell.model.document import Format
-    from citewell.usecases.fill import learn_fill, with_unattended, write_fill
+    from citewell.cli.choose import Chooser
+    from citewell.usecases.library import Library
 
     if dry_run and (yes or interactive):
         raise click.UsageError("--dry-run excludes --yes and --interactive.")
@@ -77,52 +74,32 @@ def fill(
     if asks and (as_json or not sys.stdin.isatty()):
         raise click.UsageError("No terminal to ask on: use --dry-run or --yes.")
 
-    if format_of(paper) in (None, Format.BIBTEX):
-        raise click.UsageError(f"{paper.name} is neither a LaTeX nor a Markdown file.")
-
     session: Session = ctx.obj
-    options = with_unattended(session.load(paper).options, unattended=unattended)
-    with open_engine(options) as engine:
-        plan = make_plan(
-            paper, options, engine, threshold=threshold, count=count, interactive=interactive
+    with Library(session.load(paper).options) as library:
+        choose = Chooser(console(err=True), library.engine, count) if interactive else None
+        plan = library.fill(
+            paper, threshold=threshold, unattended=unattended, count=count, choose=choose
         )
         show_problems(plan.problems)
-        show_cost(engine.status().budget)
+        show_cost(library.engine.status().budget)
+        troubles: tuple[Problem, ...] = ()
+        through: Through = "picker" if interactive else "fill"
         if as_json:
-            written = not dry_run and write_fill(plan)
+            written = bool(plan.edits) and not dry_run
+            if written:
+                troubles = library.write(plan, through)
             write_json(to_json(plan, written))
         else:
             show_plan(console(), plan)
             agreed = yes or (
                 asks and plan.edits and click.confirm("Write these changes?", err=True)
             )
-            written = bool(agreed) and write_fill(plan)
+            written = bool(agreed and plan.edits)
+            if written:
+                troubles = library.write(plan, through)
             summarise(plan, written, dry_run)
-        if written:
-            show_problems(learn_fill(engine, plan, "picker" if interactive else "fill"))
+        show_problems(troubles)
     ctx.exit(exit_code(plan, written or dry_run))
-
-
-def make_plan(
-    paper: Path,
-    options: Options,
-    engine: Engine,
-    *,
-    threshold: float | None,
-    count: int = 8,
-    interactive: bool = False,
-) -> FillPlan:
-    """Read the project of `paper`, search for every placeholder, and plan the edits."""
-    from citewell.documents import Project
-    from citewell.usecases.fill import plan_fill
-
-    project = Project.open(paper, options.documents, bib_options=options.bib)
-    choose = None
-    if interactive:
-        from citewell.cli.choose import Chooser
-
-        choose = Chooser(console(err=True), engine, count)
-    return plan_fill(project, engine, options, threshold=threshold, count=count, choose=choose)
 
 
 def exit_code(plan: FillPlan, done: bool) -> int:

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
 _BROKEN = ("library-", "engine-", "index-", "sources-")
 """Codes of problems for which nothing could be searched."""
-ONLINE_SECONDS = 30.0
-"""How long the command waits for the sources; what has not come by then is left out."""
 
 
 @click.command("find", short_help="Find papers for a text.")
@@ -70,23 +68,31 @@ def find(
     line for each paper: key, title, authors, year, venue and what found it, parted by tabs. Exits
     with 1 if nothing is found.
     """
-    from citewell.cli.opening import open_engine
     from citewell.model import CitewellError, SearchResult
-    from citewell.usecases.find import Found, find_papers
+    from citewell.usecases.find import Found
+    from citewell.usecases.library import Library
 
     if bibtex and as_json:
         raise click.UsageError("--bibtex and --json exclude each other.")
     query = _query(" ".join(text), year, year_from, year_to, author, venue)
     session: Session = ctx.obj
     options = session.load().options
+    entries = ""
     try:
-        with open_engine(options, online=online) as engine:
-            if online:
-                engine.wait_online(query, ONLINE_SECONDS)
-            (found,) = find_papers(engine, [query], count, pick=pick)
+        with Library(options, online=online) as library:
+            found = library.find(
+                query.text,
+                count,
+                author=author,
+                venue=venue,
+                year_from=query.year_from,
+                year_to=query.year_to,
+                pick=pick,
+            )
             if found.who:
                 echo(found.who, err=True)
-            show_cost(engine.status().budget)
+            show_cost(library.engine.status().budget)
+            entries = library.bibtex([hit.work for hit in found.hits]) if bibtex else ""
     except CitewellError as error:
         if not as_json:
             raise
@@ -96,7 +102,7 @@ def find(
     if as_json:
         write_json(_to_json(result, _keys(result, options.bib), problems))
     elif bibtex:
-        echo_exact(_entries(result, options.bib))
+        echo_exact(entries)
     elif not broken:
         _show(result, _keys(result, options.bib))
     show_problems(problems, error=broken)
@@ -139,19 +145,6 @@ def _keys(result: SearchResult, options: BibOptions) -> list[str]:
         taken |= {key, key.lower()}
         keys.append(key)
     return keys
-
-
-def _entries(result: SearchResult, options: BibOptions) -> str:
-    """The entries as one .bib, with distinct keys."""
-    from citewell.documents.bib_edit import new_bib_text
-
-    taken: set[str] = set()
-    texts = []
-    for hit in result.hits:
-        text, key = new_bib_text(hit.work, None, options, taken)
-        taken |= {key, key.lower()}
-        texts.append(text)
-    return "\n".join(texts)
 
 
 def _to_json(

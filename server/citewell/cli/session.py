@@ -53,20 +53,15 @@ class Session:
 
     def flags(self) -> dict[str, Any]:
         """The flags as settings by dotted name; a usage error for `--set` without `=`."""
+        from citewell.options.load import library_settings
+
         found: dict[str, Any] = {}
         for text in self.overrides:
             name, equals, value = text.partition("=")
             if not equals:
                 raise click.UsageError(f"--set takes NAME=VALUE, not `{text}`.")
             found[name.strip()] = value.strip()
-        if self.library:
-            path = Path(self.library).expanduser()
-            if path.name != self.library:  # "./name" is a folder, "name" is not
-                path = path.absolute()
-                found |= {"library.path": str(path.parent), "library.name": path.name}
-            else:
-                found["library.name"] = self.library
-        return found
+        return found | library_settings(self.library)
 
 
 PIPE_WIDTH = 120

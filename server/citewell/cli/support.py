@@ -32,12 +32,12 @@ def support(
     yes, no or unclear with the abstract's own words. That is one opinion of a summary and no reason
     to accuse anybody: nothing depends on it. Exits with 1 if the model could not be asked.
     """
-    from citewell.cli.opening import open_engine
     from citewell.documents import Project
     from citewell.documents.scan import format_of
     from citewell.engine.llm_stage import OFF
     from citewell.features.support import ask_support, cited_sentences
     from citewell.model.document import Format
+    from citewell.usecases.library import Library
 
     if format_of(paper) in (None, Format.BIBTEX):
         raise click.UsageError(f"{paper.name} is neither a LaTeX nor a Markdown file.")
@@ -49,12 +49,12 @@ def support(
     project = Project.open(paper, options.documents)
     sentences = cited_sentences(project, set(keys) or None)
     asked: list[Support] = []
-    with open_engine(options) as engine:
-        for one in ask_support(project, engine, sentences[:limit]):
+    with Library(options) as library:
+        for one in ask_support(project, library.engine, sentences[:limit]):
             asked.append(one)
             if not as_json:
                 _show(one, project.root.parent)
-        budget = engine.status().budget
+        budget = library.engine.status().budget
     show_cost(budget)
     if as_json:
         write_json(to_json(asked, len(sentences)))

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -18,9 +17,8 @@ from lsprotocol import types
 
 from citewell.lsp.buffers import is_bibliography
 from citewell.lsp.notifications import inform
-from citewell.lsp.progress import Report, with_progress
+from citewell.lsp.progress import Report, on_thread, with_progress
 from citewell.model import CitewellError, Problem
-from citewell.sources.budget import ONLINE_SECONDS
 
 if TYPE_CHECKING:
     from citewell.features.verify import Question
@@ -132,6 +130,8 @@ class Consent:
 
 
 async def _check(server: Server, uri: str) -> dict[str, Any]:
+    from citewell.usecases.check import CheckTask
+
     asked = await _questions(server, uri)
     if not asked:
         inform(server, "There is no reference to be checked.")
@@ -139,26 +139,25 @@ async def _check(server: Server, uri: str) -> dict[str, Any]:
     answers: dict[bytes, Check] = {}
 
     async def job(report: Report) -> bool:
-        ends = time.monotonic() + ONLINE_SECONDS
-        late: dict[str, Problem] = {}
-        for start in range(0, len(asked), BATCH):
+        engine, checking = server.session.engine, server.diagnostics.checking
+        claims = [one.claim for one in asked]
+        task = CheckTask(engine, claims, online=True, size=BATCH)
+        while not task.is_done:
+            start = len(task.checks)
             report(f"{start:,} of {len(asked):,} references")
-            part = asked[start : start + BATCH]
-            claims = [one.claim for one in part]
-            left = max(0.0, ends - time.monotonic())
-            result = await server.session.engine.check_async(claims, online=True, seconds=left)
-            if len(result.checks) != len(part):
-                server.session.tell(result.problems, again=True)
+            try:
+                checks = await on_thread(lambda _, cancel: task.step(cancel), report)
+            except CitewellError as error:
+                server.session.tell([error.problem], again=True)
                 return False
-            found = {one.digest: c for one, c in zip(part, result.checks, strict=True)}
+            found = {one.digest: c for one, c in zip(asked[start:], checks, strict=False)}
             answers.update(found)
             # What could not be looked up now takes nothing from what was known before.
-            known = server.diagnostics.checking.answer
+            known = checking.answer
             news = {d: c for d, c in found.items() if not _is_open(c) or known(d) is None}
-            if news and result.snapshot:
-                await server.diagnostics.checking.take(result.snapshot, news)
-            late.update((one.code, one) for one in result.problems)
-        server.session.tell(tuple(late.values()), again=True)
+            if news and task.snapshot:
+                await checking.take(task.snapshot, news)
+        server.session.tell(tuple({one.code: one for one in task.problems}.values()), again=True)
         return True
 
     done = await with_progress(server, "asking scholarly sources", job)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from functools import partial
 from typing import Annotated, Any, Literal, NotRequired
 
 import anyio
@@ -15,24 +14,21 @@ from mcp_types import CallToolResult
 from pydantic import Field
 from typing_extensions import TypedDict
 
-from citewell.engine.contract import Checks
 from citewell.features.check import ORDER, claims_in_files, claims_in_text, counts, tally
 from citewell.features.check_report import label
 from citewell.features.cursor import from_cursor, to_cursor
 from citewell.mcp.client_log import tell
 from citewell.mcp.papers import Detail, Ref, paper_of, within
-from citewell.mcp.tool_context import ToolContext, answer, failure, failures_told, notes_of
-from citewell.model import CitewellError, Problem
-from citewell.model.cancel import Cancel
+from citewell.mcp.tool_context import ToolContext, answer, failures_told, notes_of
+from citewell.model import CitewellError
 from citewell.model.check import Check, Claim, Verdict
 from citewell.serving.queues import Kind
 from citewell.sources.budget import ONLINE_SECONDS
+from citewell.usecases.check import CHECKING, SLICE, CheckTask
 
 MAX_TEXT = 1_000_000
 TELL_SECONDS = 5.0
 """Between two words of progress while sources are waited for."""
-SLICE = 64
-"""References that are checked between two words of progress."""
 
 
 class Reference(TypedDict):
@@ -112,32 +108,17 @@ class Checking:
     async def _check(
         self, claims: list[Claim], online: bool, ctx: Context
     ) -> tuple[tuple[Check, ...], list[str]]:
-        checks: list[Check] = []
-        problems: list[Problem] = []
-        ends = time.monotonic() + ONLINE_SECONDS
+        task = CheckTask(self._tools.engine, claims, online=online)
         kind: Kind = "online" if online else "check"
-        for start in range(0, len(claims), SLICE):
-            await ctx.report_progress(start, len(claims), "checking references")
-            part = claims[start : start + SLICE]
-            left = max(0.0, ends - time.monotonic()) if online else None
-            async with telling(ctx, start, len(part), len(claims), online=online):
-                found = await self._tools.run(partial(self._slice, part, online, left), kind)
-            if not found.checks:
-                problem = next(iter(found.problems), None)
-                raise ToolError(
-                    failure(problem)
-                    if problem is not None
-                    else "[check-failed] The engine gave no answer. Try again."
-                )
-            checks += found.checks
-            problems += found.problems
-        await ctx.report_progress(len(claims), len(claims), "checked")
-        return tuple(checks), notes_of(list(dict.fromkeys(problems)))
-
-    def _slice(
-        self, claims: list[Claim], online: bool, seconds: float | None, cancel: Cancel
-    ) -> Checks:
-        return self._tools.engine.check(claims, online=online, seconds=seconds, cancel=cancel)
+        # Part by part, so that other clients get their turn.
+        while not task.is_done:
+            done = len(task.checks)
+            await ctx.report_progress(done, task.total, CHECKING)
+            part = min(SLICE, task.total - done)
+            async with telling(ctx, done, part, task.total, online=online):
+                await self._tools.run(task.step, kind)
+        await ctx.report_progress(task.total, task.total, "checked")
+        return tuple(task.checks), notes_of(task.problems)
 
 
 @asynccontextmanager

@@ -53,6 +53,17 @@ def load(
     return merge.finish()
 
 
+def library_settings(name: str) -> dict[str, str]:
+    """The settings that name a library: by its name, or by its folder."""
+    if not name:
+        return {}
+    path = Path(name).expanduser()
+    if path.name == name:  # "./name" is a folder, "name" is not
+        return {"library.name": name}
+    path = path.absolute()
+    return {"library.path": str(path.parent), "library.name": path.name}
+
+
 def wrong_flags(overrides: Mapping[str, Any]) -> tuple[Problem, ...]:
     """What is wrong with `overrides`, whatever the layers below say."""
     merge = Merge()
@@ -75,6 +86,7 @@ __all__ = [
     "default_user_file",
     "find_workspace_file",
     "from_wire",
+    "library_settings",
     "load",
     "wrong_flags",
 ]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Sequence
 from typing import Annotated, Literal
 
 import msgspec
@@ -16,10 +14,8 @@ from citewell.http.wire import MAX_FILE, Paper, paper_of
 from citewell.model import CitewellError, Problem
 from citewell.model.cancel import Cancel
 from citewell.model.check import Check, Claim, FieldFinding, Verdict
-from citewell.sources.budget import ONLINE_SECONDS
+from citewell.usecases.check import CheckTask
 
-SLICE = 64
-"""References that are checked between two looks at whether anybody waits."""
 MAX_ENTRIES = 2_000
 
 
@@ -79,14 +75,16 @@ def check(service: Service, asked: CheckRequest, cancel: Cancel) -> CheckAnswer:
             Problem("request-invalid", "Give either `text` or `entries`.", "Send one of the two.")
         )
     claims, numbers, unread = _claims(asked)
-    checks, problems = _checked(service, claims, asked.online, cancel)
+    task = CheckTask(service.engine, claims, online=asked.online)
+    found = task.run(service.progress, cancel)
+    checks = found.checks
     unchecked = bool(checks) and all(one.verdict is Verdict.UNCHECKED for one in checks)
     return CheckAnswer(
         status="not_checked" if unchecked else "checked" if checks else "no_references",
         counts={verdict.value: count for verdict, count in tally(checks).items() if count},
         references=tuple(_reference(n, one) for n, one in zip(numbers, checks, strict=True)),
         unread=tuple(unread),
-        problems=told(problems),
+        problems=told(found.problems),
     )
 
 
@@ -107,25 +105,6 @@ def _claims(asked: CheckRequest) -> tuple[list[Claim], list[int], list[int]]:
     return claims, numbers, unread
 
 
-def _checked(
-    service: Service, claims: Sequence[Claim], online: bool, cancel: Cancel
-) -> tuple[list[Check], list[Problem]]:
-    checks: list[Check] = []
-    problems: list[Problem] = []
-    ends = time.monotonic() + ONLINE_SECONDS
-    for start in range(0, len(claims), SLICE):
-        cancel.check()
-        service.told(start, len(claims))
-        left = max(0.0, ends - time.monotonic()) if online else None
-        part = claims[start : start + SLICE]
-        found = service.engine.check(part, online=online, seconds=left, cancel=cancel)
-        if not found.checks:
-            raise CitewellError(next(iter(found.problems), _NO_ANSWER))
-        checks += found.checks
-        problems += (one for one in found.problems if one not in problems)
-    return checks, problems
-
-
 def _reference(n: int, check: Check) -> Reference:
     return Reference(
         n=n,
@@ -139,8 +118,6 @@ def _reference(n: int, check: Check) -> Reference:
         line=check.claim.line,
     )
 
-
-_NO_ANSWER = Problem("check-failed", "The check gave no answer.", "Ask again.")
 
 _GIVEN = {"text": {"minLength": 1}, "entries": {"minItems": 1}}
 _ONE_OF_TWO = {"not": {"required": list(_GIVEN), "properties": _GIVEN}}

@@ -1,0 +1,86 @@
+"""Are references real, and right? Looked up part by part, so that others get their turn.
+
+What the references of a text or a file say is read by `features.check`; the engine judges them.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+
+from citewell.engine.contract import Checks, Engine
+from citewell.model import CitewellError, Problem
+from citewell.model.cancel import Cancel
+from citewell.model.check import Check, Claim
+from citewell.sources.budget import ONLINE_SECONDS
+from citewell.usecases.find import Progress, no_progress
+
+CHECKING = "checking references"
+SLICE = 64
+"""References that are checked in one go, between two reports of progress."""
+_NO_ANSWER = Problem("check-failed", "The check gave no answer.", "Ask again.")
+
+
+class CheckTask:
+    """References that are looked up, in parts."""
+
+    def __init__(
+        self,
+        engine: Engine,
+        claims: Sequence[Claim],
+        *,
+        online: bool = False,
+        seconds: float = ONLINE_SECONDS,
+        size: int = SLICE,
+    ) -> None:
+        """With `online` the allowed sources are asked too, for so many seconds from now; infinity:
+        until all have answered. `size` is the number of references in a part."""
+        self._engine = engine
+        self._claims = claims
+        self._online = online
+        self._ends = time.monotonic() + seconds
+        self._size = size
+        self.checks: list[Check] = []
+        """The verdicts so far, in order."""
+        self.snapshot = ""
+        """Of the library with whose records the last part was compared."""
+        self._problems: dict[Problem, None] = {}
+
+    @property
+    def total(self) -> int:
+        """How many references there are."""
+        return len(self._claims)
+
+    @property
+    def is_done(self) -> bool:
+        """True when all are looked up."""
+        return len(self.checks) == len(self._claims)
+
+    @property
+    def problems(self) -> tuple[Problem, ...]:
+        """What went wrong beside the verdicts, each once."""
+        return tuple(self._problems)
+
+    def step(self, cancel: Cancel | None = None) -> list[Check]:
+        """The verdicts of the next part.
+
+        Raises `Cancelled`, and `CitewellError` where the engine gives no answer.
+        """
+        part = self._claims[len(self.checks) : len(self.checks) + self._size]
+        left = max(0.0, self._ends - time.monotonic()) if self._online else None
+        found = self._engine.check(part, online=self._online, seconds=left, cancel=cancel)
+        if len(found.checks) != len(part):
+            raise CitewellError(next(iter(found.problems), _NO_ANSWER))
+        self.checks += found.checks
+        self.snapshot = found.snapshot
+        self._problems |= dict.fromkeys(found.problems)
+        return list(found.checks)
+
+    def run(self, progress: Progress = no_progress, cancel: Cancel | None = None) -> Checks:
+        """All verdicts, in order. Raises as `step` does."""
+        while not self.is_done:
+            if cancel is not None:
+                cancel.check()
+            progress(CHECKING, len(self.checks), self.total)
+            self.step(cancel)
+        return Checks(tuple(self.checks), self.snapshot, self.problems)

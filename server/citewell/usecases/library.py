@@ -1,0 +1,258 @@
+"""An open library of papers: what the command line and programs in Python work with.
+
+`citewell.open_library` makes one with the settings of the command line; a command with its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import replace
+
+from citewell.engine.contract import Checks
+from citewell.features.check import claims_in_files, claims_in_text
+from citewell.model import CitewellError, Problem, Query, Work
+from citewell.model.cancel import Cancel
+from citewell.model.check import Check, Claim
+from citewell.model.feedback import Through
+from citewell.options import Options
+from citewell.sources.budget import ONLINE_SECONDS
+from citewell.usecases.check import CheckTask
+from citewell.usecases.fill import (
+    CANDIDATES,
+    Choose,
+    FillPlan,
+    learn_fill,
+    plan_fill,
+    with_unattended,
+)
+from citewell.usecases.find import Found, Progress, find_papers, no_progress
+
+if TYPE_CHECKING:
+    from citewell.corpus import Library as Corpus
+    from citewell.engine.local import LocalEngine
+    from citewell.engine.retrievers import Opened
+    from citewell.features.check_fix import FixPlan
+
+LOADING_SECONDS = 120.0
+"""How long the first search waits for models that are still being loaded."""
+SOURCES_SECONDS = 30.0
+"""How long `find` waits for the sources; what has not come by then is left out."""
+
+
+def open_library(
+    name: str = "", *, online: bool = False, settings: Mapping[str, Any] | None = None
+) -> Library:
+    """The library of this name or in this folder; by default the one that the settings name.
+
+    The settings are those of the command line: the user's file, `citewell.toml` and the
+    environment, below `settings` by dotted name (`{"bib.indent": 4}`). With `online` the allowed
+    sources are asked, too. Raises `CitewellError` for a setting that cannot hold, and where no
+    source is allowed; a library that is missing is a problem of each answer.
+    """
+    from citewell.options.load import library_settings, load, wrong_flags
+
+    flags = {**(settings or {}), **library_settings(name)}
+    if wrong := wrong_flags(flags):
+        raise CitewellError(wrong[0])
+    return Library(load(None, overrides=flags, document=Path.cwd()).options, online=online)
+
+
+class Library:
+    """Finds papers, fills and checks documents. To be closed, or used in a `with` statement.
+
+    Safe to call from any thread. Indexes are opened by the first search; a check needs none.
+    """
+
+    def __init__(self, options: Options, *, online: bool = False) -> None:
+        """Open nothing yet. Raises `CitewellError` where sources are wanted and none is allowed."""
+        if online and not options.sources.allow:
+            from citewell.engine.online import OFF
+
+            raise CitewellError(OFF)
+        self.options = options
+        self.online = online
+
+    def __enter__(self) -> Library:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the library's files."""
+        for name in ("engine", "checker"):
+            if (opened := self.__dict__.pop(name, None)) is not None:
+                opened.close()
+
+    @cached_property
+    def engine(self) -> LocalEngine:
+        """Searches in this process; a library that cannot be opened is a problem of its answers."""
+        from citewell.engine.local import LocalEngine
+
+        sources = replace(self.options.sources, search=self.online)
+        engine = LocalEngine.open(replace(self.options, sources=sources))
+        engine.load(LOADING_SECONDS)
+        return engine
+
+    @cached_property
+    def checker(self) -> LocalEngine:
+        """The same without indexes, models and history, which no check needs."""
+        from citewell.engine.local import LocalEngine
+        from citewell.engine.retrievers import Opened
+
+        def nothing(library: Corpus, options: Options) -> Opened:
+            return Opened()
+
+        base, default = self.options, Options()
+        sources = base.sources if self.online else default.sources
+        return LocalEngine.open(
+            replace(
+                base,
+                sources=replace(sources, search=False),
+                llm=default.llm,
+                learning=replace(base.learning, enabled=False),
+                retrieval=replace(base.retrieval, ranker="none", cross_encoder=""),
+            ),
+            retrievers=nothing,
+        )
+
+    # -- find ----------------------------------------------------------------------------------
+
+    def find(
+        self,
+        text: str = "",
+        limit: int = 10,
+        *,
+        author: str = "",
+        venue: str = "",
+        year_from: int | None = None,
+        year_to: int | None = None,
+        pick: bool = False,
+    ) -> Found:
+        """The best papers for a title, a topic, a sentence or an identifier.
+
+        Filters may stand alone. With `pick` the language model chooses one, which comes first.
+        """
+        query = Query(text=text, author=author, venue=venue, year_from=year_from, year_to=year_to)
+        if self.online:
+            self.engine.wait_online(query, SOURCES_SECONDS)
+        return find_papers(self.engine, [query], limit, pick=pick)[0]
+
+    def bibtex(self, works: Sequence[Work]) -> str:
+        """The works as BibTeX entries in the style of the settings, with distinct keys."""
+        from citewell.documents.bib_edit import new_bib_text
+
+        taken: set[str] = set()
+        texts = []
+        for work in works:
+            text, key = new_bib_text(work, None, self.options.bib, taken)
+            taken |= {key, key.lower()}
+            texts.append(text)
+        return "\n".join(texts)
+
+    # -- fill ----------------------------------------------------------------------------------
+
+    def fill(
+        self,
+        paper: str | Path,
+        *,
+        threshold: float | None = None,
+        unattended: bool = False,
+        count: int = CANDIDATES,
+        choices: Mapping[str, Work | None] | None = None,
+        choose: Choose | None = None,
+        progress: Progress = no_progress,
+        cancel: Cancel | None = None,
+    ) -> FillPlan:
+        """Plan a citation for every placeholder of a paper and its files; nothing is written.
+
+        See `plan_fill`. Raises `CitewellError` for a file that is no LaTeX and no Markdown.
+        """
+        from citewell.documents import Project
+        from citewell.documents.scan import format_of
+        from citewell.model.document import Format
+
+        paper = Path(paper)
+        if format_of(paper) in (None, Format.BIBTEX):
+            raise CitewellError(_not_a_paper(paper))
+        options = with_unattended(self.options, unattended=unattended)
+        return plan_fill(
+            Project.open(paper, options.documents, bib_options=options.bib),
+            self.engine,
+            options,
+            threshold=threshold,
+            count=count,
+            choices=choices,
+            choose=choose,
+            progress=progress,
+            cancel=cancel,
+        )
+
+    def write(self, plan: FillPlan | FixPlan, through: Through = "fill") -> tuple[Problem, ...]:
+        """Write the edits of a plan, all or none, and learn from it; why that failed.
+
+        Raises `CitewellError` where a file has changed since, and nothing is written then.
+        """
+        from citewell.features.write import write_edits
+
+        written = write_edits(plan.edits, plan.texts)
+        if not written or not isinstance(plan, FillPlan):
+            return ()
+        return learn_fill(self.engine, plan, through)
+
+    # -- check ---------------------------------------------------------------------------------
+
+    def check(self, *paths: str | Path, text: str = "", every: bool = False) -> Checks:
+        """The verdicts on the references of .bib files, papers, lists and folders, and of a text.
+
+        Of a paper, those that it cites; with `every` all of its .bib. A file that cannot be read
+        is a problem. Raises `CitewellError` where the library is missing.
+        """
+        read = claims_in_files([Path(path) for path in paths], self.options.documents, every=every)
+        found = self.check_claims((*read.claims, *claims_in_text(text)))
+        return replace(found, problems=(*read.problems, *found.problems))
+
+    def check_claims(
+        self,
+        claims: Sequence[Claim],
+        *,
+        seconds: float = ONLINE_SECONDS,
+        progress: Progress = no_progress,
+        cancel: Cancel | None = None,
+    ) -> Checks:
+        """The same for references that are read already; sources are asked for so many seconds."""
+        if not claims:
+            return Checks()
+        task = CheckTask(self.checker, claims, online=self.online, seconds=seconds)
+        found = task.run(progress, cancel)
+        if not self.online:
+            return found
+        # Without a library the sources alone were asked.
+        return replace(found, problems=(*self.checker.status().problems, *found.problems))
+
+    def fixes(self, checks: Sequence[Check], *, unsafe: bool = False) -> FixPlan:
+        """Plan corrections of the .bib files that were checked; each is checked again (`write`)."""
+        from citewell.features.check_fix import plan_fixes
+
+        def recheck(claims: Sequence[Claim]) -> Sequence[Check]:
+            return CheckTask(self.checker, claims).run().checks
+
+        return plan_fixes(checks, recheck, unsafe=unsafe, root=Path.cwd())
+
+
+def _not_a_paper(path: Path) -> Problem:
+    return Problem(
+        "paper-format",
+        f"{path.name} is neither a LaTeX nor a Markdown file.",
+        "Name a paper: .tex, .md, .qmd or .Rmd.",
+    )

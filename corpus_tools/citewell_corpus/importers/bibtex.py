@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from citewell.corpus.errors import library_error
-from citewell.documents.bibtex import parse_bib
 from citewell.documents.textfile import FileError, read_text
 from citewell.model import Provenance, Work
 from citewell_corpus.importers import fields
 from citewell_corpus.importers.bib_entry import NO_PAPER, work_of
+from citewell_corpus.importers.bib_reader import bib_entries
 from citewell_corpus.importers.contract import ImportReport
 from citewell_corpus.importers.files import head
 from citewell_corpus.importers.folder import FileImporter
@@ -35,18 +35,10 @@ class BibtexImporter(FileImporter):
         except FileError as error:
             raise library_error("source-unreadable", error.problem.message, path) from None
         report.read_bytes(path.stat().st_size)
-        bib = parse_bib(text, str(path))
-        for problem in bib.problems:
-            if problem.code.startswith("bib-duplicate"):
-                continue
-            report.bad_record(path, problem.line, problem.message)
         day = fields.retrieved(path)
         place = f"bib:{fields.place(path)}"
         seen: set[str] = set()
-        line, at = 1, 0
-        for entry in bib.entries:
-            line += text.count("\n", at, entry.start)
-            at = entry.start
+        for line, entry in bib_entries(text, path, report):
             if entry.type in NO_PAPER:
                 report.skip(entry.type)
                 continue

@@ -453,3 +453,26 @@ def test_every_importer_refuses_what_is_not_its_format(tmp_path: Path) -> None:
         path = tmp_path / name
         path.write_bytes(data)
         assert find_importer(path) is None, name
+
+
+def test_a_bib_entry_that_bibtexparser_cannot_split_is_recovered_with_its_line(
+    tmp_path: Path, read_works: Read
+) -> None:
+    path = tmp_path / "refs.bib"
+    path.write_text(
+        "@string{jos = {Old}}\n@string{jos = {Journal of Sitting}}\n"
+        "@article{comma, title = {A Comma},\n  author = {Doe, Jane}\n  journal = jos, year = 2021}\n"
+        "@misc{brace, author = {Ros\\{é}, Ana}, title = {A Brace}, year = {2022}}\n"
+        "@misc{twice, title = {First}, title = {Second}}\n",
+        encoding="utf-8",
+    )
+    works, report = read_works(path)
+    by_key = {work.bibkey: work for work in works}
+    assert set(by_key) == {"comma", "brace", "twice"}
+    assert by_key["comma"].authors == (Author("Doe", "Jane"),)
+    assert by_key["comma"].journal == "Journal of Sitting"
+    assert (by_key["brace"].title, by_key["brace"].year) == ("A Brace", 2022)
+    assert by_key["twice"].title == "First"
+    assert [(problem.line, problem.message) for problem in report.problems] == [
+        (4, 'A comma is missing after the field "author".')
+    ]

@@ -1,0 +1,95 @@
+"""The entries of a `.bib` file that is only imported, as bibtexparser splits it.
+
+What it cannot split, or splits wrongly (a comma missing after a value), goes to the reader of the
+editor, which recovers more and names each fault with its line. Values stay raw, so that an entry
+says the same whoever read it.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from struct import Struct
+from sys import intern
+from typing import Any
+
+from citewell.documents.bibtex import parse_bib
+from citewell.model.bib import BibBody, BibEntry
+from citewell_corpus.importers.contract import ImportReport
+
+_MARKS = Struct("4I")
+_NEXT_FIELD = re.compile(r"""["}\w]\s+[A-Za-z][\w-]*\s*=\s*["{\w]""")
+
+
+def bib_entries(text: str, path: Path, report: ImportReport) -> Iterator[tuple[int, BibEntry]]:
+    """Each entry with its 1-based line, keys given twice too; faults go into the report.
+
+    The offsets of the entries are not those of the file.
+    """
+    import bibtexparser
+    from bibtexparser import model
+
+    # It logs each fault; they are in the report.
+    logging.getLogger("bibtexparser").setLevel(logging.CRITICAL)
+    library = bibtexparser.parse_string(text, parse_stack=[])
+    # What follows a block that it gave up on counts as a comment there.
+    blocks = [
+        (block, _unwrapped(block))
+        for block in library.blocks
+        if not isinstance(block, model.ImplicitComment)
+    ]
+    # Of a macro defined twice the last one counts, as in BibTeX.
+    strings = {own.key.lower(): own.value for _, own in blocks if isinstance(own, model.String)}
+    lines = text.split("\n")
+    ends = [max(0, block.start_line or 0) for block, _ in blocks[1:]] + [len(lines)]
+    for (block, own), end in zip(blocks, ends, strict=False):
+        line = max(0, block.start_line or 0) + 1
+        if isinstance(own, model.Entry) and own.key and all(_whole(f.value) for f in own.fields):
+            kind = intern(own.entry_type.strip().lower())
+            yield line, BibEntry(kind, own.key, 0, _body(own.fields, strings))
+        elif isinstance(own, model.Entry | model.ParsingFailedBlock):
+            # bibtexparser gives up in the middle of a block: the rest of it is wanted too.
+            raw = "\n".join(lines[line - 1 : end]) or own.raw or ""
+            yield from _recovered(raw, line, strings, path, report)
+
+
+def _unwrapped(block: Any) -> Any:
+    """The block itself, where it is only held as one with a key or a field given twice."""
+    from bibtexparser.model import DuplicateBlockKeyBlock, DuplicateFieldKeyBlock
+
+    while isinstance(block, DuplicateBlockKeyBlock | DuplicateFieldKeyBlock):
+        block = block.ignore_error_block
+    return block
+
+
+def _whole(value: str) -> bool:
+    """False for a value that has swallowed the next field: `{A} year = {B}`."""
+    if "=" not in value or _NEXT_FIELD.search(value) is None:
+        return True
+    return parse_bib(f"@misc{{a, a = {value}}}").problems == ()
+
+
+def _body(parsed: list[Any], strings: Mapping[str, str]) -> BibBody:
+    text, marks, names = "", b"", []
+    for field in parsed:
+        name = field.key.lower()
+        begin = len(text) + len(name) + 1
+        text += f"{name}={field.value}\n"
+        marks += _MARKS.pack(begin - len(name) - 1, begin - 1, begin, begin + len(field.value))
+        names.append(name)
+    return BibBody(text, 0, tuple(names), marks, strings)
+
+
+def _recovered(
+    raw: str, line: int, strings: Mapping[str, str], path: Path, report: ImportReport
+) -> Iterator[tuple[int, BibEntry]]:
+    """The entries that the reader of the editor finds in a block; faults name the file's lines."""
+    bib = parse_bib(raw, str(path))
+    bib.strings.update(strings)
+    for problem in bib.problems:
+        if not problem.code.startswith("bib-duplicate"):
+            report.bad_record(path, line - 1 + (problem.line or 1), problem.message)
+    for entry in bib.entries:
+        yield line + raw.count("\n", 0, entry.start), entry

@@ -72,7 +72,7 @@ def test_a_request_ends_with_its_time_also_where_nobody_else_counts_it(
     # All is imported, however long it takes.
     assert opened(server, monkeypatch, kind, 600_000).pick(query, works).by == "model"
     server.warming = False
-    model = opened(server, monkeypatch, kind, 8000)
+    model = opened(server, monkeypatch, kind, 3000)
     picked = model.pick(query, works)
     assert picked.problem is not None and picked.problem.code == "llm-late"
     assert server.left.acquire(timeout=60)

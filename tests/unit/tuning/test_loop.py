@@ -86,8 +86,8 @@ def serve() -> Iterator[Callable[..., LlmOptions]]:
         server.close()
 
 
-def run(options: LlmOptions, **plan: Any) -> Tuning:
-    return tune(options, TunePlan(**plan), examples(), Silent())
+def run(options: LlmOptions, count: int = 96, **plan: Any) -> Tuning:
+    return tune(options, TunePlan(**plan), examples(count), Silent())
 
 
 def test_a_version_that_wins_by_more_than_chance_is_stored_and_used(
@@ -193,7 +193,8 @@ def test_the_programs_that_order_are_tuned_alike(
         wanted = re.search(rf"\[(\d)\] A study of {topic[1]}", last) if topic else None
         return Reply(json.dumps({"order": [wanted[1] if wanted and shown else "1"]}))
 
-    tuning = run(serve(script), program=program, steps=1)
+    # A judge is asked about each of the five candidates.
+    tuning = run(serve(script), 48, program=program, steps=1)
     assert tuning.steps[0].accepted
     assert tuning.after["mrr"] == 1.0
 

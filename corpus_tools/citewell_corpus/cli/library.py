@@ -9,6 +9,7 @@ import click
 
 from citewell.model.visible import visible
 from citewell.options import Options
+from citewell_corpus.cli.coverage import show_coverage
 from citewell_corpus.cli.fetch import fetch_into, fetch_options, fetched_folders, show
 from citewell_corpus.cli.output import human_size, show_problem, write_json
 from citewell_corpus.fetching.contract import Selection
@@ -17,6 +18,7 @@ OK = 0
 FINDINGS = 1
 
 _NAME = click.option("--name", default="", help="Name of the library; default: the settings'.")
+_PATH = click.Path(exists=True, dir_okay=False, path_type=Path)
 _JSON = click.option("--json", "as_json", is_flag=True, help="Write the outcome as JSON.")
 
 
@@ -129,6 +131,32 @@ def refresh(ctx: click.Context, name: str, as_json: bool) -> None:
         write_json(outcomes)
     code = _build(options, name, False)
     ctx.exit(FINDINGS if any(one.problem is not None for one in outcomes) else code)
+
+
+@library.command("coverage", short_help="How much of what you cite the library holds.")
+@click.argument("paths", nargs=-1, required=True, metavar="PAPER...", type=_PATH)
+@_NAME
+@_JSON
+@click.pass_context
+def coverage_command(
+    ctx: click.Context, /, paths: tuple[Path, ...], name: str, as_json: bool
+) -> None:
+    """How many of the references of PAPER (LaTeX, Markdown or .bib) the library holds.
+
+    Counts by venue and by year, names what is missing, and gives the commands that would fetch it.
+    Nothing is sent anywhere. Exits with 1 when a reference is missing.
+    """
+    from citewell.corpus import Library
+    from citewell_corpus.coverage import coverage
+
+    options = _options(ctx)
+    with Library.open(_path(options, name)) as opened:
+        found = coverage([path.absolute() for path in paths], opened, options)
+    if as_json:
+        write_json(found)
+    else:
+        show_coverage(found)
+    ctx.exit(FINDINGS if found.missing or not found.references else OK)
 
 
 @library.command("build", short_help="Bring a library up to its sources.")

@@ -1,0 +1,151 @@
+"""How much of what a paper cites a library holds, and which fetch would bring the rest."""
+
+from __future__ import annotations
+
+import shlex
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import msgspec
+
+from citewell.corpus import Library
+from citewell.documents import Project
+from citewell.documents.bib_match import same_work
+from citewell.documents.bib_work import entry_work
+from citewell.model.bib import BibEntry, BibFile
+from citewell.model.venues import work_venues
+from citewell.model.work import Work
+from citewell.options import Options
+
+NO_VENUE = "no venue"
+FEW = 2
+"""Missing papers of one venue from which on a fetch is proposed for it."""
+MOST_COMMANDS = 6
+_ANTHOLOGY = frozenset(
+    ("acl", "emnlp", "naacl", "eacl", "aacl", "tacl", "conll", "coling", "findings", "lrec")
+)
+_NO_PAPERS = frozenset({"online", "software", "www", "electronic", "manual", "dataset"})
+
+
+class Share(msgspec.Struct, frozen=True):
+    """How many references of one kind the library holds."""
+
+    name: str
+    held: int
+    references: int
+
+
+class MissingReference(msgspec.Struct, frozen=True):
+    """A reference of which the library has no record."""
+
+    key: str
+    title: str
+    year: int | None
+    venue: str
+
+
+class Coverage(msgspec.Struct, frozen=True, kw_only=True):
+    """What a library holds of the references of some papers or `.bib` files."""
+
+    references: int
+    held: int
+    by_venue: tuple[Share, ...]
+    """Most references first."""
+    by_year: tuple[Share, ...]
+    """Latest first."""
+    missing: tuple[MissingReference, ...]
+    commands: tuple[str, ...]
+    """Commands that would fetch the missing references, the most useful one first."""
+
+
+def coverage(paths: Iterable[Path], library: Library, options: Options) -> Coverage:
+    """Count the references of papers (those that they cite) and of `.bib` files (all entries).
+
+    An entry is held when the library has its DOI or arXiv id, or its title with a common author and
+    a year that differs by one at most. Entries that are no papers (software, web pages) and those
+    without a title are left out.
+    """
+    seen: set[tuple[str, int | None]] = set()
+    venues: dict[str, list[int]] = {}
+    years: dict[str, list[int]] = {}
+    missing: list[tuple[str, Work, str]] = []
+    for path in paths:
+        for bib, entry in _entries(path, options):
+            work = entry_work(bib, entry)
+            identity = (entry.body.title_key or work.doi, work.year)
+            if not work.title or entry.type in _NO_PAPERS or identity in seen:
+                continue
+            seen.add(identity)
+            found = is_held(library, entry, work)
+            venue = _venue_of(work)
+            for table, name in ((venues, venue), (years, str(work.year or "no year"))):
+                share = table.setdefault(name, [0, 0])
+                share[0] += found
+                share[1] += 1
+            if not found:
+                missing.append((entry.key, work, venue))
+    shares = (Share(name, held, count) for name, (held, count) in venues.items())
+    return Coverage(
+        references=len(seen),
+        held=len(seen) - len(missing),
+        by_venue=tuple(sorted(shares, key=lambda share: (-share.references, share.name))),
+        by_year=tuple(Share(name, *years[name]) for name in sorted(years, reverse=True)),
+        missing=tuple(
+            MissingReference(key, work.title, work.year, venue) for key, work, venue in missing
+        ),
+        commands=tuple(_commands([(work, venue) for _, work, venue in missing])),
+    )
+
+
+def is_held(library: Library, entry: BibEntry, work: Work) -> bool:
+    """Whether the library has a record of the work that an entry describes."""
+    if library.lookup(doi=work.doi, arxiv=work.arxiv):
+        return True
+    return any(same_work(entry, one) for one in library.lookup(title=work.title))
+
+
+def _entries(path: Path, options: Options) -> Iterator[tuple[BibFile, BibEntry]]:
+    project = Project.open(path, options.documents, bib_options=options.bib)
+    cited = None if path.suffix.lower() == ".bib" else set(project.cited_keys())
+    for bib in project.bibliographies:
+        for entry in bib.entries:
+            if cited is None or entry.key in cited:
+                yield bib, entry
+
+
+def _venue_of(work: Work) -> str:
+    """The short name of the venue: an id of a known one, else what the entry says."""
+    known = sorted(work_venues(work))
+    if known:
+        return known[0].upper() if len(known[0]) <= 8 else known[0]
+    name = work.journal or work.booktitle or work.venue
+    if not name and work.arxiv:
+        return "arXiv"
+    return name[:80] or NO_VENUE
+
+
+def _commands(missing: list[tuple[Work, str]]) -> Iterator[str]:
+    """A fetch for each venue that lacks several papers, most papers first."""
+    counts = Counter(venue for _, venue in missing)
+    anthology = sum(count for venue, count in counts.items() if venue.lower() in _ANTHOLOGY)
+    named: list[tuple[int, str]] = []
+    if anthology >= FEW:
+        named.append((anthology, "citewell library fetch acl-anthology"))
+    for venue, count in counts.items():
+        if (
+            count < FEW
+            or venue == NO_VENUE
+            or venue.lower() in _ANTHOLOGY
+            or "arxiv" in venue.lower()
+        ):
+            continue
+        works = [work for work, of in missing if of == venue]
+        years = [work.year for work in works if work.year]
+        between = f" --since {min(years)} --until {max(years)}" if years else ""
+        source = "openalex" if works[0].journal else "dblp"
+        named.append(
+            (count, f"citewell library fetch {source} --venue {shlex.quote(venue)}{between}")
+        )
+    for _, command in sorted(named, key=lambda one: -one[0])[:MOST_COMMANDS]:
+        yield command

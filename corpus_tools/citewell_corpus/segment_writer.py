@@ -27,6 +27,7 @@ from citewell.corpus.layout import (
     file_digest,
 )
 from citewell.model import Work
+from citewell.model.atomic_write import write_atomically
 
 _LEVEL = 3
 _DICTIONARY = 112_640
@@ -178,16 +179,8 @@ def seal(folder: Path, segment: str, count: int, origins: tuple[str, ...],
 
 def write_whole(path: Path, data: bytes) -> None:
     """Replace a file's content so that a reader sees the old or the new, also after a crash."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    try:
-        with temporary.open("wb") as stream:
-            stream.write(data)
-            stream.flush()
-            os.fsync(stream.fileno())
-        temporary.replace(path)
-        flush_folder(path.parent)
-    finally:
-        temporary.unlink(missing_ok=True)
+    write_atomically(path, data)
+    flush_folder(path.parent)
 
 
 def flush(path: Path) -> None:

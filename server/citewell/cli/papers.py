@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from citewell.model.shorten import shorten
 from citewell.model.venue_shown import shown_venue
 
 if TYPE_CHECKING:
@@ -29,9 +30,7 @@ def record_of(work: Work) -> dict[str, Any]:
 def venue_of(work: Work, most: int = 48) -> str:
     """The shortest name of the venue that the record has, cut at a word after `most` letters."""
     name = shown_venue(work.venue or work.booktitle or work.journal or work.publisher)
-    if len(name) <= most:
-        return name
-    return name[: most - 1].rsplit(" ", 1)[0].rstrip(",:;") + "…"
+    return shorten(name, most)
 
 
 def line_of(work: Work) -> str:

@@ -38,7 +38,7 @@ CITATIONS = "citations.npy"
 LOCK = "lock"
 ENTRIES = frozenset({CURRENT, SOURCES, LOCK, "snapshots", "segments", "staging"})
 """All that the folder of a library holds."""
-_LEFTOVER = re.compile(rf"\.(?:{CURRENT}|{re.escape(SOURCES)})\.\d+\.tmp")
+_LEFTOVER = re.compile(rf"\.(?:{CURRENT}|{re.escape(SOURCES)})\.[0-9a-f]+\.tmp")
 _SYSTEM = frozenset({"Thumbs.db", "ehthumbs.db", "desktop.ini", "lost+found", "@eaDir"})
 _REPOSITORIES = frozenset({".git", ".hg", ".svn"})
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import codecs
 import errno
 import os
-import secrets
 import stat
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -13,6 +12,7 @@ from pathlib import Path
 
 import msgspec
 
+from citewell.model.atomic_write import stage
 from citewell.model.bib import TextEdit
 from citewell.model.problem import CitewellError, Problem
 
@@ -191,7 +191,7 @@ def _stage(file: TextFile, data: bytes) -> _Staged:
                     str(file.path),
                 )
             )
-        return _Staged(file.path, target, _temporary(target, data, mode), old, mode)
+        return _Staged(file.path, target, stage(target, data, mode), old, mode)
 
 
 def _restore(done: Sequence[_Staged], error: BaseException) -> None:
@@ -201,7 +201,7 @@ def _restore(done: Sequence[_Staged], error: BaseException) -> None:
             if one.old is None:
                 one.target.unlink()
             else:
-                _temporary(one.target, one.old, one.mode).replace(one.target)
+                stage(one.target, one.old, one.mode).replace(one.target)
         except OSError as again:
             reason = again.strerror or str(again)
             message = f"{one.path.name} was written and could not be restored: {reason}."
@@ -247,26 +247,6 @@ def _mode_of(target: Path) -> int | None:
     if not mode & 0o222 or not os.access(target, os.W_OK):
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(target))
     return mode
-
-
-def _temporary(target: Path, data: bytes, mode: int | None) -> Path:
-    """A file beside the target with this data, flushed to the disk."""
-    temporary = target.with_name(f".{target.name[:100]}.{secrets.token_hex(6)}.tmp")
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
-    # A new file gets the permissions that the user's umask leaves.
-    handle = os.open(temporary, flags, 0o666)
-    try:
-        with os.fdopen(handle, "wb") as stream:
-            stream.write(data)
-            stream.flush()
-            os.fsync(stream.fileno())
-        if mode is not None:
-            temporary.chmod(mode)
-    except BaseException:
-        with suppress(OSError):
-            temporary.unlink()
-        raise
-    return temporary
 
 
 def _as_file_error(error: OSError, path: Path, verb: str) -> FileError:

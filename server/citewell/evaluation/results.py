@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
@@ -12,7 +10,7 @@ import msgspec
 
 from citewell.engine.contract import EngineStatus
 from citewell.evaluation.statistics import Difference, Estimate
-from citewell.model import CitewellError, Problem
+from citewell.model import CitewellError, Problem, atomic_write
 from citewell.model.llm import Usage
 
 FORMAT = "citewell-evaluation-1"
@@ -327,17 +325,8 @@ def write_atomically(path: Path, data: bytes) -> None:
         return
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+        atomic_write.write_atomically(target, data)
     except OSError as error:
-        raise _cannot_write(path, error) from error
-    try:
-        with os.fdopen(handle, "wb") as stream:
-            stream.write(data)
-        mode = target.stat().st_mode & 0o777 if target.exists() else 0o644
-        Path(temporary).chmod(mode)
-        Path(temporary).replace(target)
-    except OSError as error:
-        Path(temporary).unlink(missing_ok=True)
         raise _cannot_write(path, error) from error
 
 

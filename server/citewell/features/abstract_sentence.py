@@ -8,6 +8,7 @@ from functools import lru_cache
 from citewell.documents.sentences import split_sentences
 from citewell.model import Query
 from citewell.model.query import MARK, OTHER
+from citewell.model.shorten import shorten
 from citewell.retrieval.stopwords import STOPWORDS
 from citewell.retrieval.words import split
 
@@ -35,7 +36,7 @@ def fitting_sentence(query: Query, abstract: str) -> str:
         score = weight / math.sqrt(8 + len(own))
         if score > most:
             best, most = " ".join(sentence.split()), score
-    return best if len(best) <= MAX_LETTERS else f"{best[: MAX_LETTERS - 1].rsplit(' ', 1)[0]}…"
+    return shorten(best, MAX_LETTERS)
 
 
 @lru_cache(maxsize=512)

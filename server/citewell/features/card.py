@@ -8,11 +8,12 @@ from collections.abc import Sequence
 import msgspec
 
 from citewell.features.evidence import found_by
-from citewell.features.markdown import escape, fenced, shorten
+from citewell.features.markdown import escape, fenced
 from citewell.features.state import SIGNS, times
 from citewell.model import Evidence, Work
 from citewell.model.bib import BibEntry
 from citewell.model.check import Check, Verdict
+from citewell.model.shorten import shorten
 from citewell.model.venue_shown import shown_venue
 
 MAX_AUTHORS = 8

@@ -12,6 +12,7 @@ from citewell.features.state import SIGNS, CheckOf
 from citewell.model.bib import BibEntry, BibFile
 from citewell.model.check import Verdict
 from citewell.model.document import Document, Span
+from citewell.model.shorten import shorten
 
 MAX_HINTS = 2_000
 """Of one answer: a window shows a hundred lines, and a client that asks for all gets no more."""
@@ -52,7 +53,7 @@ def author_year(entry: BibEntry) -> str:
     """ "Vaswani et al. 2017": from the entry alone, which costs a few microseconds."""
     names = tuple(author.family or author.given for author in entry.body.authors)
     who = family_names(names) or entry.get("editor").split(",")[0]
-    who = who if len(who) <= MAX_TEXT else who[: MAX_TEXT - 1] + "…"
+    who = shorten(who, MAX_TEXT, inside_words=True)
     return " ".join(part for part in (who, str(entry.body.year or "")) if part)
 
 

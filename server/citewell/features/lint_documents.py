@@ -9,6 +9,7 @@ from citewell.documents.includes import include_candidates
 from citewell.features.lint_rule import LintFinding, LintPaper, document_rule
 from citewell.model.diagnostic import Level
 from citewell.model.document import Document, Format, PlaceholderKind
+from citewell.model.shorten import shorten
 
 MOST_GUESSES = 20
 """Undefined keys of one file for which the nearest key is sought."""
@@ -95,15 +96,10 @@ def unresolved_placeholder(document: Document, paper: LintPaper) -> Iterator[Lin
     """A place where a citation is wanted and not yet there."""
     for placeholder in document.placeholders:
         if placeholder.query and placeholder.kind is not PlaceholderKind.MARKER:
-            message = f"A paper on “{_short(placeholder.query)}” is still to be cited here."
+            message = f"A paper on “{shorten(placeholder.query, 60)}” is still to be cited here."
         else:
             message = "A citation is still to be put here."
         yield LintFinding(span=placeholder.span, message=message, data={"query": placeholder.query})
-
-
-def _short(words: str, most: int = 60) -> str:
-    words = " ".join(words.split())
-    return words if len(words) <= most else words[:most].rsplit(" ", 1)[0] + " …"
 
 
 @document_rule("bib-missing", Level.WARNING)

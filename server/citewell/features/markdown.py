@@ -18,14 +18,3 @@ def fenced(entry: str) -> str:
     while fence in entry:
         fence += "`"
     return f"{fence}bibtex\n{entry.strip()}\n{fence}"
-
-
-def shorten(text: str, most: int) -> str:
-    """At most so many characters, cut at a word."""
-    text = " ".join(text.split())
-    if len(text) <= most:
-        return text
-    cut = text[: most - 1]
-    if text[most - 1] != " ":
-        cut = cut.rsplit(" ", 1)[0]
-    return cut.rstrip(" ,;:") + "…"

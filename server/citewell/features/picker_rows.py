@@ -12,13 +12,13 @@ from citewell.documents.key_index import KeyIndex
 from citewell.features.complete import SURE_SCORE, FindWork, NewKey, search_words
 from citewell.features.completion import Candidate, entry_candidate, work_candidate
 from citewell.features.known_works import entries_identified
-from citewell.features.markdown import shorten
 from citewell.features.site import wanted_at
 from citewell.features.state import FindCheck, doubt, is_invented, unknown
 from citewell.model import CitingPaper, Hit, Query
 from citewell.model.bib import BibEntry
 from citewell.model.document import Document, Placeholder, PlaceholderKind, Span
 from citewell.model.identifiers import identifier_of
+from citewell.model.shorten import shorten
 
 MAX_ABSTRACT = 1500
 MAX_WORDS = 500

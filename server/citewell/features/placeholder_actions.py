@@ -16,12 +16,12 @@ from citewell.features.completion import entry_candidate, work_candidate
 from citewell.features.confidence import confidence_of
 from citewell.features.hover import hovered_placeholder
 from citewell.features.insert import plan_citable
-from citewell.features.markdown import shorten
 from citewell.features.site import is_key_like
 from citewell.features.state import FindCheck, doubt, is_invented, unknown
 from citewell.model import Hit, Problem, Query, Work
 from citewell.model.bib import BibEntry, FileEdit, TextEdit
 from citewell.model.document import Document, Format, Placeholder, Span
+from citewell.model.shorten import shorten
 from citewell.options import Options
 
 CODE = "unresolved-placeholder"

@@ -23,6 +23,7 @@ from citewell.model.bib import BibEntry, BibFile
 from citewell.model.cancel import Cancel
 from citewell.model.document import Document, KeyUse, Span
 from citewell.model.llm import Supported
+from citewell.model.shorten import shorten
 from citewell.options import Options
 
 KIND = "citewell.ask"
@@ -153,8 +154,7 @@ def use_near(document: Document, start: int, key: str) -> KeyUse | None:
 
 def in_words(key: str, work: Work, supported: Supported) -> str:
     """What an author is told who asked about one citation."""
-    title = work.title if len(work.title) <= _TITLE else f"{work.title[: _TITLE - 1]}…"
-    return f"{key} (“{title}”): {what_it_says(supported)}. {CAUTION}"
+    return f"{key} (“{shorten(work.title, _TITLE)}”): {what_it_says(supported)}. {CAUTION}"
 
 
 def without_abstract(key: str) -> Problem:

@@ -20,6 +20,7 @@ from citewell.model.check import Check, Claim, FieldFinding, Verdict
 from citewell.model.cooperative import cooperative
 from citewell.model.diagnostic import Diagnostic, Level, Related
 from citewell.model.document import Document, KeyUse, Span
+from citewell.model.shorten import shorten
 from citewell.model.titles import plain_title
 from citewell.verification.claims import claim_of_entry
 from citewell.verification.codes import MEANINGS
@@ -210,7 +211,7 @@ def _invention(
 def named(entry: BibEntry) -> str:
     """ "vaswani2017 (“Attention Is All You Need”)"."""
     title = plain_title(entry.get("title"))
-    return f"{entry.key} (“{shortened(title, _TITLE)}”)" if title else entry.key
+    return f"{entry.key} (“{shorten(title, _TITLE)}”)" if title else entry.key
 
 
 def said(entry: BibEntry, check: Check) -> Iterator[Diagnostic]:
@@ -261,14 +262,9 @@ def _level(finding: FieldFinding, verdict: Verdict) -> Level:
     return Level.ERROR if verdict is Verdict.FABRICATED else Level.WARNING
 
 
-def shortened(text: str, most: int = 160) -> str:
-    """The text, cut at a word where it is long."""
-    return text if len(text) <= most else text[:most].rsplit(" ", 1)[0] + " …"
-
-
 def _words(finding: FieldFinding, why: str) -> str:
     text = finding.message
     if finding.expected and finding.expected not in text:
-        text += f" The record has “{shortened(finding.expected)}”."
+        text += f" The record has “{shorten(finding.expected, 160)}”."
     text += f" ({finding.confidence:.0%} sure)"
     return f"{text}\n{why}" if why and why not in text else text

@@ -18,11 +18,12 @@ from citewell.documents.tex_escape import escape
 from citewell.features.action import QUICK_FIX, REWRITE, Action
 from citewell.features.author_fix import corrected_authors
 from citewell.features.check import counts
-from citewell.features.verify import place_of, shortened
+from citewell.features.verify import place_of
 from citewell.model.bib import BibEntry, BibFile, TextEdit
 from citewell.model.check import Check, FieldFinding, Verdict
 from citewell.model.document import Span
 from citewell.model.names import ends_with_others, split_authors
+from citewell.model.shorten import shorten
 from citewell.model.titles import plain_title, title_key
 from citewell.model.work import Work
 from citewell.verification.people import Difference, compare_people
@@ -56,7 +57,7 @@ def actions_on(
         what = _NAMES.get(field, field)
         found.append(
             Action(
-                title=f"Take the {what} of the record: {shortened(plain_title(value), 60)}",
+                title=f"Take the {what} of the record: {shorten(plain_title(value), 60)}",
                 kind=QUICK_FIX,
                 name=FIELD,
                 arguments={**named, "code": finding.code},
@@ -77,14 +78,14 @@ def actions_on(
     if any(f.code == "preprint-published" for f in check.findings):
         kind, fields = entry_content(work, style)
         venue = fields.get("booktitle") or fields.get("journal") or kind
-        title = f"Cite the published version: {shortened(plain_title(venue), 60)}, {work.year}"
+        title = f"Cite the published version: {shorten(plain_title(venue), 60)}, {work.year}"
         found.append(_action(title, PUBLISHED, named, ("preprint-published",), entry))
     if (
         check.findings
         and check.verdict is not Verdict.NOT_FOUND
         and edits_for(bib, entry, check, REPLACE, style=style)
     ):
-        title = f"Replace by the record of “{shortened(work.title, 60)}”"
+        title = f"Replace by the record of “{shorten(work.title, 60)}”"
         found.append(_action(title, REPLACE, named, counted, entry))
     if work.doi and not entry.body.doi and not _may_be_another_version(check):
         title = f"Add the DOI: {work.doi}"

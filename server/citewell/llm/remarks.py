@@ -13,6 +13,7 @@ import unicodedata
 from collections.abc import Sequence
 
 from citewell.model import Work
+from citewell.model.shorten import shorten
 
 MAX_REMARK = 200
 MAX_READ = 1_000
@@ -220,9 +221,7 @@ def _numbered(found: re.Match[str], count: int) -> str:
 def _tidy(text: str) -> str:
     text = _GAPS.sub(f" {GAP} ", text.replace('"', "'").replace("“", "'").replace("”", "'"))
     text = _BEFORE_SIGN.sub(r"\1", _SPACE.sub(" ", text)).strip()
-    if len(text) <= MAX_REMARK:
-        return text
-    return text[: MAX_REMARK - 1].rsplit(" ", 1)[0] + "…"
+    return shorten(text, MAX_REMARK)
 
 
 def _says_something(text: str) -> bool:

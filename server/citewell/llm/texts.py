@@ -12,6 +12,7 @@ from collections.abc import Sequence
 
 from citewell.model import Query, Work
 from citewell.model.query import MARK
+from citewell.model.shorten import shorten
 
 PASSAGE_CHARACTERS = 1800
 TITLE_CHARACTERS = 300
@@ -29,7 +30,7 @@ def clean(text: str, most: int) -> str:
     while (less := _MARKS.sub(" ", text)) != text:
         text = less
     text = _SPACE.sub(" ", text).strip()
-    return text if len(text) <= most else text[: most - 1].rsplit(" ", 1)[0] + "…"
+    return shorten(text, most)
 
 
 def passage_of(query: Query) -> str:

@@ -11,15 +11,14 @@ from __future__ import annotations
 
 import datetime
 import hashlib
-import os
 import re
-import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from citewell.model import CitewellError, Problem
+from citewell.model.atomic_write import write_atomically
 from citewell.options.data import data_folder
 
 if TYPE_CHECKING:
@@ -283,11 +282,4 @@ def _broken(path: Path, error: Exception) -> CitewellError:
 
 def _write(path: Path, data: bytes) -> None:
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    handle, name = tempfile.mkstemp(dir=path.parent, suffix=".tmp")
-    try:
-        with os.fdopen(handle, "wb") as stream:
-            stream.write(data)
-        Path(name).replace(path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
+    write_atomically(path, data, mode=0o600)

@@ -13,6 +13,7 @@ import msgspec
 from citewell.features.completion import where_and_when
 from citewell.features.state import SIGNS, is_invented
 from citewell.model.check import Verdict
+from citewell.model.shorten import shorten
 from citewell.model.titles import plain_title
 
 if TYPE_CHECKING:
@@ -55,15 +56,12 @@ def row_of(candidate: Candidate, *, columns: bool) -> Row:
         more = "" if invented or not at else f" · {at}"
         return Row(candidate.key, detail=f"{detail}{more}")
     if candidate.work is not None and not key_of(candidate.work.id) and title:
-        return Row(cut(title, WIDTH - len(at) - 2), at=at, detail=detail)
+        return Row(shorten(title, WIDTH - len(at) - 2, inside_words=True), at=at, detail=detail)
     room = WIDTH - len(candidate.key) - 1
     if room - len(at) - 2 >= LEAST:
         room -= len(at) + 2
     elif not invented:
         at = ""
-    return Row(candidate.key, cut(title, room) if room >= LEAST else "", at, detail)
-
-
-def cut(text: str, most: int) -> str:
-    """The text with at most so many letters, the last one "…" where it is longer."""
-    return text if len(text) <= most else f"{text[: most - 1].rstrip(' ,:;.')}…"
+    return Row(
+        candidate.key, shorten(title, room, inside_words=True) if room >= LEAST else "", at, detail
+    )

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import os
-import secrets
 import tomllib
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
 
+from citewell.model.atomic_write import write_atomically
 from citewell.model.problem import CitewellError, Problem
 from citewell.options.files import CONFIG_VARIABLE, MAX_FILE_BYTES, default_user_file
 
@@ -53,7 +52,8 @@ def remember(path: Path, section: str, values: Mapping[str, Value]) -> None:
             raise _not_written("the file is too large", by_hand)
         new = _changed(old, section, values)
         if new != old:
-            _replace(path, new)
+            path.resolve().parent.mkdir(parents=True, exist_ok=True)
+            write_atomically(path, new)
     except (OSError, UnicodeDecodeError) as error:
         raise _not_written(str(error) or type(error).__name__, by_hand) from error
 
@@ -82,22 +82,3 @@ def _changed(old: bytes, section: str, values: Mapping[str, Value]) -> bytes:
     if windows:
         made = made.replace("\r\n", "\n").replace("\n", "\r\n")
     return mark + made.encode("utf-8")
-
-
-def _replace(path: Path, data: bytes) -> None:
-    """Write beside the file, then rename over it."""
-    path = path.resolve()
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name[:100]}.{secrets.token_hex(6)}.tmp")
-    try:
-        with temporary.open("xb") as stream:
-            stream.write(data)
-            stream.flush()
-            os.fsync(stream.fileno())
-        if path.exists():
-            temporary.chmod(path.stat().st_mode & 0o7777)
-        temporary.replace(path)
-    except BaseException:
-        with suppress(OSError):
-            temporary.unlink()
-        raise

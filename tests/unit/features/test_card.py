@@ -7,11 +7,12 @@ from citewell.features.hover import (
     hover_placeholder,
     hovered_placeholder,
 )
-from citewell.features.markdown import escape, fenced, shorten
+from citewell.features.markdown import escape, fenced
 from citewell.features.site import key_at
 from citewell.model import Author, Evidence, Hit, Provenance, Work
 from citewell.model.check import Check, Claim, FieldFinding, Severity, Verdict
 from citewell.model.document import Span
+from citewell.model.shorten import shorten
 
 WORK = Work(
     id="x:1",

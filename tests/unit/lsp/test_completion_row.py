@@ -4,9 +4,10 @@ import pytest
 
 from citewell.documents.bibtex import parse_bib
 from citewell.features.completion import entry_candidate, work_candidate
-from citewell.lsp.completion_row import INVENTED, WIDTH, Row, cut, row_of
+from citewell.lsp.completion_row import INVENTED, WIDTH, Row, row_of
 from citewell.model import Author, Work
 from citewell.model.check import Check, Claim, Verdict
+from citewell.model.shorten import shorten
 
 LONG = "Seven Ways of Walking on Directed Graphs, and an Eighth That Nobody Has Tried"
 
@@ -67,6 +68,6 @@ def test_an_editor_without_columns_gets_the_key_and_all_in_one_line():
 
 
 def test_a_text_is_cut_at_its_last_letter():
-    assert cut("abc def", 7) == "abc def"
-    assert cut("abc def", 6) == "abc d…"
-    assert cut("abc def", 5) == "abc…"
+    assert shorten("abc def", 7, inside_words=True) == "abc def"
+    assert shorten("abc def", 6, inside_words=True) == "abc d…"
+    assert shorten("abc def", 5, inside_words=True) == "abc…"

@@ -190,8 +190,8 @@ def _supported(plan: FillPlan) -> str:
 
 def _left_open(filled: FillPlan) -> Problem:
     """Which lines are open and why, with the best papers of the first ones."""
-    from citewell.features.markdown import shorten
     from citewell.model import Problem
+    from citewell.model.shorten import shorten
     from citewell.usecases.fill import NAMED
 
     why: dict[str, list[str]] = {}

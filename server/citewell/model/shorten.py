@@ -1,0 +1,17 @@
+"""Text that is cut for display."""
+
+from __future__ import annotations
+
+_LOOSE = " ,;:."
+
+
+def shorten(text: str, most: int, *, inside_words: bool = False) -> str:
+    """The text in one line of at most so many characters: cut at a word, or where there is little
+    room inside a word, and an ellipsis in the last place."""
+    text = " ".join(text.split())
+    if len(text) <= most:
+        return text
+    cut = text[: most - 1]
+    if not inside_words and text[most - 1] != " ":
+        cut = cut.rsplit(" ", 1)[0]
+    return cut.rstrip(_LOOSE) + "…"

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import ast
+import os
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -129,3 +132,25 @@ def test_the_scan_knows_what_cannot_fail(test: str, true: bool) -> None:
 )
 def test_the_scan_knows_a_sleep_that_waits_for_nothing(body: str, lines: list[int]) -> None:
     assert list(sleeps_of(ast.parse(f"async def test_x():\n    {body}"))) == lines
+
+
+@pytest.mark.parametrize(
+    ("code", "found"),
+    [
+        ("async def f(): pass\nf()", "was never awaited"),
+        ("import warnings; warnings.warn('old', DeprecationWarning)", "DeprecationWarning: old"),
+        ("import threading; t = threading.Thread(target=lambda: 1 / 0); t.start()", "ZeroDivision"),
+        ("import logging\ntry: 1 / 0\nexcept Exception: logging.exception('no')", "ZeroDivision"),
+        ("pass", ""),
+    ],
+)
+def test_a_process_under_test_writes_down_what_python_only_prints(
+    tmp_path: Path, code: str, found: str
+) -> None:
+    env = os.environ | {"TESTS_FAULTS": str(tmp_path)}
+    for name in ("citewell", "another"):
+        command = [sys.executable, "-c", f"# {name}\n{code}"]
+        subprocess.run(command, env=env, check=False, capture_output=True, timeout=60)
+    written = [path.read_text(encoding="utf-8") for path in tmp_path.iterdir()]
+    assert len(written) == bool(found), "of ours alone"
+    assert not found or found in written[0]

@@ -54,23 +54,25 @@ class Traffic:
 class LibraryCheck:
     """Checks references with the records of one library. Safe across threads: one at a time."""
 
-    def __init__(self, library: Library, traffic: Traffic) -> None:
+    def __init__(self, library: Library, traffic: Traffic, size: int = SLICE) -> None:
+        """`size` is the number of references that a search may have to wait for."""
         self._library = library
         self._traffic = traffic
+        self._size = size
         self._lock = threading.Lock()
         self._checker: Checker | None = None
 
     def check(self, claims: Sequence[Claim], cancel: Cancel) -> list[Check]:
         """The verdicts in order. Raises only `Cancelled`."""
         checks: list[Check] = []
-        for start in range(0, len(claims), SLICE):
+        for start in range(0, len(claims), self._size):
             if start:  # who asks for a few waits for nobody
                 self._traffic.wait()
             cancel.check()
             with self._lock:
                 if self._checker is None:
                     self._checker = Checker([LibraryRecords(self._library)])
-                checks += self._checker.check(claims[start : start + SLICE], cancel=cancel)
+                checks += self._checker.check(claims[start : start + self._size], cancel=cancel)
         return checks
 
 

@@ -11,7 +11,7 @@ import msgspec
 
 from citewell.corpus import Library
 from citewell.engine.cascade import Cascade
-from citewell.engine.checking import LibraryCheck, Traffic, check_online
+from citewell.engine.checking import SLICE, LibraryCheck, Traffic, check_online
 from citewell.engine.contract import Checks, EngineStatus, Related, Tier
 from citewell.engine.cross_encoder_stage import CrossEncoderStage
 from citewell.engine.history import History
@@ -39,6 +39,7 @@ from citewell.ranking.contract import Ranker
 from citewell.ranking.learned import LearnedRanker
 from citewell.retrieval.encoders.static import WEIGHTS
 from citewell.sources.budget import ONLINE_SECONDS
+from citewell.verification.checker import BATCH
 
 if TYPE_CHECKING:
     from citewell.engine.llm_stage import LlmStage
@@ -77,7 +78,9 @@ class LocalEngine:
         self._reader = reader
         self._problems = tuple(problems)
         self._traffic = Traffic()
-        self._check = None if library is None else LibraryCheck(library, self._traffic)
+        # Where nothing is searched, no search waits for a check.
+        size = SLICE if opened.retrievers else BATCH
+        self._check = None if library is None else LibraryCheck(library, self._traffic, size)
         self._relations = None if library is None else Relations(library, opened.columns)
         self._signals = None if library is None else LibrarySignals(library, opened)
         self._history = (

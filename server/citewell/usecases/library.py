@@ -21,7 +21,7 @@ from citewell.model.check import Check, Claim
 from citewell.model.feedback import Through
 from citewell.options import Options
 from citewell.sources.budget import ONLINE_SECONDS
-from citewell.usecases.check import CheckTask
+from citewell.usecases.check import SLICE, CheckTask
 from citewell.usecases.fill import (
     CANDIDATES,
     Choose,
@@ -31,6 +31,7 @@ from citewell.usecases.fill import (
     with_unattended,
 )
 from citewell.usecases.find import Found, Progress, find_papers, no_progress
+from citewell.verification.checker import BATCH
 
 if TYPE_CHECKING:
     from citewell.corpus import Library as Corpus
@@ -65,7 +66,7 @@ def open_library(
 class Library:
     """Finds papers, fills and checks documents. To be closed, or used in a `with` statement.
 
-    Safe to call from any thread. Indexes are opened by the first search; a check needs none.
+    Indexes are opened by the first search; a check needs none.
     """
 
     def __init__(self, options: Options, *, online: bool = False) -> None:
@@ -233,7 +234,8 @@ class Library:
         """The same for references that are read already; sources are asked for so many seconds."""
         if not claims:
             return Checks()
-        task = CheckTask(self.checker, claims, online=self.online, seconds=seconds)
+        size = SLICE if self.online else BATCH
+        task = CheckTask(self.checker, claims, online=self.online, seconds=seconds, size=size)
         found = task.run(progress, cancel)
         if not self.online:
             return found

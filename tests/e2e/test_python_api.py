@@ -1,0 +1,107 @@
+"""Every example of docs/python.md, run as it stands there, and as on the command line."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from tests.e2e.test_front_ends import BIB, CHECKED, PAPER, citewell
+
+PAGE = (Path(__file__).resolve().parents[2] / "docs" / "python.md").read_text(encoding="utf-8")
+EXAMPLES = re.findall(r"```python\n(.*?)```", PAGE, flags=re.DOTALL)
+FIND, FIND_ONE, FILL, CHOOSE, CHECK, ERROR = EXAMPLES
+
+
+def output(env: dict[str, str], folder: Path, program: str) -> str:
+    run = subprocess.run(
+        [sys.executable, "-c", program],
+        env=env, cwd=folder, capture_output=True, text=True, check=False, timeout=300,
+    )  # fmt: skip
+    assert run.returncode == 0, run.stderr
+    return run.stdout
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Where the examples run: a paper and its bibliography."""
+    (tmp_path / "paper.tex").write_bytes(PAPER.encode())
+    (tmp_path / "refs.bib").write_bytes(BIB.encode())
+    return tmp_path
+
+
+def test_papers_are_found_as_on_the_command_line(env: dict[str, str], folder: Path) -> None:
+    lines = output(env, folder, FIND).splitlines()
+    assert lines[0] == "2018 Graph Attention Networks"
+    told = citewell(env, folder, "find", "-k", "3", "graph attention networks").stdout
+    rows = [line.split("\t") for line in told.splitlines()]
+    assert lines == [f"{row[3]} {row[1]}" for row in rows]
+
+
+def test_a_record_comes_with_its_entry(env: dict[str, str], folder: Path) -> None:
+    first, *entry = output(env, folder, FIND_ONE).splitlines(keepends=True)
+    assert re.fullmatch(r"fx:1 Attention Is All You Need, [01]\.\d\d\n", first, re.IGNORECASE)
+    arguments = ("find", "--bibtex", "-k", "1", "--year-from", "2017", "attention is all you need")
+    assert "".join(entry).strip() == citewell(env, folder, *arguments).stdout.strip()
+
+
+def test_a_paper_is_filled_as_on_the_command_line(env: dict[str, str], folder: Path) -> None:
+    other = folder / "other"
+    other.mkdir()
+    for name in ("paper.tex", "refs.bib"):
+        (other / name).write_bytes((folder / name).read_bytes())
+    told = output(env, folder, FILL)
+    citewell(env, other, "fill", "--yes", "paper.tex")
+    for name in ("paper.tex", "refs.bib"):
+        assert (folder / name).read_bytes() == (other / name).read_bytes()
+    assert (folder / "paper.tex").read_bytes() != PAPER.encode()
+    assert r"5 | \citet<attention is all you need> | mine" in told
+    assert r"6 | \cite{?} | no words say which paper is meant" in told
+    assert "+++ b/paper.tex" in told
+
+
+def test_a_program_may_choose(env: dict[str, str], folder: Path) -> None:
+    assert output(env, folder, CHOOSE) == "7 of 7 filled\n"
+    assert (folder / "paper.tex").read_bytes() == PAPER.encode(), "nothing is written unasked"
+
+
+def test_references_are_judged_and_corrected(env: dict[str, str], folder: Path) -> None:
+    (folder / "refs.bib").write_text(CHECKED)
+    told = output(env, folder, CHECK)
+    assert told.splitlines()[0] == "right verified"
+    assert "late wrong-detail year-differs" in told and "invented fabricated" in told
+    diff = told[told.index("--- ") :].strip()
+    fixed = citewell(env, folder, "check", "--fix", "refs.bib").stdout
+    assert diff == fixed.strip() and diff.startswith("--- a/refs.bib")
+
+
+def test_what_cannot_be_answered_is_an_error_with_a_code(env: dict[str, str], folder: Path) -> None:
+    assert output(env, folder, ERROR) == "library-missing\n"
+
+
+def test_the_page_names_the_public_names_and_no_others() -> None:
+    import citewell as package
+
+    table = PAGE.partition("## Names")[2]
+    named = re.findall(r"^\| `(\w+)", table, flags=re.MULTILINE)
+    assert sorted(named) == package.__all__ == sorted(package.__all__)
+    assert len(package.__all__) <= 12
+    methods = re.search(r"^\| `Library` \| (.*) \|$", table, re.MULTILINE)
+    assert methods is not None
+    public = {
+        name for name, value in vars(package.Library).items()
+        if callable(value) and not name.startswith("_")
+    }  # fmt: skip
+    assert set(re.findall(r"`(\w+)`", methods[1])) == public
+
+
+def test_importing_the_package_imports_nothing_else() -> None:
+    program = (
+        "import sys; before = set(sys.modules); import citewell; print(set(sys.modules) - before)"
+    )
+    run = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    assert run.stdout.strip() == "{'citewell'}"

@@ -64,10 +64,13 @@ def test_a_gap_in_the_year_after_leaves_it_open(meeting):
     assert not held.whole
 
 
-def test_a_meeting_in_several_segments_is_one(meeting):
-    first = papers(range(2017, 2020), lacking=range(20, 40))
+def test_a_meeting_in_several_segments_is_one(meeting, tmp_path):
+    lacking = range(5, 11)
+    first = papers(range(2017, 2020), lacking=lacking)
     rest = [paper for paper in papers(range(2017, 2020)) if paper not in first]
     held = meeting(first, rest)
+    with Library.open(tmp_path / "library") as library:
+        assert len(library.segments) == 2
     assert (held.papers, held.whole) == (60, True)
 
 
@@ -82,3 +85,15 @@ def test_columns_of_another_format_are_not_read(tmp_path, monkeypatch):
         for column in (library.segments[0].path / "volumes").iterdir():
             column.write_bytes(b"not what it was")
         assert LibraryRecords(library).meeting("emnlp", 2018, [Author("Alder7")]).by_authors
+
+
+def test_damaged_columns_cost_time_and_no_answer(tmp_path):
+    path = tmp_path / "papers.jsonl"
+    records = papers(range(2017, 2020))
+    path.write_text("".join(json.dumps(record) + "\n" for record in records))
+    builders = [Bm25Builder(), VolumesBuilder()]
+    build_library(tmp_path / "library", add=[source_at(path)], builders=builders)
+    with Library.open(tmp_path / "library") as library:
+        for column in (library.segments[0].path / "volumes").iterdir():
+            column.write_bytes(bytes(column.stat().st_size))
+        assert LibraryRecords(library).meeting("emnlp", 2018, [Author("Alder7")]).whole

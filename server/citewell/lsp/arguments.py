@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 
+from citewell.lsp.editor import Editor
 from citewell.model import Problem
-
-if TYPE_CHECKING:
-    from citewell.lsp.server import Server
 
 T = TypeVar("T")
 
 
-def arguments_of(server: Server, command: str, sent: Any, kind: type[T]) -> T | None:
+def arguments_of(editor: Editor, command: str, sent: Any, kind: type[T]) -> T | None:
     """The arguments as a `kind`; None, and the author is told, when they are none."""
     try:
         return msgspec.convert(sent, kind)
     except msgspec.ValidationError as error:
         problem = Problem("command-arguments", f"`{command}` was called wrongly: {error}.")
-        server.session.tell([problem], again=True)
+        editor.tell([problem], again=True)
         return None

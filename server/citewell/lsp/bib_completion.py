@@ -12,11 +12,13 @@ import msgspec
 from lsprotocol import types
 
 from citewell.lsp import wire
+from citewell.lsp.editor import Editor
+from citewell.lsp.session import Session
 from citewell.model import Query
 
 if TYPE_CHECKING:
     from citewell.features.complete_bib import BibItem
-    from citewell.lsp.server import Server
+    from citewell.lsp.papers import Papers
     from citewell.lsp.snapshot import Scope
     from citewell.lsp.text import OpenDocument
     from citewell.model.bib import BibFile
@@ -58,13 +60,13 @@ class Values:
 
 
 async def complete_in_bib(
-    server: Server, values: Values, uri: str, position: types.Position
+    editor: Editor, session: Session, values: Values, uri: str, position: types.Position
 ) -> wire.Encoded | None:
     """The list at a place in a .bib; None where nothing can be completed, or in no .bib."""
     from citewell.features.bib_site import SiteKind, site_at
     from citewell.features.complete_bib import VENUE_FIELDS, complete_bib
 
-    scope = await server.session.scope(uri)
+    scope = await session.projects.scope(uri)
     if scope is None or scope.circle.bib is None:
         return None
     bib = scope.circle.bib
@@ -73,14 +75,14 @@ async def complete_in_bib(
         return None
     more: list[str] = []
     if site.kind is SiteKind.TEXT and site.field in VENUE_FIELDS:
-        more = await _venues(server, site.typed, site.field)
+        more = await _venues(session, site.typed, site.field)
     bibs = [bib, *(keys.source for keys in scope.circle.all_keys.bibs if keys.path != scope.path)]
-    found = await server.session.read(lambda: complete_bib(site, bibs, values.of, bib.text, more))
-    return _list(server, scope, site.span, site.typed, found)
+    found = await session.projects.read(lambda: complete_bib(site, bibs, values.of, bib.text, more))
+    return _list(editor, scope, site.span, site.typed, found)
 
 
 async def complete_path(
-    server: Server, document: OpenDocument, position: types.Position
+    editor: Editor, session: Session, document: OpenDocument, position: types.Position
 ) -> wire.Encoded | None:
     """The bibliographies that can be named at the place; None at any other place."""
     from citewell.features.complete_path import complete_paths, path_at
@@ -88,7 +90,7 @@ async def complete_path(
     line = document.before(position, 400).rpartition("\n")[2]
     if _PLACE.search(line) is None:
         return None
-    scope = await server.session.scope(document.uri)
+    scope = await session.projects.scope(document.uri)
     if scope is None or scope.circle.document is None:
         return None
     manuscript = scope.circle.document
@@ -98,29 +100,28 @@ async def complete_path(
         return None
     place, with_suffix = found
     root = scope.circle.projects[0].root if scope.circle.projects else scope.path
-    bibs = await _bib_paths(server, scope)
+    bibs = await _bib_paths(session, scope)
     items = complete_paths(manuscript, place, with_suffix, root, bibs)
-    return _list(server, scope, place, manuscript.text[place.start : cursor], items)
+    return _list(editor, scope, place, manuscript.text[place.start : cursor], items)
 
 
-async def _bib_paths(server: Server, scope: Scope) -> list[Path]:
+async def _bib_paths(session: Session, scope: Scope) -> list[Path]:
     """Every .bib of the workspace, and those beside a document that is in none."""
-    session = server.session
     found = session.buffers.reading(scope.uri)
     if found is None:
         return []
     wanted, _ = found
     roots = [project.root.parent for project in scope.circle.projects]
 
-    def look() -> list[Path]:
-        known = [Path(bib.path) for bib in session.papers().workspace(wanted).bibs(wanted.texts)]
+    def look(papers: Papers) -> list[Path]:
+        known = [Path(bib.path) for bib in papers.workspace(wanted).bibs(wanted.texts)]
         beside = [path for folder in roots for path in sorted(folder.glob("*.bib"))]
         return list(dict.fromkeys((*beside, *known)))
 
-    return await session.read(look)
+    return await session.projects.look_up(look)
 
 
-async def _venues(server: Server, typed: str, field: str) -> list[str]:
+async def _venues(session: Session, typed: str, field: str) -> list[str]:
     """Names of venues in the library that hold all the words."""
     from citewell.model.titles import fold
 
@@ -128,7 +129,7 @@ async def _venues(server: Server, typed: str, field: str) -> list[str]:
     if sum(map(len, words)) < MIN_LETTERS:
         return []
     query = Query(text=typed)
-    result = await server.session.engine.find_async(query, 50, seconds=LIBRARY_SECONDS)
+    result = await session.engine.find_async(query, 50, seconds=LIBRARY_SECONDS)
     names: Counter[str] = Counter()
     for hit in result.hits:
         work = hit.work
@@ -139,10 +140,10 @@ async def _venues(server: Server, typed: str, field: str) -> list[str]:
 
 
 def _list(
-    server: Server, scope: Scope, span: Span, typed: str, found: Sequence[BibItem]
+    editor: Editor, scope: Scope, span: Span, typed: str, found: Sequence[BibItem]
 ) -> wire.Encoded:
     place = msgspec.Raw(msgspec.json.encode(scope.index.wire_range(span)))
-    snippets = server.flags.snippets
+    snippets = editor.flags.snippets
     formats = types.InsertTextFormat
     items = [
         wire.CompletionItem(

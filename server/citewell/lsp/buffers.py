@@ -7,12 +7,14 @@ assumed then, until the file changes on disk.
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pygls.exceptions import JsonRpcContentModified
 from pygls.uris import to_fs_path, uri_scheme
 
+from citewell.lsp.editor import Editor
 from citewell.lsp.file_version import is_empty, read_file_version
 from citewell.lsp.places import OpenFile
 from citewell.lsp.text import OpenDocument
@@ -20,7 +22,6 @@ from citewell.options import Options
 
 if TYPE_CHECKING:
     from citewell.lsp.papers import Reading
-    from citewell.lsp.server import Server
     from citewell.lsp.snapshot import Scope
 
 SUFFIXES = {"latex": ".tex", "tex": ".tex", "plaintex": ".tex", "markdown": ".md", "quarto": ".qmd"}
@@ -29,20 +30,29 @@ SUFFIXES = {"latex": ".tex", "tex": ".tex", "plaintex": ".tex", "markdown": ".md
 class Buffers:
     """The editor's documents by path. For the event loop."""
 
-    def __init__(self, server: Server) -> None:
-        self._server = server
+    def __init__(self, editor: Editor) -> None:
+        self._editor = editor
         self._assumed: dict[Path, tuple[object, str]] = {}
         self._allowed: set[Path] = set()
         self.epoch = 0
         """Rises with every change of a file other than the one that is asked about."""
+        self.watchers: list[Callable[[str], None]] = []
+        """Called with the URI of a document that changed, or with "" for anything else."""
+
+    def changed(self, uri: str = "", *, others: bool = True) -> None:
+        """Tell of a changed document, or of any other change; `others` may depend on it."""
+        if others:
+            self.epoch += 1
+        for watcher in self.watchers:
+            watcher(uri)
 
     def path_of(self, uri: str) -> Path | None:
         """The file of a document; for one that has no file yet, where it would stand."""
         if uri_scheme(uri) == "file":
             found = to_fs_path(uri)
             return Path(os.path.abspath(found)) if found else None  # noqa: PTH100
-        roots = self._server.roots
-        document = self._server.documents.open_document(uri)
+        roots = self._editor.roots
+        document = self._editor.open_document(uri)
         if not roots or document is None:
             return None
         suffix = SUFFIXES.get(document.language_id or "", "")
@@ -50,21 +60,21 @@ class Buffers:
 
     def root_of(self, path: Path) -> Path | None:
         """The workspace folder of a file."""
-        return next((root for root in self._server.roots if path.is_relative_to(root)), None)
+        return next((root for root in self._editor.roots if path.is_relative_to(root)), None)
 
     def options_for(self, path: Path) -> Options:
         """The settings for a file."""
-        return self._server.settings.of(self.root_of(path), path)
+        return self._editor.settings.of(self.root_of(path), path)
 
     def open_document(self, path: Path) -> OpenDocument | None:
         """The open document of a file."""
-        found = self._server.documents.opened.items()
+        found = self._editor.documents.opened.items()
         return next((document for uri, document in found if self.path_of(uri) == path), None)
 
     def workspace_options(self) -> Options:
         """The settings of the engine: those of the outermost workspace folder."""
-        roots = self._server.roots
-        return self._server.settings.of(roots[-1] if roots else None)
+        roots = self._editor.roots
+        return self._editor.settings.of(roots[-1] if roots else None)
 
     def options_of(self, uri: str) -> Options:
         """The settings for a document; those of the workspace where it has no file."""
@@ -75,7 +85,7 @@ class Buffers:
         """The files that the editor has open now."""
         return {
             found: OpenFile(uri, document.version)
-            for uri, document in self._server.documents.opened.items()
+            for uri, document in self._editor.documents.opened.items()
             if (found := self.path_of(uri)) is not None
         }
 
@@ -101,7 +111,7 @@ class Buffers:
             if read_file_version(path) != version:
                 del self._assumed[path]
         texts = {path: text for path, (_, text) in self._assumed.items()}
-        for uri, document in self._server.documents.opened.items():
+        for uri, document in self._editor.documents.opened.items():
             found = self.path_of(uri)
             if found is not None:
                 texts[found] = document.source
@@ -117,7 +127,7 @@ class Buffers:
 
     def reading(self, uri: str) -> tuple[Reading, OpenDocument] | None:
         """What the reader thread needs to read an open document or .bib; None when it is not."""
-        document = self._server.documents.open_document(uri)
+        document = self._editor.open_document(uri)
         path = self.path_of(uri)
         if document is None or path is None:
             return None
@@ -127,7 +137,7 @@ class Buffers:
         """The same for what the editor does not show: the settings, and what other buffers hold."""
         from citewell.lsp.papers import Reading
 
-        roots = self._server.roots
+        roots = self._editor.roots
         return Reading(
             path=(roots[-1] if roots else Path.cwd()) / ".citewell-no-file",
             text="",
@@ -146,7 +156,7 @@ class Buffers:
             path=path,
             text=document.source,
             texts=self.texts(),
-            roots=tuple(self._server.roots),
+            roots=tuple(self._editor.roots),
             options=self.options_for(path),
             epoch=self.epoch,
             is_bib=is_bibliography(document, path),
@@ -155,7 +165,7 @@ class Buffers:
 
     def refuse_outdated(self, scope: Scope) -> None:
         """Give up an answer about a text that was edited meanwhile: the editor asks again."""
-        document = self._server.documents.open_document(scope.uri)
+        document = self._editor.open_document(scope.uri)
         if document is None or document.version != scope.version:
             raise JsonRpcContentModified("The document has changed")
 

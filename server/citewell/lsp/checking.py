@@ -10,19 +10,21 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
+from concurrent.futures import Executor
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from lsprotocol import types
 from msgspec import Struct
 
+from citewell.lsp.buffers import Buffers
 from citewell.lsp.check_cache import CheckCache
+from citewell.lsp.editor import Editor
+from citewell.lsp.progress import DelayedProgress
 
 if TYPE_CHECKING:
     from citewell.engine.check_store import CheckStore
+    from citewell.engine.worker_client import WorkerEngine
     from citewell.features.verify import Question
-    from citewell.lsp.server import Server
     from citewell.model.bib import BibEntry, BibFile
     from citewell.model.check import Check, Claim
 
@@ -38,7 +40,7 @@ PROGRESS_SECONDS = 1.0
 RETRY_SECONDS = 60.0
 """After a failure of the engine the references are asked about again at the earliest."""
 MAX_ANSWERS = 300_000
-TITLE = "Citewell: checking references"
+TITLE = "checking references"
 
 
 class Entries(Struct, frozen=True, eq=False):
@@ -52,9 +54,19 @@ class Entries(Struct, frozen=True, eq=False):
 class Checking:
     """What is known of references. All tables belong to the event loop."""
 
-    def __init__(self, server: Server, news: Callable[[], None]) -> None:
-        self._server = server
-        self._news = news
+    def __init__(
+        self,
+        editor: Editor,
+        buffers: Buffers,
+        engine: Callable[[], WorkerEngine],
+        background: Executor,
+    ) -> None:
+        self._editor = editor
+        self._buffers = buffers
+        self._engine = engine
+        self._background = background
+        self.on_news: Callable[[], None] = lambda: None
+        """Called when more is known."""
         self.answers = CheckCache()
         self._queue: dict[bytes, Claim] = {}
         self._refused: set[bytes] = set()
@@ -110,8 +122,7 @@ class Checking:
 
     async def consider(self, parts: Iterable[Entries]) -> None:
         """Look up what is not known yet of these entries."""
-        session = self._server.session
-        options = session.buffers.workspace_options()
+        options = self._buffers.workspace_options()
         if time.monotonic() < self._not_before:
             return
         world = await asyncio.to_thread(_world_of, options)
@@ -162,9 +173,9 @@ class Checking:
         return part.keys is None or not part.keys <= seen[1]
 
     async def _unknown(self, part: Entries, start: int) -> Sequence[Question]:
-        loop, session = asyncio.get_running_loop(), self._server.session
+        loop = asyncio.get_running_loop()
         return await loop.run_in_executor(
-            session.background, lambda: _questions(part, start, self.answers, self._queue)
+            self._background, lambda: _questions(part, start, self.answers, self._queue)
         )
 
     async def _want(self, asked: Sequence[Question]) -> None:
@@ -201,24 +212,25 @@ class Checking:
         now = time.monotonic()
         if now - self._told_at > NEWS_SECONDS or not self._queue:
             self._told_at = now
-            self._news()
+            self.on_news()
 
     # -- asking -------------------------------------------------------------------------------
 
     async def _run(self) -> None:
-        progress = _Progress(self._server)
+        progress = DelayedProgress(self._editor, TITLE, PROGRESS_SECONDS)
         done = 0
         try:
             while self._queue:
                 batch = list(self._queue.items())[:BATCH]
                 asking = asyncio.ensure_future(self._ask(batch))
-                if not await progress.until(asking):
+                if not await progress.finishes(asking):
                     self._refused.update(self._queue)
                     return
                 if not asking.result():
                     return
                 done += len(batch)
-                progress.show(done, done + len(self._queue))
+                total = done + len(self._queue)
+                progress.report(f"{done:,} of {total:,}", 100 * done // total)
         except Exception:
             logger.exception("Checking references failed")
             self._not_before = time.monotonic() + RETRY_SECONDS
@@ -226,14 +238,14 @@ class Checking:
             self._queue.clear()
             progress.end()
             self._told_at = time.monotonic()
-            self._news()
+            self.on_news()
 
     async def _ask(self, batch: Sequence[tuple[bytes, Claim]]) -> bool:
         """Ask about a batch; False when there is no use in going on."""
         from citewell.engine.check_store import world_named
 
         world = self._world
-        result = await self._server.session.engine.check_async([claim for _, claim in batch])
+        result = await self._engine().check_async([claim for _, claim in batch])
         if len(result.checks) != len(batch):
             logger.info("References are not checked: %s", [str(p) for p in result.problems])
             self._not_before = time.monotonic() + RETRY_SECONDS
@@ -252,69 +264,6 @@ class Checking:
         assert world is not None
         await asyncio.to_thread(self._kept().put, world, list(answers.items()))
         return True
-
-
-class _Progress:
-    """Shown once the work has taken a second, with a button that ends it."""
-
-    def __init__(self, server: Server) -> None:
-        self._server = server
-        self._token = f"citewell-check-{time.monotonic_ns()}"
-        self._message = ""
-        self._share = 0
-        self._cancel: asyncio.Future[Any] | None = None
-        """Cancelled by the button; None while nothing is shown."""
-        able = server.flags.progress
-        self._showing = asyncio.ensure_future(self._begin()) if able else None
-
-    async def until(self, job: asyncio.Future[bool]) -> bool:
-        """Wait for a job; False when the author pressed the button, which ends the job."""
-        while not job.done():
-            waiting: set[asyncio.Future[Any]] = {job}
-            if self._cancel is not None:
-                waiting.add(self._cancel)
-            await asyncio.wait(waiting, timeout=0.2, return_when=asyncio.FIRST_COMPLETED)
-            if self._cancel is not None and self._cancel.done():
-                job.cancel()
-                return False
-        return self._cancel is None or not self._cancel.done()
-
-    def show(self, done: int, total: int) -> None:
-        """Say how far it is."""
-        self._message, self._share = f"{done:,} of {total:,}", 100 * done // total
-        if self._cancel is not None:
-            self._server.work_done_progress.report(
-                self._token,
-                types.WorkDoneProgressReport(
-                    cancellable=True, message=self._message, percentage=self._share
-                ),
-            )
-
-    async def _begin(self) -> None:
-        await asyncio.sleep(PROGRESS_SECONDS)
-        progress = self._server.work_done_progress
-        try:
-            # None, though pygls says that it is a future.
-            _ = await asyncio.wait_for(asyncio.shield(progress.create_async(self._token)), 2.0)
-        except Exception as error:
-            logger.info("The editor shows no progress: %s", error)
-            return
-        progress.begin(
-            self._token,
-            types.WorkDoneProgressBegin(
-                title=TITLE, cancellable=True, message=self._message, percentage=self._share
-            ),
-        )
-        self._cancel = asyncio.wrap_future(progress.tokens[self._token])
-
-    def end(self) -> None:
-        """Take it away."""
-        if self._showing is not None:
-            self._showing.cancel()
-        if self._cancel is not None:
-            with suppress(Exception):
-                self._server.work_done_progress.end(self._token, types.WorkDoneProgressEnd())
-            self._server.work_done_progress.tokens.pop(self._token, None)
 
 
 def _world_of(options: object) -> bytes | None:

@@ -80,7 +80,7 @@ async def complete(
             find_work=paper.find_work,
             new_key=paper.new_key,
             on_shelf=on_shelf,
-            check_of=session.find_check(paper.index),
+            check_of=session.checks.answers.find_check(paper.index),
             limit=limit,
             default_command=command,
             problems=() if at.key_like else _worth_telling(result),
@@ -99,7 +99,7 @@ async def complete(
         query = query_for(snapshot.document, at.placeholder, paper=paper.citing)
         return own, msgspec.structs.replace(query, text=search_words(at.placeholder))
 
-    own, found = look_up() if paper.is_quick else await session.read(look_up)
+    own, found = look_up() if paper.is_quick else await session.projects.read(look_up)
     session.zotero.wake(at.placeholder.query if not own[0] and not own[2] else "")
     if not isinstance(found, Query):
         return found
@@ -114,7 +114,7 @@ async def complete(
     if paper.is_quick and paper.is_prepared:
         shown = listed(own, result)
     else:
-        shown = await session.read(lambda: listed(own, result))
+        shown = await session.projects.read(lambda: listed(own, result))
     return msgspec.structs.replace(shown, query=asked, variant=result.variant)
 
 
@@ -127,7 +127,7 @@ async def make_query(session: Session, snapshot: Snapshot, placeholder: Placehol
     """What a placeholder asks, with all that the paper says around it."""
     from citewell.documents import query_for
 
-    return await session.read(
+    return await session.projects.read(
         lambda: query_for(snapshot.document, placeholder, paper=snapshot.paper.citing)
     )
 
@@ -141,7 +141,7 @@ async def entry_text(session: Session, shown: Shown, candidate: Candidate) -> st
         return ""
     if key := key_of(work.id):
         return session.zotero.entry_text(key)
-    return await session.read(lambda: shown.snapshot.paper.entry_text(work, candidate.key))
+    return await session.projects.read(lambda: shown.snapshot.paper.entry_text(work, candidate.key))
 
 
 async def find_work(session: Session, work_id: str) -> Work | None:
@@ -173,13 +173,13 @@ async def plan_insertion(session: Session, uri: str, work: Work, key: str) -> In
         bib = await session.zotero.fresh_entry(shelved)
         plan_one = partial(_plan_copy, bib=bib, key=shelved)
     for _ in range(RETRIES):
-        snapshot = await session.fresh_snapshot(uri)
+        snapshot = await session.projects.snapshot(uri, fresh=True)
         if snapshot is None:
             return None
-        plan = await session.read(partial(plan_one, snapshot))
+        plan = await session.projects.read(partial(plan_one, snapshot))
         texts = {Path(path): text for path, text in plan.texts.items()}
         texts[snapshot.path] = snapshot.document.text
-        if await session.is_current(snapshot, texts):
+        if await session.projects.is_current(snapshot, texts):
             return Insertion(plan.edits, texts, plan.key, plan.problems, snapshot)
     return None
 

@@ -10,15 +10,13 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import OrderedDict
-from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 from lsprotocol import types
 
-from citewell.lsp import commands, picker_history
 from citewell.lsp.actions.bibliography import BibliographyActions
 from citewell.lsp.actions.contract import Asked, Chosen, Provider
 from citewell.lsp.actions.missing import MissingEntriesActions
@@ -29,13 +27,16 @@ from citewell.lsp.actions.undefined import UndefinedKeyActions
 from citewell.lsp.actions.verification import VerificationActions
 from citewell.lsp.arguments import arguments_of
 from citewell.lsp.buffers import is_bibliography
-from citewell.lsp.notifications import inform
+from citewell.lsp.checking import Checking
+from citewell.lsp.edit_applier import FileVersions, file_versions_of
+from citewell.lsp.editor import Editor
 from citewell.lsp.progress import with_progress
+from citewell.lsp.registry import Command, Handlers, Request
+from citewell.lsp.session import Session
 from citewell.model import CitewellError, Problem
 
 if TYPE_CHECKING:
     from citewell.features.action import Action, ActionPlan
-    from citewell.lsp.server import Server
     from citewell.lsp.text import LineIndex
     from citewell.model.feedback import Feedback
 
@@ -65,77 +66,81 @@ class ActArguments(msgspec.Struct, frozen=True):
     asks: bool = False
 
 
-def providers(server: Server) -> tuple[Provider, ...]:
+def providers(checks: Checking) -> tuple[Provider, ...]:
     """All that offer actions, in the order in which theirs are shown."""
     return (
         UndefinedKeyActions(),
         MissingEntriesActions(),
         PlaceholderActions(),
         UncitedActions(),
-        VerificationActions(server.diagnostics.checking),
+        VerificationActions(checks),
         BibliographyActions(),
         SupportActions(),
     )
 
 
-def register(server: Server) -> None:
+def handlers(editor: Editor, session: Session) -> Handlers:
     """Offer the actions and the commands that they run."""
-    actions = CodeActions(server, providers(server))
+    actions = CodeActions(editor, session, providers(session.checks))
 
-    @server.feature(
-        types.TEXT_DOCUMENT_CODE_ACTION,
-        types.CodeActionOptions(code_action_kinds=list(KINDS), resolve_provider=True),
-    )
     async def code_action(
         params: types.CodeActionParams,
     ) -> list[types.CodeAction | types.Command] | None:
         return await actions.offer(params)
 
-    @server.feature(types.CODE_ACTION_RESOLVE)
     async def resolve(action: types.CodeAction) -> types.CodeAction:
         return await actions.resolve(action)
 
-    @server.command(ACT)
     async def act(arguments: Any) -> dict[str, Any]:
-        wanted = arguments_of(server, ACT, arguments, ActArguments)
+        wanted = arguments_of(editor, ACT, arguments, ActArguments)
         if wanted is None:
             return {"applied": False}
         return {"applied": await actions.act(wanted)}
 
-    for command, (provider, name, title) in WHOLE.items():
-        _register_whole(
-            server,
-            actions,
-            command,
-            partial(ActArguments, provider=provider, name=name, title=title, slow=True),
-        )
-
-    @server.command(ACTED)
     async def acted(number: Any) -> None:
         await actions.acted(number)
 
+    return (
+        Request(
+            types.TEXT_DOCUMENT_CODE_ACTION,
+            code_action,
+            types.CodeActionOptions(code_action_kinds=list(KINDS), resolve_provider=True),
+            switches=("code_actions",),
+        ),
+        Request(types.CODE_ACTION_RESOLVE, resolve),
+        Command(ACT, act),
+        *(Command(name, _whole(editor, session, actions, name)) for name in WHOLE),
+        Command(ACTED, acted),
+    )
 
-def _register_whole(
-    server: Server, actions: CodeActions, name: str, arguments: Callable[..., ActArguments]
-) -> None:
-    @server.command(name)
+
+def _whole(
+    editor: Editor, session: Session, actions: CodeActions, name: str
+) -> Callable[..., Awaitable[dict[str, Any]]]:
+    """The handler of a command on an open document."""
+    provider, action, title = WHOLE[name]
+
     async def whole(uri: Any = None) -> dict[str, Any]:
-        path = server.session.buffers.path_of(uri) if isinstance(uri, str) else None
-        document = server.documents.open_document(uri) if path is not None else None
+        path = session.buffers.path_of(uri) if isinstance(uri, str) else None
+        document = editor.open_document(uri) if path is not None else None
         if path is None or document is None or is_bibliography(document, path):
             message = f"`{name}` needs the URI of an open LaTeX or Markdown document."
-            server.session.tell([Problem("command-arguments", message)], again=True)
+            editor.tell([Problem("command-arguments", message)], again=True)
             return {"applied": False}
-        return {"applied": await actions.act(arguments(uri=uri))}
+        wanted = ActArguments(uri=uri, provider=provider, name=action, title=title, slow=True)
+        return {"applied": await actions.act(wanted)}
+
+    return whole
 
 
 class CodeActions:
     """The providers, and the plans that were sent for resolution."""
 
-    def __init__(self, server: Server, offering: Sequence[Provider]) -> None:
-        self._server = server
+    def __init__(self, editor: Editor, session: Session, offering: Sequence[Provider]) -> None:
+        self._editor = editor
+        self._session = session
         self._providers = {provider.name: provider for provider in offering}
-        self._plans: OrderedDict[int, tuple[ActionPlan, commands.FileVersions]] = OrderedDict()
+        self._plans: OrderedDict[int, tuple[ActionPlan, FileVersions]] = OrderedDict()
         self._sent = 0
 
     # -- the list -----------------------------------------------------------------------------
@@ -144,11 +149,11 @@ class CodeActions:
         self, params: types.CodeActionParams
     ) -> list[types.CodeAction | types.Command] | None:
         """The actions at a range; None where there are none."""
-        session = self._server.session
-        await session.configured()
+        session = self._session
+        await self._editor.configured()
         uri = params.text_document.uri
         path = session.buffers.path_of(uri)
-        document = self._server.documents.open_document(uri)
+        document = self._editor.open_document(uri)
         if path is None or document is None:
             return None
         context = params.context
@@ -161,7 +166,7 @@ class CodeActions:
             range=params.range,
             diagnostics=context.diagnostics,
             automatic=context.trigger_kind is types.CodeActionTriggerKind.Automatic,
-            on_character=self._server.flags.cursor_on_character,
+            on_character=self._editor.flags.cursor_on_character,
             wants_source=bool(only) and all(_within(kind, ["source"]) for kind in only),
         )
         wanted = [
@@ -190,7 +195,7 @@ class CodeActions:
     def _shown(
         self, provider: Provider, action: Action, asked: Asked, index: LineIndex
     ) -> types.CodeAction | types.Command:
-        flags = self._server.flags
+        flags = self._editor.flags
         wanted = ActArguments(
             uri=asked.uri,
             provider=provider.name,
@@ -228,19 +233,19 @@ class CodeActions:
         if plan is None or not plan.edits:
             return action
         try:
-            await commands.check_meaning(self._server, plan.edits, plan.texts)
+            await self._session.applier.check_meaning(plan.edits, plan.texts)
         except CitewellError as error:
-            self._server.session.tell([error.problem], again=True)
+            self._editor.tell([error.problem], again=True)
             return action
-        if any(edit.create for edit in plan.edits) and not self._server.flags.create_files:
+        if any(edit.create for edit in plan.edits) and not self._editor.flags.create_files:
             # Only a command can create the file first.
             action.command = types.Command(
                 title=action.title, command=ACT, arguments=[msgspec.to_builtins(wanted)]
             )
             return action
-        action.edit = commands.edit_of(self._server, plan.edits, plan.texts, plan.label)
+        action.edit = self._session.applier.edit_of(plan.edits, plan.texts, plan.label)
         self._sent += 1
-        self._plans[self._sent] = plan, commands.file_versions_of(plan.edits)
+        self._plans[self._sent] = plan, file_versions_of(plan.edits)
         while len(self._plans) > MAX_PLANS:
             self._plans.popitem(last=False)
         action.command = types.Command(title=action.title, command=ACTED, arguments=[self._sent])
@@ -251,14 +256,14 @@ class CodeActions:
         found = self._plans.pop(number, None) if isinstance(number, int) else None
         if found is not None:
             plan, before = found
-            commands.assume(self._server, plan.edits, plan.texts, before)
-            await picker_history.learn(self._server.session, plan.feedback)
+            self._session.applier.assume(plan.edits, plan.texts, before)
+            await self._session.learn(plan.feedback)
 
     async def act(self, wanted: ActArguments) -> bool:
         """Plan an action and have the editor make its edits; True when it did."""
         feedback = await self._act(wanted)
         if feedback is not None:
-            await asyncio.shield(picker_history.learn(self._server.session, feedback))
+            await asyncio.shield(self._session.learn(feedback))
         return feedback is not None
 
     async def _act(self, wanted: ActArguments) -> tuple[Feedback, ...] | None:
@@ -267,12 +272,12 @@ class CodeActions:
             await self._planned(wanted)
             return None
         # Two actions must never be planned on the same texts.
-        async with self._server.session.edits:
+        async with self._session.edits:
             plan = await self._planned(wanted)
             if plan is None or not plan.edits:
                 return None
             # A cancelled command must not leave a citation without its entry.
-            applying = commands.apply_edits(self._server, plan.edits, plan.texts, plan.label)
+            applying = self._session.applier.apply(plan.edits, plan.texts, plan.label)
             return plan.feedback if await asyncio.shield(applying) else None
 
     async def _planned(self, wanted: ActArguments) -> ActionPlan | None:
@@ -280,10 +285,10 @@ class CodeActions:
         if not wanted.slow:
             return await self._plan(wanted, lambda message: None)
         title = wanted.title or wanted.name
-        return await with_progress(self._server, title, lambda report: self._plan(wanted, report))
+        return await with_progress(self._editor, title, lambda report: self._plan(wanted, report))
 
     async def _plan(self, wanted: ActArguments, report: Callable[[str], None]) -> ActionPlan | None:
-        session = self._server.session
+        session = self._session
         provider = self._providers.get(wanted.provider)
         if provider is None:
             return None
@@ -305,13 +310,13 @@ class CodeActions:
             return None
         session.obstacles.tell(plan.problems, lambda: self.act(wanted))
         if plan.message:
-            inform(self._server, plan.message)
+            self._editor.inform(plan.message)
         return plan if await self._is_current(plan.texts) else None
 
     async def _is_current(self, texts: Mapping[Path, str]) -> bool:
         """False when the author went on typing, or a file was replaced, while the plan was made."""
-        session = self._server.session
-        stale = await session.outdated(texts)
+        session = self._session
+        stale = await session.projects.outdated(texts)
         if stale:
             message = f"{stale[0].name} changed meanwhile, so that nothing was done."
             problem = Problem("action-outdated", message, "Ask for the actions again.")

@@ -8,24 +8,22 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 from lsprotocol import types
-from pygls.uris import from_fs_path
 
 from citewell.lsp import citing, picker_history
 from citewell.lsp.arguments import arguments_of
-from citewell.lsp.edits import TextOf, workspace_edit
-from citewell.lsp.file_version import read_file_version
-from citewell.lsp.text import LineIndex
+from citewell.lsp.editor import Editor
+from citewell.lsp.registry import Command, Handlers
+from citewell.lsp.session import Session
 from citewell.model import CitewellError, Problem
 from citewell.model.bib import FileEdit
 
 if TYPE_CHECKING:
-    from citewell.lsp.server import Server
     from citewell.lsp.snapshot import Snapshot
     from citewell.model.feedback import Feedback
 
@@ -33,11 +31,6 @@ logger = logging.getLogger(__name__)
 
 INSERT = "citewell.insert"
 STATUS = "citewell.status"
-APPLY_SECONDS = 60.0
-"""An editor may ask its author before it applies an edit."""
-
-
-FileVersions = Mapping[Path, object]
 
 
 class InsertArguments(msgspec.Struct, frozen=True):
@@ -60,21 +53,19 @@ class InsertArguments(msgspec.Struct, frozen=True):
     """Number of the list that the item stood in."""
 
 
-def register(server: Server) -> None:
+def handlers(editor: Editor, session: Session) -> Handlers:
     """Offer the commands."""
 
-    @server.command(INSERT)
     async def insert(arguments: Any) -> dict[str, Any]:
-        wanted = arguments_of(server, INSERT, arguments, InsertArguments)
+        wanted = arguments_of(editor, INSERT, arguments, InsertArguments)
         if wanted is None:
             return {"applied": False}
         # A cancelled command must not leave a citation without its entry.
-        return await asyncio.shield(_insert(server, wanted))
+        return await asyncio.shield(_insert(session, wanted))
 
-    @server.command(STATUS)
     async def status() -> dict[str, Any]:
-        await server.session.configured()
-        engine = server.session.engine
+        await editor.configured()
+        engine = session.engine
         # Whoever only shows the state must not cost the memory of a library.
         ask = engine.status if engine.begun else engine.status_at_rest
         state = await asyncio.to_thread(ask)
@@ -82,12 +73,17 @@ def register(server: Server) -> None:
         found["problems"] = [
             {"code": p.code, "message": p.message, "hint": p.hint} for p in state.problems
         ]
-        found["zotero"] = server.session.zotero.state()
+        found["zotero"] = session.zotero.state()
         return {"library": "", "works": 0, **found}
+
+    return (
+        Command(INSERT, insert),
+        Command(STATUS, status),
+    )
 
 
 async def _insert(
-    server: Server, wanted: InsertArguments, *, again: bool = False
+    session: Session, wanted: InsertArguments, *, again: bool = False
 ) -> dict[str, Any]:
     """The entry of what was accepted; `again`: with the citation, which had been taken back."""
 
@@ -99,17 +95,17 @@ async def _insert(
     async def edit(learned: list[Feedback]) -> dict[str, Any]:
         done: dict[str, Any] = {"applied": False}
         try:
-            done = await _insert_now(server, wanted, learned, again)
+            done = await _insert_now(session, wanted, learned, again)
         finally:
             if not done["applied"] and wanted.work and not again:
-                await _put_back(server, wanted)
+                await _put_back(session, wanted)
         return done
 
-    return await one_edit(server, edit, failed)
+    return await one_edit(session, edit, failed)
 
 
 async def one_edit(
-    server: Server,
+    session: Session,
     edit: Callable[[list[Feedback]], Awaitable[dict[str, Any]]],
     failed: Callable[[Exception], Problem],
 ) -> dict[str, Any]:
@@ -119,23 +115,25 @@ async def one_edit(
     """
     learned: list[Feedback] = []
     done: dict[str, Any] = {"applied": False}
-    async with server.session.edits:
+    async with session.edits:
         try:
             done = await edit(learned)
         except CitewellError as error:
-            server.session.tell([error.problem], again=True)
+            session.tell([error.problem], again=True)
         except Exception as error:
             logger.exception("An edit failed")
-            server.session.tell([failed(error)], again=True)
+            session.tell([failed(error)], again=True)
     if done["applied"]:
-        await picker_history.learn(server.session, learned)
+        await session.learn(learned)
     return done
 
 
 async def _insert_now(
-    server: Server, wanted: InsertArguments, learned: list[Feedback], again: bool
+    session: Session,
+    wanted: InsertArguments,
+    learned: list[Feedback],
+    again: bool,
 ) -> dict[str, Any]:
-    session = server.session
     if wanted.work:
         work = await citing.find_work(session, wanted.work)
         if work is None:
@@ -143,14 +141,14 @@ async def _insert_now(
         plan = await citing.plan_insertion(session, wanted.uri, work, wanted.key)
         if plan is None:
             raise CitewellError(_not_open(wanted))
-        session.obstacles.tell(plan.problems, lambda: _insert(server, wanted, again=True))
+        session.obstacles.tell(plan.problems, lambda: _insert(session, wanted, again=True))
         snapshot, texts, key, edits = plan.snapshot, plan.texts, plan.key, list(plan.edits)
         if edits:
             learned.append(
                 picker_history.feedback_on(session.lists.recall(wanted.list), snapshot, work)
             )
     else:
-        found = await session.snapshot(wanted.uri)
+        found = await session.projects.snapshot(wanted.uri)
         if found is None:
             raise CitewellError(_not_open(wanted))
         snapshot, key, edits = found, wanted.key, []
@@ -164,22 +162,22 @@ async def _insert_now(
         edits = _merged(edits, tidy)
     if not edits:
         return {"applied": True, "key": key}
-    saved = _saved(server, snapshot, edits)
+    saved = _saved(session, snapshot, edits)
     others = [edit for edit in edits if edit not in saved]
-    applied = not others or await apply_edits(server, others, texts, f"Cite {key}")
+    applied = not others or await session.applier.apply(others, texts, f"Cite {key}")
     if applied and saved:
-        await check_meaning(server, saved, texts)
-        applied = _write(server, saved, texts)
+        await session.applier.check_meaning(saved, texts)
+        applied = session.applier.write(saved, texts)
         session.touched([Path(edit.path) for edit in saved])
     return {"applied": applied, "key": key}
 
 
-def _saved(server: Server, snapshot: Snapshot, edits: Sequence[FileEdit]) -> list[FileEdit]:
+def _saved(session: Session, snapshot: Snapshot, edits: Sequence[FileEdit]) -> list[FileEdit]:
     """The edits of .bib files that are written at once: the editor does not show them, and the
     author wants no unsaved ones."""
     if not snapshot.options.bib.save:
         return []
-    shown = server.session.buffers.open_document
+    shown = session.buffers.open_document
     bibs = (edit for edit in edits if edit.path.lower().endswith((".bib", ".bibtex")))
     return [edit for edit in bibs if shown(Path(edit.path)) is None]
 
@@ -230,17 +228,17 @@ def _cited(snapshot: Snapshot, wanted: InsertArguments, key: str) -> FileEdit | 
     return _replaced(snapshot, wanted, typed, wanted.text.replace(wanted.key, key, 1))
 
 
-async def _put_back(server: Server, wanted: InsertArguments) -> None:
+async def _put_back(session: Session, wanted: InsertArguments) -> None:
     """Take back a citation whose entry was not written: what was typed stands there again."""
-    snapshot = await server.session.snapshot(wanted.uri)
-    if snapshot is None or wanted.typed is None or not server.flags.apply_edit:
+    snapshot = await session.projects.snapshot(wanted.uri)
+    if snapshot is None or wanted.typed is None or not session.applier.can_apply:
         return
     typed = wanted.typed + wanted.tail
     edit = _replaced(snapshot, wanted, wanted.text + wanted.tail, typed) if wanted.tail else None
     edit = edit or _replaced(snapshot, wanted, wanted.text, typed)
     if edit is not None:
         texts = {snapshot.path: snapshot.document.text}
-        await apply_edits(server, [edit], texts, "Take the citation back")
+        await session.applier.apply([edit], texts, "Take the citation back")
 
 
 def _replaced(snapshot: Snapshot, wanted: InsertArguments, old: str, new: str) -> FileEdit | None:
@@ -273,109 +271,3 @@ def _merged(edits: Sequence[FileEdit], more: FileEdit) -> list[FileEdit]:
         else:
             merged.append(edit)
     return merged if taken else [*merged, more]
-
-
-async def check_meaning(
-    server: Server, edits: Sequence[FileEdit], texts: Mapping[Path, str]
-) -> None:
-    """Raise `CitewellError` when an edit of a .bib would do something else than it says."""
-    if any(edit.path.lower().endswith((".bib", ".bibtex")) for edit in edits):
-        from citewell.documents.bib_guard import check_edits
-
-        options = server.session.buffers.options_for
-        held = {str(path): text for path, text in texts.items()}
-        await server.session.read(
-            lambda: check_edits(
-                edits,
-                held,
-                lambda path, text: server.session.papers().parsed(path, text, options(path)),
-            )
-        )
-
-
-def edit_of(
-    server: Server, edits: Sequence[FileEdit], texts: Mapping[Path, str], label: str
-) -> types.WorkspaceEdit:
-    """Edits of `texts` for the editor, with the versions of the documents that it shows."""
-
-    def text_of(path: Path) -> TextOf:
-        document = server.session.buffers.open_document(path)
-        if document is not None:
-            return TextOf(document.uri, document.index, document.version)
-        encoding = server.session.encoding
-        return TextOf(from_fs_path(str(path)) or "", LineIndex.of(texts[path], encoding), None)
-
-    return workspace_edit(edits, text_of, server.flags, label)
-
-
-async def apply_edits(
-    server: Server, edits: Sequence[FileEdit], texts: Mapping[Path, str], label: str
-) -> bool:
-    """Have the editor make edits of `texts`; tell the author, with a cure, when it does not."""
-    try:
-        await check_meaning(server, edits, texts)
-        if not server.flags.apply_edit:
-            return _write(server, edits, texts)
-    except CitewellError as error:
-        server.session.tell([error.problem], again=True)
-        return False
-    if not server.flags.create_files:
-        for edit in edits:
-            if edit.create:
-                Path(edit.path).touch()
-    change = edit_of(server, edits, texts, label)
-    before = file_versions_of(edits)
-    request = server.workspace_apply_edit_async(
-        types.ApplyWorkspaceEditParams(edit=change, label=label)
-    )
-    try:
-        result = await asyncio.wait_for(asyncio.shield(request), APPLY_SECONDS)
-        reason = "" if result.applied else (result.failure_reason or "it gave no reason")
-    except Exception as error:
-        reason = str(error) or type(error).__name__
-    if reason:
-        names = ", ".join(dict.fromkeys(Path(e.path).name for e in edits))
-        message = f"The editor did not make the change of {names} ({reason})."
-        hint = "Nothing was written. Save or revert the file, then complete the key again."
-        server.session.tell([Problem("edit-refused", message, hint)], again=True)
-        return False
-    assume(server, edits, texts, before)
-    return True
-
-
-def file_versions_of(edits: Sequence[FileEdit]) -> FileVersions:
-    """What the files are now, before their edits are made."""
-    return {Path(edit.path): read_file_version(Path(edit.path)) for edit in edits}
-
-
-def assume(
-    server: Server,
-    edits: Sequence[FileEdit],
-    texts: Mapping[Path, str],
-    before: FileVersions,
-) -> None:
-    """The editor has made the edits: take them for the texts of files that it does not show.
-    `before` are the versions of the files from before."""
-    from citewell.documents import apply_edits as applied_to
-
-    for edit in edits:
-        path = Path(edit.path)
-        if server.session.buffers.open_document(path) is None:
-            server.session.assume(path, applied_to(texts[path], edit.edits), before.get(path))
-
-
-def _write(server: Server, edits: Sequence[FileEdit], texts: Mapping[Path, str]) -> bool:
-    """For an editor that takes no edits: write the files, if it shows none of them."""
-    from citewell.features.write import write_edits
-
-    for edit in edits:
-        if server.session.buffers.open_document(Path(edit.path)) is not None:
-            name = Path(edit.path).name
-            problem = Problem(
-                "edit-unsupported",
-                f"This editor takes no edits from a server, so that {name} was not changed.",
-                "Save it, close it and complete the key again.",
-            )
-            server.session.tell([problem], again=True)
-            return False
-    return write_edits(edits, {str(path): text for path, text in texts.items()})

@@ -19,12 +19,16 @@ from citewell.features.state import is_invented
 from citewell.lsp import citing, wire
 from citewell.lsp.bib_completion import Values, complete_in_bib, complete_path
 from citewell.lsp.buffers import is_bibliography
+from citewell.lsp.client import ClientFlags
 from citewell.lsp.completion_row import row_of
+from citewell.lsp.editor import Editor
+from citewell.lsp.registry import Handlers, Request
+from citewell.lsp.session import Session
 from citewell.lsp.shown import Shown
+from citewell.lsp.switches import Switches
 
 if TYPE_CHECKING:
     from citewell.features.completion import Candidate, Completion
-    from citewell.lsp.server import Server
     from citewell.lsp.snapshot import Snapshot
     from citewell.lsp.text import OpenDocument
 
@@ -35,37 +39,42 @@ WINDOW = 700
 _PARAGRAPH = re.compile(r"\n[ \t]*\r?\n")
 
 
-def register(server: Server) -> None:
+def handlers(editor: Editor, session: Session, switches: Switches) -> Handlers:
     """Offer completion and its resolution."""
     values = Values()
 
-    @server.feature(
-        types.TEXT_DOCUMENT_COMPLETION,
-        types.CompletionOptions(trigger_characters=list(TRIGGERS), resolve_provider=True),
-    )
     async def completion(params: types.CompletionParams) -> wire.Encoded | None:
-        document = server.documents.open_document(params.text_document.uri)
+        document = editor.open_document(params.text_document.uri)
         if document is None:
             return None
-        await server.session.configured()
-        is_on = functools.partial(server.registrations.is_on, uri=document.uri)
-        path = server.session.buffers.path_of(document.uri)
+        await editor.configured()
+        is_on = functools.partial(switches.is_on, uri=document.uri)
+        path = session.buffers.path_of(document.uri)
         if path is not None and is_bibliography(document, path):
             if not is_on("complete_bib"):
                 return None
-            return await complete_in_bib(server, values, document.uri, params.position)
+            return await complete_in_bib(editor, session, values, document.uri, params.position)
         if is_on("complete_paths"):
-            named = await complete_path(server, document, params.position)
+            named = await complete_path(editor, session, document, params.position)
             if named is not None:
                 return named
-        marks = server.session.buffers.marks(document.uri)
+        marks = session.buffers.marks(document.uri)
         if not may_complete(document, params.position, marks):
             return None
-        return await _complete(server, document, params.position)
+        return await _complete(editor, session, switches, document, params.position)
 
-    @server.feature(types.COMPLETION_ITEM_RESOLVE)
     async def resolve(item: types.CompletionItem) -> types.CompletionItem:
-        return await _resolve(server, item)
+        return await _resolve(editor, session, item)
+
+    return (
+        Request(
+            types.TEXT_DOCUMENT_COMPLETION,
+            completion,
+            types.CompletionOptions(trigger_characters=list(TRIGGERS), resolve_provider=True),
+            switches=("complete_keys", "complete_papers", "complete_bib", "complete_paths"),
+        ),
+        Request(types.COMPLETION_ITEM_RESOLVE, resolve),
+    )
 
 
 def may_complete(
@@ -82,15 +91,18 @@ def may_complete(
 
 
 async def _complete(
-    server: Server, document: OpenDocument, position: types.Position
+    editor: Editor,
+    session: Session,
+    switches: Switches,
+    document: OpenDocument,
+    position: types.Position,
 ) -> wire.Encoded | None:
-    session = server.session
-    snapshot = await session.snapshot(document.uri)
+    snapshot = await session.projects.snapshot(document.uri)
     if snapshot is None:
         return None
     cursor = snapshot.index.offset(position)
-    keys = server.registrations.is_on("complete_keys", document.uri)
-    papers = server.registrations.is_on("complete_papers", document.uri)
+    keys = switches.is_on("complete_keys", document.uri)
+    papers = switches.is_on("complete_papers", document.uri)
     found = await citing.complete(session, snapshot, cursor, keys=keys, papers=papers)
     if found is None:
         return None
@@ -98,21 +110,23 @@ async def _complete(
     number = session.lists.remember(snapshot, found)
     place = msgspec.Raw(msgspec.json.encode(snapshot.index.wire_range(found.span)))
     shown = Shown(snapshot, found)
-    items = [_item(server, shown, rank, number, place) for rank in range(len(found.candidates))]
+    items = [
+        _item(editor.flags, shown, rank, number, place) for rank in range(len(found.candidates))
+    ]
     return wire.Encoded(wire.CompletionList(True, items))
 
 
 def _item(
-    server: Server, shown: Shown, rank: int, number: int, place: msgspec.Raw
+    flags: ClientFlags, shown: Shown, rank: int, number: int, place: msgspec.Raw
 ) -> wire.CompletionItem:
     found = shown.completion
     candidate = found.candidates[rank]
-    row = row_of(candidate, columns=server.flags.label_details)
+    row = row_of(candidate, columns=flags.label_details)
     details = None
-    if server.flags.label_details:
+    if flags.label_details:
         beside = f" {row.beside}" if row.beside else None
         details = wire.LabelDetails(beside, row.at or None)
-    struck = is_invented(candidate.check) and server.flags.item_tags
+    struck = is_invented(candidate.check) and flags.item_tags
     return wire.CompletionItem(
         label=row.label,
         label_details=details,
@@ -151,11 +165,13 @@ def _command(
     return wire.Command("Add to bibliography", "citewell.insert", [arguments])
 
 
-async def _resolve(server: Server, item: types.CompletionItem) -> types.CompletionItem:
+async def _resolve(
+    editor: Editor, session: Session, item: types.CompletionItem
+) -> types.CompletionItem:
     from citewell.features.card import Known, entry_card, work_card
 
     data = item.data if isinstance(item.data, dict) else {}
-    found = server.session.lists.recall(data.get("list"))
+    found = session.lists.recall(data.get("list"))
     rank = data.get("rank")
     if (
         found is None
@@ -165,13 +181,13 @@ async def _resolve(server: Server, item: types.CompletionItem) -> types.Completi
         return item
     candidate = found.completion.candidates[rank]
     if candidate.work is not None:
-        entry = await citing.entry_text(server.session, found, candidate)
+        entry = await citing.entry_text(session, found, candidate)
         card = work_card(candidate.work, evidence=candidate.evidence, entry=entry)
     elif candidate.entry is not None:
         card = entry_card(candidate.entry, candidate.bib, Known(check=candidate.check))
     else:
         return item
-    markdown = server.flags.markdown_documentation
+    markdown = editor.flags.markdown_documentation
     item.documentation = types.MarkupContent(
         kind=types.MarkupKind.Markdown if markdown else types.MarkupKind.PlainText, value=card
     )

@@ -16,15 +16,17 @@ import msgspec
 from lsprotocol import types
 from pygls.uris import from_fs_path, to_fs_path
 
-from citewell.lsp.checking import Checking, Entries
+from citewell.lsp.checking import Entries
 from citewell.lsp.diagnostic_wire import answer, gone, item, unchanged
 from citewell.lsp.diagnostics_pass import DiagnosticsPass
+from citewell.lsp.editor import Editor
 from citewell.lsp.publishing import Publisher
+from citewell.lsp.registry import Command, Handlers, Request
+from citewell.lsp.session import Session
 from citewell.lsp.wire import Encoded
 
 if TYPE_CHECKING:
     from citewell.lsp.diagnostics_builder import Report
-    from citewell.lsp.server import Server
     from citewell.model import Problem
     from citewell.model.bib import BibFile
     from citewell.options.tree import DiagnosticsOptions
@@ -36,33 +38,48 @@ LONGEST_WAIT = 10
 """So many times the delay a request waits, at most, for an author who types on and on."""
 FILES = 250
 """Closed files that are looked for in one go on the reader thread, where a hover may wait."""
-REFRESH_SECONDS = 10.0
 REST = 4
 """So many times as long as the last round took the next one waits, if nothing but answers about
 references is new: of a large bibliography they come for a minute."""
 
 
-def register(server: Server) -> Diagnostics:
-    """Watch the documents. How they are reported is known when the client has said what it can."""
-    diagnostics = Diagnostics(server)
-    server.session.watchers.append(diagnostics.touch)
+def handlers(diagnostics: Diagnostics) -> Handlers:
+    """The command that looks all references up again."""
 
-    @server.command(CHECK)
     async def check(uri: Any = None) -> dict[str, Any]:
-        diagnostics.checking.again()
-        diagnostics.touch("")
+        diagnostics.check_again()
         if isinstance(uri, str):
             await diagnostics.check_now(uri)
         return {"started": True}
 
-    return diagnostics
+    return (Command(CHECK, check),)
+
+
+def pull_handlers(diagnostics: Diagnostics) -> tuple[Request, ...]:
+    """The requests of a client that asks for diagnostics."""
+    options = types.DiagnosticOptions(
+        identifier="citewell", inter_file_dependencies=True, workspace_diagnostics=True
+    )
+
+    async def document(params: types.DocumentDiagnosticParams) -> Any:
+        return await diagnostics.pull(params.text_document.uri, params.previous_result_id)
+
+    async def workspace(params: types.WorkspaceDiagnosticParams) -> Any:
+        known = {one.uri: one.value for one in params.previous_result_ids}
+        return await diagnostics.pull_workspace(known)
+
+    return (
+        Request(types.TEXT_DOCUMENT_DIAGNOSTIC, document, options),
+        Request(types.WORKSPACE_DIAGNOSTIC, workspace),
+    )
 
 
 class Diagnostics:
     """What the client has been told about which file, and what it should be told next."""
 
-    def __init__(self, server: Server) -> None:
-        self._server = server
+    def __init__(self, editor: Editor, session: Session) -> None:
+        self._editor = editor
+        self._session = session
         self._given: dict[str, tuple[str, int | None]] = {}
         """Result id and version of what the client was last told, by URI."""
         self._changed: dict[str, float] = {}
@@ -78,33 +95,18 @@ class Diagnostics:
         """When the workspace was last asked about, and the result ids that were given."""
         self._levels: Mapping[str, str] = {}
         """The levels of the settings whose codes were looked at."""
-        self.checking = Checking(server, self._news)
-        self._reporter = DiagnosticsPass(server, self.checking)
-        self._publisher = Publisher(server, self._reporter)
+        self._checks = session.checks
+        self._checks.on_news = self._news
+        session.buffers.watchers.append(self.touch)
+        self._reporter = DiagnosticsPass(editor, session)
+        self._publisher = Publisher(editor, session.buffers, self._reporter)
 
     # -- life ---------------------------------------------------------------------------------
-
-    def announce(self) -> None:
-        """Offer to be asked, to a client that asks. For the handler of `initialize`."""
-        if not self._server.flags.pull_diagnostics:
-            return
-        options = types.DiagnosticOptions(
-            identifier="citewell", inter_file_dependencies=True, workspace_diagnostics=True
-        )
-
-        @self._server.feature(types.TEXT_DOCUMENT_DIAGNOSTIC, options)
-        async def document(params: types.DocumentDiagnosticParams) -> Any:
-            return await self.pull(params.text_document.uri, params.previous_result_id)
-
-        @self._server.feature(types.WORKSPACE_DIAGNOSTIC)
-        async def workspace(params: types.WorkspaceDiagnosticParams) -> Any:
-            known = {one.uri: one.value for one in params.previous_result_ids}
-            return await self.pull_workspace(known)
 
     def close(self) -> None:
         """The connection ends."""
         self._closing = True
-        self.checking.close()
+        self._checks.close()
         if self._task is not None:
             self._task.cancel()
         if self._resting is not None:
@@ -119,7 +121,7 @@ class Diagnostics:
         if uri:
             self._changed[uri] = self._last_change
             self._delay_of = uri
-            if self._server.documents.open_document(uri) is None:
+            if self._editor.open_document(uri) is None:
                 self._changed.pop(uri)
                 self._given.pop(uri, None)
         self._start()
@@ -139,7 +141,7 @@ class Diagnostics:
         self._resting = None
         if not self._closing:
             self._start()
-            self._server.session.refresher.soon()
+            self._session.refresher.soon()
 
     def _start(self) -> None:
         self._again = True
@@ -148,7 +150,7 @@ class Diagnostics:
 
     async def _settle(self) -> None:
         loop = asyncio.get_running_loop()
-        await self._server.session.configured()
+        await self._editor.configured()
         while self._again:
             await self._quiet("")
             self._again = False
@@ -173,27 +175,31 @@ class Diagnostics:
             await asyncio.sleep(wait)
 
     def _delay(self, uri: str) -> float:
-        return self._server.session.buffers.options_of(uri).diagnostics.delay_ms / 1000
+        return self._session.buffers.options_of(uri).diagnostics.delay_ms / 1000
 
     # -- looked up ----------------------------------------------------------------------------
+
+    def check_again(self) -> None:
+        """Forget what was given up, and look it up again."""
+        self._checks.again()
+        self.touch("")
 
     async def check_now(self, uri: str) -> None:
         """Look up what a paper cites, or every entry of a .bib; return when all is known, and told
         to a client that is sent its diagnostics."""
-        await self._server.session.configured()
+        await self._editor.configured()
         found = await self._reporter.of_open(uri)
         if found is not None:
-            await self.checking.consider(_subjects({uri: found}, True))
-            await self.checking.settled()
-        if not self._server.flags.pull_diagnostics:
+            await self._checks.consider(_subjects({uri: found}, True))
+            await self._checks.settled()
+        if not self._editor.flags.pull_diagnostics:
             await self._round()
 
     # -- asked --------------------------------------------------------------------------------
 
     async def pull(self, uri: str, previous: str | None) -> Encoded:
         """The answer to `textDocument/diagnostic`."""
-        session = self._server.session
-        await session.configured()
+        await self._editor.configured()
         await self._quiet(uri)
         found = await self._reporter.of_open(uri)
         if found is None:
@@ -204,19 +210,19 @@ class Diagnostics:
 
     async def pull_workspace(self, previous: Mapping[str, str]) -> Encoded:
         """The answer to `workspace/diagnostic`: of files that are not open all but hints."""
-        session = self._server.session
-        await session.configured()
+        session = self._session
+        await self._editor.configured()
         await self._quiet("")
-        state = (self._changes, self.checking.generation)
+        state = (self._changes, self._checks.generation)
         # A client asks every other second. One that tells of files on disk needs no look at them.
-        if self._server.flags.watch_files and self._workspace == (state, dict(previous)):
+        if self._editor.flags.watch_files and self._workspace == (state, dict(previous)):
             items = [unchanged(uri, value) for uri, value in previous.items()]
             return Encoded(msgspec.Raw(b'{"items":[%s]}' % b",".join(items)))
         given: dict[str, str] = {}
         before = {_path(uri): (uri, value) for uri, value in previous.items()}
         items = []
         told: set[Path] = set()
-        for uri in list(self._server.documents.opened):
+        for uri in list(self._editor.documents.opened):
             path = session.buffers.path_of(uri)
             found = await self._reporter.of_open(uri)
             if found is not None and path is not None:
@@ -227,7 +233,7 @@ class Diagnostics:
                 items.append(item(report, uri, version, before.get(path, ("", ""))[1]))
         reading = session.buffers.workspace_reading()
         wanted = self._reporter.wanted(reading.options)
-        await session.read_ahead(reading)
+        await session.projects.read_ahead(reading)
         files = await self._reporter.files(reading)
         files = [path for path in files if path not in told]
         for start in range(0, len(files), FILES):
@@ -250,9 +256,9 @@ class Diagnostics:
 
     async def _round(self) -> None:
         """Bring the client up to date, and begin to look up what is not known."""
-        session = self._server.session
+        session = self._session
         reports: dict[str, tuple[Report, int | None]] = {}
-        for uri in list(self._server.documents.opened):
+        for uri in list(self._editor.documents.opened):
             try:
                 found = await self._reporter.of_open(uri)
             except Exception:
@@ -261,16 +267,16 @@ class Diagnostics:
                 continue
             if found is not None:
                 reports[uri] = found
-        if self._server.flags.pull_diagnostics:
+        if self._editor.flags.pull_diagnostics:
             await self._ask_to_ask(reports)
         else:
             await self._publisher.push(reports)
         options = session.buffers.workspace_options().diagnostics
         if options.severity != self._levels:
             self._levels = options.severity
-            session.tell(await session.read(lambda: _wrong_codes(options)))
+            session.tell(await session.projects.read(lambda: _wrong_codes(options)))
         if options.enabled and options.verification != "off":
-            await self.checking.consider(_subjects(reports, options.verification == "all"))
+            await self._checks.consider(_subjects(reports, options.verification == "all"))
 
     async def _ask_to_ask(self, reports: Mapping[str, tuple[Report, int | None]]) -> None:
         """What the client was told of the present version of a document may be true no more."""
@@ -283,11 +289,7 @@ class Diagnostics:
         ]
         if not stale:
             return
-        request = self._server.workspace_diagnostic_refresh_async(None)
-        try:
-            await asyncio.wait_for(asyncio.shield(request), REFRESH_SECONDS)
-        except Exception as error:
-            logger.info("The editor does not ask for diagnostics again: %s", error)
+        await self._editor.refresh_diagnostics()
 
 
 def _subjects(reports: Mapping[str, tuple[Report, int | None]], open_bibs: bool) -> list[Entries]:

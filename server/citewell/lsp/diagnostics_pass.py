@@ -8,11 +8,12 @@ import asyncio
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from citewell.lsp.editor import Editor
+from citewell.lsp.session import Session
+
 if TYPE_CHECKING:
-    from citewell.lsp.checking import Checking
     from citewell.lsp.diagnostics_builder import DiagnosticsBuilder, Report, Subject, Wanted
     from citewell.lsp.papers import Papers, Reading
-    from citewell.lsp.server import Server
     from citewell.lsp.text import LineIndex
     from citewell.options import Options
 
@@ -20,50 +21,52 @@ if TYPE_CHECKING:
 class DiagnosticsPass:
     """Makes reports of files that are open, and of those that are not. For the event loop."""
 
-    def __init__(self, server: Server, checking: Checking) -> None:
-        self._server = server
-        self._checking = checking
+    def __init__(self, editor: Editor, session: Session) -> None:
+        self._editor = editor
+        self._projects = session.projects
+        self._buffers = session.buffers
+        self._checks = session.checks
+        self._background = session.background
         self._reports: DiagnosticsBuilder | None = None
 
     async def of_open(self, uri: str) -> tuple[Report, int | None] | None:
         """The report of the present version of an open document, and that version."""
-        session = self._server.session
-        found = session.buffers.reading(uri)
+        found = self._buffers.reading(uri)
         if found is None:
             return None
         reading, document = found
         wanted = self.wanted(reading.options)
         index, version = document.index, document.version
-        await session.read_ahead(reading)
-        subject = await session.read(lambda: _subject_of(session.papers(), reading, index))
+        await self._projects.read_ahead(reading)
+        subject = await self._projects.look_up(lambda papers: _subject_of(papers, reading, index))
         return await self._find(subject, wanted), version
 
     async def of_closed(
         self, reading: Reading, wanted: Wanted, paths: list[Path]
     ) -> list[Report | None]:
         """The reports of files that the editor does not show; None for one that is gone."""
-        session = self._server.session
-        subjects = await session.read(lambda: _closed_subjects(session.papers(), reading, paths))
+        subjects = await self._projects.look_up(
+            lambda papers: _closed_subjects(papers, reading, paths)
+        )
         return [
             None if subject is None else await self._find(subject, wanted) for subject in subjects
         ]
 
     async def files(self, reading: Reading) -> list[Path]:
         """Every manuscript and every bibliography of the workspace."""
-        session = self._server.session
-        return await session.read(lambda: _files_of(session.papers(), reading))
+        return await self._projects.look_up(lambda papers: _files_of(papers, reading))
 
     def wanted(self, options: Options) -> Wanted:
         """What a report is made for now, with these settings."""
         from citewell.lsp.diagnostics_builder import Wanted
 
-        flags = self._server.flags
+        flags = self._editor.flags
         return Wanted(
             options=options.diagnostics,
             features=options.features,
-            encoding=self._server.session.encoding,
-            generation=self._checking.generation,
-            check_of=self._checking.telling if self._checking.knows_any else None,
+            encoding=self._editor.encoding,
+            generation=self._checks.generation,
+            check_of=self._checks.telling if self._checks.knows_any else None,
             tags=flags.diagnostic_tags,
             related=flags.related_information,
         )
@@ -72,7 +75,7 @@ class DiagnosticsPass:
         """On the thread that gives way: a hover needs the reader."""
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(
-            self._server.session.background, lambda: self._finder().of(subject, wanted)
+            self._background, lambda: self._finder().of(subject, wanted)
         )
 
     def _finder(self) -> DiagnosticsBuilder:

@@ -8,27 +8,36 @@ from typing import TYPE_CHECKING
 from lsprotocol import types
 
 from citewell.lsp import wire
+from citewell.lsp.editor import Editor
 from citewell.lsp.entry_places import BodyPlaces, placed
 from citewell.lsp.places import Places
+from citewell.lsp.projects import Projects
+from citewell.lsp.registry import BIB_ONLY, Handlers, Request
 
 if TYPE_CHECKING:
     from citewell.features.folding import Fold
-    from citewell.lsp.server import Server
     from citewell.model.bib import BibBody, BibFile
 
 
-def register(server: Server) -> None:
+def handlers(editor: Editor, projects: Projects) -> Handlers:
     """Offer folds."""
-    session = server.session
 
-    @server.feature(types.TEXT_DOCUMENT_FOLDING_RANGE)
     async def folding_range(params: types.FoldingRangeParams) -> wire.Encoded | None:
-        found = await session.bib(params.text_document.uri)
+        found = await projects.bib(params.text_document.uri)
         if found is None:
             return None
         bib, _ = found
-        limit = server.flags.folding_limit
-        return await session.read(lambda: _folds(bib, limit))
+        limit = editor.flags.folding_limit
+        return await projects.read(lambda: _folds(bib, limit))
+
+    return (
+        Request(
+            types.TEXT_DOCUMENT_FOLDING_RANGE,
+            folding_range,
+            switches=("folding",),
+            formats=BIB_ONLY,
+        ),
+    )
 
 
 _Rows = tuple[tuple[int, int], ...]

@@ -7,12 +7,14 @@ Markdown, Citewell would stand in the way of real ones.
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
 
 from lsprotocol import types
 
-if TYPE_CHECKING:
-    from citewell.lsp.server import Server
+from citewell.lsp.editor import Editor
+from citewell.lsp.projects import Projects
+from citewell.lsp.registry import Request
+from citewell.lsp.switches import Switches
 
 logger = logging.getLogger(__name__)
 
@@ -23,42 +25,62 @@ _SELECTOR: list[types.TextDocumentFilterLanguage | types.TextDocumentFilterPatte
 ]
 
 
-def announce(server: Server) -> None:
-    """Offer formatting to a client that cannot be told later. For the handler of `initialize`."""
-    if not server.flags.register_formatting:
-        _whole(server)
+def handlers(editor: Editor, projects: Projects) -> tuple[Request, Request]:
+    """Formatting of a whole file and of a range."""
+
+    async def whole(params: types.DocumentFormattingParams) -> list[types.TextEdit] | None:
+        return await _edits(editor, projects, params.text_document.uri, None)
+
+    async def part(params: types.DocumentRangeFormattingParams) -> list[types.TextEdit] | None:
+        return await _edits(editor, projects, params.text_document.uri, params.range)
+
+    return (
+        Request(types.TEXT_DOCUMENT_FORMATTING, whole, switches=("formatting",), is_part=True),
+        Request(types.TEXT_DOCUMENT_RANGE_FORMATTING, part, switches=("formatting",), is_part=True),
+    )
 
 
 class Formatter:
     """Registers formatting with a client that can be told so later. For the event loop."""
 
-    def __init__(self, server: Server) -> None:
-        self._server = server
+    def __init__(
+        self,
+        editor: Editor,
+        switches: Switches,
+        requests: Sequence[Request],
+        add: Callable[[Request], None],
+    ) -> None:
+        """`add` is called with each request once it may come."""
+        self._editor = editor
+        self._switches = switches
+        self._requests = requests
+        self._add = add
         self._has_handlers = False
         self._is_registered = False
 
+    def announce(self) -> None:
+        """Offer to format whole files to a client that cannot be told later."""
+        if not self._editor.flags.register_formatting:
+            self._add(self._requests[0])
+
     async def update(self) -> None:
         """Register what the settings want, or take it back. The handlers stay."""
-        server = self._server
-        if not server.flags.register_formatting:
+        if not self._editor.flags.register_formatting:
             return
         if not self._has_handlers:
-            _whole(server)
-            _range(server)
+            for request in self._requests:
+                self._add(request)
             self._has_handlers = True
-        wanted = server.registrations.is_on("formatting", "")
+        wanted = self._switches.is_on("formatting", "")
         if wanted is self._is_registered:
             return
         self._is_registered = wanted
         try:
             if wanted:
-                await server.client_register_capability_async(
-                    types.RegistrationParams(registrations=_registrations())
-                )
+                await self._editor.register(_registrations())
             else:
-                gone = [types.Unregistration(one.id, one.method) for one in _registrations()]
-                await server.client_unregister_capability_async(
-                    types.UnregistrationParams(unregisterations=gone)
+                await self._editor.unregister(
+                    [types.Unregistration(one.id, one.method) for one in _registrations()]
                 )
         except Exception as error:
             logger.warning("The editor does not take the offer to format: %s", error)
@@ -73,33 +95,19 @@ def _registrations() -> list[types.Registration]:
     ]
 
 
-def _whole(server: Server) -> None:
-    @server.feature(types.TEXT_DOCUMENT_FORMATTING)
-    async def formatting(params: types.DocumentFormattingParams) -> list[types.TextEdit] | None:
-        return await _edits(server, params.text_document.uri, None)
-
-
-def _range(server: Server) -> None:
-    @server.feature(types.TEXT_DOCUMENT_RANGE_FORMATTING)
-    async def formatting(
-        params: types.DocumentRangeFormattingParams,
-    ) -> list[types.TextEdit] | None:
-        return await _edits(server, params.text_document.uri, params.range)
-
-
 async def _edits(
-    server: Server, uri: str, range_: types.Range | None
+    editor: Editor, projects: Projects, uri: str, range_: types.Range | None
 ) -> list[types.TextEdit] | None:
     """The edits of an open .bib; None for any other file."""
     from citewell.features.bib_format import format_bib
 
-    found = await server.session.bib(uri)
-    document = server.documents.open_document(uri)
+    found = await projects.bib(uri)
+    document = editor.open_document(uri)
     if found is None or document is None or document.version != found[1]:
         return None
     (bib, version), index = found, document.index
     within = None if range_ is None else index.span(range_)
-    edits = await server.session.read(lambda: format_bib(bib, within))
+    edits = await projects.read(lambda: format_bib(bib, within))
     if document.version != version:  # edits of a text that is gone
         return None
     return [types.TextEdit(index.range(edit.span), edit.text) for edit in edits]

@@ -6,35 +6,39 @@ from typing import TYPE_CHECKING
 
 from lsprotocol import types
 
+from citewell.lsp.buffers import Buffers
+from citewell.lsp.checking import Checking
+from citewell.lsp.projects import Projects
+from citewell.lsp.registry import Handlers, Request
+
 if TYPE_CHECKING:
     from citewell.features.inlay import Hint
-    from citewell.lsp.server import Server
     from citewell.lsp.snapshot import Scope
     from citewell.model.bib import BibEntry
 
 
-def register(server: Server) -> None:
+def handlers(buffers: Buffers, projects: Projects, checks: Checking) -> Handlers:
     """Offer hints for the part of a document that an editor shows."""
-    session = server.session
 
-    @server.feature(types.TEXT_DOCUMENT_INLAY_HINT)
     async def inlay_hint(params: types.InlayHintParams) -> list[types.InlayHint] | None:
-        scope = await session.scope(params.text_document.uri)
+        scope = await projects.scope(params.text_document.uri)
         if scope is None:
             return None
-        found = await session.read(lambda: _hints(server, scope, params.range))
-        session.buffers.refuse_outdated(scope)
+        found = await projects.read(lambda: _hints(checks, scope, params.range))
+        buffers.refuse_outdated(scope)
         return found
 
+    return (Request(types.TEXT_DOCUMENT_INLAY_HINT, inlay_hint),)
 
-def _hints(server: Server, scope: Scope, shown: types.Range) -> list[types.InlayHint]:
+
+def _hints(checks: Checking, scope: Scope, shown: types.Range) -> list[types.InlayHint]:
     from citewell.features.inlay import citation_hints, entry_hints
 
     options, span = scope.options.inlay, scope.index.span(shown)
     found: list[Hint] = []
     if scope.circle.bib is not None:
         if options.verification:
-            check_of = server.diagnostics.checking.answers.check_of(scope.circle.bib)
+            check_of = checks.answers.check_of(scope.circle.bib)
             found = entry_hints(scope.circle.bib, check_of, span)
     elif scope.circle.document is not None and options.citations:
         found = citation_hints(scope.circle.document, lambda key: _entry(scope, key), span)

@@ -6,60 +6,63 @@ from typing import TYPE_CHECKING, Any
 
 from lsprotocol import types
 
+from citewell.lsp.buffers import Buffers
+from citewell.lsp.checking import Checking
+from citewell.lsp.editor import Editor
 from citewell.lsp.places import Locator
+from citewell.lsp.projects import Projects
+from citewell.lsp.registry import Command, Handlers, Request
 from citewell.lsp.wire import Encoded
 
 if TYPE_CHECKING:
     from citewell.features.lens import Lens
-    from citewell.lsp.server import Server
     from citewell.lsp.snapshot import Scope
 
 SHOW_USES = "citewell.showUses"
 
 
-def register(server: Server) -> None:
+def handlers(editor: Editor, buffers: Buffers, projects: Projects, checks: Checking) -> Handlers:
     """Offer the lenses of a .bib, and the way from one to the places that cite the entry."""
-    session = server.session
     visited: dict[str, int] = {}
 
-    @server.feature(types.TEXT_DOCUMENT_CODE_LENS, types.CodeLensOptions(resolve_provider=False))
     async def code_lens(params: types.CodeLensParams) -> Encoded | None:
-        scope = await session.scope(params.text_document.uri)
+        scope = await projects.scope(params.text_document.uri)
         if scope is None or scope.circle.bib is None:
             return None
-        found = await session.read(lambda: _lenses(server, scope))
-        session.buffers.refuse_outdated(scope)
+        found = await projects.read(lambda: _lenses(checks, scope))
+        buffers.refuse_outdated(scope)
         return found
 
-    @server.command(SHOW_USES)
     async def show_uses(uri: Any, key: Any) -> Encoded | None:
         """The places that cite a key; an editor that can is shown the next one at each call."""
-        scope = await session.scope(str(uri))
+        scope = await projects.scope(str(uri))
         if scope is None:
             return None
-        locator = Locator(scope, session.encoding)
+        locator = Locator(scope, editor.encoding)
         places = [
             locator.location(place.path, place.span)
             for place in scope.circle.all_keys.uses(str(key))
         ]
-        if places and server.flags.show_document:
+        if places and editor.flags.show_document:
             visited[str(key)] = number = visited.get(str(key), -1) + 1
             place = places[number % len(places)]
             start, end = place.range.start, place.range.end
-            await server.window_show_document_async(
-                types.ShowDocumentParams(
-                    uri=place.uri,
-                    take_focus=True,
-                    selection=types.Range(
-                        types.Position(start.line, start.character),
-                        types.Position(end.line, end.character),
-                    ),
-                )
+            selection = types.Range(
+                types.Position(start.line, start.character),
+                types.Position(end.line, end.character),
             )
+            await editor.show_document(place.uri, selection)
         return Encoded(places)
 
+    return (
+        Request(
+            types.TEXT_DOCUMENT_CODE_LENS, code_lens, types.CodeLensOptions(resolve_provider=False)
+        ),
+        Command(SHOW_USES, show_uses),
+    )
 
-def _lenses(server: Server, scope: Scope) -> Encoded:
+
+def _lenses(checks: Checking, scope: Scope) -> Encoded:
     from citewell.features.lens import entry_lenses
 
     options, bib = scope.options.lens, scope.circle.bib
@@ -68,7 +71,7 @@ def _lenses(server: Server, scope: Scope) -> Encoded:
     found = entry_lenses(
         bib,
         table.count,
-        server.diagnostics.checking.answers.source_of(bib) if options.source else None,
+        checks.answers.source_of(bib) if options.source else None,
         citations=options.citations,
     )
     return Encoded([_lens(scope, lens) for lens in found])

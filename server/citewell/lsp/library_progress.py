@@ -7,11 +7,11 @@ import logging
 from typing import TYPE_CHECKING
 
 from citewell.engine.exchange import LATE
-from citewell.lsp.progress import DelayedProgress
+from citewell.lsp.editor import Editor
+from citewell.lsp.progress import Progress
 
 if TYPE_CHECKING:
     from citewell.engine.worker_client import WorkerEngine
-    from citewell.lsp.server import Server
 
 logger = logging.getLogger(__name__)
 
@@ -23,14 +23,14 @@ LOOK_SECONDS = 0.1
 class LibraryProgress:
     """Watches the engine's process come up. For one event loop."""
 
-    def __init__(self, server: Server) -> None:
-        self._server = server
+    def __init__(self, editor: Editor) -> None:
+        self._editor = editor
         self._task: asyncio.Task[None] | None = None
 
     def watch(self, engine: WorkerEngine, name: str) -> None:
         """The engine begins to open the library of that name."""
         self.stop()
-        if self._server.flags.progress:
+        if self._editor.flags.progress:
             self._task = asyncio.ensure_future(self._watch(engine, name))
 
     def stop(self) -> None:
@@ -46,7 +46,7 @@ class LibraryProgress:
             await asyncio.wait({opened}, timeout=BEFORE_SHOWN)
             if opened.done():
                 return
-            progress = await DelayedProgress.begin(self._server, f"opening the library {name}")
+            progress = await Progress.begin(self._editor, f"opening the library {name}")
             while progress is not None and not opened.done():
                 if await progress.is_cancelled(LOOK_SECONDS):
                     logger.info("The author does not wait for the library")

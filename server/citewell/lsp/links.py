@@ -12,39 +12,36 @@ from lsprotocol import types
 from pygls.uris import from_fs_path
 
 from citewell.lsp import wire
+from citewell.lsp.editor import Editor
 from citewell.lsp.entry_places import BodyPlaces, Inside, placed
 from citewell.lsp.places import Places
+from citewell.lsp.projects import Projects
+from citewell.lsp.registry import Handlers, Request
 
 if TYPE_CHECKING:
     from citewell.features.links import Link
-    from citewell.lsp.server import Server
     from citewell.model.bib import BibEntry, BibFile
 
 MAX_PLACES = 8
 
 
-def register(server: Server) -> None:
+def handlers(editor: Editor, projects: Projects) -> Handlers:
     """Offer links."""
-    session = server.session
 
-    @server.feature(
-        types.TEXT_DOCUMENT_DOCUMENT_LINK, types.DocumentLinkOptions(resolve_provider=True)
-    )
     async def document_link(params: types.DocumentLinkParams) -> wire.Encoded | None:
         from citewell.features.links import document_links
 
-        found = await session.bib(params.text_document.uri)
+        found = await projects.bib(params.text_document.uri)
         if found is not None:
             bib, _ = found
-            return await session.read(lambda: _bib_links(bib, session.encoding))
-        snapshot = await session.snapshot(params.text_document.uri)
+            return await projects.read(lambda: _bib_links(bib, editor.encoding))
+        snapshot = await projects.snapshot(params.text_document.uri)
         if snapshot is None:
             return None
         project = snapshot.paper.project.with_document(snapshot.path, snapshot.document)
-        places = Places(snapshot.document.text, session.encoding)
-        return await session.read(lambda: _links(document_links([project], snapshot.path), places))
+        places = Places(snapshot.document.text, editor.encoding)
+        return await projects.read(lambda: _links(document_links([project], snapshot.path), places))
 
-    @server.feature(types.DOCUMENT_LINK_RESOLVE)
     async def resolve(link: types.DocumentLink) -> types.DocumentLink:
         """Find the file: the first that is there, else the first that may be."""
         places = link.data if isinstance(link.data, list) else []
@@ -53,6 +50,16 @@ def register(server: Server) -> None:
             chosen = await asyncio.to_thread(_first_there, files)
             link.target = from_fs_path(str(chosen))
         return link
+
+    return (
+        Request(
+            types.TEXT_DOCUMENT_DOCUMENT_LINK,
+            document_link,
+            types.DocumentLinkOptions(resolve_provider=True),
+            switches=("links",),
+        ),
+        Request(types.DOCUMENT_LINK_RESOLVE, resolve),
+    )
 
 
 def _links(links: Iterable[Link], places: Places) -> wire.Encoded:

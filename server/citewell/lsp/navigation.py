@@ -6,45 +6,51 @@ from typing import TYPE_CHECKING
 
 from lsprotocol import types
 
+from citewell.lsp.editor import Editor
 from citewell.lsp.places import Locator
+from citewell.lsp.projects import Projects
+from citewell.lsp.registry import Handlers, Request
 from citewell.lsp.wire import DocumentHighlight, Encoded, LocationLink
 
 if TYPE_CHECKING:
-    from citewell.lsp.server import Server
     from citewell.lsp.snapshot import Scope
 
 
-def register(server: Server) -> None:
+def handlers(editor: Editor, projects: Projects) -> Handlers:
     """Offer ways from a key to the places where it stands."""
-    session = server.session
 
-    @server.feature(types.TEXT_DOCUMENT_DEFINITION)
     async def definition(params: types.DefinitionParams) -> Encoded | None:
-        scope = await session.scope(params.text_document.uri)
+        scope = await projects.scope(params.text_document.uri)
         if scope is None:
             return None
         offset = scope.index.offset(params.position)
-        links = server.flags.definition_links
-        return await session.read(lambda: _define(scope, offset, session.encoding, links))
+        links = editor.flags.definition_links
+        return await projects.read(lambda: _define(scope, offset, editor.encoding, links))
 
-    @server.feature(types.TEXT_DOCUMENT_REFERENCES)
     async def references(params: types.ReferenceParams) -> Encoded | None:
-        scope = await session.scope(params.text_document.uri)
+        scope = await projects.scope(params.text_document.uri)
         if scope is None:
             return None
         offset = scope.index.offset(params.position)
         declarations = params.context.include_declaration
-        return await session.read(
-            lambda: _references(scope, offset, session.encoding, declarations)
+        return await projects.read(
+            lambda: _references(scope, offset, editor.encoding, declarations)
         )
 
-    @server.feature(types.TEXT_DOCUMENT_DOCUMENT_HIGHLIGHT)
     async def document_highlight(params: types.DocumentHighlightParams) -> Encoded | None:
-        scope = await session.scope(params.text_document.uri)
+        scope = await projects.scope(params.text_document.uri)
         if scope is None:
             return None
         offset = scope.index.offset(params.position)
-        return await session.read(lambda: _highlights(scope, offset, session.encoding))
+        return await projects.read(lambda: _highlights(scope, offset, editor.encoding))
+
+    return (
+        Request(types.TEXT_DOCUMENT_DEFINITION, definition, switches=("definition",)),
+        Request(types.TEXT_DOCUMENT_REFERENCES, references, switches=("references",)),
+        Request(
+            types.TEXT_DOCUMENT_DOCUMENT_HIGHLIGHT, document_highlight, switches=("highlights",)
+        ),
+    )
 
 
 def _define(scope: Scope, offset: int, encoding: str, links: bool) -> Encoded | None:

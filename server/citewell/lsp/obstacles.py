@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,11 +10,10 @@ from typing import TYPE_CHECKING
 from lsprotocol import types
 from pygls.uris import from_fs_path
 
-if TYPE_CHECKING:
-    from citewell.lsp.server import Server
-    from citewell.model import Problem
+from citewell.lsp.editor import Editor
 
-logger = logging.getLogger(__name__)
+if TYPE_CHECKING:
+    from citewell.model import Problem
 
 Retry = Callable[[], Awaitable[object]]
 
@@ -23,8 +21,10 @@ Retry = Callable[[], Awaitable[object]]
 class Obstacles:
     """Tells of problems; those that a button cures are told with it. For the event loop."""
 
-    def __init__(self, server: Server) -> None:
-        self._server = server
+    def __init__(self, editor: Editor, allow: Callable[[Path], None]) -> None:
+        """`allow` is called with a folder outside of the workspace that may be written."""
+        self._editor = editor
+        self._allow = allow
         self._asking: set[asyncio.Task[None]] = set()
 
     def tell(self, problems: Sequence[Problem], retry: Retry) -> None:
@@ -33,7 +33,7 @@ class Obstacles:
         for problem in problems:
             button = self._button(problem)
             if not button:
-                self._server.session.tell([problem], again=True)
+                self._editor.tell([problem], again=True)
                 continue
             task = asyncio.ensure_future(self._ask(problem, button, retry))
             self._asking.add(task)
@@ -45,31 +45,20 @@ class Obstacles:
         path = Path(problem.path)
         if problem.code == OUTSIDE:
             return f"Write {path.name}"
-        if problem.code == PROTECTED and self._server.flags.show_document and path.is_file():
+        if problem.code == PROTECTED and self._editor.flags.show_document and path.is_file():
             return f"Open {path.name}"
         return ""
 
     async def _ask(self, problem: Problem, button: str, retry: Retry) -> None:
         message = f"Citewell: {problem.message} {problem.hint}".strip()
-        try:
-            answer = await self._server.window_show_message_request_async(
-                types.ShowMessageRequestParams(
-                    type=types.MessageType.Warning,
-                    message=message,
-                    actions=[types.MessageActionItem(title=button)],
-                )
-            )
-        except Exception as error:
-            logger.info("The editor puts no questions: %s", error)
-            self._server.session.tell([problem], again=True)
-            return
-        if answer is None or answer.title != button:
+        answer = await self._editor.ask(types.MessageType.Warning, message, [button])
+        if answer is None:
+            self._editor.tell([problem], again=True)
+        if answer != button:
             return
         path = Path(problem.path)
         if button.startswith("Write"):
-            self._server.session.buffers.allow(path.parent)
+            self._allow(path.parent)
             await retry()
         else:
-            await self._server.window_show_document_async(
-                types.ShowDocumentParams(uri=from_fs_path(str(path)) or "", take_focus=True)
-            )
+            await self._editor.show_document(from_fs_path(str(path)) or "")

@@ -16,13 +16,14 @@ from typing import TYPE_CHECKING, Any
 from lsprotocol import types
 
 from citewell.lsp.buffers import is_bibliography
-from citewell.lsp.notifications import inform
+from citewell.lsp.editor import Editor
 from citewell.lsp.progress import Report, on_thread, with_progress
+from citewell.lsp.registry import Command, Handlers
+from citewell.lsp.session import Session
 from citewell.model import CitewellError, Problem
 
 if TYPE_CHECKING:
     from citewell.features.verify import Question
-    from citewell.lsp.server import Server
     from citewell.model.check import Check
 
 logger = logging.getLogger(__name__)
@@ -34,32 +35,36 @@ BATCH = 8
 """References that are asked about in one request to the worker: sources are slow."""
 
 
-def register(server: Server) -> None:
+def handlers(editor: Editor, session: Session) -> Handlers:
     """Offer the commands."""
-    consent = Consent(server)
+    consent = Consent(editor, session)
 
-    @server.command(ALLOW)
     async def allow() -> dict[str, Any]:
         names = await consent.ask()
         return {"allowed": list(names)}
 
-    @server.command(CHECK_ONLINE)
     async def check_online(uri: Any) -> dict[str, Any]:
         if not isinstance(uri, str):
             problem = Problem("command-arguments", f"`{CHECK_ONLINE}` takes the URI of a document.")
-            server.session.tell([problem], again=True)
+            session.tell([problem], again=True)
             return {"checked": 0}
-        await server.session.configured()
+        await editor.configured()
         if not await consent.given():
             return {"checked": 0}
-        return await _check(server, uri)
+        return await _check(editor, session, uri)
+
+    return (
+        Command(ALLOW, allow),
+        Command(CHECK_ONLINE, check_online),
+    )
 
 
 class Consent:
     """Whether sources may be asked, and how the author comes to say so."""
 
-    def __init__(self, server: Server) -> None:
-        self._server = server
+    def __init__(self, editor: Editor, session: Session) -> None:
+        self._editor = editor
+        self._session = session
         self._asked = False
         """Asked in this session: "Not now" holds until the editor is started again."""
         self._asking = asyncio.Lock()
@@ -69,17 +74,17 @@ class Consent:
         async with self._asking:
             if self._names():
                 return True
-            options = self._server.session.buffers.workspace_options().sources
+            options = self._session.buffers.workspace_options().sources
             if not options.ask or self._asked:
                 from citewell.engine.online import OFF
 
-                self._server.session.tell([OFF], again=True)
+                self._editor.tell([OFF], again=True)
                 return False
             return bool(await self._ask())
 
     async def ask(self) -> tuple[str, ...]:
         """Put the question, also to an author who has been asked; the sources allowed now."""
-        await self._server.session.configured()
+        await self._editor.configured()
         async with self._asking:
             return await self._ask()
 
@@ -89,19 +94,9 @@ class Consent:
 
         offered = self._names() or SUGGESTED
         self._asked = True
-        request = self._server.window_show_message_request_async(
-            types.ShowMessageRequestParams(
-                type=types.MessageType.Info,
-                message=question(offered),
-                actions=[types.MessageActionItem(title=title) for title in (YES, NOT_NOW, NEVER)],
-            )
+        title = await self._editor.ask(
+            types.MessageType.Info, question(offered), (YES, NOT_NOW, NEVER)
         )
-        try:
-            answer = await request
-        except Exception as error:
-            logger.info("The editor puts no questions: %s", error)
-            answer = None
-        title = answer.title if answer is not None else ""
         if title == YES:
             self._remember({"allow": list(offered)})
         elif title == NEVER:
@@ -111,78 +106,76 @@ class Consent:
     def _remember(self, values: Mapping[str, Any]) -> None:
         from citewell.options.remember import remember, user_file_in_use
 
-        server = self._server
-        path = user_file_in_use(server.settings.user_file)
+        settings = self._editor.settings
+        path = user_file_in_use(settings.user_file)
         try:
             remember(path, "sources", values)
         except CitewellError as error:
-            server.session.tell([error.problem], again=True)
+            self._editor.tell([error.problem], again=True)
             return
-        server.settings.forget_files()
-        server.session.reconfigure()
+        settings.forget_files()
+        self._session.reconfigure()
         say = "may be asked now" if values["allow"] else "will not be asked"
-        inform(server, f"Scholarly sources {say}. This stands in {path}.")
+        self._editor.inform(f"Scholarly sources {say}. This stands in {path}.")
 
     def _names(self) -> tuple[str, ...]:
         from citewell.sources.registry import allowed
 
-        return allowed(self._server.session.buffers.workspace_options().sources.allow)[0]
+        return allowed(self._session.buffers.workspace_options().sources.allow)[0]
 
 
-async def _check(server: Server, uri: str) -> dict[str, Any]:
+async def _check(editor: Editor, session: Session, uri: str) -> dict[str, Any]:
     from citewell.usecases.check import CheckTask
 
-    asked = await _questions(server, uri)
+    asked = await _questions(editor, session, uri)
     if not asked:
-        inform(server, "There is no reference to be checked.")
+        editor.inform("There is no reference to be checked.")
         return {"checked": 0}
     answers: dict[bytes, Check] = {}
 
     async def job(report: Report) -> bool:
-        engine, checking = server.session.engine, server.diagnostics.checking
         claims = [one.claim for one in asked]
-        task = CheckTask(engine, claims, online=True, size=BATCH)
+        task = CheckTask(session.engine, claims, online=True, size=BATCH)
         while not task.is_done:
             start = len(task.checks)
             report(f"{start:,} of {len(asked):,} references")
             try:
                 checks = await on_thread(lambda _, cancel: task.step(cancel), report)
             except CitewellError as error:
-                server.session.tell([error.problem], again=True)
+                session.tell([error.problem], again=True)
                 return False
             found = {one.digest: c for one, c in zip(asked[start:], checks, strict=False)}
             answers.update(found)
             # What could not be looked up now takes nothing from what was known before.
-            known = checking.answer
+            known = session.checks.answer
             news = {d: c for d, c in found.items() if not _is_open(c) or known(d) is None}
             if news and task.snapshot:
-                await checking.take(task.snapshot, news)
-        server.session.tell(tuple({one.code: one for one in task.problems}.values()), again=True)
+                await session.checks.take(task.snapshot, news)
+        session.tell(tuple({one.code: one for one in task.problems}.values()), again=True)
         return True
 
-    done = await with_progress(server, "asking scholarly sources", job)
+    done = await with_progress(editor, "asking scholarly sources", job)
     if answers:
-        inform(server, _summary(list(answers.values()), complete=bool(done)))
+        editor.inform(_summary(list(answers.values()), complete=bool(done)))
     counts = Counter(check.verdict.value for check in answers.values())
     return {"checked": len(answers), "verdicts": dict(counts)}
 
 
-async def _questions(server: Server, uri: str) -> list[Question]:
+async def _questions(editor: Editor, session: Session, uri: str) -> list[Question]:
     """The references of a bibliography, or those that a paper cites; each once."""
     from citewell.documents.bibtex import parse_bib
     from citewell.features.verify import question
 
-    session = server.session
     path = session.buffers.path_of(uri)
-    document = server.documents.open_document(uri)
+    document = editor.open_document(uri)
     if path is None or document is None:
         return []
     if is_bibliography(document, path):
         text = document.source
-        bibs = [await session.read(lambda: parse_bib(text, str(path)))]
+        bibs = [await session.projects.read(lambda: parse_bib(text, str(path)))]
         keys = None
     else:
-        snapshot = await session.snapshot(uri)
+        snapshot = await session.projects.snapshot(uri)
         if snapshot is None:
             return []
         bibs = list(snapshot.paper.project.bibliographies)
@@ -197,7 +190,7 @@ async def _questions(server: Server, uri: str) -> list[Question]:
         )
         return list({one.digest: one for one in found if one is not None}.values())
 
-    return await session.read(collect)
+    return await session.projects.read(collect)
 
 
 def _is_open(check: Check) -> bool:

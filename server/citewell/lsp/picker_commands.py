@@ -18,7 +18,10 @@ from lsprotocol import types
 
 from citewell.lsp import citing, commands
 from citewell.lsp.arguments import arguments_of
+from citewell.lsp.editor import Editor
 from citewell.lsp.picker_history import adds_entry
+from citewell.lsp.registry import Command, Handlers
+from citewell.lsp.session import Session
 from citewell.lsp.text import LineIndex
 from citewell.model import CitewellError, CitingPaper, Problem, SearchResult, Work
 from citewell.model.document import Document, Span
@@ -29,7 +32,6 @@ if TYPE_CHECKING:
     from citewell.features.action import ActionPlan
     from citewell.features.complete import FindWork, NewKey
     from citewell.features.picker_rows import PaperRow
-    from citewell.lsp.server import Server
     from citewell.lsp.snapshot import Snapshot
     from citewell.model.feedback import Feedback
 
@@ -82,37 +84,39 @@ class InsertPaperArguments(msgspec.Struct, frozen=True, rename="camel"):
     """Add the entry and cite nothing."""
 
 
-def register(server: Server) -> None:
+def handlers(editor: Editor, session: Session) -> Handlers:
     """Offer the two commands."""
 
-    @server.command(SEARCH)
     async def search(arguments: Any) -> dict[str, Any]:
-        wanted = arguments_of(server, SEARCH, arguments, SearchArguments)
+        wanted = arguments_of(editor, SEARCH, arguments, SearchArguments)
         if wanted is None:
             return {"rows": [], "problems": []}
-        return await _search(server, wanted)
+        await editor.configured()
+        return await _search(session, wanted)
 
-    @server.command(INSERT_PAPER)
     async def insert_paper(arguments: Any) -> dict[str, Any]:
-        wanted = arguments_of(server, INSERT_PAPER, arguments, InsertPaperArguments)
+        wanted = arguments_of(editor, INSERT_PAPER, arguments, InsertPaperArguments)
         if wanted is None:
             return {"applied": False}
+        await editor.configured()
         # A cancelled command must not leave a citation without its entry.
-        return await asyncio.shield(_insert(server, wanted))
+        return await asyncio.shield(_insert(session, wanted))
+
+    # -- search -----------------------------------------------------------------------------------
+
+    return (
+        Command(SEARCH, search),
+        Command(INSERT_PAPER, insert_paper),
+    )
 
 
-# -- search -----------------------------------------------------------------------------------
-
-
-async def _search(server: Server, wanted: SearchArguments) -> dict[str, Any]:
+async def _search(session: Session, wanted: SearchArguments) -> dict[str, Any]:
     from citewell.features.picker_rows import asks_nothing, paper_rows, search_query
     from citewell.features.state import unknown
 
-    session = server.session
-    await session.configured()
     limit = max(1, min(wanted.limit, MOST_ROWS))
-    snapshot = await session.snapshot(wanted.uri) if wanted.uri else None
-    index, find_work, new_key = await _own(server, snapshot, wanted.uri)
+    snapshot = await session.projects.snapshot(wanted.uri) if wanted.uri else None
+    index, find_work, new_key = await _own(session, snapshot, wanted.uri)
 
     def ask() -> Any:
         document, offset, paper = None, None, CitingPaper()
@@ -122,7 +126,7 @@ async def _search(server: Server, wanted: SearchArguments) -> dict[str, Any]:
                 offset = snapshot.index.offset(_position(wanted.position))
         return search_query(document, offset, wanted.query, paper)
 
-    query = await session.read(ask)
+    query = await session.projects.read(ask)
     result = SearchResult()
     if not asks_nothing(query):
         tier: Tier = "full" if wanted.deep else "fast"
@@ -136,11 +140,11 @@ async def _search(server: Server, wanted: SearchArguments) -> dict[str, Any]:
             index=entries,
             find_work=find_work,
             new_key=new_key,
-            check_of=unknown if entries is None else session.find_check(entries),
+            check_of=unknown if entries is None else session.checks.answers.find_check(entries),
             limit=limit,
         )
 
-    found = await session.read(rows)
+    found = await session.projects.read(rows)
     session.picker_history.add(query, result.variant, found)
     problems = result.problems if result.hits else (*result.problems, *result.dropped)
     return {
@@ -150,7 +154,7 @@ async def _search(server: Server, wanted: SearchArguments) -> dict[str, Any]:
 
 
 async def _own(
-    server: Server, snapshot: Snapshot | None, uri: str
+    session: Session, snapshot: Snapshot | None, uri: str
 ) -> tuple[Callable[[], KeyIndex | None], FindWork, NewKey]:
     """The author's own entries, as far as the document tells of them. For the reader thread."""
     if snapshot is not None:
@@ -158,9 +162,8 @@ async def _own(
         return lambda: paper.index, paper.find_work, paper.new_key
     from citewell.documents.keys import make_key
 
-    session = server.session
     options = session.buffers.options_of(uri)
-    opened = await session.bib(uri) if uri else None
+    opened = await session.projects.bib(uri) if uri else None
     if opened is None:
         return (
             lambda: None,
@@ -171,7 +174,7 @@ async def _own(
 
     bib = opened[0]
     taken = frozenset(bib.by_key) | frozenset(key.lower() for key in bib.by_key)
-    known = await session.read(lambda: KnownWorks([bib]))
+    known = await session.projects.read(lambda: KnownWorks([bib]))
     return (
         lambda: None,
         known.find,
@@ -182,22 +185,22 @@ async def _own(
 # -- insert -----------------------------------------------------------------------------------
 
 
-async def _insert(server: Server, wanted: InsertPaperArguments) -> dict[str, Any]:
-    await server.session.configured()
+async def _insert(session: Session, wanted: InsertPaperArguments) -> dict[str, Any]:
 
     def failed(error: Exception) -> Problem:
         message = f"The paper could not be cited: {error}."
         return Problem("insert-failed", message, "Nothing was changed. Choose it again.")
 
     return await commands.one_edit(
-        server, lambda learned: _insert_now(server, wanted, learned), failed
+        session, lambda learned: _insert_now(session, wanted, learned), failed
     )
 
 
 async def _insert_now(
-    server: Server, wanted: InsertPaperArguments, learned: list[Feedback]
+    session: Session,
+    wanted: InsertPaperArguments,
+    learned: list[Feedback],
 ) -> dict[str, Any]:
-    session = server.session
     work: Work | None = None
     if wanted.work:
         work = await citing.find_work(session, wanted.work)
@@ -207,35 +210,37 @@ async def _insert_now(
         missing = "`work`" if wanted.bib_only else "`work` or `key`"
         message = f"`{INSERT_PAPER}` was called wrongly: {missing} is missing."
         raise CitewellError(Problem("command-arguments", message))
-    opened = await session.bib(wanted.uri)
+    opened = await session.projects.bib(wanted.uri)
     if opened is not None:
         if work is None:
             raise CitewellError(_unknown())
-        return await _insert_into_bib(server, wanted.uri, work, learned)
+        return await _insert_into_bib(session, wanted.uri, work, learned)
     if wanted.bib_only:
         assert work is not None
         insertion = await citing.plan_insertion(session, wanted.uri, work, wanted.key)
         if insertion is None:
             raise CitewellError(_not_open())
-        session.obstacles.tell(insertion.problems, lambda: _insert(server, wanted))
+        session.obstacles.tell(insertion.problems, lambda: _insert(session, wanted))
         if insertion.edits:
             folder = insertion.snapshot.paper.project.root.parent
             learned.append(session.picker_history.taken(folder, work))
-        return await _applied(server, insertion.edits, insertion.texts, insertion.key)
-    return await _cite(server, wanted, work, learned)
+        return await _applied(session, insertion.edits, insertion.texts, insertion.key)
+    return await _cite(session, wanted, work, learned)
 
 
 async def _cite(
-    server: Server, wanted: InsertPaperArguments, work: Work | None, learned: list[Feedback]
+    session: Session,
+    wanted: InsertPaperArguments,
+    work: Work | None,
+    learned: list[Feedback],
 ) -> dict[str, Any]:
     from citewell.features.cite_paper import plan_cite
 
-    session = server.session
     for _ in range(citing.RETRIES):
-        snapshot = await session.fresh_snapshot(wanted.uri)
+        snapshot = await session.projects.snapshot(wanted.uri, fresh=True)
         if snapshot is None:
             break
-        found = await session.read(
+        found = await session.projects.read(
             partial(
                 plan_cite,
                 snapshot.paper.project,
@@ -247,49 +252,50 @@ async def _cite(
             )
         )
         plan: ActionPlan = found.plan
-        if not await session.is_current(snapshot, plan.texts):
+        if not await session.projects.is_current(snapshot, plan.texts):
             continue
-        session.obstacles.tell(plan.problems, lambda: _insert(server, wanted))
+        session.obstacles.tell(plan.problems, lambda: _insert(session, wanted))
         if not found.key:
             return {"applied": False}
         if work is not None and adds_entry(plan):
             learned.append(session.picker_history.taken(snapshot.paper.project.root.parent, work))
-        answer = await _applied(server, plan.edits, dict(plan.texts), found.key)
+        answer = await _applied(session, plan.edits, dict(plan.texts), found.key)
         if answer["applied"]:
-            end = _after(plan, snapshot.document, session.encoding, found.end)
+            end = _after(plan, snapshot.document, snapshot.index.encoding, found.end)
             answer["end"] = {"line": end.line, "character": end.character}
         return answer
     raise CitewellError(_not_open())
 
 
 async def _insert_into_bib(
-    server: Server, uri: str, work: Work, learned: list[Feedback]
+    session: Session, uri: str, work: Work, learned: list[Feedback]
 ) -> dict[str, Any]:
     """The entry alone, in the .bib that the author looks at."""
     from citewell.features.insert import plan_entry
 
-    session = server.session
     for _ in range(citing.RETRIES):
-        opened = await session.bib(uri)
+        opened = await session.projects.bib(uri)
         path = session.buffers.path_of(uri)
         if opened is None or path is None:
             break
         bib = opened[0]
         options = session.buffers.options_for(path)
-        plan = await session.read(partial(plan_entry, path, bib, work, options))
+        plan = await session.projects.read(partial(plan_entry, path, bib, work, options))
         document = session.buffers.open_document(path)
         if document is None or document.source != bib.text:
             continue
         if plan.edits:
             learned.append(session.picker_history.taken(path.parent, work))
-        return await _applied(server, plan.edits, {path: bib.text}, plan.key)
+        return await _applied(session, plan.edits, {path: bib.text}, plan.key)
     raise CitewellError(_not_open())
 
 
-async def _applied(server: Server, edits: Any, texts: dict[Path, str], key: str) -> dict[str, Any]:
+async def _applied(
+    session: Session, edits: Any, texts: dict[Path, str], key: str
+) -> dict[str, Any]:
     if not key:
         return {"applied": False}
-    done = not edits or await commands.apply_edits(server, edits, texts, f"Cite {key}")
+    done = not edits or await session.applier.apply(edits, texts, f"Cite {key}")
     return {"applied": done, "key": key}
 
 

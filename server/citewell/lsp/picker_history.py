@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections import deque
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
-
-import msgspec
 
 from citewell.model.feedback import Feedback, Named, PaperName, Through, name_of, passed_over
 
 if TYPE_CHECKING:
     from citewell.features.action import ActionPlan
     from citewell.features.picker_rows import PaperRow
-    from citewell.lsp.actions.contract import Chosen
-    from citewell.lsp.session import Session
     from citewell.lsp.shown import Shown
     from citewell.lsp.snapshot import Snapshot
     from citewell.model import Query, Work
@@ -91,33 +86,3 @@ def taken(
 def adds_entry(plan: ActionPlan) -> bool:
     """True when the plan writes into a bibliography."""
     return any(Path(edit.path).suffix.lower() == ".bib" for edit in plan.edits)
-
-
-async def with_choice(
-    plan: ActionPlan,
-    chosen: Chosen,
-    snapshot: Snapshot,
-    work: Work | None,
-    query: Query,
-    *,
-    variant: str = "",
-) -> ActionPlan:
-    """The plan of a code action with what choosing it says, if it adds the work's entry.
-
-    Of the choices above it the argument `above` tells the ids.
-    """
-    if work is None or not adds_entry(plan):
-        return plan
-    ids = [name for name in chosen.text("above").split("\n") if name]
-    above = await asyncio.to_thread(chosen.session.engine.works, ids) if ids else []
-    dismissed = passed_over([*above, work], work.id)
-    said = taken(snapshot, work, query, dismissed=dismissed, variant=variant, through="action")
-    return msgspec.structs.replace(plan, feedback=(said,))
-
-
-async def learn(session: Session, feedback: Sequence[Feedback]) -> None:
-    """Have the engine keep what the author accepted and dismissed, unless that is off."""
-    if not session.buffers.workspace_options().learning.enabled:
-        return
-    for one in feedback:
-        session.tell(await session.engine.learn_async(one))

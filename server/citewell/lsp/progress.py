@@ -1,20 +1,21 @@
-"""Progress with a cancel button for what may take longer than a moment."""
+"""Work-done progress: created, reported and ended here alone, with a cancel button."""
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import itertools
 import logging
 from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from lsprotocol import types
 
+from citewell.lsp.editor import Editor
 from citewell.model.cancel import Cancel
 
 if TYPE_CHECKING:
-    from citewell.lsp.server import Server
-    from citewell.usecases.find import Progress
+    from citewell.usecases import find
 
 logger = logging.getLogger(__name__)
 
@@ -26,31 +27,78 @@ R = TypeVar("R")
 _numbers = itertools.count(1)
 
 
+class Progress:
+    """One progress that the editor shows. For the event loop."""
+
+    def __init__(self, editor: Editor, token: str) -> None:
+        self._progress = editor.progress
+        self._token = token
+        self.cancelled: asyncio.Future[Any] = asyncio.wrap_future(self._progress.tokens[token])
+        """Done as soon as the author has pressed the button."""
+
+    @classmethod
+    async def begin(
+        cls, editor: Editor, title: str, message: str = "", percentage: int | None = None
+    ) -> Progress | None:
+        """Show it; None where the editor shows none."""
+        if not editor.flags.progress:
+            return None
+        token = "-".join(("citewell", *title.split()[:1], str(next(_numbers))))
+        creating = asyncio.ensure_future(editor.progress.create_async(token))
+        try:
+            # None, though pygls says that it is a future.
+            _ = await asyncio.wait_for(asyncio.shield(creating), CREATE_SECONDS)
+        except Exception as error:
+            logger.info("The editor shows no progress: %s", error)
+            return None
+        begin = types.WorkDoneProgressBegin(
+            title=f"Citewell: {title}",
+            cancellable=True,
+            message=message or None,
+            percentage=percentage,
+        )
+        editor.progress.begin(token, begin)
+        return cls(editor, token)
+
+    async def is_cancelled(self, seconds: float) -> bool:
+        """Wait for so long; True as soon as the author has pressed the button."""
+        if not self.cancelled.done():
+            await asyncio.wait({self.cancelled}, timeout=seconds)
+        else:
+            await asyncio.sleep(seconds)
+        return self.cancelled.done()
+
+    def report(self, message: str, percentage: int | None = None) -> None:
+        """Show how far the work is."""
+        self._progress.report(
+            self._token,
+            types.WorkDoneProgressReport(
+                message=message, percentage=percentage, cancellable=not self.cancelled.done()
+            ),
+        )
+
+    def end(self, message: str = "") -> None:
+        """Take it away."""
+        with contextlib.suppress(Exception):  # the connection may be gone
+            self._progress.end(self._token, types.WorkDoneProgressEnd(message=message or None))
+        self._progress.tokens.pop(self._token, None)
+        self.cancelled.cancel()
+
+
 async def with_progress(
-    server: Server, title: str, job: Callable[[Report], Awaitable[R]]
+    editor: Editor, title: str, job: Callable[[Report], Awaitable[R]]
 ) -> R | None:
     """Run a job while the editor shows that it runs; None when the author cancelled it.
 
-    The job is given a function that says what it is doing. An editor without progress waits.
+    The job is given a function that reports what it is doing. An editor without progress waits.
     """
-    if not server.flags.progress:
+    progress = await Progress.begin(editor, title)
+    if progress is None:
         return await job(lambda message: None)
-    progress = server.work_done_progress
-    token = f"citewell-{next(_numbers)}"
+    task = asyncio.ensure_future(job(progress.report))
     try:
-        await asyncio.wait_for(asyncio.shield(_create(server, token)), CREATE_SECONDS)
-    except Exception as error:
-        logger.info("The editor shows no progress: %s", error)
-        return await job(lambda message: None)
-    progress.begin(token, types.WorkDoneProgressBegin(title=f"Citewell: {title}", cancellable=True))
-
-    def report(message: str) -> None:
-        progress.report(token, types.WorkDoneProgressReport(message=message, cancellable=True))
-
-    task = asyncio.ensure_future(job(report))
-    cancel = asyncio.wrap_future(progress.tokens[token])
-    try:
-        await asyncio.wait({task, cancel}, return_when=asyncio.FIRST_COMPLETED)
+        waiting: set[asyncio.Future[Any]] = {task, progress.cancelled}
+        await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
         if not task.done():
             await _stop(task)
             return None
@@ -59,15 +107,10 @@ async def with_progress(
         await asyncio.shield(_stop(task))
         raise
     finally:
-        cancelled = task.cancelled()
-        cancel.cancel()
-        progress.end(
-            token, types.WorkDoneProgressEnd(message="Cancelled." if cancelled else "Done.")
-        )
-        progress.tokens.pop(token, None)
+        progress.end("Cancelled." if task.cancelled() else "Done.")
 
 
-async def on_thread(job: Callable[[Progress, Cancel], R], report: Report) -> R:
+async def on_thread(job: Callable[[find.Progress, Cancel], R], report: Report) -> R:
     """Run a use case on a thread: what it is doing is reported, and cancelling the task ends it."""
     loop = asyncio.get_running_loop()
     cancel = Cancel()
@@ -82,7 +125,7 @@ async def on_thread(job: Callable[[Progress, Cancel], R], report: Report) -> R:
         raise
 
 
-async def _stop(task: asyncio.Task[R]) -> None:
+async def _stop(task: asyncio.Future[R]) -> None:
     """End a task, also one that a library kept from noticing the first time."""
     while not task.done():
         task.cancel()
@@ -90,52 +133,42 @@ async def _stop(task: asyncio.Task[R]) -> None:
 
 
 class DelayedProgress:
-    """Progress of work that is under way already and that looks itself whether to stop."""
+    """Progress that is shown once the work has taken so many seconds."""
 
-    def __init__(self, server: Server, token: str) -> None:
-        self._progress = server.work_done_progress
-        self._token = token
-        self._cancel = asyncio.wrap_future(self._progress.tokens[token])
+    def __init__(self, editor: Editor, title: str, seconds: float) -> None:
+        self._message = ""
+        self._percentage = 0
+        self._progress: Progress | None = None
+        self._showing = asyncio.ensure_future(self._begin(editor, title, seconds))
 
-    @classmethod
-    async def begin(cls, server: Server, title: str, message: str = "") -> DelayedProgress | None:
-        """Show it; None where the editor shows none."""
-        if not server.flags.progress:
-            return None
-        token = f"citewell-{next(_numbers)}"
-        try:
-            await asyncio.wait_for(asyncio.shield(_create(server, token)), CREATE_SECONDS)
-        except Exception as error:
-            logger.info("The editor shows no progress: %s", error)
-            return None
-        begin = types.WorkDoneProgressBegin(
-            title=f"Citewell: {title}", cancellable=True, message=message or None
-        )
-        server.work_done_progress.begin(token, begin)
-        return cls(server, token)
+    async def finishes(self, job: asyncio.Future[R]) -> bool:
+        """Wait for a job; False when the author pressed the button, which ends the job."""
+        while not job.done():
+            waiting: set[asyncio.Future[Any]] = {job}
+            if self._progress is not None:
+                waiting.add(self._progress.cancelled)
+            await asyncio.wait(waiting, timeout=0.2, return_when=asyncio.FIRST_COMPLETED)
+            if self._is_cancelled:
+                job.cancel()
+                return False
+        return not self._is_cancelled
 
-    async def is_cancelled(self, seconds: float) -> bool:
-        """Wait for so long; True as soon as the author has pressed the button."""
-        if not self._cancel.done():
-            await asyncio.wait({self._cancel}, timeout=seconds)
-        else:
-            await asyncio.sleep(seconds)
-        return self._cancel.done()
+    def report(self, message: str, percentage: int) -> None:
+        """Show how far the work is, now or when the progress is shown."""
+        self._message, self._percentage = message, percentage
+        if self._progress is not None:
+            self._progress.report(message, percentage)
 
-    def report(self, message: str, percentage: int | None = None) -> None:
-        """Say how far it is."""
-        told = types.WorkDoneProgressReport(
-            message=message, percentage=percentage, cancellable=not self._cancel.done()
-        )
-        self._progress.report(self._token, told)
-
-    def end(self, message: str) -> None:
+    def end(self) -> None:
         """Take it away."""
-        self._progress.end(self._token, types.WorkDoneProgressEnd(message=message))
-        self._progress.tokens.pop(self._token, None)
-        self._cancel.cancel()
+        self._showing.cancel()
+        if self._progress is not None:
+            self._progress.end()
 
+    @property
+    def _is_cancelled(self) -> bool:
+        return self._progress is not None and self._progress.cancelled.done()
 
-async def _create(server: Server, token: str) -> None:
-    # None, though pygls says that it is a future.
-    _ = await server.work_done_progress.create_async(token)
+    async def _begin(self, editor: Editor, title: str, seconds: float) -> None:
+        await asyncio.sleep(seconds)
+        self._progress = await Progress.begin(editor, title, self._message, self._percentage)

@@ -8,34 +8,34 @@ from typing import TYPE_CHECKING
 from lsprotocol import types
 from pygls.uris import from_fs_path
 
+from citewell.lsp.buffers import Buffers
 from citewell.lsp.diagnostic_wire import as_json
-from citewell.lsp.text import Protocol
+from citewell.lsp.editor import Editor
 
 if TYPE_CHECKING:
     from citewell.lsp.diagnostics_builder import Report
     from citewell.lsp.diagnostics_pass import DiagnosticsPass
-    from citewell.lsp.server import Server
 
 
 class Publisher:
     """What was sent, and sends what differs. For the event loop."""
 
-    def __init__(self, server: Server, reporter: DiagnosticsPass) -> None:
-        self._server = server
+    def __init__(self, editor: Editor, buffers: Buffers, reporter: DiagnosticsPass) -> None:
+        self._editor = editor
+        self._buffers = buffers
         self._reporter = reporter
         self._pushed: dict[str, str] = {}
         """Result id of what the client was last sent, by URI."""
 
     async def push(self, reports: Mapping[str, tuple[Report, int | None]]) -> None:
         """Send what is new: of open documents, and of the bibliographies that they cite from."""
-        session = self._server.session
         sent: set[str] = set()
         for uri, (report, version) in reports.items():
-            document = self._server.documents.open_document(uri)
+            document = self._editor.open_document(uri)
             if document is not None and document.version == version:
                 self._publish(uri, report, version)
             sent.add(uri)
-        opened = {session.buffers.path_of(uri) for uri in reports}
+        opened = {self._buffers.path_of(uri) for uri in reports}
         closed = {
             path: None
             for report, _ in reports.values()
@@ -44,7 +44,7 @@ class Publisher:
             if path not in opened
         }
         if closed:
-            reading = session.buffers.workspace_reading()
+            reading = self._buffers.workspace_reading()
             wanted = self._reporter.wanted(reading.options)
             found = await self._reporter.of_closed(reading, wanted, list(closed))
             for path, one in zip(closed, found, strict=True):
@@ -52,11 +52,11 @@ class Publisher:
                 if one is not None and (uri in self._pushed or one.items != b"[]"):
                     self._publish(uri, one, None)
                     sent.add(uri)
-        shown = {session.buffers.path_of(uri) for uri in sent}
+        shown = {self._buffers.path_of(uri) for uri in sent}
         for uri in [uri for uri in self._pushed if uri not in sent]:
             del self._pushed[uri]
             # An editor may write the address of a file that it opens in another way than we did.
-            if session.buffers.path_of(uri) not in shown:
+            if self._buffers.path_of(uri) not in shown:
                 self._send(uri, b"[]", None)
 
     def _publish(self, uri: str, report: Report, version: int | None) -> None:
@@ -66,9 +66,7 @@ class Publisher:
 
     def _send(self, uri: str, items: bytes, version: int | None) -> None:
         numbered = b"" if version is None else b'"version":%d,' % version
-        protocol = self._server.protocol
-        assert isinstance(protocol, Protocol)
-        protocol.notify_encoded(
+        self._editor.protocol.notify_encoded(
             types.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS,
             b'{"uri":%s,%s"diagnostics":' % (as_json(uri), numbered),
             items,

@@ -15,13 +15,11 @@ import logging
 import time
 from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
-from citewell.lsp.progress import DelayedProgress
+from citewell.lsp.editor import Editor
+from citewell.lsp.progress import Progress
 from citewell.model.read_progress import ReadCancelled, watch_this_thread
-
-if TYPE_CHECKING:
-    from citewell.lsp.server import Server
 
 logger = logging.getLogger(__name__)
 
@@ -42,9 +40,9 @@ class ReaderThread:
     """The reader thread, and what is shown of it. `begin`, `step` and `end` are the reader's, the
     others the event loop's."""
 
-    def __init__(self, server: Server, tell: Callable[[], Awaitable[None]]) -> None:
+    def __init__(self, editor: Editor, tell: Callable[[], Awaitable[None]]) -> None:
         """`tell` is called once the author has given something up."""
-        self._server = server
+        self._editor = editor
         self._tell = tell
         self._executor = ThreadPoolExecutor(
             1,
@@ -93,7 +91,7 @@ class ReaderThread:
         once the thread is closed: the server ends."""
         loop = asyncio.get_running_loop()
         self._jobs += 1
-        if self._timer is None and self._server.flags.progress:
+        if self._timer is None and self._editor.flags.progress:
             self._timer = loop.call_later(BEFORE_SHOWN / 2, self._look)
         try:
             for _ in range(MAX_TRIES):
@@ -133,7 +131,7 @@ class ReaderThread:
         return bool(self._what) or time.monotonic() - self._ended < IDLE_SECONDS
 
     async def _show(self) -> None:
-        progress = await DelayedProgress.begin(self._server, TITLE, self._message())
+        progress = await Progress.begin(self._editor, TITLE, self._message())
         if progress is None:
             return
         shown = ""

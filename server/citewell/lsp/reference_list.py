@@ -11,14 +11,17 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from citewell.lsp.checking import Checking
 from citewell.lsp.code_action import ActArguments
+from citewell.lsp.editor import Editor
 from citewell.lsp.places import Locator
+from citewell.lsp.projects import Projects
+from citewell.lsp.registry import Command, Handlers
 from citewell.lsp.wire import Encoded, Location
 
 if TYPE_CHECKING:
     from citewell.features.action import Action
     from citewell.features.document_references import DocumentReference, DocumentReferences
-    from citewell.lsp.server import Server
     from citewell.lsp.snapshot import Scope
     from citewell.model.bib import BibEntry, BibFile
     from citewell.model.check import Check
@@ -26,31 +29,31 @@ if TYPE_CHECKING:
 DOCUMENT_REFERENCES = "citewell.documentReferences"
 
 
-def register(server: Server) -> None:
+def handlers(editor: Editor, projects: Projects, checks: Checking) -> Handlers:
     """Offer the list."""
-    session = server.session
 
-    @server.command(DOCUMENT_REFERENCES)
     async def document_references(uri: Any) -> Encoded | None:
-        scope = await session.scope(str(uri))
+        scope = await projects.scope(str(uri))
         if scope is None:
             return None
-        return await session.read(lambda: _answer(server, scope))
+        return await projects.read(lambda: _answer(editor, checks, scope))
+
+    return (Command(DOCUMENT_REFERENCES, document_references),)
 
 
-def _answer(server: Server, scope: Scope) -> Encoded:
+def _answer(editor: Editor, checks: Checking, scope: Scope) -> Encoded:
     from citewell.features.document_references import document_references
 
     known: dict[str, Any] = {}
 
     def check_of(bib: BibFile, entry: BibEntry) -> Check | None:
         if bib.path not in known:
-            known[bib.path] = server.diagnostics.checking.answers.check_of(bib)
+            known[bib.path] = checks.answers.check_of(bib)
         check: Check | None = known[bib.path](entry)
         return check
 
     found = document_references(scope.keys, scope.path, check_of)
-    return Encoded(_wire(scope, found, server.session.encoding))
+    return Encoded(_wire(scope, found, editor.encoding))
 
 
 def _wire(scope: Scope, found: DocumentReferences, encoding: str) -> dict[str, Any]:

@@ -7,13 +7,8 @@ the entry. An editor asks again by itself only for the file that was edited.
 from __future__ import annotations
 
 import asyncio
-import logging
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from citewell.lsp.server import Server
-
-logger = logging.getLogger(__name__)
+from citewell.lsp.editor import Editor
 
 CHANGED = "citewell/referencesChanged"
 """Told to a client that shows a list of references: it asks for it again."""
@@ -24,20 +19,20 @@ QUIET_SECONDS = 0.4
 class Refresher:
     """One request of each kind after a burst of changes. For the event loop."""
 
-    def __init__(self, server: Server) -> None:
-        self._server = server
+    def __init__(self, editor: Editor) -> None:
+        self._editor = editor
         self._timer: asyncio.TimerHandle | None = None
         self._asking: asyncio.Task[None] | None = None
 
     def changed(self, uri: str) -> None:
         """A document was edited, or something else changed. An editor that shows one document asks
         again for that one by itself."""
-        if not uri or len(self._server.documents.text_documents) > 1:
+        if not uri or len(self._editor.documents.text_documents) > 1:
             self.soon()
 
     def soon(self) -> None:
         """What is shown may have changed."""
-        flags = self._server.flags
+        flags = self._editor.flags
         able = (flags.refresh_hints, flags.refresh_tokens, flags.refresh_lenses)
         if not (any(able) or flags.lists_references):
             return
@@ -63,17 +58,6 @@ class Refresher:
             self._asking.add_done_callback(lambda _: self.soon())
 
     async def _ask_all(self) -> None:
-        server, flags = self._server, self._server.flags
-        if flags.lists_references:
-            server.protocol.notify(CHANGED, {})
-        wanted = (
-            (flags.refresh_hints, server.workspace_inlay_hint_refresh_async),
-            (flags.refresh_tokens, server.workspace_semantic_tokens_refresh_async),
-            (flags.refresh_lenses, server.workspace_code_lens_refresh_async),
-        )
-        for able, ask in wanted:
-            if able:
-                try:
-                    await asyncio.wait_for(asyncio.shield(ask(None)), 10.0)
-                except Exception as error:
-                    logger.info("The editor did not refresh: %s", error)
+        if self._editor.flags.lists_references:
+            self._editor.notify(CHANGED, {})
+        await self._editor.refresh_shown()

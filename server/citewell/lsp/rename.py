@@ -7,57 +7,64 @@ from typing import TYPE_CHECKING
 
 from lsprotocol import types
 
+from citewell.lsp.editor import Editor
 from citewell.lsp.edits import TextOf, workspace_edit
 from citewell.lsp.places import Locator, Ranges
+from citewell.lsp.projects import Projects
+from citewell.lsp.registry import Handlers, Request
 from citewell.lsp.wire import Refused
-from citewell.model import CitewellError, Problem
+from citewell.model import CitewellError
 
 if TYPE_CHECKING:
     from citewell.features.rename import Renaming
-    from citewell.lsp.server import Server
     from citewell.lsp.snapshot import Scope
     from citewell.model.bib import FileEdit
 
 
-def register(server: Server) -> None:
+def handlers(editor: Editor, projects: Projects) -> Handlers:
     """Offer renaming."""
-    session = server.session
 
-    @server.feature(types.TEXT_DOCUMENT_PREPARE_RENAME)
     async def prepare_rename(
         params: types.PrepareRenameParams,
     ) -> types.PrepareRenamePlaceholder | None:
         from citewell.features.rename import renamed_span
 
-        scope = await session.scope(params.text_document.uri)
+        scope = await projects.scope(params.text_document.uri)
         if scope is None:
             return None
         offset = scope.index.offset(params.position)
-        found = await session.read(lambda: renamed_span(scope.keys, scope.path, offset))
+        found = await projects.read(lambda: renamed_span(scope.keys, scope.path, offset))
         if found is None:
             return None
         return types.PrepareRenamePlaceholder(
             range=scope.index.range(found[0]), placeholder=found[1]
         )
 
-    @server.feature(types.TEXT_DOCUMENT_RENAME)
     async def rename(params: types.RenameParams) -> types.WorkspaceEdit | Refused | None:
         # A file that was not read may hold the key.
-        scope = await session.whole_scope(params.text_document.uri)
-        if isinstance(scope, Problem):
-            return Refused(f"{scope.message} Nothing was renamed.")
+        try:
+            scope = await projects.scope(params.text_document.uri, complete=True)
+        except CitewellError as error:
+            return Refused(f"{error.problem.message} Nothing was renamed.")
         if scope is None:
             return None
         offset = scope.index.offset(params.position)
-        found = await session.read(lambda: _plan(scope, offset, params.new_name))
+        found = await projects.read(lambda: _plan(scope, offset, params.new_name))
         if found is None:
             return None
         if found.problem is not None:
             return Refused(f"{found.problem.message} {found.problem.hint}")
         try:
-            return await session.read(lambda: _edit(server, scope, found, params.new_name))
+            return await projects.read(lambda: _edit(editor, scope, found, params.new_name))
         except CitewellError as error:
             return Refused(f"{error.problem.message} {error.problem.hint}")
+
+    return (
+        Request(
+            types.TEXT_DOCUMENT_PREPARE_RENAME, prepare_rename, switches=("rename",), is_part=True
+        ),
+        Request(types.TEXT_DOCUMENT_RENAME, rename, switches=("rename",)),
+    )
 
 
 def _plan(scope: Scope, offset: int, new: str) -> Renaming | None:
@@ -67,7 +74,7 @@ def _plan(scope: Scope, offset: int, new: str) -> Renaming | None:
     return rename(circle.all_keys, circle.projects, scope.path, offset, new)
 
 
-def _edit(server: Server, scope: Scope, plan: Renaming, new: str) -> types.WorkspaceEdit:
+def _edit(editor: Editor, scope: Scope, plan: Renaming, new: str) -> types.WorkspaceEdit:
     from citewell.documents.bib_guard import check_edits
     from citewell.documents.bibtex import parse_bib
     from citewell.documents.key_table import BibKeys
@@ -76,11 +83,11 @@ def _edit(server: Server, scope: Scope, plan: Renaming, new: str) -> types.Works
     texts = {edit.path: files[Path(edit.path)].source.text for edit in plan.edits}
     known = {path: file.source for path, file in files.items() if isinstance(file, BibKeys)}
     check_edits(plan.edits, texts, lambda path, text: known.get(path) or parse_bib(text, str(path)))
-    locator = Locator(scope, server.session.encoding)
+    locator = Locator(scope, editor.encoding)
 
     def text_of(path: Path) -> TextOf:
         opened = scope.opened.get(path)
-        index = Ranges(files[path].source.text, server.session.encoding)
+        index = Ranges(files[path].source.text, editor.encoding)
         version = opened.version if opened is not None else None
         return TextOf(locator.uri(path), index, version)
 
@@ -89,4 +96,4 @@ def _edit(server: Server, scope: Scope, plan: Renaming, new: str) -> types.Works
             return f"Rename to {new}, in other papers that use the same .bib"
         return f"Rename to {new}"
 
-    return workspace_edit(plan.edits, text_of, server.flags, label_of)
+    return workspace_edit(plan.edits, text_of, editor.flags, label_of)

@@ -2,28 +2,17 @@
 
 from __future__ import annotations
 
-import asyncio
-import logging
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from lsprotocol import types
 
-from citewell.lsp.notifications import warn
 from citewell.model import Problem
 from citewell.options import Options
 from citewell.options.load import Loaded, load
 
-if TYPE_CHECKING:
-    from citewell.lsp.server import Server
-
-logger = logging.getLogger(__name__)
-
 SECTION = "citewell"
-MAX_SHOWN = 3
-"""Messages that one change of settings may put before the author."""
-PULL_SECONDS = 2.0
 
 
 class Settings:
@@ -43,25 +32,19 @@ class Settings:
         self._wire = {None: section(wire)}
         self._loaded.clear()
 
-    async def pull(self, server: Server, roots: Sequence[Path]) -> None:
-        """Ask the editor for the settings of each folder; what it does not answer stays."""
-        scopes: list[Path | None] = [*roots] or [None]
-        items = [
+    @staticmethod
+    def questions(scopes: Sequence[Path | None]) -> list[types.ConfigurationItem]:
+        """What to ask the editor: its settings for each folder."""
+        return [
             types.ConfigurationItem(
                 section=SECTION, scope_uri=root.as_uri() if root is not None else None
             )
             for root in scopes
         ]
-        request = server.workspace_configuration_async(types.ConfigurationParams(items=items))
-        try:
-            answers = await asyncio.wait_for(asyncio.shield(request), PULL_SECONDS)
-        except TimeoutError:
-            logger.warning("The editor did not answer for its settings")
-            return
-        except Exception as error:
-            logger.warning("The editor refused to tell its settings: %s", error)
-            return
-        for root, answer in zip(scopes, answers or (), strict=False):
+
+    def answered(self, scopes: Sequence[Path | None], answers: Sequence[object]) -> None:
+        """Take the editor's answers for these folders; what it does not answer stays."""
+        for root, answer in zip(scopes, answers, strict=False):
             if answer:
                 self._wire[root] = section(answer)
         self._loaded.clear()
@@ -101,11 +84,3 @@ def section(wire: object) -> Mapping[str, Any]:
         return {}
     inner = wire.get(SECTION, wire)
     return inner if isinstance(inner, Mapping) else {}
-
-
-def show(server: Server, problems: Sequence[Problem]) -> None:
-    """Put the first problems before the author and the others into the log."""
-    for number, problem in enumerate(problems):
-        logger.warning("%s", problem)
-        if number < MAX_SHOWN:
-            warn(server, problem)

@@ -11,12 +11,15 @@ from lsprotocol import types
 from pygls.uris import from_fs_path
 
 from citewell.lsp import wire
+from citewell.lsp.buffers import Buffers
+from citewell.lsp.editor import Editor
 from citewell.lsp.entry_places import BodyPlaces, Inside, placed
 from citewell.lsp.places import Places
+from citewell.lsp.projects import Projects
+from citewell.lsp.registry import BIB_ONLY, Handlers, Request
 
 if TYPE_CHECKING:
     from citewell.features.symbols import Symbol
-    from citewell.lsp.server import Server
     from citewell.model.bib import BibEntry, BibFile
 
 _KINDS = {
@@ -30,29 +33,40 @@ MAX_FOUND = 128
 _ENCODER = msgspec.json.Encoder()
 
 
-def register(server: Server) -> None:
+def handlers(editor: Editor, buffers: Buffers, projects: Projects) -> Handlers:
     """Offer symbols."""
-    session = server.session
 
-    @server.feature(types.TEXT_DOCUMENT_DOCUMENT_SYMBOL)
     async def document_symbol(params: types.DocumentSymbolParams) -> wire.Encoded | None:
-        found = await session.bib(params.text_document.uri)
+        found = await projects.bib(params.text_document.uri)
         if found is None:
             return None
         bib, _ = found
-        nested = server.flags.nested_symbols
+        nested = editor.flags.nested_symbols
         uri = params.text_document.uri
-        return await session.read(lambda: _outline(bib, session.encoding, None if nested else uri))
+        return await projects.read(lambda: _outline(bib, editor.encoding, None if nested else uri))
 
-    @server.feature(types.WORKSPACE_SYMBOL)
     async def workspace_symbol(params: types.WorkspaceSymbolParams) -> wire.Encoded:
         query = params.query.strip()[:256]
-        await session.configured()
-        wanted = session.buffers.workspace_reading()
-        await session.read_ahead(wanted)
-        papers = session.papers
-        found = await session.read(lambda: papers().find_entries(wanted, query, MAX_FOUND))
-        return await session.read(lambda: _found(server, found))
+        await editor.configured()
+        wanted = buffers.workspace_reading()
+        await projects.read_ahead(wanted)
+        found = await projects.look_up(lambda papers: papers.find_entries(wanted, query, MAX_FOUND))
+        return await projects.read(lambda: _found(editor, buffers, found))
+
+    return (
+        Request(
+            types.TEXT_DOCUMENT_DOCUMENT_SYMBOL,
+            document_symbol,
+            switches=("symbols",),
+            formats=BIB_ONLY,
+        ),
+        Request(
+            types.WORKSPACE_SYMBOL,
+            workspace_symbol,
+            switches=("workspace_symbols",),
+            formats=BIB_ONLY,
+        ),
+    )
 
 
 class _Outlined(NamedTuple):
@@ -114,15 +128,15 @@ def _symbol(head: bytes, place: bytes, name: bytes, uri: str | None) -> bytes:
     return b'%b,"location":{"uri":%b,"range":%b}}' % (head, msgspec.json.encode(uri), place)
 
 
-def _found(server: Server, found: list[tuple[Symbol, str]]) -> wire.Encoded:
-    encoding = server.session.encoding
-    roots = server.roots
+def _found(editor: Editor, buffers: Buffers, found: list[tuple[Symbol, str]]) -> wire.Encoded:
+    encoding = editor.encoding
+    roots = editor.roots
     places: dict[str, Places] = {}
     symbols = []
     for symbol, text in found:
         path = Path(symbol.path)
         at = places.setdefault(symbol.path, Places(text, encoding))
-        opened = server.session.buffers.open_document(path)
+        opened = buffers.open_document(path)
         uri = opened.uri if opened is not None else from_fs_path(symbol.path) or ""
         root = next((r for r in roots if path.is_relative_to(r)), None)
         shown = path.relative_to(root).as_posix() if root else path.name

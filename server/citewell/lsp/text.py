@@ -94,6 +94,11 @@ class LineIndex:
         )
 
     @property
+    def encoding(self) -> str:
+        """The position encoding of the index."""
+        return self._encoding
+
+    @property
     def starts(self) -> array[int]:
         """The offsets of the lines, and of the text's end. Not to be changed."""
         return self._starts

@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING
 from lsprotocol import types
 
 from citewell.features.tokens import NAMES
+from citewell.lsp.buffers import Buffers
+from citewell.lsp.projects import Projects
+from citewell.lsp.registry import Handlers, Request
 from citewell.lsp.wire import Encoded
 
 if TYPE_CHECKING:
-    from citewell.lsp.server import Server
     from citewell.lsp.snapshot import Scope
     from citewell.model.document import Span
 
@@ -21,9 +23,8 @@ MAX_KNOWN = 32
 """Documents whose last answer is kept, so that the next one can be a difference."""
 
 
-def register(server: Server) -> None:
+def handlers(buffers: Buffers, projects: Projects) -> Handlers:
     """Offer semantic tokens."""
-    session = server.session
     numbers = itertools.count(1)
     known: OrderedDict[str, tuple[str, list[int]]] = OrderedDict()
 
@@ -36,21 +37,19 @@ def register(server: Server) -> None:
         return number
 
     async def compute(uri: str, shown: types.Range | None = None) -> list[int] | None:
-        scope = await session.scope(uri)
+        scope = await projects.scope(uri)
         if scope is None:
             return None
-        data = await session.read(lambda: _data(scope, shown))
-        session.buffers.refuse_outdated(scope)
+        data = await projects.read(lambda: _data(scope, shown))
+        buffers.refuse_outdated(scope)
         return data
 
-    @server.feature(types.TEXT_DOCUMENT_SEMANTIC_TOKENS_FULL, LEGEND)
     async def full(params: types.SemanticTokensParams) -> Encoded | None:
         data = await compute(params.text_document.uri)
         if data is None:
             return None
         return _whole(data, remember(params.text_document.uri, data))
 
-    @server.feature(types.TEXT_DOCUMENT_SEMANTIC_TOKENS_FULL_DELTA, LEGEND)
     async def delta(
         params: types.SemanticTokensDeltaParams,
     ) -> Encoded | types.SemanticTokensDelta | None:
@@ -71,10 +70,29 @@ def register(server: Server) -> None:
             edits = [types.SemanticTokensEdit(start=start, delete_count=gone, data=list(new))]
         return types.SemanticTokensDelta(edits=edits, result_id=number)
 
-    @server.feature(types.TEXT_DOCUMENT_SEMANTIC_TOKENS_RANGE, LEGEND)
     async def part(params: types.SemanticTokensRangeParams) -> types.SemanticTokens | None:
         data = await compute(params.text_document.uri, params.range)
         return None if data is None else types.SemanticTokens(data=data)
+
+    return (
+        Request(
+            types.TEXT_DOCUMENT_SEMANTIC_TOKENS_FULL, full, LEGEND, switches=("semantic_tokens",)
+        ),
+        Request(
+            types.TEXT_DOCUMENT_SEMANTIC_TOKENS_FULL_DELTA,
+            delta,
+            LEGEND,
+            switches=("semantic_tokens",),
+            is_part=True,
+        ),
+        Request(
+            types.TEXT_DOCUMENT_SEMANTIC_TOKENS_RANGE,
+            part,
+            LEGEND,
+            switches=("semantic_tokens",),
+            is_part=True,
+        ),
+    )
 
 
 def _whole(data: list[int], number: str) -> Encoded:

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from citewell.lsp.actions.contract import Asked, Chosen
-from citewell.model import CitewellError, Problem
 
 if TYPE_CHECKING:
     from citewell.features.action import Action, ActionPlan
@@ -35,7 +34,7 @@ class BibliographyActions:
         if not asked.is_bib:
             return ()
         session = asked.session
-        scope = await session.scope(asked.uri)
+        scope = await session.projects.scope(asked.uri)
         bib = scope.circle.bib if scope is not None else None
         if scope is None or bib is None:
             return ()
@@ -50,11 +49,11 @@ class BibliographyActions:
                 found = feature.entry_actions(bib, entry, paper, scope.circle.all_keys)
             return found if asked.automatic else [*found, *feature.file_actions(bib, paper)]
 
-        found = await session.read(look)
+        found = await session.projects.read(look)
         if entry is None or not entry.key:
             return found
         record = await _record(session, entry)
-        if record is not None and await session.read(lambda: _changes(bib, entry, record)):
+        if record is not None and await session.projects.read(lambda: _changes(bib, entry, record)):
             origin = record.provenance[0].source if record.provenance else record.id
             return [feature.normalise_action(entry, origin), *found]
         return found
@@ -62,14 +61,12 @@ class BibliographyActions:
     async def plan(self, chosen: Chosen) -> ActionPlan | None:
         """The edits of the chosen action."""
         # A file that was not read may cite what is to go.
-        scope = await chosen.session.whole_scope(chosen.uri)
-        if isinstance(scope, Problem):
-            raise CitewellError(scope)
+        scope = await chosen.session.projects.scope(chosen.uri, complete=True)
         bib = scope.circle.bib if scope is not None else None
         if scope is None or bib is None:
             return None
         if chosen.name in ("sort", "remove-unused"):
-            return await chosen.session.read(lambda: _whole_file(chosen, scope, bib))
+            return await chosen.session.projects.read(lambda: _whole_file(chosen, scope, bib))
         from citewell.features.bib_actions import entry_near
 
         entry = entry_near(bib, chosen.number("start", 0), chosen.text("key"))
@@ -79,8 +76,8 @@ class BibliographyActions:
             record = await _record(chosen.session, entry)
             if record is None:
                 return None
-            return await chosen.session.read(lambda: _normalised(bib, entry, record))
-        return await chosen.session.read(lambda: _of_entry(chosen, scope, bib, entry))
+            return await chosen.session.projects.read(lambda: _normalised(bib, entry, record))
+        return await chosen.session.projects.read(lambda: _of_entry(chosen, scope, bib, entry))
 
 
 def _whole_file(chosen: Chosen, scope: Scope, bib: BibFile) -> ActionPlan:

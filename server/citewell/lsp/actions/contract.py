@@ -39,7 +39,7 @@ class Asked(Struct, frozen=True, eq=False):
 
     async def snapshot(self) -> Snapshot | None:
         """The manuscript as it is now; None for a .bib."""
-        return None if self.is_bib else await self.session.snapshot(self.uri)
+        return None if self.is_bib else await self.session.projects.snapshot(self.uri)
 
     def codes(self) -> frozenset[str]:
         """The codes of our diagnostics there."""

@@ -35,7 +35,7 @@ class MissingEntriesActions:
         if snapshot is None:
             return ()
         project = snapshot.paper.project
-        missing = await session.read(lambda: missing_keys(project))
+        missing = await session.projects.read(lambda: missing_keys(project))
         if asked.wants_source:
             return (missing_action(len(missing)),) if missing else ()
         found = key_at(snapshot.document, snapshot.index.offset(asked.range.start))
@@ -49,11 +49,11 @@ class MissingEntriesActions:
         from citewell.features.missing_entries import missing_keys, plan_missing
 
         session = chosen.session
-        snapshot = await session.fresh_snapshot(chosen.uri)
+        snapshot = await session.projects.snapshot(chosen.uri, fresh=True)
         if snapshot is None:
             return None
         project = snapshot.paper.project
-        missing = await session.read(lambda: missing_keys(project))
+        missing = await session.projects.read(lambda: missing_keys(project))
         if not missing:
             name = snapshot.path.name
             return ActionPlan(message=f"Every key that {name} and its paper cite has an entry.")
@@ -65,7 +65,7 @@ class MissingEntriesActions:
             found.append(settled)
             if said is not None:
                 feedback[one.key] = said
-        plan = await session.read(partial(plan_missing, project, found, snapshot.options))
+        plan = await session.projects.read(partial(plan_missing, project, found, snapshot.options))
         if not picker_history.adds_entry(plan):
             return plan
         return msgspec.structs.replace(plan, feedback=tuple(feedback.values()))

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from citewell.lsp import citing
+from citewell.lsp.actions.choice import with_choice
 from citewell.lsp.actions.contract import Asked, Chosen
-from citewell.lsp.picker_history import with_choice
 from citewell.lsp.progress import on_thread
 
 if TYPE_CHECKING:
@@ -54,10 +54,10 @@ class PlaceholderActions:
 
         def choose() -> list[feature.Choice]:
             own = paper.index.search(words, feature.SHOWN) if words else []
-            check_of = asked.session.find_check(paper.index)
+            check_of = asked.session.checks.answers.find_check(paper.index)
             return feature.choices_at(placeholder, own, result.hits, paper.find_work, check_of)
 
-        choices = await asked.session.read(choose)
+        choices = await asked.session.projects.read(choose)
         own_first = bool(choices and choices[0].key and not choices[0].invented)
         sure = feature.is_sure(query, result.hits) or own_first
         return feature.placeholder_actions(
@@ -67,7 +67,7 @@ class PlaceholderActions:
     async def plan(self, chosen: Chosen) -> ActionPlan | None:
         """The edits for one placeholder, or for all."""
 
-        snapshot = await chosen.session.fresh_snapshot(chosen.uri)
+        snapshot = await chosen.session.projects.snapshot(chosen.uri, fresh=True)
         if snapshot is None:
             return None
         if chosen.name == "fill":
@@ -99,7 +99,7 @@ class PlaceholderActions:
             work = await citing.find_work(chosen.session, chosen.text("work"))
             if work is None:
                 return None
-        plan = await chosen.session.read(
+        plan = await chosen.session.projects.read(
             partial(
                 feature.plan_citation,
                 snapshot.paper.project,
@@ -154,11 +154,11 @@ async def _fill(chosen: Chosen, snapshot: Snapshot) -> ActionPlan:
     session, project = chosen.session, snapshot.paper.project
     if not snapshot.document.placeholders:
         return ActionPlan(message=f"There is no placeholder in {snapshot.path.name}.")
-    places = await session.read(lambda: places_of(project, [snapshot.document]))
+    places = await session.projects.read(lambda: places_of(project, [snapshot.document]))
 
     task = FillTask(session.engine, snapshot.options)
     await on_thread(partial(task.search, places), chosen.report)
-    planned = await session.read(lambda: task.plan(project, places))
+    planned = await session.projects.read(lambda: task.plan(project, places))
     plan = await on_thread(partial(task.verify, planned), chosen.report)
     answers = [answer for one in plan.fills for answer in (one.picked, one.supported) if answer]
     session.tell([answer.problem for answer in answers if answer.problem])

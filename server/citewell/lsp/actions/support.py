@@ -23,7 +23,7 @@ class SupportActions:
         """The question about the key at the place, if its entry is known."""
         if asked.is_bib:
             return ()
-        snapshot = await asked.session.snapshot(asked.uri)
+        snapshot = await asked.session.projects.snapshot(asked.uri)
         if snapshot is None or snapshot.options.llm.provider == "none":
             return ()
         from citewell.features.support import support_action
@@ -48,14 +48,14 @@ class SupportActions:
         )
 
         session = chosen.session
-        snapshot = await session.fresh_snapshot(chosen.uri)
+        snapshot = await session.projects.snapshot(chosen.uri, fresh=True)
         if snapshot is None:
             return None
         key, document = chosen.text("key"), snapshot.document
         use = use_near(document, chosen.number("start", 0), key)
         project = snapshot.paper.project
         found = project.entry(key)
-        cited = await session.read(lambda: cited_sentence(document, use)) if use else None
+        cited = await session.projects.read(lambda: cited_sentence(document, use)) if use else None
         if cited is None or found is None:
             return None
         path, entry = found

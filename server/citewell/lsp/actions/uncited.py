@@ -7,8 +7,8 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from citewell.lsp import citing
+from citewell.lsp.actions.choice import with_choice
 from citewell.lsp.actions.contract import Asked, Chosen
-from citewell.lsp.picker_history import with_choice
 
 if TYPE_CHECKING:
     from citewell.features.action import Action, ActionPlan
@@ -33,7 +33,7 @@ class UncitedActions:
         if snapshot is None or (asked.automatic and not session.engine.begun):
             return ()
         offset = snapshot.index.offset(asked.range.start)
-        found = await session.read(lambda: uncited_at(snapshot.document, offset))
+        found = await session.projects.read(lambda: uncited_at(snapshot.document, offset))
         if found is None:
             return ()
         query = await citing.make_query(session, snapshot, found.placeholder)
@@ -41,7 +41,7 @@ class UncitedActions:
         if confidence_of(query, result.hits) < LEAST:
             return ()
         find_work = snapshot.paper.find_work
-        choices = await session.read(
+        choices = await session.projects.read(
             lambda: feature.choices_at(found.placeholder, (), result.hits, find_work)
         )
         return feature.sentence_actions(found.at, found.sentence, choices, result.variant)
@@ -52,11 +52,11 @@ class UncitedActions:
         from citewell.features.uncited import uncited_at
 
         session = chosen.session
-        snapshot = await session.fresh_snapshot(chosen.uri)
+        snapshot = await session.projects.snapshot(chosen.uri, fresh=True)
         if snapshot is None:
             return None
         at = chosen.number("at", 0)
-        found = await session.read(lambda: uncited_at(snapshot.document, at))
+        found = await session.projects.read(lambda: uncited_at(snapshot.document, at))
         if found is None or found.sentence[:200] != chosen.text("sentence"):
             return None
         work, key = None, chosen.text("key")
@@ -65,7 +65,7 @@ class UncitedActions:
             if work is None:
                 return None
         query = await citing.make_query(session, snapshot, found.placeholder)
-        plan = await session.read(
+        plan = await session.projects.read(
             partial(
                 feature.plan_citation,
                 snapshot.paper.project,

@@ -8,8 +8,8 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from citewell.lsp import citing
+from citewell.lsp.actions.choice import with_choice
 from citewell.lsp.actions.contract import Asked, Chosen
-from citewell.lsp.picker_history import with_choice
 
 if TYPE_CHECKING:
     from citewell.features.action import Action, ActionPlan
@@ -51,7 +51,7 @@ class UndefinedKeyActions:
         meant = None
         if not any(one.certain for one in similar):
             meant, _ = await meaning_of(session, snapshot, snapshot.document, use, meaning)
-        return await session.read(
+        return await session.projects.read(
             lambda: feature.undefined_actions(use, similar, meant, paper.project)
         )
 
@@ -62,7 +62,7 @@ class UndefinedKeyActions:
         from citewell.features import undefined_actions as feature
 
         session = chosen.session
-        snapshot = await session.fresh_snapshot(chosen.uri)
+        snapshot = await session.projects.snapshot(chosen.uri, fresh=True)
         if snapshot is None:
             return None
         key, new = chosen.text("key"), chosen.text("new")
@@ -72,16 +72,16 @@ class UndefinedKeyActions:
         if use is None or (changing and not (feature.may_be_a_key(new) or project.entry(new))):
             return None
         if changing:
-            return await session.read(
+            return await session.projects.read(
                 lambda: feature.plan_change(project.documents.values(), key, new)
             )
         work = await citing.find_work(session, chosen.text("work"))
         if work is None:
             return None
-        plan = await session.read(
+        plan = await session.projects.read(
             partial(feature.plan_addition, project, snapshot.document, use, work, snapshot.options)
         )
-        query = await session.read(lambda: _context(snapshot, snapshot.document, use))
+        query = await session.projects.read(lambda: _context(snapshot, snapshot.document, use))
         return await with_choice(plan, chosen, snapshot, work, query)
 
 
@@ -104,7 +104,7 @@ async def similar_to(session: Session, snapshot: Snapshot, meaning: KeyMeaning) 
     from citewell.features.undefined_actions import similar_keys
 
     project = snapshot.paper.project
-    return await session.read(
+    return await session.projects.read(
         lambda: similar_keys(meaning, ((str(path), entry) for path, entry in project.entries()))
     )
 
@@ -116,7 +116,7 @@ async def meaning_of(
     it as a query."""
     from citewell.features.undefined_key import decide, questions
 
-    context = await session.read(lambda: _context(snapshot, document, use))
+    context = await session.projects.read(lambda: _context(snapshot, document, use))
     known = asyncio.to_thread(_look_up, session, meaning)
     asked = questions(meaning, context)
     searches = [session.engine.find_async(query, count) for query, count in asked]

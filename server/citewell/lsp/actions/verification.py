@@ -25,7 +25,7 @@ class VerificationActions:
 
     async def offer(self, asked: Asked) -> Sequence[Action]:
         """What can be done about the entry at the place; nothing while it is not looked up."""
-        found = await asked.session.bib(asked.uri) if asked.is_bib else None
+        found = await asked.session.projects.bib(asked.uri) if asked.is_bib else None
         reading = asked.session.buffers.reading(asked.uri)
         if found is None or reading is None:
             return ()
@@ -43,18 +43,18 @@ class VerificationActions:
             # What mends the place that was asked about comes first.
             return sorted(actions, key=lambda one: here.isdisjoint(one.fixes))
 
-        return await asked.session.read(offered)
+        return await asked.session.projects.read(offered)
 
     async def plan(self, chosen: Chosen) -> ActionPlan | None:
         """The edits for the entry as it is now."""
-        found = await chosen.session.bib(chosen.uri)
+        found = await chosen.session.projects.bib(chosen.uri)
         if found is None:
             return None
         bib = found[0]
-        entry, check = await chosen.session.read(lambda: self._known(bib, chosen))
+        entry, check = await chosen.session.projects.read(lambda: self._known(bib, chosen))
         if entry is None or check is None:
             return None
-        return await chosen.session.read(lambda: _plan(bib, entry, check, chosen))
+        return await chosen.session.projects.read(lambda: _plan(bib, entry, check, chosen))
 
     def _known(self, bib: BibFile, chosen: Chosen) -> tuple[BibEntry | None, Check | None]:
         from citewell.features.verify_fixes import Wanted

@@ -56,8 +56,8 @@ def mcp(
     environment variable CITEWELL_MCP_TOKEN, or in the system's keyring (`keyring set citewell
     mcp`), is asked of every request.
     """
-    from citewell.mcp import TOKEN_VARIABLE, serve
-    from citewell.serving.token import find_token
+    from citewell.mcp import serve
+    from citewell.serving.token import MCP_TOKEN, find_token
 
     if (origins or hosts) and not http:
         raise click.UsageError("--allow-origin and --allow-host require --http.")
@@ -69,7 +69,7 @@ def mcp(
         allow_write=allow_write,
         host=host,
         port=port,
-        token=find_token(TOKEN_VARIABLE, "mcp") if http else "",
+        token=find_token(MCP_TOKEN, "mcp") if http else "",
         origins=origins,
         allowed_hosts=hosts,
     )

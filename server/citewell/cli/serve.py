@@ -56,15 +56,14 @@ def serve(
     environment variable CITEWELL_HTTP_TOKEN or in the system's keyring (`keyring set citewell
     http`) is asked of every request. For agents there is `citewell mcp`.
     """
-    from citewell.http import TOKEN_VARIABLE
     from citewell.http import serve as serve_http
-    from citewell.serving.token import find_token
+    from citewell.serving.token import HTTP_TOKEN, find_token
 
     serve_http(
         session.load().options,
         host=host.strip("[]"),
         port=port,
-        token=find_token(TOKEN_VARIABLE, "http", file=token_file),
+        token=find_token(HTTP_TOKEN, "http", file=token_file),
         origins=origins,
         allowed_hosts=hosts,
     )

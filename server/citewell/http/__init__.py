@@ -12,9 +12,7 @@ from citewell.model.installing import install_command
 if TYPE_CHECKING:
     from citewell.options import Options
 
-__all__ = ["TOKEN_VARIABLE", "serve"]
-
-TOKEN_VARIABLE = "CITEWELL_HTTP_TOKEN"
+__all__ = ["serve"]
 
 
 def serve(

@@ -11,12 +11,12 @@ import msgspec
 
 from citewell import __version__
 from citewell.engine.worker_client import WorkerEngine
-from citewell.http import TOKEN_VARIABLE
 from citewell.http.app import create_app
 from citewell.options import Options
 from citewell.serving.address import bind, url_of
 from citewell.serving.guard import Admission, NameGuard, TokenGuard
 from citewell.serving.run import run_app
+from citewell.serving.token import HTTP_TOKEN
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp
@@ -41,7 +41,7 @@ def serve_engine(
     allowed_hosts: Sequence[str] = (),
 ) -> None:
     """Serve until a signal ends it. Raises `CitewellError` for an address that cannot be had."""
-    bound = bind(host, port, token=token, variable=TOKEN_VARIABLE)
+    bound = bind(host, port, token=token, variable=HTTP_TOKEN)
     port = int(bound.getsockname()[1])
     engine.start()
     app = guarded_app(

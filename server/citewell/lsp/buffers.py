@@ -16,7 +16,7 @@ from pygls.uris import to_fs_path, uri_scheme
 
 from citewell.lsp.editor import Editor
 from citewell.lsp.file_version import is_empty, read_file_version
-from citewell.lsp.places import OpenFile
+from citewell.lsp.snapshot import OpenFile
 from citewell.lsp.text import OpenDocument
 from citewell.options import Options
 

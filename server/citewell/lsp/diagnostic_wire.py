@@ -21,7 +21,9 @@ from citewell.model.cooperative import in_parts
 from citewell.model.diagnostic import Diagnostic, Level, Related
 
 if TYPE_CHECKING:
-    from citewell.lsp.diagnostics_builder import Report
+    from citewell.documents import Project
+    from citewell.model.bib import BibFile
+    from citewell.model.document import Document
 
 SOURCE = "citewell"
 SEVERITY = {Level.ERROR: 1, Level.WARNING: 2, Level.INFORMATION: 3, Level.HINT: 4}
@@ -30,6 +32,15 @@ _PACKAGE = Path(__file__).resolve().parents[1]
 
 IndexOf = Callable[[Path], LineIndex | None]
 """Positions of another file; None when it cannot be read."""
+
+
+class Report(msgspec.Struct, frozen=True, eq=False):
+    """The diagnostics of one version of one file, encoded."""
+
+    items: bytes
+    result_id: str
+    projects: tuple[Project, ...]
+    source: Document | BibFile
 
 
 class _Link(msgspec.Struct, frozen=True, gc=False):

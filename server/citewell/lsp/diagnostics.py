@@ -26,7 +26,7 @@ from citewell.lsp.session import Session
 from citewell.lsp.wire import Encoded
 
 if TYPE_CHECKING:
-    from citewell.lsp.diagnostics_builder import Report
+    from citewell.lsp.diagnostic_wire import Report
     from citewell.model import Problem
     from citewell.model.bib import BibFile
     from citewell.options.tree import DiagnosticsOptions

@@ -18,7 +18,7 @@ from citewell.features.coexist import left_diagnostics
 from citewell.features.diagnose import diagnose
 from citewell.features.lint_rule import LintPaper
 from citewell.features.verify import CheckOf, invented_keys
-from citewell.lsp.diagnostic_wire import encoded, result_id
+from citewell.lsp.diagnostic_wire import Report, encoded, result_id
 from citewell.lsp.papers import Papers, Reading
 from citewell.lsp.text import LineIndex
 from citewell.model.bib import BibFile
@@ -40,15 +40,6 @@ class Wanted(Struct, frozen=True, eq=False):
     check_of: CheckOf | None
     tags: bool
     related: bool
-
-
-class Report(Struct, frozen=True, eq=False):
-    """The diagnostics of one version of one file, encoded."""
-
-    items: bytes
-    result_id: str
-    projects: tuple[Project, ...]
-    source: Document | BibFile
 
 
 class _Known(Struct, frozen=True, eq=False):

@@ -12,7 +12,8 @@ from citewell.lsp.editor import Editor
 from citewell.lsp.session import Session
 
 if TYPE_CHECKING:
-    from citewell.lsp.diagnostics_builder import DiagnosticsBuilder, Report, Subject, Wanted
+    from citewell.lsp.diagnostic_wire import Report
+    from citewell.lsp.diagnostics_builder import DiagnosticsBuilder, Subject, Wanted
     from citewell.lsp.papers import Papers, Reading
     from citewell.lsp.text import LineIndex
     from citewell.options import Options

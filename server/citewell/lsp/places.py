@@ -104,11 +104,3 @@ class Locator:
 
     def location(self, path: Path, span: Span) -> Location:
         return Location(self.uri(path), self.range(path, span))
-
-
-class OpenFile:
-    """What the editor calls an open file, and which version of it was read."""
-
-    def __init__(self, uri: str, version: int | None) -> None:
-        self.uri = uri
-        self.version = version

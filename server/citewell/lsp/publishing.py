@@ -13,7 +13,7 @@ from citewell.lsp.diagnostic_wire import as_json
 from citewell.lsp.editor import Editor
 
 if TYPE_CHECKING:
-    from citewell.lsp.diagnostics_builder import Report
+    from citewell.lsp.diagnostic_wire import Report
     from citewell.lsp.diagnostics_pass import DiagnosticsPass
 
 

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from citewell.lsp.file_version import read_file_version
-from citewell.lsp.places import OpenFile
 from citewell.lsp.text import LineIndex
 from citewell.options import Options
 
@@ -17,6 +16,14 @@ if TYPE_CHECKING:
     from citewell.documents.key_table import KeyTable
     from citewell.lsp.papers import Circle, Paper
     from citewell.model.document import Document
+
+
+class OpenFile:
+    """What the editor calls an open file, and which version of it was read."""
+
+    def __init__(self, uri: str, version: int | None) -> None:
+        self.uri = uri
+        self.version = version
 
 
 class Snapshot(Struct, frozen=True, eq=False):

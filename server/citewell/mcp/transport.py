@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 from mcp.server import MCPServer
 from mcp.server.transport_security import TransportSecuritySettings
 
-from citewell.mcp import TOKEN_VARIABLE
 from citewell.serving.address import bind, url_of
 from citewell.serving.guard import Admission, guarded
 from citewell.serving.run import run_app
+from citewell.serving.token import MCP_TOKEN
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp
@@ -41,7 +41,7 @@ def serve_http(
     that reaches beyond this machine without a token."""
     import sys
 
-    bound = bind(host, port, token=token, variable=TOKEN_VARIABLE)
+    bound = bind(host, port, token=token, variable=MCP_TOKEN)
     port = int(bound.getsockname()[1])
     app = http_app(server, host, port, token=token, origins=origins, allowed_hosts=allowed_hosts)
 

@@ -12,6 +12,10 @@ from pathlib import Path
 from citewell.model import CitewellError, Problem
 from citewell.sources.web.keys import MAX_KEY, find_key
 
+MCP_TOKEN = "CITEWELL_MCP_TOKEN"
+HTTP_TOKEN = "CITEWELL_HTTP_TOKEN"
+"""The environment variables that hold the tokens of `citewell mcp` and `citewell serve`."""
+
 
 def find_token(
     variable: str, name: str, *, file: Path | None = None, environ: Mapping[str, str] | None = None

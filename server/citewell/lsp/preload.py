@@ -1,35 +1,33 @@
-"""Work done before anybody asks for it, so that nobody waits for it."""
+"""Work done before anybody asks for it, so that nobody waits for it: late imports and indexes."""
 
 from __future__ import annotations
 
 import gc
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from importlib import import_module
 
 logger = logging.getLogger(__name__)
 
+SCANNERS = (
+    "citewell.lsp.papers",
+    "citewell.features.card",
+    "citewell.features.complete",
+    "citewell.features.complete_path",
+    "citewell.features.insert",
+)
+"""What the first completion and hover need. For the reader thread."""
+CHECKS = ("citewell.engine.check_store", "citewell.lsp.diagnostics_builder")
+"""What the first diagnostics need: loaded by the event loop it would hold up an answer."""
 
-def load_scanners() -> None:
-    """What the first completion and hover need."""
-    try:
-        import citewell.features.card
-        import citewell.features.complete
-        import citewell.features.complete_path
-        import citewell.features.insert  # noqa: F401
-    except Exception:
-        logger.exception("Loading failed")
 
-
-def load_checks() -> None:
-    """What the first diagnostics need: loaded by the event loop it would hold up an answer."""
-    try:
-        import citewell.engine.check_store
-        import citewell.lsp.diagnostics_builder  # noqa: F401
-        from citewell.model.tex_symbols import symbol
-
-        symbol("alpha")  # loads the tables
-    except Exception:
-        logger.exception("Loading failed")
+def preload(modules: Sequence[str]) -> None:
+    """Import modules now. What fails is logged, and fails again where it is needed."""
+    for module in modules:
+        try:
+            import_module(module)
+        except Exception:
+            logger.exception("Loading %s failed", module)
 
 
 def prepare(job: Callable[[], None]) -> None:

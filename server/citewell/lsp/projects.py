@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from citewell.lsp.buffers import Buffers, is_bibliography
 from citewell.lsp.editor import Editor
-from citewell.lsp.preload import load_scanners, prepare
+from citewell.lsp.preload import SCANNERS, preload, prepare
 from citewell.lsp.reader_thread import ReaderThread
 from citewell.lsp.snapshot import Scope, Snapshot
 from citewell.model import CitewellError, Problem
@@ -57,7 +57,7 @@ class Projects:
 
     def start(self) -> None:
         """Load the scanners, in the background."""
-        self._reader.submit(self._load)
+        self._reader.submit(preload, SCANNERS)
 
     def close(self) -> None:
         """End the reader thread."""
@@ -212,13 +212,6 @@ class Projects:
             if self._papers is None:
                 self._papers = Papers()
             return self._papers
-
-    def _load(self) -> None:
-        try:
-            self._now()
-        except Exception:
-            logger.exception("Loading failed")
-        load_scanners()
 
     def _try_again(self, path: Path) -> None:
         """An author who opens a .bib wants it read, whatever was said before."""

@@ -6,7 +6,6 @@ Papers are searched in the worker process. All tables here belong to the event l
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -20,7 +19,7 @@ from citewell.lsp.editor import Editor
 from citewell.lsp.library_progress import LibraryProgress
 from citewell.lsp.obstacles import Obstacles
 from citewell.lsp.picker_history import PickerHistory
-from citewell.lsp.preload import load_checks
+from citewell.lsp.preload import CHECKS, preload
 from citewell.lsp.projects import Projects
 from citewell.lsp.refresh import Refresher
 from citewell.lsp.rerank_prefetch import RerankPrefetch
@@ -29,8 +28,6 @@ from citewell.lsp.zotero import Zotero
 
 if TYPE_CHECKING:
     from citewell.model.feedback import Feedback
-
-logger = logging.getLogger(__name__)
 
 
 class Session:
@@ -74,7 +71,7 @@ class Session:
         document is opened, or written, that cites or wants to (`wake`)."""
         self._editor.settings_are_known()
         self.projects.start()
-        self.background.submit(load_checks)
+        self.background.submit(preload, CHECKS)
         self.zotero.configure(self.buffers.workspace_options().zotero)
 
     def close(self) -> None:

@@ -45,14 +45,15 @@ def paper(folder: Path, entries: int) -> tuple[Path, Path, str, str]:
 def in_process(folder: Path, entries: int) -> None:
     """Processor time of finding and encoding the diagnostics, whole and after one edit."""
     from citewell.lsp.diagnostics_builder import DiagnosticsBuilder, Wanted, subject_of
-    from citewell.lsp.papers import Papers, Reading
+    from citewell.lsp.project_cache import ProjectCache
+    from citewell.lsp.project_state import Reading
     from citewell.lsp.text import LineIndex
     from citewell.options import Options
 
     main, refs, text, bib = paper(folder, entries)
     options = Options()
     wanted = Wanted(options.diagnostics, options.features, "utf-16", 0, None, True, True)
-    reports, papers = DiagnosticsBuilder(), Papers()
+    reports, papers = DiagnosticsBuilder(), ProjectCache()
     gc.set_threshold(20_000, 20, 50)  # as the server does
 
     def report(path: Path, texts: dict[Path, str], epoch: int) -> tuple[float, Any]:

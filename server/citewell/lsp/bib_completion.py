@@ -18,8 +18,8 @@ from citewell.model import Query
 
 if TYPE_CHECKING:
     from citewell.features.complete_bib import BibItem
-    from citewell.lsp.papers import Papers
-    from citewell.lsp.snapshot import Scope
+    from citewell.lsp.project_cache import ProjectCache
+    from citewell.lsp.snapshot import WorkspaceSnapshot
     from citewell.lsp.text import OpenDocument
     from citewell.model.bib import BibFile
     from citewell.model.document import Span
@@ -66,19 +66,22 @@ async def complete_in_bib(
     from citewell.features.bib_site import SiteKind, site_at
     from citewell.features.complete_bib import VENUE_FIELDS, complete_bib
 
-    scope = await session.projects.scope(uri)
-    if scope is None or scope.circle.bib is None:
+    snapshot = await session.projects.workspace(uri)
+    if snapshot is None or snapshot.linked.bib is None:
         return None
-    bib = scope.circle.bib
-    site = site_at(bib, scope.index.offset(position))
+    bib = snapshot.linked.bib
+    site = site_at(bib, snapshot.index.offset(position))
     if site is None:
         return None
     more: list[str] = []
     if site.kind is SiteKind.TEXT and site.field in VENUE_FIELDS:
         more = await _venues(session, site.typed, site.field)
-    bibs = [bib, *(keys.source for keys in scope.circle.all_keys.bibs if keys.path != scope.path)]
+    bibs = [
+        bib,
+        *(keys.source for keys in snapshot.linked.all_keys.bibs if keys.path != snapshot.path),
+    ]
     found = await session.projects.read(lambda: complete_bib(site, bibs, values.of, bib.text, more))
-    return _list(editor, scope, site.span, site.typed, found)
+    return _list(editor, snapshot, site.span, site.typed, found)
 
 
 async def complete_path(
@@ -90,31 +93,31 @@ async def complete_path(
     line = document.before(position, 400).rpartition("\n")[2]
     if _PLACE.search(line) is None:
         return None
-    scope = await session.projects.scope(document.uri)
-    if scope is None or scope.circle.document is None:
+    snapshot = await session.projects.workspace(document.uri)
+    if snapshot is None or snapshot.linked.document is None:
         return None
-    manuscript = scope.circle.document
-    cursor = scope.index.offset(position)
+    manuscript = snapshot.linked.document
+    cursor = snapshot.index.offset(position)
     found = path_at(manuscript, cursor)
     if found is None:
         return None
     place, with_suffix = found
-    root = scope.circle.projects[0].root if scope.circle.projects else scope.path
-    bibs = await _bib_paths(session, scope)
+    root = snapshot.linked.projects[0].root if snapshot.linked.projects else snapshot.path
+    bibs = await _bib_paths(session, snapshot)
     items = complete_paths(manuscript, place, with_suffix, root, bibs)
-    return _list(editor, scope, place, manuscript.text[place.start : cursor], items)
+    return _list(editor, snapshot, place, manuscript.text[place.start : cursor], items)
 
 
-async def _bib_paths(session: Session, scope: Scope) -> list[Path]:
+async def _bib_paths(session: Session, snapshot: WorkspaceSnapshot) -> list[Path]:
     """Every .bib of the workspace, and those beside a document that is in none."""
-    found = session.buffers.reading(scope.uri)
+    found = session.buffers.reading(snapshot.uri)
     if found is None:
         return []
     wanted, _ = found
-    roots = [project.root.parent for project in scope.circle.projects]
+    roots = [project.root.parent for project in snapshot.linked.projects]
 
-    def look(papers: Papers) -> list[Path]:
-        known = [Path(bib.path) for bib in papers.workspace(wanted).bibs(wanted.texts)]
+    def look(cache: ProjectCache) -> list[Path]:
+        known = [Path(bib.path) for bib in cache.workspace(wanted).bibs(wanted.texts)]
         beside = [path for folder in roots for path in sorted(folder.glob("*.bib"))]
         return list(dict.fromkeys((*beside, *known)))
 
@@ -140,9 +143,9 @@ async def _venues(session: Session, typed: str, field: str) -> list[str]:
 
 
 def _list(
-    editor: Editor, scope: Scope, span: Span, typed: str, found: Sequence[BibItem]
+    editor: Editor, snapshot: WorkspaceSnapshot, span: Span, typed: str, found: Sequence[BibItem]
 ) -> wire.Encoded:
-    place = msgspec.Raw(msgspec.json.encode(scope.index.wire_range(span)))
+    place = msgspec.Raw(msgspec.json.encode(snapshot.index.wire_range(span)))
     snippets = editor.flags.snippets
     formats = types.InsertTextFormat
     items = [

@@ -21,8 +21,8 @@ from citewell.lsp.text import OpenDocument
 from citewell.options import Options
 
 if TYPE_CHECKING:
-    from citewell.lsp.papers import Reading
-    from citewell.lsp.snapshot import Scope
+    from citewell.lsp.project_state import Reading
+    from citewell.lsp.snapshot import WorkspaceSnapshot
 
 SUFFIXES = {"latex": ".tex", "tex": ".tex", "plaintex": ".tex", "markdown": ".md", "quarto": ".qmd"}
 
@@ -135,7 +135,7 @@ class Buffers:
 
     def workspace_reading(self) -> Reading:
         """The same for what the editor does not show: the settings, and what other buffers hold."""
-        from citewell.lsp.papers import Reading
+        from citewell.lsp.project_state import Reading
 
         roots = self._editor.roots
         return Reading(
@@ -150,7 +150,7 @@ class Buffers:
 
     def reading_of(self, document: OpenDocument, path: Path) -> Reading:
         """The same for a document of which the path is known."""
-        from citewell.lsp.papers import Reading
+        from citewell.lsp.project_state import Reading
 
         return Reading(
             path=path,
@@ -163,10 +163,10 @@ class Buffers:
             own_folders=self.own_folders(),
         )
 
-    def refuse_outdated(self, scope: Scope) -> None:
+    def refuse_outdated(self, snapshot: WorkspaceSnapshot) -> None:
         """Give up an answer about a text that was edited meanwhile: the editor asks again."""
-        document = self._editor.open_document(scope.uri)
-        if document is None or document.version != scope.version:
+        document = self._editor.open_document(snapshot.uri)
+        if document is None or document.version != snapshot.version:
             raise JsonRpcContentModified("The document has changed")
 
     def forget(self, path: Path) -> None:

@@ -56,18 +56,18 @@ async def complete(
     from citewell.features.complete import complete as make_list
     from citewell.features.complete import own_entries, search_words, wanted
 
-    options, paper = snapshot.options, snapshot.paper
+    options, state = snapshot.options, snapshot.state
     zotero_library = session.zotero.zotero_library
     command = options.documents.default_command
     at = wanted(snapshot.document, cursor, command)
-    if at is None or (at.unless_key and at.unless_key in paper.taken):
+    if at is None or (at.unless_key and at.unless_key in state.taken):
         return None
     if not (keys if at.key_like else papers):
         return None
     limit = options.completion.key_limit if at.key_like else options.completion.limit
 
     def on_shelf(work: Work) -> Work | None:
-        return zotero_library.find(work, paper.taken) if zotero_library is not None else None
+        return zotero_library.find(work, state.taken) if zotero_library is not None else None
 
     def listed(own: Entries, result: SearchResult) -> Completion:
         found, more, shelved = own
@@ -77,29 +77,29 @@ async def complete(
             hits=result.hits,
             more=more,
             shelved=shelved,
-            find_work=paper.find_work,
-            new_key=paper.new_key,
+            find_work=state.find_work,
+            new_key=state.new_key,
             on_shelf=on_shelf,
-            check_of=session.checks.answers.find_check(paper.index),
+            check_of=session.checks.answers.find_check(state.index),
             limit=limit,
             default_command=command,
             problems=() if at.key_like else _worth_telling(result),
         )
 
     def look_up() -> tuple[Entries, Completion | Query]:
-        mine, more = own_entries(at, paper.index, limit)
+        mine, more = own_entries(at, state.index, limit)
         shelved: list[Found] = []
         if zotero_library is not None:
             shelved = zotero_library.entries_for(
-                at, limit, paper.taken, paper.find_work, guess=not mine
+                at, limit, state.taken, state.find_work, guess=not mine
             )
         own = mine, more, shelved
         if not papers or not at.asks_library(len(mine) + len(shelved)):
             return own, listed(own, SearchResult())
-        query = query_for(snapshot.document, at.placeholder, paper=paper.citing)
+        query = query_for(snapshot.document, at.placeholder, paper=state.citing)
         return own, msgspec.structs.replace(query, text=search_words(at.placeholder))
 
-    own, found = look_up() if paper.is_quick else await session.projects.read(look_up)
+    own, found = look_up() if state.is_quick else await session.projects.read(look_up)
     session.zotero.wake(at.placeholder.query if not own[0] and not own[2] else "")
     if not isinstance(found, Query):
         return found
@@ -111,7 +111,7 @@ async def complete(
         result = await engine.find_async(asked, count, seconds=seconds)
         if options.retrieval.cross_encoder and not at.key_like:
             session.better.seek(asked, lambda: engine.find_async(asked, count, tier="full"))
-    if paper.is_quick and paper.is_prepared:
+    if state.is_quick and state.is_prepared:
         shown = listed(own, result)
     else:
         shown = await session.projects.read(lambda: listed(own, result))
@@ -128,7 +128,7 @@ async def make_query(session: Session, snapshot: Snapshot, placeholder: Placehol
     from citewell.documents import query_for
 
     return await session.projects.read(
-        lambda: query_for(snapshot.document, placeholder, paper=snapshot.paper.citing)
+        lambda: query_for(snapshot.document, placeholder, paper=snapshot.state.citing)
     )
 
 
@@ -141,7 +141,7 @@ async def entry_text(session: Session, shown: Shown, candidate: Candidate) -> st
         return ""
     if key := key_of(work.id):
         return session.zotero.entry_text(key)
-    return await session.projects.read(lambda: shown.snapshot.paper.entry_text(work, candidate.key))
+    return await session.projects.read(lambda: shown.snapshot.state.entry_text(work, candidate.key))
 
 
 async def find_work(session: Session, work_id: str) -> Work | None:
@@ -190,12 +190,12 @@ def _plan_copy(snapshot: Snapshot, bib: BibFile | None, key: str) -> InsertPlan:
     if bib is None or bib.by_key.get(key) is None:
         message = f"The entry for `{key}` was not added: Zotero no longer has it."
         return InsertPlan(problems=(Problem("zotero-gone", message, "Complete the key again."),))
-    return plan_copy(snapshot.paper.project, bib, key, for_path=snapshot.path)
+    return plan_copy(snapshot.state.project, bib, key, for_path=snapshot.path)
 
 
 def _plan(snapshot: Snapshot, work: Work, key: str) -> InsertPlan:
     from citewell.features.insert import plan_insert
 
     return plan_insert(
-        snapshot.paper.project, work, snapshot.options, for_path=snapshot.path, key=key
+        snapshot.state.project, work, snapshot.options, for_path=snapshot.path, key=key
     )

@@ -19,7 +19,8 @@ from citewell.features.diagnose import diagnose
 from citewell.features.lint_rule import LintPaper
 from citewell.features.verify import CheckOf, invented_keys
 from citewell.lsp.diagnostic_wire import Report, encoded, result_id
-from citewell.lsp.papers import Papers, Reading
+from citewell.lsp.project_cache import ProjectCache
+from citewell.lsp.project_state import Reading
 from citewell.lsp.text import LineIndex
 from citewell.model.bib import BibFile
 from citewell.model.diagnostic import Level
@@ -63,22 +64,22 @@ class Subject(Struct, frozen=True, eq=False):
     """Positions in an open file; None for one that the editor does not show."""
 
 
-def subject_of(papers: Papers, reading: Reading, index: LineIndex) -> Subject:
+def subject_of(cache: ProjectCache, reading: Reading, index: LineIndex) -> Subject:
     """An open file. For the reader thread."""
-    workspace = papers.workspace(reading)
+    workspace = cache.workspace(reading)
     projects = workspace.of(reading.path)
     if reading.is_bib:
         projects = tuple(project for project in projects if reading.path in project.bibs)
-        return Subject(papers.bib(reading), projects, index)
+        return Subject(cache.bib(reading), projects, index)
     return Subject(projects[0].documents[reading.path], projects, index)
 
 
 def closed_subjects(
-    papers: Papers, reading: Reading, paths: Sequence[Path]
+    cache: ProjectCache, reading: Reading, paths: Sequence[Path]
 ) -> list[Subject | None]:
     """Files that the editor does not show; None for one that is gone. `reading` is that of any open
     file, or of none: it says what the editor holds. For the reader thread."""
-    workspace = papers.workspace(reading)
+    workspace = cache.workspace(reading)
     bibs = {Path(bib.path): bib for bib in workspace.bibs(paths)}
     found: list[Subject | None] = []
     for path in paths:
@@ -93,9 +94,9 @@ def closed_subjects(
     return found
 
 
-def files_of(papers: Papers, reading: Reading) -> list[Path]:
+def files_of(cache: ProjectCache, reading: Reading) -> list[Path]:
     """Every manuscript and every bibliography of the workspace. For the reader thread."""
-    workspace = papers.workspace(reading)
+    workspace = cache.workspace(reading)
     found = {path: None for project in workspace.projects for path in project.documents}
     found.update((Path(bib.path), None) for bib in workspace.bibs())
     return list(found)

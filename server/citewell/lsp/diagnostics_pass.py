@@ -14,7 +14,8 @@ from citewell.lsp.session import Session
 if TYPE_CHECKING:
     from citewell.lsp.diagnostic_wire import Report
     from citewell.lsp.diagnostics_builder import DiagnosticsBuilder, Subject, Wanted
-    from citewell.lsp.papers import Papers, Reading
+    from citewell.lsp.project_cache import ProjectCache
+    from citewell.lsp.project_state import Reading
     from citewell.lsp.text import LineIndex
     from citewell.options import Options
 
@@ -39,7 +40,7 @@ class DiagnosticsPass:
         wanted = self.wanted(reading.options)
         index, version = document.index, document.version
         await self._projects.read_ahead(reading)
-        subject = await self._projects.look_up(lambda papers: _subject_of(papers, reading, index))
+        subject = await self._projects.look_up(lambda cache: _subject_of(cache, reading, index))
         return await self._find(subject, wanted), version
 
     async def of_closed(
@@ -47,7 +48,7 @@ class DiagnosticsPass:
     ) -> list[Report | None]:
         """The reports of files that the editor does not show; None for one that is gone."""
         subjects = await self._projects.look_up(
-            lambda papers: _closed_subjects(papers, reading, paths)
+            lambda cache: _closed_subjects(cache, reading, paths)
         )
         return [
             None if subject is None else await self._find(subject, wanted) for subject in subjects
@@ -55,7 +56,7 @@ class DiagnosticsPass:
 
     async def files(self, reading: Reading) -> list[Path]:
         """Every manuscript and every bibliography of the workspace."""
-        return await self._projects.look_up(lambda papers: _files_of(papers, reading))
+        return await self._projects.look_up(lambda cache: _files_of(cache, reading))
 
     def wanted(self, options: Options) -> Wanted:
         """What a report is made for now, with these settings."""
@@ -88,19 +89,21 @@ class DiagnosticsPass:
         return self._reports
 
 
-def _subject_of(papers: Papers, reading: Reading, index: LineIndex) -> Subject:
+def _subject_of(cache: ProjectCache, reading: Reading, index: LineIndex) -> Subject:
     from citewell.lsp.diagnostics_builder import subject_of
 
-    return subject_of(papers, reading, index)
+    return subject_of(cache, reading, index)
 
 
-def _closed_subjects(papers: Papers, reading: Reading, paths: list[Path]) -> list[Subject | None]:
+def _closed_subjects(
+    cache: ProjectCache, reading: Reading, paths: list[Path]
+) -> list[Subject | None]:
     from citewell.lsp.diagnostics_builder import closed_subjects
 
-    return closed_subjects(papers, reading, paths)
+    return closed_subjects(cache, reading, paths)
 
 
-def _files_of(papers: Papers, reading: Reading) -> list[Path]:
+def _files_of(cache: ProjectCache, reading: Reading) -> list[Path]:
     from citewell.lsp.diagnostics_builder import files_of
 
-    return files_of(papers, reading)
+    return files_of(cache, reading)

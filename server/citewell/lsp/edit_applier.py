@@ -41,8 +41,8 @@ class EditApplier:
             options = self._buffers.options_for
             held = {str(path): text for path, text in texts.items()}
             await self._projects.look_up(
-                lambda papers: check_edits(
-                    edits, held, lambda path, text: papers.parsed(path, text, options(path))
+                lambda cache: check_edits(
+                    edits, held, lambda path, text: cache.parsed(path, text, options(path))
                 )
             )
 

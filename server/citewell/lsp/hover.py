@@ -18,7 +18,7 @@ from citewell.lsp.switches import Switches
 if TYPE_CHECKING:
     from citewell.documents.key_table import KeyPlace
     from citewell.features.hover import HoverCard
-    from citewell.lsp.snapshot import Scope, Snapshot
+    from citewell.lsp.snapshot import Snapshot, WorkspaceSnapshot
     from citewell.model.bib import BibEntry
     from citewell.model.document import KeyUse, Span
 
@@ -38,12 +38,12 @@ def handlers(editor: Editor, session: Session, switches: Switches) -> Handlers:
                 await cards.in_document(snapshot, params.position),
             )
         else:
-            scope = await session.projects.scope(uri)
-            if scope is None:
+            workspace = await session.projects.workspace(uri)
+            if workspace is None:
                 return None
             index, card = (
-                scope.index,
-                await cards.in_bib(scope, params.position),
+                workspace.index,
+                await cards.in_bib(workspace, params.position),
             )
         if card is None:
             return None
@@ -86,12 +86,12 @@ class HoverCards:
         if found is None or not self._switches.is_on("hover_keys", snapshot.uri):
             return None
         _, use = found
-        scope = await self._session.projects.scope(snapshot.uri)
-        place = scope.keys.definition(use.key) if scope is not None else None
-        if scope is None or place is None or place.entry is None:
+        workspace = await self._session.projects.workspace(snapshot.uri)
+        place = workspace.keys.definition(use.key) if workspace is not None else None
+        if workspace is None or place is None or place.entry is None:
             shelved = await self._shelved_card(snapshot, use)
             return shelved or hover_missing(use)
-        return await self._entry_card(scope, use.span, place.path, place.entry)
+        return await self._entry_card(workspace, use.span, place.path, place.entry)
 
     async def _shelved_card(self, snapshot: Snapshot, use: KeyUse) -> HoverCard | None:
         """The card of a key that no .bib of the paper has, but the author's Zotero."""
@@ -108,37 +108,41 @@ class HoverCards:
         reference = await cards.reference(library.bib, entry, options.style, folders)
         return hover_shelved(use.span, entry, Known(reference=reference, abstract=options.abstract))
 
-    async def in_bib(self, scope: Scope, position: types.Position) -> HoverCard | None:
+    async def in_bib(
+        self, workspace: WorkspaceSnapshot, position: types.Position
+    ) -> HoverCard | None:
         """Over an entry's head its own card; over a key in a field that of the entry it names."""
         from citewell.documents.key_table import BibKeys
 
-        if not self._switches.is_on("hover_keys", scope.uri):
+        if not self._switches.is_on("hover_keys", workspace.uri):
             return None
-        offset = scope.index.offset(position)
-        place = scope.keys.at(scope.path, offset)
+        offset = workspace.index.offset(position)
+        place = workspace.keys.at(workspace.path, offset)
         if place is not None:
-            target = scope.keys.definition(place.key)
+            target = workspace.keys.definition(place.key)
             if target is not None and target.entry is not None:
-                return await self._entry_card(scope, place.span, target.path, target.entry)
-        keys = scope.keys.files.get(scope.path)
+                return await self._entry_card(workspace, place.span, target.path, target.entry)
+        keys = workspace.keys.files.get(workspace.path)
         entry = keys.entry_at(offset) if isinstance(keys, BibKeys) else None
         if entry is None or offset > entry.key_span.end:
             return None
-        return await self._entry_card(scope, entry.key_span, scope.path, entry)
+        return await self._entry_card(workspace, entry.key_span, workspace.path, entry)
 
-    async def _entry_card(self, scope: Scope, span: Span, path: Path, entry: BibEntry) -> HoverCard:
+    async def _entry_card(
+        self, workspace: WorkspaceSnapshot, span: Span, path: Path, entry: BibEntry
+    ) -> HoverCard:
         from citewell.documents.key_table import BibKeys, PlaceKind
         from citewell.features.card import MAX_PLACES, Known
         from citewell.features.hover import hover_entry
 
-        options, table = scope.options.hover, scope.circle.all_keys
+        options, table = workspace.options.hover, workspace.linked.all_keys
         keys = table.files.get(path)
-        bib = keys.source if isinstance(keys, BibKeys) else scope.circle.bib
+        bib = keys.source if isinstance(keys, BibKeys) else workspace.linked.bib
         # Asked at once: the library answers while the reference is rendered.
         record = asyncio.ensure_future(self._session.cards.record(self._session.engine, entry))
         reference, check = "", None
         if bib is not None:
-            folders = self._folders(scope)
+            folders = self._folders(workspace)
             reference = await self._session.cards.reference(bib, entry, options.style, folders)
             check = self._session.checks.answers.check_of(bib)(entry)
         uses = [place for place in table.uses(entry.key) if place.kind is not PlaceKind.LINK]
@@ -147,24 +151,27 @@ class HoverCards:
             record=await record,
             check=check,
             cited=len(uses),
-            uses=tuple(_shown(scope, place) for place in uses[:MAX_PLACES]),
+            uses=tuple(_shown(workspace, place) for place in uses[:MAX_PLACES]),
             abstract=options.abstract,
         )
-        return hover_entry(span, entry, str(path), str(scope.path), known)
+        return hover_entry(span, entry, str(path), str(workspace.path), known)
 
-    def _folders(self, scope: Scope) -> tuple[Path, ...]:
+    def _folders(self, workspace: WorkspaceSnapshot) -> tuple[Path, ...]:
         """Where a file that the settings name for a document may lie."""
-        own = (scope.path.parent, *(project.root.parent for project in scope.circle.projects))
+        own = (
+            workspace.path.parent,
+            *(project.root.parent for project in workspace.linked.projects),
+        )
         return tuple(dict.fromkeys((*own, *self._editor.roots)))
 
 
-def _shown(scope: Scope, place: KeyPlace) -> str:
+def _shown(workspace: WorkspaceSnapshot, place: KeyPlace) -> str:
     """ "main.tex:12"."""
     from citewell.features.hover import shown_path
 
-    text = scope.circle.all_keys.files[place.path].source.text
+    text = workspace.linked.all_keys.files[place.path].source.text
     line = text.count("\n", 0, place.span.start) + 1
-    return f"{shown_path(str(place.path), str(scope.path))}:{line}"
+    return f"{shown_path(str(place.path), str(workspace.path))}:{line}"
 
 
 def plain(markdown: str) -> str:

@@ -13,7 +13,7 @@ from citewell.lsp.registry import Handlers, Request
 
 if TYPE_CHECKING:
     from citewell.features.inlay import Hint
-    from citewell.lsp.snapshot import Scope
+    from citewell.lsp.snapshot import WorkspaceSnapshot
     from citewell.model.bib import BibEntry
 
 
@@ -21,30 +21,32 @@ def handlers(buffers: Buffers, projects: Projects, checks: Checking) -> Handlers
     """Offer hints for the part of a document that an editor shows."""
 
     async def inlay_hint(params: types.InlayHintParams) -> list[types.InlayHint] | None:
-        scope = await projects.scope(params.text_document.uri)
-        if scope is None:
+        snapshot = await projects.workspace(params.text_document.uri)
+        if snapshot is None:
             return None
-        found = await projects.read(lambda: _hints(checks, scope, params.range))
-        buffers.refuse_outdated(scope)
+        found = await projects.read(lambda: _hints(checks, snapshot, params.range))
+        buffers.refuse_outdated(snapshot)
         return found
 
     return (Request(types.TEXT_DOCUMENT_INLAY_HINT, inlay_hint),)
 
 
-def _hints(checks: Checking, scope: Scope, shown: types.Range) -> list[types.InlayHint]:
+def _hints(
+    checks: Checking, snapshot: WorkspaceSnapshot, shown: types.Range
+) -> list[types.InlayHint]:
     from citewell.features.inlay import citation_hints, entry_hints
 
-    options, span = scope.options.inlay, scope.index.span(shown)
+    options, span = snapshot.options.inlay, snapshot.index.span(shown)
     found: list[Hint] = []
-    if scope.circle.bib is not None:
+    if snapshot.linked.bib is not None:
         if options.verification:
-            check_of = checks.answers.check_of(scope.circle.bib)
-            found = entry_hints(scope.circle.bib, check_of, span)
-    elif scope.circle.document is not None and options.citations:
-        found = citation_hints(scope.circle.document, lambda key: _entry(scope, key), span)
+            check_of = checks.answers.check_of(snapshot.linked.bib)
+            found = entry_hints(snapshot.linked.bib, check_of, span)
+    elif snapshot.linked.document is not None and options.citations:
+        found = citation_hints(snapshot.linked.document, lambda key: _entry(snapshot, key), span)
     return [
         types.InlayHint(
-            position=scope.index.position(hint.offset),
+            position=snapshot.index.position(hint.offset),
             label=hint.text,
             tooltip=hint.tooltip or None,
             padding_left=True,
@@ -53,6 +55,6 @@ def _hints(checks: Checking, scope: Scope, shown: types.Range) -> list[types.Inl
     ]
 
 
-def _entry(scope: Scope, key: str) -> BibEntry | None:
-    place = scope.keys.definition(key)
+def _entry(snapshot: WorkspaceSnapshot, key: str) -> BibEntry | None:
+    place = snapshot.keys.definition(key)
     return place.entry if place is not None else None

@@ -16,7 +16,7 @@ from citewell.lsp.wire import Encoded
 
 if TYPE_CHECKING:
     from citewell.features.lens import Lens
-    from citewell.lsp.snapshot import Scope
+    from citewell.lsp.snapshot import WorkspaceSnapshot
 
 SHOW_USES = "citewell.showUses"
 
@@ -26,22 +26,22 @@ def handlers(editor: Editor, buffers: Buffers, projects: Projects, checks: Check
     visited: dict[str, int] = {}
 
     async def code_lens(params: types.CodeLensParams) -> Encoded | None:
-        scope = await projects.scope(params.text_document.uri)
-        if scope is None or scope.circle.bib is None:
+        snapshot = await projects.workspace(params.text_document.uri)
+        if snapshot is None or snapshot.linked.bib is None:
             return None
-        found = await projects.read(lambda: _lenses(checks, scope))
-        buffers.refuse_outdated(scope)
+        found = await projects.read(lambda: _lenses(checks, snapshot))
+        buffers.refuse_outdated(snapshot)
         return found
 
     async def show_uses(uri: Any, key: Any) -> Encoded | None:
         """The places that cite a key; an editor that can is shown the next one at each call."""
-        scope = await projects.scope(str(uri))
-        if scope is None:
+        snapshot = await projects.workspace(str(uri))
+        if snapshot is None:
             return None
-        locator = Locator(scope, editor.encoding)
+        locator = Locator(snapshot, editor.encoding)
         places = [
             locator.location(place.path, place.span)
-            for place in scope.circle.all_keys.uses(str(key))
+            for place in snapshot.linked.all_keys.uses(str(key))
         ]
         if places and editor.flags.show_document:
             visited[str(key)] = number = visited.get(str(key), -1) + 1
@@ -62,26 +62,26 @@ def handlers(editor: Editor, buffers: Buffers, projects: Projects, checks: Check
     )
 
 
-def _lenses(checks: Checking, scope: Scope) -> Encoded:
+def _lenses(checks: Checking, snapshot: WorkspaceSnapshot) -> Encoded:
     from citewell.features.lens import entry_lenses
 
-    options, bib = scope.options.lens, scope.circle.bib
+    options, bib = snapshot.options.lens, snapshot.linked.bib
     assert bib is not None
-    table = scope.circle.all_keys
+    table = snapshot.linked.all_keys
     found = entry_lenses(
         bib,
         table.count,
         checks.answers.source_of(bib) if options.source else None,
         citations=options.citations,
     )
-    return Encoded([_lens(scope, lens) for lens in found])
+    return Encoded([_lens(snapshot, lens) for lens in found])
 
 
-def _lens(scope: Scope, lens: Lens) -> dict[str, Any]:
-    line, start, last, end = scope.index.places(lens.span)
+def _lens(snapshot: WorkspaceSnapshot, lens: Lens) -> dict[str, Any]:
+    line, start, last, end = snapshot.index.places(lens.span)
     command: dict[str, Any] = {"title": lens.title, "command": SHOW_USES if lens.key else ""}
     if lens.key:
-        command["arguments"] = [scope.uri, lens.key]
+        command["arguments"] = [snapshot.uri, lens.key]
     place = {
         "start": {"line": line, "character": start},
         "end": {"line": last, "character": end},

@@ -38,7 +38,7 @@ def handlers(editor: Editor, projects: Projects) -> Handlers:
         snapshot = await projects.snapshot(params.text_document.uri)
         if snapshot is None:
             return None
-        project = snapshot.paper.project.with_document(snapshot.path, snapshot.document)
+        project = snapshot.state.project.with_document(snapshot.path, snapshot.document)
         places = Places(snapshot.document.text, editor.encoding)
         return await projects.read(lambda: _links(document_links([project], snapshot.path), places))
 

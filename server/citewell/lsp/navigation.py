@@ -13,36 +13,36 @@ from citewell.lsp.registry import Handlers, Request
 from citewell.lsp.wire import DocumentHighlight, Encoded, LocationLink
 
 if TYPE_CHECKING:
-    from citewell.lsp.snapshot import Scope
+    from citewell.lsp.snapshot import WorkspaceSnapshot
 
 
 def handlers(editor: Editor, projects: Projects) -> Handlers:
     """Offer ways from a key to the places where it stands."""
 
     async def definition(params: types.DefinitionParams) -> Encoded | None:
-        scope = await projects.scope(params.text_document.uri)
-        if scope is None:
+        snapshot = await projects.workspace(params.text_document.uri)
+        if snapshot is None:
             return None
-        offset = scope.index.offset(params.position)
+        offset = snapshot.index.offset(params.position)
         links = editor.flags.definition_links
-        return await projects.read(lambda: _define(scope, offset, editor.encoding, links))
+        return await projects.read(lambda: _define(snapshot, offset, editor.encoding, links))
 
     async def references(params: types.ReferenceParams) -> Encoded | None:
-        scope = await projects.scope(params.text_document.uri)
-        if scope is None:
+        snapshot = await projects.workspace(params.text_document.uri)
+        if snapshot is None:
             return None
-        offset = scope.index.offset(params.position)
+        offset = snapshot.index.offset(params.position)
         declarations = params.context.include_declaration
         return await projects.read(
-            lambda: _references(scope, offset, editor.encoding, declarations)
+            lambda: _references(snapshot, offset, editor.encoding, declarations)
         )
 
     async def document_highlight(params: types.DocumentHighlightParams) -> Encoded | None:
-        scope = await projects.scope(params.text_document.uri)
-        if scope is None:
+        snapshot = await projects.workspace(params.text_document.uri)
+        if snapshot is None:
             return None
-        offset = scope.index.offset(params.position)
-        return await projects.read(lambda: _highlights(scope, offset, editor.encoding))
+        offset = snapshot.index.offset(params.position)
+        return await projects.read(lambda: _highlights(snapshot, offset, editor.encoding))
 
     return (
         Request(types.TEXT_DOCUMENT_DEFINITION, definition, switches=("definition",)),
@@ -53,17 +53,17 @@ def handlers(editor: Editor, projects: Projects) -> Handlers:
     )
 
 
-def _define(scope: Scope, offset: int, encoding: str, links: bool) -> Encoded | None:
+def _define(snapshot: WorkspaceSnapshot, offset: int, encoding: str, links: bool) -> Encoded | None:
     from citewell.features.definition import define
 
-    circle = scope.circle
-    found = define(circle.all_keys, circle.projects, scope.path, offset)
+    linked = snapshot.linked
+    found = define(linked.all_keys, linked.projects, snapshot.path, offset)
     if found is None or not found.targets:
         return None
-    locator = Locator(scope, encoding)
+    locator = Locator(snapshot, encoding)
     if not links:
         return Encoded([locator.location(t.path, t.name) for t in found.targets])
-    origin = locator.range(scope.path, found.origin)
+    origin = locator.range(snapshot.path, found.origin)
     return Encoded(
         [
             LocationLink(
@@ -77,25 +77,27 @@ def _define(scope: Scope, offset: int, encoding: str, links: bool) -> Encoded | 
     )
 
 
-def _references(scope: Scope, offset: int, encoding: str, declarations: bool) -> Encoded | None:
+def _references(
+    snapshot: WorkspaceSnapshot, offset: int, encoding: str, declarations: bool
+) -> Encoded | None:
     from citewell.features.references import references
 
-    table = scope.circle.all_keys
-    found = references(table, scope.path, offset, declarations=declarations)
+    table = snapshot.linked.all_keys
+    found = references(table, snapshot.path, offset, declarations=declarations)
     if not found:
         return None
-    locator = Locator(scope, encoding)
+    locator = Locator(snapshot, encoding)
     return Encoded([locator.location(place.path, place.span) for place in found])
 
 
-def _highlights(scope: Scope, offset: int, encoding: str) -> Encoded | None:
+def _highlights(snapshot: WorkspaceSnapshot, offset: int, encoding: str) -> Encoded | None:
     from citewell.features.references import highlights
 
-    found = highlights(scope.keys, scope.path, offset)
+    found = highlights(snapshot.keys, snapshot.path, offset)
     if not found:
         return None
     kinds = types.DocumentHighlightKind
-    locator = Locator(scope, encoding)
+    locator = Locator(snapshot, encoding)
     return Encoded(
         [
             DocumentHighlight(

@@ -178,8 +178,8 @@ async def _questions(editor: Editor, session: Session, uri: str) -> list[Questio
         snapshot = await session.projects.snapshot(uri)
         if snapshot is None:
             return []
-        bibs = list(snapshot.paper.project.bibliographies)
-        keys = set(snapshot.paper.cited)
+        bibs = list(snapshot.state.project.bibliographies)
+        keys = set(snapshot.state.cited)
 
     def collect() -> list[Question]:
         found = (

@@ -121,7 +121,7 @@ async def _search(session: Session, wanted: SearchArguments) -> dict[str, Any]:
     def ask() -> Any:
         document, offset, paper = None, None, CitingPaper()
         if snapshot is not None:
-            document, paper = snapshot.document, snapshot.paper.citing
+            document, paper = snapshot.document, snapshot.state.citing
             if wanted.position is not None:
                 offset = snapshot.index.offset(_position(wanted.position))
         return search_query(document, offset, wanted.query, paper)
@@ -158,8 +158,8 @@ async def _own(
 ) -> tuple[Callable[[], KeyIndex | None], FindWork, NewKey]:
     """The author's own entries, as far as the document tells of them. For the reader thread."""
     if snapshot is not None:
-        paper = snapshot.paper
-        return lambda: paper.index, paper.find_work, paper.new_key
+        state = snapshot.state
+        return lambda: state.index, state.find_work, state.new_key
     from citewell.documents.keys import make_key
 
     options = session.buffers.options_of(uri)
@@ -222,7 +222,7 @@ async def _insert_now(
             raise CitewellError(_not_open())
         session.obstacles.tell(insertion.problems, lambda: _insert(session, wanted))
         if insertion.edits:
-            folder = insertion.snapshot.paper.project.root.parent
+            folder = insertion.snapshot.state.project.root.parent
             learned.append(session.picker_history.taken(folder, work))
         return await _applied(session, insertion.edits, insertion.texts, insertion.key)
     return await _cite(session, wanted, work, learned)
@@ -243,7 +243,7 @@ async def _cite(
         found = await session.projects.read(
             partial(
                 plan_cite,
-                snapshot.paper.project,
+                snapshot.state.project,
                 snapshot.document,
                 _span(wanted, snapshot.index, snapshot.document),
                 snapshot.options,
@@ -258,7 +258,7 @@ async def _cite(
         if not found.key:
             return {"applied": False}
         if work is not None and adds_entry(plan):
-            learned.append(session.picker_history.taken(snapshot.paper.project.root.parent, work))
+            learned.append(session.picker_history.taken(snapshot.state.project.root.parent, work))
         answer = await _applied(session, plan.edits, dict(plan.texts), found.key)
         if answer["applied"]:
             end = _after(plan, snapshot.document, snapshot.index.encoding, found.end)

@@ -77,7 +77,7 @@ def taken(
         accepted=name_of(work),
         dismissed=tuple(dismissed),
         query=query or Query(),
-        project=str(snapshot.paper.project.root.parent),
+        project=str(snapshot.state.project.root.parent),
         through=through,
         variant=variant,
     )

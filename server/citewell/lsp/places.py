@@ -13,7 +13,7 @@ from citewell.lsp.wire import Location, Position, Range
 from citewell.model.document import Span
 
 if TYPE_CHECKING:
-    from citewell.lsp.snapshot import Scope
+    from citewell.lsp.snapshot import WorkspaceSnapshot
 
 
 class Places:
@@ -81,23 +81,23 @@ class Ranges:
 
 
 class Locator:
-    """Places in the files of a scope as the protocol's locations."""
+    """Places in the files of a snapshot as the protocol's locations."""
 
-    def __init__(self, scope: Scope, encoding: str) -> None:
-        self._scope = scope
+    def __init__(self, snapshot: WorkspaceSnapshot, encoding: str) -> None:
+        self._snapshot = snapshot
         self._encoding = encoding
         self._places: dict[Path, Places] = {}
 
     def uri(self, path: Path) -> str:
         """The address under which the editor knows a file."""
-        opened = self._scope.opened.get(path)
+        opened = self._snapshot.opened.get(path)
         return opened.uri if opened is not None else from_fs_path(str(path)) or ""
 
     def range(self, path: Path, span: Span) -> Range:
-        """A range of a file of the scope; its beginning for one that was not read."""
+        """A range of a file of the snapshot; its beginning for one that was not read."""
         places = self._places.get(path)
         if places is None:
-            file = self._scope.circle.all_keys.files.get(path)
+            file = self._snapshot.linked.all_keys.files.get(path)
             text = file.source.text if file is not None else ""
             self._places[path] = places = Places(text, self._encoding)
         return places.range(span)

@@ -10,7 +10,7 @@ from importlib import import_module
 logger = logging.getLogger(__name__)
 
 SCANNERS = (
-    "citewell.lsp.papers",
+    "citewell.lsp.project_cache",
     "citewell.features.card",
     "citewell.features.complete",
     "citewell.features.complete_path",

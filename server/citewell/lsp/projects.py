@@ -18,12 +18,13 @@ from citewell.lsp.buffers import Buffers, is_bibliography
 from citewell.lsp.editor import Editor
 from citewell.lsp.preload import SCANNERS, preload, prepare
 from citewell.lsp.reader_thread import ReaderThread
-from citewell.lsp.snapshot import Scope, Snapshot
+from citewell.lsp.snapshot import Snapshot, WorkspaceSnapshot
 from citewell.model import CitewellError, Problem
 from citewell.model.document import Format
 
 if TYPE_CHECKING:
-    from citewell.lsp.papers import Paper, Papers, Reading
+    from citewell.lsp.project_cache import ProjectCache
+    from citewell.lsp.project_state import ProjectState, Reading
     from citewell.model.bib import BibFile
     from citewell.model.document import Document
 
@@ -48,8 +49,8 @@ class Projects:
         self._background = background
         self._wants_papers = wants_papers
         self._reader = ReaderThread(editor, self._tell_given_up)
-        self._papers: Papers | None = None
-        self._papers_lock = threading.Lock()
+        self._cache: ProjectCache | None = None
+        self._cache_lock = threading.Lock()
         self._snapshots: dict[str, tuple[object, asyncio.Task[Snapshot]]] = {}
         self._preparing: set[asyncio.Task[None]] = set()
 
@@ -65,8 +66,8 @@ class Projects:
 
     def forget(self) -> None:
         """The settings changed: read everything with the new ones."""
-        with self._papers_lock:
-            self._papers = None
+        with self._cache_lock:
+            self._cache = None
 
     def opened(self, uri: str) -> None:
         """A document was opened: scan it before it is asked about."""
@@ -121,9 +122,9 @@ class Projects:
         if document is None or path is None or not is_bibliography(document, path):
             return None
         wanted, version = self._buffers.reading_of(document, path), document.version
-        return await self.look_up(lambda papers: papers.bib(wanted)), version
+        return await self.look_up(lambda cache: cache.bib(wanted)), version
 
-    async def scope(self, uri: str, *, complete: bool = False) -> Scope | None:
+    async def workspace(self, uri: str, *, complete: bool = False) -> WorkspaceSnapshot | None:
         """The present version of an open document or .bib with every project that holds it, for
         what concerns a key wherever it stands; None when it is not open.
 
@@ -132,13 +133,13 @@ class Projects:
         """
         await self._editor.configured()
         if complete and await self._given_up():
-            await self.look_up(lambda papers: papers.take_up())
-        scope = await self._scope(uri)
+            await self.look_up(lambda cache: cache.take_up())
+        snapshot = await self._workspace(uri)
         if complete and (given_up := await self._given_up()):
             raise CitewellError(given_up[0])
-        return scope
+        return snapshot
 
-    async def _scope(self, uri: str) -> Scope | None:
+    async def _workspace(self, uri: str) -> WorkspaceSnapshot | None:
         document = self._editor.open_document(uri)
         path = self._buffers.path_of(uri)
         if document is None or path is None:
@@ -147,22 +148,22 @@ class Projects:
         index, version = document.index, document.version
         opened = self._buffers.opened()
         await self.read_ahead(wanted)
-        circle = await self.look_up(lambda papers: papers.circle(wanted))
-        return Scope(uri, path, version, circle, index, wanted.options, opened)
+        linked = await self.look_up(lambda cache: cache.linked(wanted))
+        return WorkspaceSnapshot(uri, path, version, linked, index, wanted.options, opened)
 
     async def _scan(self, uri: str, path: Path, *, anew: bool = False) -> Snapshot:
         document = self._editor.open_document(uri)
         assert document is not None
         index, version = document.index, document.version
         wanted = self._buffers.reading_of(document, path)
-        scanned, paper = await self.look_up(lambda papers: papers.read(wanted, anew=anew))
-        if not paper.is_prepared:
-            self._reader.submit(prepare, paper.prepare_index)
-            self._background.submit(prepare, paper.prepare)
-        if _wants_papers(scanned, paper):
+        scanned, state = await self.look_up(lambda cache: cache.read(wanted, anew=anew))
+        if not state.is_prepared:
+            self._reader.submit(prepare, state.prepare_index)
+            self._background.submit(prepare, state.prepare)
+        if _wants_papers(scanned, state):
             self._wants_papers()
-        file_versions = tuple((p, v) for p, v in paper.file_versions if p not in wanted.texts)
-        return Snapshot(uri, path, version, scanned, paper, index, wanted.options, file_versions)
+        file_versions = tuple((p, v) for p, v in state.file_versions if p not in wanted.texts)
+        return Snapshot(uri, path, version, scanned, state, index, wanted.options, file_versions)
 
     # -- texts that plans were made from ----------------------------------------------------------
 
@@ -174,7 +175,7 @@ class Projects:
         wanted = self._buffers.workspace_reading()
         stale: list[Path] = []
         if closed:
-            stale = await self.look_up(lambda papers: papers.outdated(wanted, closed))
+            stale = await self.look_up(lambda cache: cache.outdated(wanted, closed))
         opened = ((path, shown(path)) for path in texts)
         return [p for p, found in opened if found is not None and found.source != texts[p]] + stale
 
@@ -196,48 +197,48 @@ class Projects:
         """Run a job on the reader thread; twice when the author gave up what it read."""
         return await self._reader.run(job)
 
-    async def look_up(self, job: Callable[[Papers], R]) -> R:
+    async def look_up(self, job: Callable[[ProjectCache], R]) -> R:
         """Run a job on the reader thread that needs the projects."""
         return await self._reader.run(lambda: job(self._now()))
 
     async def read_ahead(self, wanted: Reading) -> None:
         """Read the workspace, piece by piece, so that others get their turn."""
-        while not await self.look_up(lambda papers: papers.read_ahead(wanted)):
+        while not await self.look_up(lambda cache: cache.read_ahead(wanted)):
             pass
 
-    def _now(self) -> Papers:
-        from citewell.lsp.papers import Papers
+    def _now(self) -> ProjectCache:
+        from citewell.lsp.project_cache import ProjectCache
 
-        with self._papers_lock:
-            if self._papers is None:
-                self._papers = Papers()
-            return self._papers
+        with self._cache_lock:
+            if self._cache is None:
+                self._cache = ProjectCache()
+            return self._cache
 
     def _try_again(self, path: Path) -> None:
         """An author who opens a .bib wants it read, whatever was said before."""
-        if self._papers is not None:
-            self._papers.try_again(path)
+        if self._cache is not None:
+            self._cache.try_again(path)
 
     async def _prepare(self, uri: str) -> None:
         try:
             await self.snapshot(uri)
-            await self.scope(uri)
+            await self.workspace(uri)
         except Exception:
             logger.exception("Scanning %s failed", uri)
 
     async def _given_up(self) -> list[Problem]:
-        return await self.look_up(lambda papers: papers.given_up())
+        return await self.look_up(lambda cache: cache.given_up())
 
     async def _tell_given_up(self) -> None:
         self._editor.tell(await self._given_up(), again=True)
         self._buffers.changed()
 
 
-def _wants_papers(document: Document, paper: Paper) -> bool:
+def _wants_papers(document: Document, state: ProjectState) -> bool:
     """True for a document whose author cites, or is about to. Markdown is mostly no paper: a README
     must not cost the memory of a library, and "@name" in it is nobody's key."""
     return (
         document.format is not Format.MARKDOWN
         or bool(document.placeholders or document.bibliographies)
-        or bool(document.citations and paper.project.bibs)
+        or bool(document.citations and state.project.bibs)
     )

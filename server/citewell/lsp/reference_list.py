@@ -22,7 +22,7 @@ from citewell.lsp.wire import Encoded, Location
 if TYPE_CHECKING:
     from citewell.features.action import Action
     from citewell.features.document_references import DocumentReference, DocumentReferences
-    from citewell.lsp.snapshot import Scope
+    from citewell.lsp.snapshot import WorkspaceSnapshot
     from citewell.model.bib import BibEntry, BibFile
     from citewell.model.check import Check
 
@@ -33,15 +33,15 @@ def handlers(editor: Editor, projects: Projects, checks: Checking) -> Handlers:
     """Offer the list."""
 
     async def document_references(uri: Any) -> Encoded | None:
-        scope = await projects.scope(str(uri))
-        if scope is None:
+        snapshot = await projects.workspace(str(uri))
+        if snapshot is None:
             return None
-        return await projects.read(lambda: _answer(editor, checks, scope))
+        return await projects.read(lambda: _answer(editor, checks, snapshot))
 
     return (Command(DOCUMENT_REFERENCES, document_references),)
 
 
-def _answer(editor: Editor, checks: Checking, scope: Scope) -> Encoded:
+def _answer(editor: Editor, checks: Checking, snapshot: WorkspaceSnapshot) -> Encoded:
     from citewell.features.document_references import document_references
 
     known: dict[str, Any] = {}
@@ -52,14 +52,14 @@ def _answer(editor: Editor, checks: Checking, scope: Scope) -> Encoded:
         check: Check | None = known[bib.path](entry)
         return check
 
-    found = document_references(scope.keys, scope.path, check_of)
-    return Encoded(_wire(scope, found, editor.encoding))
+    found = document_references(snapshot.keys, snapshot.path, check_of)
+    return Encoded(_wire(snapshot, found, editor.encoding))
 
 
-def _wire(scope: Scope, found: DocumentReferences, encoding: str) -> dict[str, Any]:
-    locator = Locator(scope, encoding)
+def _wire(snapshot: WorkspaceSnapshot, found: DocumentReferences, encoding: str) -> dict[str, Any]:
+    locator = Locator(snapshot, encoding)
     return {
-        "uri": scope.uri,
+        "uri": snapshot.uri,
         "total": found.total,
         "references": [_reference(locator, one) for one in found.references],
     }

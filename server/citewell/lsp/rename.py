@@ -17,7 +17,7 @@ from citewell.model import CitewellError
 
 if TYPE_CHECKING:
     from citewell.features.rename import Renaming
-    from citewell.lsp.snapshot import Scope
+    from citewell.lsp.snapshot import WorkspaceSnapshot
     from citewell.model.bib import FileEdit
 
 
@@ -29,33 +29,33 @@ def handlers(editor: Editor, projects: Projects) -> Handlers:
     ) -> types.PrepareRenamePlaceholder | None:
         from citewell.features.rename import renamed_span
 
-        scope = await projects.scope(params.text_document.uri)
-        if scope is None:
+        snapshot = await projects.workspace(params.text_document.uri)
+        if snapshot is None:
             return None
-        offset = scope.index.offset(params.position)
-        found = await projects.read(lambda: renamed_span(scope.keys, scope.path, offset))
+        offset = snapshot.index.offset(params.position)
+        found = await projects.read(lambda: renamed_span(snapshot.keys, snapshot.path, offset))
         if found is None:
             return None
         return types.PrepareRenamePlaceholder(
-            range=scope.index.range(found[0]), placeholder=found[1]
+            range=snapshot.index.range(found[0]), placeholder=found[1]
         )
 
     async def rename(params: types.RenameParams) -> types.WorkspaceEdit | Refused | None:
         # A file that was not read may hold the key.
         try:
-            scope = await projects.scope(params.text_document.uri, complete=True)
+            snapshot = await projects.workspace(params.text_document.uri, complete=True)
         except CitewellError as error:
             return Refused(f"{error.problem.message} Nothing was renamed.")
-        if scope is None:
+        if snapshot is None:
             return None
-        offset = scope.index.offset(params.position)
-        found = await projects.read(lambda: _plan(scope, offset, params.new_name))
+        offset = snapshot.index.offset(params.position)
+        found = await projects.read(lambda: _plan(snapshot, offset, params.new_name))
         if found is None:
             return None
         if found.problem is not None:
             return Refused(f"{found.problem.message} {found.problem.hint}")
         try:
-            return await projects.read(lambda: _edit(editor, scope, found, params.new_name))
+            return await projects.read(lambda: _edit(editor, snapshot, found, params.new_name))
         except CitewellError as error:
             return Refused(f"{error.problem.message} {error.problem.hint}")
 
@@ -67,26 +67,28 @@ def handlers(editor: Editor, projects: Projects) -> Handlers:
     )
 
 
-def _plan(scope: Scope, offset: int, new: str) -> Renaming | None:
+def _plan(snapshot: WorkspaceSnapshot, offset: int, new: str) -> Renaming | None:
     from citewell.features.rename import rename
 
-    circle = scope.circle
-    return rename(circle.all_keys, circle.projects, scope.path, offset, new)
+    linked = snapshot.linked
+    return rename(linked.all_keys, linked.projects, snapshot.path, offset, new)
 
 
-def _edit(editor: Editor, scope: Scope, plan: Renaming, new: str) -> types.WorkspaceEdit:
+def _edit(
+    editor: Editor, snapshot: WorkspaceSnapshot, plan: Renaming, new: str
+) -> types.WorkspaceEdit:
     from citewell.documents.bib_guard import check_edits
     from citewell.documents.bibtex import parse_bib
     from citewell.documents.key_table import BibKeys
 
-    files = scope.circle.all_keys.files
+    files = snapshot.linked.all_keys.files
     texts = {edit.path: files[Path(edit.path)].source.text for edit in plan.edits}
     known = {path: file.source for path, file in files.items() if isinstance(file, BibKeys)}
     check_edits(plan.edits, texts, lambda path, text: known.get(path) or parse_bib(text, str(path)))
-    locator = Locator(scope, editor.encoding)
+    locator = Locator(snapshot, editor.encoding)
 
     def text_of(path: Path) -> TextOf:
-        opened = scope.opened.get(path)
+        opened = snapshot.opened.get(path)
         index = Ranges(files[path].source.text, editor.encoding)
         version = opened.version if opened is not None else None
         return TextOf(locator.uri(path), index, version)

@@ -14,7 +14,7 @@ from citewell.options import Options
 
 if TYPE_CHECKING:
     from citewell.documents.key_table import KeyTable
-    from citewell.lsp.papers import Circle, Paper
+    from citewell.lsp.project_state import LinkedProjects, ProjectState
     from citewell.model.document import Document
 
 
@@ -33,7 +33,7 @@ class Snapshot(Struct, frozen=True, eq=False):
     path: Path
     version: int | None
     document: Document
-    paper: Paper
+    state: ProjectState
     index: LineIndex
     options: Options
     file_versions: tuple[tuple[Path, object], ...]
@@ -45,13 +45,13 @@ class Snapshot(Struct, frozen=True, eq=False):
         return all(read_file_version(path) == version for path, version in self.file_versions)
 
 
-class Scope(Struct, frozen=True, eq=False):
+class WorkspaceSnapshot(Struct, frozen=True, eq=False):
     """One version of one document or .bib with all that its keys may concern. Immutable."""
 
     uri: str
     path: Path
     version: int | None
-    circle: Circle
+    linked: LinkedProjects
     """The file as scanned, its projects, and those that share a .bib with them."""
     index: LineIndex
     options: Options
@@ -61,4 +61,4 @@ class Scope(Struct, frozen=True, eq=False):
     @property
     def keys(self) -> KeyTable:
         """Every key of the projects that hold the file: for each where it is cited and defined."""
-        return self.circle.keys
+        return self.linked.keys

@@ -50,7 +50,7 @@ def handlers(editor: Editor, buffers: Buffers, projects: Projects) -> Handlers:
         await editor.configured()
         wanted = buffers.workspace_reading()
         await projects.read_ahead(wanted)
-        found = await projects.look_up(lambda papers: papers.find_entries(wanted, query, MAX_FOUND))
+        found = await projects.look_up(lambda cache: cache.find_entries(wanted, query, MAX_FOUND))
         return await projects.read(lambda: _found(editor, buffers, found))
 
     return (

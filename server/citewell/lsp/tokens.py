@@ -15,7 +15,7 @@ from citewell.lsp.registry import Handlers, Request
 from citewell.lsp.wire import Encoded
 
 if TYPE_CHECKING:
-    from citewell.lsp.snapshot import Scope
+    from citewell.lsp.snapshot import WorkspaceSnapshot
     from citewell.model.document import Span
 
 LEGEND = types.SemanticTokensLegend(token_types=list(NAMES), token_modifiers=[])
@@ -37,11 +37,11 @@ def handlers(buffers: Buffers, projects: Projects) -> Handlers:
         return number
 
     async def compute(uri: str, shown: types.Range | None = None) -> list[int] | None:
-        scope = await projects.scope(uri)
-        if scope is None:
+        snapshot = await projects.workspace(uri)
+        if snapshot is None:
             return None
-        data = await projects.read(lambda: _data(scope, shown))
-        buffers.refuse_outdated(scope)
+        data = await projects.read(lambda: _data(snapshot, shown))
+        buffers.refuse_outdated(snapshot)
         return data
 
     async def full(params: types.SemanticTokensParams) -> Encoded | None:
@@ -100,21 +100,21 @@ def _whole(data: list[int], number: str) -> Encoded:
     return Encoded({"data": data, "resultId": number})
 
 
-def _data(scope: Scope, shown: types.Range | None) -> list[int]:
+def _data(snapshot: WorkspaceSnapshot, shown: types.Range | None) -> list[int]:
     from citewell.features.tokens import bib_tokens, document_tokens, encode
 
-    span = scope.index.span(shown) if shown is not None else None
-    if scope.circle.bib is not None:
-        table = scope.circle.all_keys
+    span = snapshot.index.span(shown) if shown is not None else None
+    if snapshot.linked.bib is not None:
+        table = snapshot.linked.all_keys
         every = table.nocite_all
-        tokens = bib_tokens(scope.circle.bib, lambda key: every or table.count(key) > 0, span)
-    elif scope.circle.document is not None:
-        tokens = document_tokens(scope.circle.document, scope.keys.is_defined, span)
+        tokens = bib_tokens(snapshot.linked.bib, lambda key: every or table.count(key) > 0, span)
+    elif snapshot.linked.document is not None:
+        tokens = document_tokens(snapshot.linked.document, snapshot.keys.is_defined, span)
     else:
         tokens = []
 
     def place(token: Span) -> tuple[int, int, int]:
-        line, start, _, end = scope.index.places(token)
+        line, start, _, end = snapshot.index.places(token)
         return line, start, end - start
 
     return encode(tokens, place)

@@ -15,7 +15,8 @@ import pytest
 from lsprotocol import types
 
 from citewell.documents.bibtex import parse_bib
-from citewell.lsp.papers import Circle, Papers, Reading
+from citewell.lsp.project_cache import ProjectCache
+from citewell.lsp.project_state import LinkedProjects, Reading
 from citewell.lsp.text import LineIndex, OpenDocument
 from citewell.model.document import Span
 from citewell.options import Options
@@ -37,8 +38,8 @@ PIECES = [
 ]  # fmt: skip
 
 
-def shown(circle: Circle) -> object:
-    """All that a circle says, without the identity of its objects."""
+def shown(linked: LinkedProjects) -> object:
+    """All that the projects of a file say, without the identity of its objects."""
 
     def keys(table):
         files = {
@@ -51,12 +52,12 @@ def shown(circle: Circle) -> object:
         return files, set(table.groups), table.counts
 
     return (
-        circle.document,
+        linked.document,
         [(p.root, p.documents, {b: bib_view(f) for b, f in p.bibs.items()}, p.missing_bibs)
-         for p in circle.projects],
-        bib_view(circle.bib) if circle.bib else None,
-        keys(circle.keys),
-        keys(circle.all_keys),
+         for p in linked.projects],
+        bib_view(linked.bib) if linked.bib else None,
+        keys(linked.keys),
+        keys(linked.all_keys),
     )  # fmt: skip
 
 
@@ -78,7 +79,7 @@ class Desk:
     def __init__(self, folder: Path, seed: int) -> None:
         self.folder = folder
         self.dice = random.Random(seed)
-        self.papers = Papers()
+        self.papers = ProjectCache()
         self.open: dict[Path, OpenDocument] = {}
         self.texts: dict[Path, str] = {}
         self.edits = 0
@@ -155,14 +156,14 @@ def test_what_is_kept_over_random_edits_equals_what_is_read_anew(tmp_path: Path,
             desk.edit()
         path = tmp_path / desk.dice.choice(sorted(FILES))
         wanted = desk.reading(path)
-        kept = desk.papers.circle(wanted)
+        kept = desk.papers.linked(wanted)
         if desk.dice.random() < 0.5:
-            fresh = Papers().circle(wanted)
+            fresh = ProjectCache().linked(wanted)
             assert shown(kept) == shown(fresh)
             asked += 1
         if path.suffix == ".bib":
             assert bib_view(desk.papers.bib(wanted)) == bib_view(parse_bib(wanted.text, str(path)))
         else:
             document, _ = desk.papers.read(wanted)
-            assert document == Papers().read(wanted)[0]
+            assert document == ProjectCache().read(wanted)[0]
     assert asked > 100

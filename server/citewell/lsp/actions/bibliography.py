@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from citewell.features.action import Action, ActionPlan
     from citewell.features.bib_sort import By
     from citewell.lsp.session import Session
-    from citewell.lsp.snapshot import Scope
+    from citewell.lsp.snapshot import WorkspaceSnapshot
     from citewell.model import Work
     from citewell.model.bib import BibEntry, BibFile
 
@@ -34,19 +34,19 @@ class BibliographyActions:
         if not asked.is_bib:
             return ()
         session = asked.session
-        scope = await session.projects.scope(asked.uri)
-        bib = scope.circle.bib if scope is not None else None
-        if scope is None or bib is None:
+        snapshot = await session.projects.workspace(asked.uri)
+        bib = snapshot.linked.bib if snapshot is not None else None
+        if snapshot is None or bib is None:
             return ()
-        offset = scope.index.offset(asked.range.start)
+        offset = snapshot.index.offset(asked.range.start)
         entry = next((e for e in bib.entries if e.start <= offset <= e.end), None)
         quick = asked.automatic and len(bib.entries) > LARGE
 
         def look() -> list[Action]:
-            paper = LintPaper(scope.circle.projects)
+            paper = LintPaper(snapshot.linked.projects)
             found: list[Action] = []
             if entry is not None and entry.key and not quick:
-                found = feature.entry_actions(bib, entry, paper, scope.circle.all_keys)
+                found = feature.entry_actions(bib, entry, paper, snapshot.linked.all_keys)
             return found if asked.automatic else [*found, *feature.file_actions(bib, paper)]
 
         found = await session.projects.read(look)
@@ -61,12 +61,12 @@ class BibliographyActions:
     async def plan(self, chosen: Chosen) -> ActionPlan | None:
         """The edits of the chosen action."""
         # A file that was not read may cite what is to go.
-        scope = await chosen.session.projects.scope(chosen.uri, complete=True)
-        bib = scope.circle.bib if scope is not None else None
-        if scope is None or bib is None:
+        snapshot = await chosen.session.projects.workspace(chosen.uri, complete=True)
+        bib = snapshot.linked.bib if snapshot is not None else None
+        if snapshot is None or bib is None:
             return None
         if chosen.name in ("sort", "remove-unused"):
-            return await chosen.session.projects.read(lambda: _whole_file(chosen, scope, bib))
+            return await chosen.session.projects.read(lambda: _whole_file(chosen, snapshot, bib))
         from citewell.features.bib_actions import entry_near
 
         entry = entry_near(bib, chosen.number("start", 0), chosen.text("key"))
@@ -77,10 +77,10 @@ class BibliographyActions:
             if record is None:
                 return None
             return await chosen.session.projects.read(lambda: _normalised(bib, entry, record))
-        return await chosen.session.projects.read(lambda: _of_entry(chosen, scope, bib, entry))
+        return await chosen.session.projects.read(lambda: _of_entry(chosen, snapshot, bib, entry))
 
 
-def _whole_file(chosen: Chosen, scope: Scope, bib: BibFile) -> ActionPlan:
+def _whole_file(chosen: Chosen, snapshot: WorkspaceSnapshot, bib: BibFile) -> ActionPlan:
     from citewell.features import bib_actions as feature
     from citewell.features.bib_unused import unused_entries
     from citewell.features.lint_rule import LintPaper
@@ -88,24 +88,26 @@ def _whole_file(chosen: Chosen, scope: Scope, bib: BibFile) -> ActionPlan:
     if chosen.name == "sort":
         by: By = "author" if chosen.text("by") == "author" else "key"
         return feature.plan_sort(bib, by)
-    unused = unused_entries(bib, LintPaper(scope.circle.projects))
+    unused = unused_entries(bib, LintPaper(snapshot.linked.projects))
     return feature.plan_removal(bib, unused)
 
 
-def _of_entry(chosen: Chosen, scope: Scope, bib: BibFile, entry: BibEntry) -> ActionPlan | None:
+def _of_entry(
+    chosen: Chosen, snapshot: WorkspaceSnapshot, bib: BibFile, entry: BibEntry
+) -> ActionPlan | None:
     from citewell.features import bib_actions as feature
     from citewell.features.bib_merge import plan_merge, twins_of
     from citewell.features.lint_rule import LintPaper
 
     if chosen.name == "remove":
         return feature.plan_removal(bib, [entry])
-    paper = LintPaper(scope.circle.projects)
+    paper = LintPaper(snapshot.linked.projects)
     group = [entry, *twins_of(bib, entry, paper)]
     kept = next((one for one in group if one.key == chosen.text("kept")), None)
     if kept is None or len(group) < 2:
         return None
     gone = [one for one in group if one is not kept]
-    return plan_merge(bib, kept, gone, scope.circle.all_keys, scope.circle.projects)
+    return plan_merge(bib, kept, gone, snapshot.linked.all_keys, snapshot.linked.projects)
 
 
 async def _record(session: Session, entry: BibEntry) -> Work | None:

@@ -34,7 +34,7 @@ class MissingEntriesActions:
         session, snapshot = asked.session, await asked.snapshot()
         if snapshot is None:
             return ()
-        project = snapshot.paper.project
+        project = snapshot.state.project
         missing = await session.projects.read(lambda: missing_keys(project))
         if asked.wants_source:
             return (missing_action(len(missing)),) if missing else ()
@@ -52,7 +52,7 @@ class MissingEntriesActions:
         snapshot = await session.projects.snapshot(chosen.uri, fresh=True)
         if snapshot is None:
             return None
-        project = snapshot.paper.project
+        project = snapshot.state.project
         missing = await session.projects.read(lambda: missing_keys(project))
         if not missing:
             name = snapshot.path.name
@@ -87,7 +87,7 @@ async def _settle(
     similar = await similar_to(session, snapshot, meaning)
     if any(other.certain for other in similar):
         return Settled(one), None
-    document = snapshot.paper.project.documents[Path(one.document.path)]
+    document = snapshot.state.project.documents[Path(one.document.path)]
     meant, query = await meaning_of(session, snapshot, document, one.use, meaning)
     if meant.work is None or not meant.is_sure:
         return Settled(one), None

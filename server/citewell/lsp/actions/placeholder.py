@@ -50,7 +50,7 @@ class PlaceholderActions:
         query = await citing.make_query(asked.session, snapshot, placeholder)
         result = await asked.session.engine.find_async(query, feature.SHOWN)
         words = placeholder.query
-        paper = snapshot.paper
+        paper = snapshot.state
 
         def choose() -> list[feature.Choice]:
             own = paper.index.search(words, feature.SHOWN) if words else []
@@ -102,7 +102,7 @@ class PlaceholderActions:
         plan = await chosen.session.projects.read(
             partial(
                 feature.plan_citation,
-                snapshot.paper.project,
+                snapshot.state.project,
                 snapshot.document,
                 placeholder,
                 snapshot.options,
@@ -151,7 +151,7 @@ async def _fill(chosen: Chosen, snapshot: Snapshot) -> ActionPlan:
     from citewell.features.action import ActionPlan
     from citewell.usecases.fill import FillTask, fill_feedback, places_of
 
-    session, project = chosen.session, snapshot.paper.project
+    session, project = chosen.session, snapshot.state.project
     if not snapshot.document.placeholders:
         return ActionPlan(message=f"There is no placeholder in {snapshot.path.name}.")
     places = await session.projects.read(lambda: places_of(project, [snapshot.document]))

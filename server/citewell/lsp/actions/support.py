@@ -32,7 +32,7 @@ class SupportActions:
         action = support_action(snapshot.document, offset, snapshot.options)
         if action is None:
             return ()
-        entry = snapshot.paper.project.entry(str(action.arguments["key"]))
+        entry = snapshot.state.project.entry(str(action.arguments["key"]))
         return () if entry is None else (action,)
 
     async def plan(self, chosen: Chosen) -> ActionPlan | None:
@@ -53,7 +53,7 @@ class SupportActions:
             return None
         key, document = chosen.text("key"), snapshot.document
         use = use_near(document, chosen.number("start", 0), key)
-        project = snapshot.paper.project
+        project = snapshot.state.project
         found = project.entry(key)
         cited = await session.projects.read(lambda: cited_sentence(document, use)) if use else None
         if cited is None or found is None:

@@ -40,7 +40,7 @@ class UncitedActions:
         result = await session.engine.find_async(query, feature.SHOWN)
         if confidence_of(query, result.hits) < LEAST:
             return ()
-        find_work = snapshot.paper.find_work
+        find_work = snapshot.state.find_work
         choices = await session.projects.read(
             lambda: feature.choices_at(found.placeholder, (), result.hits, find_work)
         )
@@ -68,7 +68,7 @@ class UncitedActions:
         plan = await session.projects.read(
             partial(
                 feature.plan_citation,
-                snapshot.paper.project,
+                snapshot.state.project,
                 snapshot.document,
                 found.placeholder,
                 snapshot.options,

@@ -40,7 +40,7 @@ class UndefinedKeyActions:
         found = key_at(snapshot.document, snapshot.index.offset(asked.range.start))
         if found is None or not feature.worth_a_search(found[1]):
             return ()
-        use, paper = found[1], snapshot.paper
+        use, paper = found[1], snapshot.state
         if use.key == "*" or use.key in paper.taken:
             return ()
         session.zotero.wake(use.key)
@@ -68,7 +68,7 @@ class UndefinedKeyActions:
         key, new = chosen.text("key"), chosen.text("new")
         use = feature.use_near(snapshot.document, chosen.number("start", 0), key)
         changing = chosen.name == "change"
-        project = snapshot.paper.project
+        project = snapshot.state.project
         if use is None or (changing and not (feature.may_be_a_key(new) or project.entry(new))):
             return None
         if changing:
@@ -103,7 +103,7 @@ async def similar_to(session: Session, snapshot: Snapshot, meaning: KeyMeaning) 
     """The keys of the paper's .bib files that an undefined one may have been meant to be."""
     from citewell.features.undefined_actions import similar_keys
 
-    project = snapshot.paper.project
+    project = snapshot.state.project
     return await session.projects.read(
         lambda: similar_keys(meaning, ((str(path), entry) for path, entry in project.entries()))
     )
@@ -134,7 +134,7 @@ def _context(snapshot: Snapshot, document: Document, use: KeyUse) -> Query:
         before=around.before,
         after=around.after,
         section=around.section,
-        paper=snapshot.paper.citing,
+        paper=snapshot.state.citing,
     )
 
 

@@ -4,7 +4,8 @@ from pathlib import Path
 
 from citewell.documents import files
 from citewell.lsp.file_version import read_file_version
-from citewell.lsp.papers import Papers, Reading
+from citewell.lsp.project_cache import ProjectCache
+from citewell.lsp.project_state import Reading
 from citewell.options import Options
 
 PAPER = "\\documentclass{article}\n\\begin{document}\n\\cite{a}\n\\bibliography{refs}\n\\end{document}\n"
@@ -35,7 +36,7 @@ def test_a_bib_that_is_replaced_while_it_is_read_does_not_pass_for_the_one_that_
         return found
 
     monkeypatch.setattr(files, "read_text", replaced_meanwhile)
-    papers = Papers()
+    papers = ProjectCache()
     _, paper = papers.read(reading(tmp_path))
     assert [entry.key for entry in paper.project.bibs[bib].entries] == ["old"]
     assert dict(paper.file_versions)[bib] != read_file_version(bib), (
@@ -49,7 +50,7 @@ def test_a_bib_that_is_replaced_while_it_is_read_does_not_pass_for_the_one_that_
 def test_a_bib_that_is_written_anew_with_the_same_text_is_looked_at_once(tmp_path):
     bib = tmp_path / "refs.bib"
     write(bib, "@misc{old, title={Old}}")
-    papers = Papers()
+    papers = ProjectCache()
     _, first = papers.read(reading(tmp_path))
     write(bib, "@misc{old, title={Old}}")
     assert dict(first.file_versions)[bib] != read_file_version(bib)
@@ -61,7 +62,7 @@ def test_a_bib_that_is_written_anew_with_the_same_text_is_looked_at_once(tmp_pat
 def test_a_file_that_was_replaced_is_outdated_for_a_plan_made_before(tmp_path):
     bib, missing = tmp_path / "refs.bib", tmp_path / "missing.bib"
     write(bib, "@misc{old, title={Old}}")
-    papers, texts = Papers(), {bib: "@misc{old, title={Old}}", missing: ""}
+    papers, texts = ProjectCache(), {bib: "@misc{old, title={Old}}", missing: ""}
     assert papers.outdated(reading(tmp_path), texts) == []
     write(bib, "@misc{new, title={New}}")
     write(missing, "@misc{b}")

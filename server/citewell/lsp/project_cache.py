@@ -2,174 +2,37 @@
 
 from __future__ import annotations
 
-from collections import Counter, OrderedDict
+from collections import OrderedDict
 from collections.abc import Mapping, Sequence
-from functools import cached_property
 from pathlib import Path
 
-from msgspec import Struct
-
 from citewell.documents import FileCache, Project
-from citewell.documents.bib_style import BibStyle, detect_style
-from citewell.documents.entry import entry_text
 from citewell.documents.key_index import KeyIndex
 from citewell.documents.key_table import KeyTable
-from citewell.documents.keys import make_key
 from citewell.documents.project import shape_of
 from citewell.documents.workspace import Workspace
-from citewell.features.insert import taken_keys
-from citewell.features.known_works import KnownWorks
 from citewell.features.symbols import Symbol, workspace_symbols
-from citewell.model import CitingPaper, Problem, Work
-from citewell.model.bib import BibEntry, BibFile
+from citewell.lsp.project_state import LinkedProjects, ProjectState, Reading
+from citewell.model import Problem
+from citewell.model.bib import BibFile
 from citewell.model.document import Document
 from citewell.options import Options
 
 MAX_PAPERS = 32
-QUICK_ENTRIES = 30_000
-"""A look-up among so many entries takes one or two milliseconds."""
 
 
-class Reading(Struct, frozen=True, eq=False):
-    """One document to be read: its text, and all that its paper depends on."""
-
-    path: Path
-    text: str
-    texts: Mapping[Path, str]
-    """Of all open documents."""
-    roots: tuple[Path, ...]
-    options: Options
-    epoch: int
-    """Rises when a file may have changed in a way that nothing else shows."""
-    is_bib: bool = False
-    """True for a bibliography."""
-    own_folders: frozenset[Path] = frozenset()
-    """Those outside of the workspace that hold an open file, or that the author allowed."""
-
-    @property
-    def setting(self) -> object:
-        """What a paper that was opened for this reading remains valid for."""
-        return (self.epoch, self.options, self.roots, self.own_folders)
-
-    def overlay(self, path: Path) -> str | None:
-        """The text that an editor holds for a file."""
-        return self.text if path == self.path else self.texts.get(path)
-
-
-class Paper:
-    """A project at one moment, with what the features compute from it once."""
-
-    def __init__(self, project: Project, before: Paper | None = None) -> None:
-        """`before` is the paper as it was, of which what still holds is taken over."""
-        self.project = project
-        self._before = before._index if before is not None else None
-        self._index: KeyIndex | None = None
-        self._works: KnownWorks | None = None
-        self.is_prepared = False
-        """Everything is computed; from now on any thread may look things up."""
-        self.file_versions: tuple[tuple[Path, object], ...] = ()
-        """Of the bibliographies on disk, as they were read."""
-
-    @property
-    def index(self) -> KeyIndex:
-        """The entries by key, title, author and year."""
-        if self._index is None:
-            bibs = self.project.bibliographies
-            if self._before is not None:
-                self._index = self._before.refreshed(bibs, self.cited)
-            else:
-                self._index = KeyIndex.build(bibs, self.cited)
-            self._before = None
-        return self._index
-
-    @property
-    def is_quick(self) -> bool:
-        """True when a look-up takes no longer than handing it to another thread."""
-        return self._index is not None and len(self._index) <= QUICK_ENTRIES
-
-    @cached_property
-    def citing(self) -> CitingPaper:
-        """What the searches may know of the paper."""
-        return self.project.citing_paper()
-
-    @cached_property
-    def taken(self) -> frozenset[str]:
-        """The keys that a new entry must not have."""
-        return taken_keys(self.project)
-
-    @cached_property
-    def cited(self) -> Mapping[str, int]:
-        """How often the paper cites each key."""
-        return Counter(
-            use.key
-            for document in self.project.documents.values()
-            for citation in document.citations
-            for use in citation.keys
-        )
-
-    @property
-    def works(self) -> KnownWorks:
-        """The entries by the papers that they describe. Who needs it first does not wait for the
-        thread that is computing it, which gives way."""
-        if self._works is None:
-            self._works = KnownWorks(self.project.bibliographies)
-        return self._works
-
-    def find_work(self, work: Work) -> tuple[str, BibEntry] | None:
-        """The entry that describes a work, with the path of its .bib."""
-        return self.works.find(work)
-
-    def prepare_index(self) -> None:
-        """Compute now what the first list of keys would have to wait for. For the reader thread."""
-        self.index.search("", 1)
-
-    def prepare(self) -> None:
-        """Compute the rest, which lists with papers need. For a thread that gives way."""
-        self.works  # noqa: B018
-        self.taken  # noqa: B018
-        self.citing  # noqa: B018
-        self.is_prepared = True
-
-    def new_key(self, work: Work) -> str:
-        """The key that a new entry for the work would get."""
-        return make_key(work, self.project.bib_options.key_pattern, self.taken)
-
-    def entry_text(self, work: Work, key: str) -> str:
-        """The entry that would be written for a work, in the style of the file that takes it."""
-        options = self.project.bib_options
-        bib = self.project.bib_at(self.project.target_bib(self.project.path))
-        style = detect_style(bib) if isinstance(bib, BibFile) else BibStyle()
-        return entry_text(work, key, style, abstract=options.abstract)
-
-
-class Circle(Struct, frozen=True, eq=False):
-    """One file with all projects that it belongs to. Immutable."""
-
-    path: Path
-    document: Document | None
-    """The manuscript, as scanned; None for a .bib."""
-    bib: BibFile | None
-    """The bibliography; None for a manuscript."""
-    projects: tuple[Project, ...]
-    """Those that hold the file, as they are now; none for a .bib that no paper uses."""
-    keys: KeyTable
-    """Every key of these projects."""
-    all_keys: KeyTable
-    """Those of the projects that share a .bib with them, too."""
-
-
-class Papers:
+class ProjectCache:
     """Projects by the file that is open, over one cache of texts. For one thread."""
 
     def __init__(self) -> None:
         self._caches: dict[object, FileCache] = {}
-        self._known: OrderedDict[Path, tuple[object, Paper]] = OrderedDict()
+        self._known: OrderedDict[Path, tuple[object, ProjectState]] = OrderedDict()
         self._workspaces: dict[object, Workspace] = {}
         self._entries: KeyIndex | None = None
         """Of the whole workspace."""
         self._tables: OrderedDict[tuple[Path, bool], KeyTable] = OrderedDict()
 
-    def read(self, wanted: Reading, *, anew: bool = False) -> tuple[Document, Paper]:
+    def read(self, wanted: Reading, *, anew: bool = False) -> tuple[Document, ProjectState]:
         """The document with its present text, and its paper.
 
         While an author types prose nothing but the document is read: the paper is opened again
@@ -196,15 +59,15 @@ class Papers:
             cache=cache,
             own_folders=wanted.own_folders,
         )
-        paper = Paper(project, known[1] if known is not None else None)
-        paper.file_versions = _file_versions(cache, project)
-        self._known[wanted.path] = ((wanted.setting, shape_of(project.document)), paper)
+        state = ProjectState(project, known[1] if known is not None else None)
+        state.file_versions = _file_versions(cache, project)
+        self._known[wanted.path] = ((wanted.setting, shape_of(project.document)), state)
         self._known.move_to_end(wanted.path)
         while len(self._known) > MAX_PAPERS:
             self._known.popitem(last=False)
-        return project.document, paper
+        return project.document, state
 
-    def circle(self, wanted: Reading) -> Circle:
+    def linked(self, wanted: Reading) -> LinkedProjects:
         """A document or .bib with every project of the workspace that holds it."""
         workspace = self.workspace(wanted)
         projects = workspace.of(wanted.path)
@@ -219,7 +82,7 @@ class Papers:
         wide = keys
         if len(sharing) > len(projects):
             wide = self._table(wanted, workspace, sharing, bib, wide=True)
-        return Circle(wanted.path, document, bib, projects, keys, wide)
+        return LinkedProjects(wanted.path, document, bib, projects, keys, wide)
 
     def outdated(self, wanted: Reading, texts: Mapping[Path, str]) -> list[Path]:
         """The files that hold something else than these texts; one that is not there holds ""."""

@@ -80,7 +80,7 @@ def providers(checks: Checking) -> tuple[Provider, ...]:
 
 
 def handlers(editor: Editor, session: Session) -> Handlers:
-    """Offer the actions and the commands that they run."""
+    """The actions, and the commands that they run."""
     actions = CodeActions(editor, session, providers(session.checks))
 
     async def code_action(

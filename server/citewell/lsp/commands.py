@@ -54,7 +54,7 @@ class InsertArguments(msgspec.Struct, frozen=True):
 
 
 def handlers(editor: Editor, session: Session) -> Handlers:
-    """Offer the commands."""
+    """The commands behind completion items, and the state of the engine."""
 
     async def insert(arguments: Any) -> dict[str, Any]:
         wanted = arguments_of(editor, INSERT, arguments, InsertArguments)

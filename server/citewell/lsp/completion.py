@@ -40,7 +40,7 @@ _PARAGRAPH = re.compile(r"\n[ \t]*\r?\n")
 
 
 def handlers(editor: Editor, session: Session, switches: Switches) -> Handlers:
-    """Offer completion and its resolution."""
+    """Completion, and the resolution of an item."""
     values = Values()
 
     async def completion(params: types.CompletionParams) -> wire.Encoded | None:

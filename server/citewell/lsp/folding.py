@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def handlers(editor: Editor, projects: Projects) -> Handlers:
-    """Offer folds."""
+    """The folds of a .bib."""
 
     async def folding_range(params: types.FoldingRangeParams) -> wire.Encoded | None:
         found = await projects.bib(params.text_document.uri)

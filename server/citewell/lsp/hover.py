@@ -26,7 +26,7 @@ PAPERS = 3
 
 
 def handlers(editor: Editor, session: Session, switches: Switches) -> Handlers:
-    """Hovers."""
+    """The card at a place."""
     cards = HoverCards(editor, session, switches)
 
     async def hover(params: types.HoverParams) -> types.Hover | None:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def handlers(buffers: Buffers, projects: Projects, checks: Checking) -> Handlers:
-    """Offer hints for the part of a document that an editor shows."""
+    """Hints for the part of a document that an editor shows."""
 
     async def inlay_hint(params: types.InlayHintParams) -> list[types.InlayHint] | None:
         snapshot = await projects.workspace(params.text_document.uri)

@@ -22,7 +22,7 @@ SHOW_USES = "citewell.showUses"
 
 
 def handlers(editor: Editor, buffers: Buffers, projects: Projects, checks: Checking) -> Handlers:
-    """Offer the lenses of a .bib, and the way from one to the places that cite the entry."""
+    """The lenses of a .bib, and the command that leads to the places that cite an entry."""
     visited: dict[str, int] = {}
 
     async def code_lens(params: types.CodeLensParams) -> Encoded | None:

@@ -26,7 +26,7 @@ MAX_PLACES = 8
 
 
 def handlers(editor: Editor, projects: Projects) -> Handlers:
-    """Offer links."""
+    """The links of a document, and the file behind one."""
 
     async def document_link(params: types.DocumentLinkParams) -> wire.Encoded | None:
         from citewell.features.links import document_links

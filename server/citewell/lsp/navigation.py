@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def handlers(editor: Editor, projects: Projects) -> Handlers:
-    """Offer ways from a key to the places where it stands."""
+    """The ways from a key to the places where it stands."""
 
     async def definition(params: types.DefinitionParams) -> Encoded | None:
         snapshot = await projects.workspace(params.text_document.uri)

@@ -36,7 +36,7 @@ BATCH = 8
 
 
 def handlers(editor: Editor, session: Session) -> Handlers:
-    """Offer the commands."""
+    """The commands that ask scholarly sources."""
     consent = Consent(editor, session)
 
     async def allow() -> dict[str, Any]:

@@ -85,7 +85,7 @@ class InsertPaperArguments(msgspec.Struct, frozen=True, rename="camel"):
 
 
 def handlers(editor: Editor, session: Session) -> Handlers:
-    """Offer the two commands."""
+    """The two commands of a picker."""
 
     async def search(arguments: Any) -> dict[str, Any]:
         wanted = arguments_of(editor, SEARCH, arguments, SearchArguments)

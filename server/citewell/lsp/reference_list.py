@@ -30,7 +30,7 @@ DOCUMENT_REFERENCES = "citewell.documentReferences"
 
 
 def handlers(editor: Editor, projects: Projects, checks: Checking) -> Handlers:
-    """Offer the list."""
+    """The command that lists the references of a document."""
 
     async def document_references(uri: Any) -> Encoded | None:
         snapshot = await projects.workspace(str(uri))

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def handlers(editor: Editor, projects: Projects) -> Handlers:
-    """Offer renaming."""
+    """Renaming, and what can be renamed."""
 
     async def prepare_rename(
         params: types.PrepareRenameParams,

@@ -34,7 +34,7 @@ _ENCODER = msgspec.json.Encoder()
 
 
 def handlers(editor: Editor, buffers: Buffers, projects: Projects) -> Handlers:
-    """Offer symbols."""
+    """The outline of a .bib, and entries of the workspace by name."""
 
     async def document_symbol(params: types.DocumentSymbolParams) -> wire.Encoded | None:
         found = await projects.bib(params.text_document.uri)

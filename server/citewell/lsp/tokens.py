@@ -24,7 +24,7 @@ MAX_KNOWN = 32
 
 
 def handlers(buffers: Buffers, projects: Projects) -> Handlers:
-    """Offer semantic tokens."""
+    """The tokens of a document: whole, as a difference, or for a part."""
     numbers = itertools.count(1)
     known: OrderedDict[str, tuple[str, list[int]]] = OrderedDict()
 

@@ -7,18 +7,19 @@ system, which takes it back when its holder dies.
 
 from __future__ import annotations
 
-import contextlib
 import logging
-import sys
 import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO
+from typing import TYPE_CHECKING
 
 from citewell.model import CitewellError, Problem
 from citewell.model.cancel import Cancel
+
+if TYPE_CHECKING:
+    from filelock import FileLock
 
 logger = logging.getLogger(__name__)
 
@@ -42,23 +43,27 @@ class WriteLock:
         while not self._mine.acquire(timeout=STEP):
             _go_on(cancel, limit)
         try:
-            with contextlib.ExitStack() as stack:
-                stream = self._open()
-                if stream is not None:
-                    stack.enter_context(stream)
-                    while not _acquire(stream):
-                        _go_on(cancel, limit)
-                        time.sleep(STEP)
-                    stack.callback(_release, stream)
+            lock = self._locked(cancel, limit)
+            try:
                 yield
+            finally:
+                if lock is not None:
+                    lock.release()
         finally:
             self._mine.release()
 
-    def _open(self) -> BinaryIO | None:
+    def _locked(self, cancel: Cancel, limit: float) -> FileLock | None:
         """None where there is no place for a lock: every write still compares before it writes."""
+        from filelock import FileLock, Timeout
+
+        lock = FileLock(self._path, poll_interval=STEP, thread_local=False, fallback_to_soft=False)
         try:
-            self._path.parent.mkdir(parents=True, exist_ok=True)
-            return self._path.open("a+b")
+            while True:
+                try:
+                    lock.acquire(timeout=STEP)
+                    return lock
+                except Timeout:
+                    _go_on(cancel, limit)
         except OSError as error:
             logger.info("No lock in %s (%s).", self._path.parent, error.strerror)
             return None
@@ -74,35 +79,3 @@ def _go_on(cancel: Cancel, limit: float) -> None:
                 "Try again.",
             )
         )
-
-
-if sys.platform == "win32":
-    import msvcrt
-
-    def _acquire(stream: BinaryIO) -> bool:
-        stream.seek(0)
-        try:
-            msvcrt.locking(stream.fileno(), msvcrt.LK_NBLCK, 1)
-        except OSError:
-            return False
-        return True
-
-    def _release(stream: BinaryIO) -> None:
-        stream.seek(0)
-        msvcrt.locking(stream.fileno(), msvcrt.LK_UNLCK, 1)
-
-else:
-    import fcntl
-
-    def _acquire(stream: BinaryIO) -> bool:
-        try:
-            fcntl.flock(stream.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return False
-        except OSError:  # a file system without locks: as if there were no other process
-            return True
-        return True
-
-    def _release(stream: BinaryIO) -> None:
-        with contextlib.suppress(OSError):
-            fcntl.flock(stream.fileno(), fcntl.LOCK_UN)

@@ -18,6 +18,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from citewell.corpus.compact.columns import CompactColumns
 from citewell.corpus.contract import SegmentView
 from citewell.model import CitewellError, Problem, Work
 from citewell.model.names import family_key
@@ -53,6 +54,11 @@ def title_key(title: str) -> int:
     if not plain:
         return 0
     return int.from_bytes(hashlib.blake2b(plain.encode("utf-8"), digest_size=8).digest(), "little")
+
+
+def title_words(title: str) -> list[int]:
+    """Hashes of the distinct words of a title, in order."""
+    return [word_hash(word) for word in dict.fromkeys(normalise_title(title).split())]
 
 
 def opening_name(title: str) -> str:
@@ -123,7 +129,7 @@ def columns_of(works: Iterable[Work], progress: Callable[[int], None] | None = N
         opening.append(name_hash(name) if name else 0)
         parts = normalise_title(work.title.partition(":")[2] if name else work.title).split()
         initials.append(zlib.crc32("".join(p[0] for p in parts).encode()) if parts else 0)
-        word.extend(word_hash(p) for p in dict.fromkeys(normalise_title(work.title).split()))
+        word.extend(title_words(work.title))
         word_starts.append(len(word))
         authors = work.authors
         if len(authors) > _AUTHORS:
@@ -157,18 +163,13 @@ class LibraryColumns:
         self._parts = [_open(segment) for segment in segments]
         self.end = max((s.base + s.count for s in segments), default=0)
 
-    def parts(self) -> Iterator[tuple[int, Columns]]:
+    def parts(self) -> Iterator[tuple[int, Columns | CompactColumns]]:
         """Each segment's first row and its columns, mapped from the files."""
         yield from zip(self._bases.tolist(), self._parts, strict=True)
 
     def rows_by(self, name: int) -> NDArray[np.int64]:
         """Rows with an author of this surname hash, rising: a pass over all surnames."""
-        found = [
-            base + np.searchsorted(
-                part.surname_starts, np.flatnonzero(part.surname == np.uint32(name)), side="right"
-            ) - 1
-            for base, part in self.parts()
-        ]  # fmt: skip
+        found = [base + _rows_by(part, name) for base, part in self.parts()]
         return np.unique(np.concatenate(found)) if found else np.zeros(0, np.int64)
 
     def first_authors(self, rows: NDArray[np.int64]) -> NDArray[np.uint32]:
@@ -176,6 +177,9 @@ class LibraryColumns:
         out = np.zeros(len(rows), np.uint32)
         for base, part in self.parts():
             own = np.flatnonzero((rows >= base) & (rows < base + len(part)))
+            if isinstance(part, CompactColumns):
+                out[own] = part.first_authors(rows[own] - base)
+                continue
             begin = part.surname_starts[rows[own] - base]
             filled = begin < part.surname_starts[rows[own] - base + 1]
             out[own[filled]] = part.surname[begin[filled]]
@@ -204,10 +208,14 @@ class LibraryColumns:
 
     def word_counts(self) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
         """Title words, sorted, and in how many titles each stands."""
-        words = [np.asarray(part.word) for part in self._parts]
+        counted = [_word_counts(part) for part in self._parts]
+        if len(counted) == 1:
+            return counted[0]
+        words = [words for words, _ in counted]
         every = np.concatenate(words) if words else np.zeros(0, np.uint32)
-        found, counts = np.unique(every, return_counts=True)
-        return found, counts
+        found, place = np.unique(every, return_inverse=True)
+        counts = np.concatenate([counts for _, counts in counted] or [np.zeros(0, np.int64)])
+        return found, np.bincount(place, counts, len(found)).astype(np.int64)
 
     def take(self, rows: NDArray[np.int64]) -> Columns:
         """The columns of these rows, in order."""
@@ -224,7 +232,27 @@ class LibraryColumns:
         return _take(joined, np.argsort(order, kind="stable"))
 
 
-def _take(part: Columns, rows: NDArray[np.int64]) -> Columns:
+def _rows_by(part: Columns | CompactColumns, name: int) -> NDArray[np.int64]:
+    if isinstance(part, CompactColumns):
+        return part.rows_by(name)
+    at = np.flatnonzero(part.surname == np.uint32(name))
+    return np.searchsorted(part.surname_starts, at, side="right") - 1
+
+
+def _word_counts(part: Columns | CompactColumns) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
+    if isinstance(part, CompactColumns):
+        return part.word_counts()
+    return np.unique(np.asarray(part.word), return_counts=True)
+
+
+def _take(part: Columns | CompactColumns, rows: NDArray[np.int64]) -> Columns:
+    if isinstance(part, CompactColumns):
+        words, surnames = part.words(rows), part.surnames(rows)
+        return Columns(
+            part.key[rows], part.year[rows], part.abstract[rows], part.venue[rows],
+            part.opening[rows], part.initials[rows], words.values, words.starts,
+            surnames.values, surnames.starts,
+        )  # fmt: skip
     word, word_starts = _runs(part.word, part.word_starts, rows)
     surname, surname_starts = _runs(part.surname, part.surname_starts, rows)
     return Columns(
@@ -261,9 +289,11 @@ def _join(parts: Sequence[Columns]) -> Columns:
     )  # fmt: skip
 
 
-def _open(segment: SegmentView) -> Columns:
+def _open(segment: SegmentView) -> Columns | CompactColumns:
     folder = segment.index(NAME)
     try:
+        if CompactColumns.is_in(segment.path):
+            return CompactColumns(segment.path, segment.count, title_words)
         columns = Columns(
             *(
                 np.load(folder / f"{field}.npy", mmap_mode="r" if segment.count else None,
@@ -302,5 +332,6 @@ __all__ = [
     "opening_name",
     "title_key",
     "title_keys",
+    "title_words",
     "word_hash",
 ]

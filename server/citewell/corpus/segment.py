@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from citewell.corpus.catalogue import Catalogue
+from citewell.corpus.compact.catalogue import FOLDER, META, CompactCatalogue
 from citewell.corpus.contract import SegmentView
 from citewell.corpus.errors import library_error
 from citewell.corpus.layout import (
@@ -39,10 +40,19 @@ class Segment:
                 "library-corrupt", "The segment does not match the manifest.", self.path
             )
         check_sizes(self.path, self.record)
-        self.years: NDArray[np.int16] = self._column(YEARS, "<i2")
-        self.citations: NDArray[np.int32] = self._column(CITATIONS, "<i4")
         self.dead = _read_dead(library / "snapshots" / snapshot / dead_file(use.id), use)
-        self.catalogue = Catalogue(self.path / CATALOGUE, use.count)
+        self.years: NDArray[np.int16]
+        self.citations: NDArray[np.int32]
+        self.catalogue: Catalogue | CompactCatalogue
+        if f"{FOLDER}/{META}" in self.record.files:
+            compact = CompactCatalogue(self.path / FOLDER, use.count)
+            self.years = compact.years
+            self.citations = np.broadcast_to(np.int32(-1), (use.count,))
+            self.catalogue = compact
+        else:
+            self.years = self._column(YEARS, "<i2")
+            self.citations = self._column(CITATIONS, "<i4")
+            self.catalogue = Catalogue(self.path / CATALOGUE, use.count)
 
     def view(self) -> SegmentView:
         """What a retriever sees."""

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from citewell.corpus import Library
 from citewell.corpus.volumes import LibraryPlaces
 from citewell.model import Author, Work
-from citewell.retrieval.bm25 import Segment
+from citewell.retrieval.bm25 import IndexSegment
 from citewell.retrieval.words import split
 from citewell.verification.people import compare_people
 from citewell.verification.proceedings import LIKE_AUTHORS, WITH_WORKSHOPS, Meeting
@@ -32,7 +32,7 @@ MOST_WORKS = 24
 class LibraryMeetings:
     """Answers from one open library and its index of words; remembers each meeting asked for."""
 
-    def __init__(self, library: Library, segments: Sequence[Segment]) -> None:
+    def __init__(self, library: Library, segments: Sequence[IndexSegment]) -> None:
         self._library = library
         self._segments = segments
         self._places = LibraryPlaces(library)

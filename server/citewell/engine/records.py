@@ -15,7 +15,7 @@ from citewell.model.check import Claim
 from citewell.model.identifiers import dois_of
 from citewell.model.ids import arxiv_id
 from citewell.model.titles import title_key
-from citewell.retrieval.bm25 import Segment
+from citewell.retrieval.bm25 import IndexSegment, open_segment
 from citewell.verification.proceedings import Meeting
 from citewell.verification.records import Candidates, most_similar, title_keys
 
@@ -38,9 +38,9 @@ class LibraryRecords:
 
     def __init__(self, library: Library) -> None:
         self._library = library
-        segments: list[Segment] = []
+        segments: list[IndexSegment] = []
         try:
-            segments = [Segment(view) for view in library.segments]
+            segments = [open_segment(view) for view in library.segments]
         except CitewellError as error:
             # Exact look-ups need no index; similar titles then stay unknown.
             logger.warning("%s", error.problem.message)

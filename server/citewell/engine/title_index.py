@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from citewell.retrieval.bm25 import Segment
+from citewell.retrieval.bm25 import IndexSegment
 from citewell.retrieval.bm25_build import TITLE
 from citewell.retrieval.words import split
 
@@ -32,7 +32,7 @@ _Postings = tuple[tuple[int, int, slice], ...]
 class TitleIndex:
     """Reads the index of words of one open library; safe to call from any thread."""
 
-    def __init__(self, segments: Sequence[Segment], rows: int) -> None:
+    def __init__(self, segments: Sequence[IndexSegment], rows: int) -> None:
         """`rows` is the number of the library's rows."""
         import Stemmer
 

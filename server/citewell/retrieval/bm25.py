@@ -15,6 +15,7 @@ from citewell.model import CitewellError, Evidence, Problem, Query
 from citewell.model.cancel import Cancel
 from citewell.retrieval.arrays import open_array
 from citewell.retrieval.bm25_build import FIELD_NAMES, lucene_idf_of
+from citewell.retrieval.compact_terms import CompactTerms, open_compact_terms
 from citewell.retrieval.contract import Mask, Ranking
 from citewell.retrieval.select import top
 from citewell.retrieval.understand import Wanted, Weights, wanted
@@ -97,6 +98,19 @@ class Segment:
         """Where the term's papers and scores stand."""
         return slice(int(self.pointer[column]), int(self.pointer[column + 1]))
 
+    def frequency(self, column: int) -> int:
+        """Papers that hold the term."""
+        return int(self.pointer[column + 1]) - int(self.pointer[column])
+
+
+IndexSegment = Segment | CompactTerms
+"""The index of a segment of either kind."""
+
+
+def open_segment(view: SegmentView, name: str = "bm25") -> IndexSegment:
+    """One segment's index, of either kind. Raises `CitewellError` where it cannot be read."""
+    return open_compact_terms(view, name) or Segment(view, name)
+
 
 class Bm25Retriever:
     """BM25 with a weight per query term; words, surnames, years and title names are terms.
@@ -117,7 +131,7 @@ class Bm25Retriever:
         import Stemmer
 
         self._stemmer = Stemmer.Stemmer
-        self._segments = [Segment(view) for view in segments]
+        self._segments = [open_segment(view) for view in segments]
         self._papers = sum(segment.count for segment in self._segments)
         self._end = max((s.base + s.count for s in self._segments), default=0)
         self._weights = weights
@@ -253,7 +267,7 @@ class Bm25Retriever:
         for term, value in weight.items():
             columns = [segment.column(term) for segment in self._segments]
             counts = [
-                0 if column < 0 else (at := segment.postings(column)).stop - at.start
+                0 if column < 0 else segment.frequency(column)
                 for segment, column in zip(self._segments, columns, strict=True)
             ]
             if not any(counts) or value <= 0:

@@ -81,11 +81,11 @@ class Bm25Builder:
         spill = into / "spill"
         shutil.rmtree(spill, ignore_errors=True)
         spill.mkdir(parents=True)
-        terms = _Terms()
+        terms = Terms()
         frequency = np.zeros(0, np.int64)
         chunks = 0
         row = 0
-        for chunk in _chunks(works()):
+        for chunk in in_chunks(works()):
             term, paper, score, field = self._postings(chunk, terms)
             found = np.bincount(term, minlength=len(terms))
             frequency = np.pad(frequency, (0, len(found) - len(frequency))) + found
@@ -103,7 +103,7 @@ class Bm25Builder:
         shutil.rmtree(spill, ignore_errors=True)
 
     def _postings(
-        self, works: list[Work], terms: _Terms
+        self, works: list[Work], terms: Terms
     ) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float32], NDArray[np.uint8]]:
         """Term, paper (within the chunk), saturated frequency and field bits, by term and paper."""
         p = self.parameters
@@ -121,7 +121,7 @@ class Bm25Builder:
         field = np.zeros(len(distinct), np.uint8)
         field[place[: len(title)]] |= TITLE
         field[place[len(title) :]] |= ABSTRACT
-        facts, fact_of, kinds = _facts(works, terms)
+        facts, fact_of, kinds = fact_terms(works, terms)
         if len(facts):
             own = facts.astype(np.int64) << 32 | fact_of
             own, first = np.unique(own, return_index=True)
@@ -181,7 +181,7 @@ class Bm25Builder:
         (into / "params.index.json").write_text(text, encoding="utf-8")
 
 
-class _Terms:
+class Terms:
     """Numbers of terms: stems of words, and words of the other kinds as they are ("a:vaswani")."""
 
     def __init__(self) -> None:
@@ -227,8 +227,8 @@ class _Terms:
         return [stem.encode() for stem in stems]
 
 
-def _facts(
-    works: list[Work], terms: _Terms
+def fact_terms(
+    works: list[Work], terms: Terms
 ) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.uint8]]:
     """The terms of the works that are no words of their text: term, paper and field bit of each."""
     names = [" ".join([author.family for author in work.authors]) for work in works]
@@ -251,7 +251,7 @@ def _facts(
     )
 
 
-def _chunks(works: Iterable[Work]) -> Iterator[list[Work]]:
+def in_chunks(works: Iterable[Work]) -> Iterator[list[Work]]:
     iterator = iter(works)
     while chunk := list(islice(iterator, CHUNK)):
         yield chunk

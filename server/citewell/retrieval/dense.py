@@ -12,6 +12,7 @@ from citewell.corpus.contract import SegmentView
 from citewell.model import CitewellError, Evidence, Problem, Query
 from citewell.model.cancel import Cancel
 from citewell.retrieval.arrays import open_array
+from citewell.retrieval.compact_vectors import CODES, CompactVectors, lengths
 from citewell.retrieval.contract import Mask, Ranking
 from citewell.retrieval.dense_build import GRAPH, SHRINK, VECTORS, quantise
 from citewell.retrieval.encoders import Encoder, load_encoder
@@ -36,10 +37,14 @@ class _Segment:
         self.base, self.count, self.dead = view.base, view.count, view.dead
         self.graph = None
         try:
-            self.vectors: NDArray[np.int8] = open_array(folder / VECTORS)
+            compact = (folder / CODES).is_file()
+            self.vectors: NDArray[np.int8] | CompactVectors
+            self.vectors = CompactVectors(folder) if compact else open_array(folder / VECTORS)
             if self.vectors.dtype != np.int8 or self.vectors.shape != (view.count, dim):
                 raise ValueError(f"expected {view.count} x {dim}, found {self.vectors.shape}")
-            self.shrink: NDArray[np.float32] = np.load(folder / SHRINK, allow_pickle=False)
+            self.shrink: NDArray[np.float32] = (
+                lengths(folder) if compact else np.load(folder / SHRINK, allow_pickle=False)
+            )
             if self.shrink.shape != (view.count,):
                 raise ValueError("the lengths do not belong to the vectors")
             if (folder / GRAPH).exists():

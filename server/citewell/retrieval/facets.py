@@ -23,6 +23,7 @@ from citewell.model.name_forms import NameForm, forms_of
 from citewell.model.venue_names import ACRONYMS
 from citewell.model.venues import content_words, work_venues
 from citewell.retrieval.arrays import open_array, save_array
+from citewell.retrieval.compact_facets import CompactFacets
 
 FORMAT = 1
 NAME = "facets"
@@ -57,6 +58,11 @@ def _venue_terms(work: Work) -> Iterable[str]:
     yield from (f"={name}" for name in venues_in(work))
     texts = f"{work.venue} {work.booktitle} {work.journal}"
     yield from dict.fromkeys(content_words(texts))
+
+
+def venue_term_hashes(work: Work) -> set[int]:
+    """What the facets hold of the venue of a record."""
+    return {_hash(term) for term in _venue_terms(work)}
 
 
 class FacetsBuilder:
@@ -103,12 +109,15 @@ class Facets:
 
     def __init__(self, segments: Sequence[SegmentView]) -> None:
         """Raises `CitewellError` where a file cannot be read."""
-        self._parts = [(view.base, view.count, _open(view)) for view in segments]
+        self._parts = [(view.base, _open(view)) for view in segments]
 
     def by(self, person: Collection[NameForm], rows: int) -> NDArray[np.bool_]:
         """Which rows have an author whose name fits one of the forms, shape (rows,)."""
         found = np.zeros(rows, np.bool_)
-        for base, _, columns in self._parts:
+        for base, columns in self._parts:
+            if isinstance(columns, CompactFacets):
+                found[base + columns.by(person)] = True
+                continue
             family, given, initial = columns["family"], columns["given"], columns["initial"]
             for form in person:
                 at = np.flatnonzero(family == np.uint32(_hash(form.family)))
@@ -136,15 +145,20 @@ class Facets:
     def _any(self, terms: Sequence[str], rows: int) -> NDArray[np.bool_]:
         found = np.zeros(rows, np.bool_)
         wanted = [np.uint32(_hash(term)) for term in terms]
-        for base, _, columns in self._parts:
+        for base, columns in self._parts:
+            if isinstance(columns, CompactFacets):
+                found[base + columns.of_terms(wanted)] = True
+                continue
             for term in wanted:
                 found[base + columns["venue_row"][columns["venue"] == term]] = True
         return found
 
 
-def _open(view: SegmentView) -> dict[str, NDArray[Any]]:
+def _open(view: SegmentView) -> dict[str, NDArray[Any]] | CompactFacets:
     folder = view.index(NAME)
     try:
+        if CompactFacets.is_in(view):
+            return CompactFacets(view)
         columns = {name: open_array(folder / f"{name}.npy") for name in _FILES}
         for group in (("family", "given", "initial", "author_row"), ("venue", "venue_row")):
             if len({len(columns[name]) for name in group}) != 1:

@@ -1,0 +1,1 @@
+"""Writes compact segments: a library in few bytes, without the text of abstracts."""

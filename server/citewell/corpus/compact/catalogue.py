@@ -1,0 +1,270 @@
+"""The works of a compact segment, read from mapped files.
+
+Titles are runs of token numbers, authors runs of name numbers; the other fields lie in blocks of
+compressed records. Look-up keys are cut to the row and a few bits: a candidate is checked against
+all keys of its work, so that a look-up is exact.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any, TypeVar
+
+import msgspec
+import numpy as np
+import zstandard
+from numpy.typing import NDArray
+
+from citewell.corpus.compact.codec import Texts, decode_varints, load_table, starts_of
+from citewell.corpus.compact.records import Record, author_of, work_of
+from citewell.corpus.errors import library_error
+from citewell.corpus.keys import work_keys
+from citewell.model import Author, Work
+
+FOLDER = "compact"
+META = "meta.json"
+FORMAT = 1
+BUCKET_BITS = 18
+"""Leading bits of a key that choose its bucket."""
+ROW_BITS = 19
+ENTRY_BITS = 24
+"""An entry of a bucket: the row below, the next bits of the key above."""
+_MAX_BLOCK = 16 << 20
+_BLOCKS_KEPT = 64
+Part = TypeVar("Part")
+
+
+class Meta(msgspec.Struct, frozen=True, kw_only=True):
+    """`meta.json` of a compact segment."""
+
+    format: int = FORMAT
+    count: int
+    block: int
+    """Records in a block."""
+    sources: tuple[str, ...]
+    origins: tuple[str, ...]
+
+
+class CompactCatalogue:
+    """Reads one segment's works, as `Catalogue` does. Safe to use from any number of threads."""
+
+    def __init__(self, folder: Path, count: int) -> None:
+        """Raises `LibraryError` if the folder holds no such catalogue."""
+        self.path = folder
+        self.count = count
+        self._closed = False
+        self._lock = threading.RLock()
+        self._blocks: OrderedDict[int, list[msgspec.Raw]] = OrderedDict()
+        self._decoder = msgspec.msgpack.Decoder(Record)
+        self._list_decoder = msgspec.msgpack.Decoder(list[msgspec.Raw])
+        try:
+            self.meta = msgspec.json.decode((folder / META).read_bytes(), type=Meta)
+        except (OSError, msgspec.DecodeError) as error:
+            raise self._damaged(error) from None
+        if self.meta.format != FORMAT:
+            code = "library-newer" if self.meta.format > FORMAT else "library-older"
+            message = f"The records have format {self.meta.format}, this Citewell reads {FORMAT}."
+            raise library_error(code, message, folder)
+        if self.meta.count != count or count >= 1 << ROW_BITS:
+            raise library_error("library-corrupt", "The catalogue lacks works.", folder)
+
+    def records(self, rows: Iterable[int], kind: type[Part]) -> dict[int, Part]:
+        """The same as `works`, as `kind`: a struct with some of the fields of `Work`."""
+        works = self.works(rows)
+        if kind is Work:
+            return works  # type: ignore[return-value]
+        names = kind.__struct_fields__  # type: ignore[attr-defined]
+        return {
+            row: kind(**{name: getattr(work, name) for name in names})
+            for row, work in works.items()
+        }
+
+    def works(self, rows: Iterable[int]) -> dict[int, Work]:
+        """The works in these rows; rows that do not exist are left out."""
+        wanted = [int(row) for row in rows]
+        if self._closed:
+            raise library_error("library-missing", "The library was closed.", self.path)
+        try:
+            return {row: self._work(row) for row in wanted if 0 <= row < self.count}
+        except (OSError, ValueError, IndexError, zstandard.ZstdError, msgspec.DecodeError) as error:
+            raise self._damaged(error) from None
+
+    def rows(self, numbers: Sequence[int]) -> dict[int, list[int]]:
+        """Rows per key number (see `keys`); numbers without a row are left out."""
+        asked = np.array(numbers, np.int64).view(np.uint64)
+        bucket = (asked >> np.uint64(64 - BUCKET_BITS)).astype(np.int64)
+        mark_bits = ENTRY_BITS - ROW_BITS
+        mark = (asked >> np.uint64(64 - BUCKET_BITS - mark_bits)).astype(np.int64)
+        mark &= (1 << mark_bits) - 1
+        found: dict[int, list[int]] = {}
+        starts = self._bucket_starts
+        for number, at, own in zip(numbers, bucket.tolist(), mark.tolist(), strict=True):
+            begin, end = int(starts[at]), int(starts[at + 1])
+            entries = self._key_low[begin:end].astype(np.int64)
+            entries |= self._key_high[begin:end].astype(np.int64) << 16
+            rows = (entries & ((1 << ROW_BITS) - 1))[entries >> ROW_BITS == own].tolist()
+            same = [row for row, work in self.works(rows).items() if number in work_keys(work)]
+            if same:
+                found[number] = same
+        return found
+
+    def iterate(self, start: int = 0) -> Iterator[tuple[int, Work]]:
+        """Every row and its work, in row order, from `start`."""
+        for row in range(start, self.count):
+            yield row, self.works((row,))[row]
+
+    def origins(self, sources: Sequence[str]) -> dict[str, list[int]]:
+        """Rows that each of these sources gave a record to: all of them."""
+        return {name: list(range(self.count)) for name in sources if name in self.meta.origins}
+
+    def origins_of(self, row: int) -> tuple[str, ...]:
+        """Sources whose records make up a row."""
+        return self.meta.origins
+
+    def close(self) -> None:
+        """Let the tables go; later calls raise `LibraryError`."""
+        self._closed = True
+        with self._lock:
+            self._blocks.clear()
+
+    def title(self, row: int) -> str:
+        """The title of a row; empty where it stands in the record."""
+        begin, end = self.title_starts[row : row + 2]
+        tokens = self._tokens
+        return " ".join([tokens[one] for one in decode_varints(self.titles[begin:end]).tolist()])
+
+    def author(self, number: int) -> Author:
+        """The author with this number."""
+        return author_of(self._names[number])
+
+    @cached_property
+    def years(self) -> NDArray[np.int16]:
+        """Of every row, 0 where unknown."""
+        return self._table("year")
+
+    @cached_property
+    def titles(self) -> NDArray[np.uint8]:
+        """Token numbers of all titles, as varints."""
+        return self._mapped("titles")
+
+    @cached_property
+    def title_starts(self) -> NDArray[np.int64]:
+        """Where each row's run in `titles` begins."""
+        return starts_of(self._table("title_sizes"))
+
+    @cached_property
+    def authors(self) -> NDArray[np.uint8]:
+        """Numbers of all authors, as varints."""
+        return self._mapped("authors")
+
+    @cached_property
+    def author_starts(self) -> NDArray[np.int64]:
+        """Where each row's run in `authors` begins."""
+        return starts_of(self._table("author_sizes"))
+
+    @cached_property
+    def shared(self) -> NDArray[np.int32]:
+        """Number of each row's venue and volume, shape (count,)."""
+        return self._table("shared")
+
+    @cached_property
+    def _shared_labels(self) -> NDArray[np.int32]:
+        return self._table("shared_labels")
+
+    @cached_property
+    def labels(self) -> Texts:
+        """Names of venues, volumes, publishers and kinds."""
+        return Texts(self.path / "labels.zst")
+
+    @cached_property
+    def _tokens(self) -> Texts:
+        return Texts(self.path / "tokens.zst")
+
+    @cached_property
+    def _names(self) -> Texts:
+        return Texts(self.path / "names.zst")
+
+    @cached_property
+    def _bucket_starts(self) -> NDArray[np.int64]:
+        return starts_of(self._table("key_counts"))
+
+    @cached_property
+    def _key_low(self) -> NDArray[np.uint16]:
+        return self._mapped("key_low")
+
+    @cached_property
+    def _key_high(self) -> NDArray[np.uint8]:
+        return self._mapped("key_high")
+
+    @cached_property
+    def _records(self) -> NDArray[np.uint8]:
+        return self._mapped("records")
+
+    @cached_property
+    def _record_starts(self) -> NDArray[np.int64]:
+        return starts_of(self._table("record_sizes"))
+
+    @cached_property
+    def _dictionary(self) -> zstandard.ZstdCompressionDict | None:
+        data = (self.path / "dictionary.bin").read_bytes()
+        return zstandard.ZstdCompressionDict(data) if data else None
+
+    def _work(self, row: int) -> Work:
+        number, place = divmod(row, self.meta.block)
+        record = self._decoder.decode(self._block(number)[place])
+        labels = self.labels
+        venue, booktitle, journal, publisher, kind = (
+            labels[int(one)] for one in self._shared_labels[self.shared[row]]
+        )
+        authors: tuple[Author, ...] = ()
+        if not record.authors:
+            begin, end = self.author_starts[row : row + 2]
+            numbers = decode_varints(self.authors[begin:end]).tolist()
+            authors = tuple(self.author(one) for one in numbers)
+        return work_of(
+            record,
+            (venue, booktitle, journal, publisher, kind),
+            record.title or self.title(row),
+            authors,
+            int(self.years[row]) or None,
+            labels=labels,
+            sources=self.meta.sources,
+        )
+
+    def _block(self, number: int) -> list[msgspec.Raw]:
+        with self._lock:
+            block = self._blocks.get(number)
+            if block is None:
+                begin, end = self._record_starts[number : number + 2]
+                data = self._records[begin:end].tobytes()
+                reader = zstandard.ZstdDecompressor(dict_data=self._dictionary)
+                raw = reader.decompress(data, max_output_size=_MAX_BLOCK)
+                block = self._blocks[number] = self._list_decoder.decode(raw)
+            self._blocks.move_to_end(number)
+            while len(self._blocks) > _BLOCKS_KEPT:
+                self._blocks.popitem(last=False)
+            return block
+
+    def _table(self, name: str) -> NDArray[Any]:
+        try:
+            return load_table(self.path / f"{name}.zst")
+        except (OSError, ValueError) as error:
+            raise self._damaged(error) from None
+
+    def _mapped(self, name: str) -> NDArray[Any]:
+        try:
+            array: NDArray[Any] = np.load(
+                self.path / f"{name}.npy", mmap_mode="r", allow_pickle=False
+            )
+        except (OSError, ValueError) as error:
+            raise self._damaged(error) from None
+        return array.view(np.ndarray)
+
+    def _damaged(self, error: Exception) -> Exception:
+        return library_error(
+            "library-corrupt", f"The catalogue cannot be read: {error}.", self.path
+        )

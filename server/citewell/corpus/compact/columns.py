@@ -1,0 +1,200 @@
+"""The columns of a compact segment: those that must be read as they are, the rest from its runs.
+
+The words of a title follow from its tokens. Titles whose words do not ("$\\alpha$-rank", where
+markup spans several tokens) are marked, and read whole.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from citewell.corpus.compact.catalogue import FOLDER, META, CompactCatalogue
+from citewell.corpus.compact.codec import decode_varints, gather_runs, load_table, starts_of
+
+
+class _Hashes(Protocol):
+    def __call__(self, title: str) -> list[int]: ...
+
+
+class Taken:
+    """Runs of some rows: the values end to end and where each row begins, shape (n + 1,)."""
+
+    def __init__(self, values: NDArray[np.uint32], starts: NDArray[np.int64]) -> None:
+        self.values, self.starts = values, starts
+
+
+class CompactColumns:
+    """What `Columns` holds, for one compact segment. `surname` is by author, not by row."""
+
+    def __init__(self, segment: Path, count: int, words_of: _Hashes) -> None:
+        """`words_of` gives the word hashes of a title. Raises `CitewellError` or `OSError`."""
+        self._folder = segment / FOLDER
+        self._words_of = words_of
+        self._records = CompactCatalogue(self._folder, count)
+        self.key: NDArray[np.uint64] = self._mapped("title_key")
+        self.initials: NDArray[np.uint32] = self._mapped("initials")
+        self.surname: NDArray[np.uint32] = self._mapped("surname")
+        self.year: NDArray[np.int16] = self._records.years
+        lengths = {len(self.key), len(self.initials), len(self.year)}
+        if lengths != {count}:
+            raise ValueError("its files do not belong together")
+
+    @staticmethod
+    def is_in(segment: Path) -> bool:
+        """True for the folder of a compact segment."""
+        return (segment / FOLDER / META).is_file()
+
+    def __len__(self) -> int:
+        return len(self.key)
+
+    @cached_property
+    def abstract(self) -> NDArray[np.bool_]:
+        """Whether what the abstract is worth is known of each row."""
+        bits = load_table(self._folder / "abstract.zst")
+        return np.unpackbits(bits, count=len(self)).astype(np.bool_)
+
+    @cached_property
+    def opening(self) -> NDArray[np.uint32]:
+        """Hash of the name before a colon; 0 for none."""
+        out = np.zeros(len(self), np.uint32)
+        out[load_table(self._folder / "opening_rows.zst")] = self._mapped("opening")
+        return out
+
+    @cached_property
+    def venue(self) -> NDArray[np.uint32]:
+        """Hash of each row's venue."""
+        table: NDArray[np.uint32] = load_table(self._folder / "shared_venue.zst")
+        return table[self._records.shared]
+
+    def words(self, rows: NDArray[np.int64]) -> Taken:
+        """Hashes of the distinct words of some rows' titles, in order."""
+        tokens, owner = self._decoded(self._records.titles, self._records.title_starts, rows)
+        counts = np.diff(self._token_starts)[tokens]
+        values = gather_runs(self._token_words, self._token_starts[tokens], counts)
+        of_row = np.repeat(owner, counts)
+        odd = np.flatnonzero(self._odd[rows])
+        if len(odd):
+            keep = ~np.isin(of_row, odd)
+            values, of_row = values[keep], of_row[keep]
+            found = [self._words_of(self._title(int(rows[at]))) for at in odd]
+            sizes = [len(one) for one in found]
+            more = np.array([word for one in found for word in one], np.uint32)
+            values = np.concatenate([values, more])
+            of_row = np.concatenate([of_row, np.repeat(odd, sizes)])
+        pair = of_row.astype(np.uint64) << np.uint64(32) | values
+        _, first = np.unique(pair, return_index=True)
+        order = np.sort(first)
+        order = order[np.argsort(of_row[order], kind="stable")]
+        sizes_of = np.bincount(of_row[order], minlength=len(rows))
+        return Taken(values[order], starts_of(sizes_of))
+
+    def surnames(self, rows: NDArray[np.int64]) -> Taken:
+        """Surname hashes of some rows: of the first authors and the last, as `Columns` has them."""
+        numbers, owner = self._decoded(self._records.authors, self._records.author_starts, rows)
+        for at in np.flatnonzero(self._crowded[rows]).tolist():
+            # All of them stand in the record.
+            own = self._crowd_numbers[self._crowd_of(int(rows[at]))]
+            numbers = np.concatenate([numbers, own])
+            owner = np.concatenate([owner, np.full(len(own), at)])
+        order = np.argsort(owner, kind="stable")
+        numbers, owner = numbers[order], owner[order]
+        counts = np.bincount(owner, minlength=len(rows))
+        place = np.arange(len(owner)) - np.repeat(starts_of(counts)[:-1], counts)
+        keep = (place < self.most_authors - 1) | (place == counts[owner] - 1)
+        return Taken(
+            self.surname[numbers[keep]], starts_of(np.bincount(owner[keep], minlength=len(rows)))
+        )
+
+    most_authors = 12
+
+    def first_authors(self, rows: NDArray[np.int64]) -> NDArray[np.uint32]:
+        """Surname hash of each row's first author, 0 where there is none."""
+        taken = self.surnames(rows)
+        out = np.zeros(len(rows), np.uint32)
+        filled = np.diff(taken.starts) > 0
+        out[filled] = taken.values[taken.starts[:-1][filled]]
+        return out
+
+    def rows_with(self, authors: NDArray[np.bool_]) -> NDArray[np.int64]:
+        """Rows that have one of the marked authors, shape of the mark (authors,), rising."""
+        numbers = decode_varints(self._records.authors)
+        ends = np.cumsum(self._records.authors < 128)
+        at = np.flatnonzero(authors[numbers])
+        last_byte = self._records.author_starts[1:] - 1
+        through = np.where(last_byte >= 0, ends[np.maximum(last_byte, 0)], 0)
+        rows = np.searchsorted(through, at, side="right")
+        crowds = [
+            int(row)
+            for number, row in enumerate(self._crowd_rows)
+            if authors[self._crowd_numbers[slice(*self._crowd_starts[number : number + 2])]].any()
+        ]
+        return np.unique(np.concatenate([rows, np.array(crowds, np.int64)]))
+
+    def rows_by(self, name: int) -> NDArray[np.int64]:
+        """Rows with an author of this surname hash, rising."""
+        return self.rows_with(np.asarray(self.surname == np.uint32(name)))
+
+    def word_counts(self) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
+        """Title words, sorted, and in how many titles each stands."""
+        folder = self._folder
+        return load_table(folder / "word.zst"), load_table(folder / "word_count.zst")
+
+    def _decoded(
+        self, data: NDArray[np.uint8], starts: NDArray[np.int64], rows: NDArray[np.int64]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The numbers in the runs of some rows, and the place in `rows` of each."""
+        sizes = starts[rows + 1] - starts[rows]
+        run = gather_runs(data, starts[rows], sizes)
+        owner = np.repeat(np.arange(len(rows)), sizes)[run < 128]
+        return decode_varints(run), owner
+
+    def _title(self, row: int) -> str:
+        return self._records.works((row,))[row].title
+
+    def _crowd_of(self, row: int) -> slice:
+        number = int(np.searchsorted(self._crowd_rows, row))
+        return slice(int(self._crowd_starts[number]), int(self._crowd_starts[number + 1]))
+
+    @cached_property
+    def _odd(self) -> NDArray[np.bool_]:
+        return self._marked("odd_titles")
+
+    @cached_property
+    def _crowded(self) -> NDArray[np.bool_]:
+        return self._marked("crowd_rows")
+
+    @cached_property
+    def _crowd_rows(self) -> NDArray[np.int32]:
+        return load_table(self._folder / "crowd_rows.zst")
+
+    @cached_property
+    def _crowd_starts(self) -> NDArray[np.int64]:
+        return starts_of(load_table(self._folder / "crowd_sizes.zst"))
+
+    @cached_property
+    def _crowd_numbers(self) -> NDArray[np.int32]:
+        return load_table(self._folder / "crowd_authors.zst")
+
+    @cached_property
+    def _token_words(self) -> NDArray[np.uint32]:
+        return self._mapped("token_words")
+
+    @cached_property
+    def _token_starts(self) -> NDArray[np.int64]:
+        return starts_of(load_table(self._folder / "token_sizes.zst"))
+
+    def _marked(self, name: str) -> NDArray[np.bool_]:
+        out = np.zeros(len(self), np.bool_)
+        out[load_table(self._folder / f"{name}.zst")] = True
+        return out
+
+    def _mapped(self, name: str) -> NDArray[Any]:
+        array: NDArray[Any] = np.load(
+            self._folder / f"{name}.npy", mmap_mode="r", allow_pickle=False
+        )
+        return array.view(np.ndarray)

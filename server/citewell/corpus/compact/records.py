@@ -1,0 +1,212 @@
+"""What a compact segment keeps of a work, field by field, and how it becomes a `Work` again."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from citewell.model import Author, Work
+from citewell.model.work import Provenance, RecordVariant
+
+_ID, _DOI, _UPPER = "\x01", "\x02", "\x03"
+_BETWEEN = "\x1f"
+
+
+class Variant(msgspec.Struct, frozen=True, array_like=True):
+    """A `RecordVariant`; venue, booktitle and journal are numbers of labels."""
+
+    sources: tuple[int, ...]
+    title: str
+    authors: tuple[Author, ...]
+    year: int | None
+    venue: int
+    booktitle: int
+    journal: int
+    doi: str
+
+
+class Record(msgspec.Struct, frozen=True, array_like=True):
+    """The fields of a work that stand in no column of their own."""
+
+    id: str
+    volume: str = ""
+    issue: str = ""
+    pages: str = ""
+    doi: str = ""
+    arxiv: str = ""
+    url: str = ""
+    bibkey: str = ""
+    same_as: tuple[str, ...] = ()
+    provenance: tuple[tuple[int, int | str], ...] = ()
+    """Number of the source; then the number k of the id in `same_as` that is the source's own,
+    -1 - k where the source omits its prefix, or another id as it is."""
+    variants: tuple[Variant, ...] = ()
+    citations: int | None = None
+    retracted: bool = False
+    notice: str = ""
+    title: str = ""
+    """Of a work whose title is too long for the column."""
+    authors: tuple[Author, ...] = ()
+    """Of a work with too many authors for the column."""
+
+
+class Shared(msgspec.Struct, frozen=True):
+    """What the works of one venue and volume share; each a number of a label."""
+
+    venue: int
+    booktitle: int
+    journal: int
+    publisher: int
+    kind: int
+
+
+class Labels:
+    """Numbers of texts, given in the order in which they are asked for; 0 is the empty text."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[str, int] = {"": 0}
+
+    def number(self, text: str) -> int:
+        """The text's number, a new one if need be."""
+        return self._numbers.setdefault(text, len(self._numbers))
+
+    def texts(self) -> list[str]:
+        """Every text, by number."""
+        return list(self._numbers)
+
+
+def record_of(work: Work, labels: Labels, sources: Labels) -> Record:
+    """The record of a work without title and authors; `work_of` is its inverse."""
+    ids = (work.id, *(one for one in work.same_as if one != work.id))
+    bare = _bare(work.id)
+    doi = work.doi.replace(bare, _ID) if bare else work.doi
+    return Record(
+        id=work.id,
+        volume=work.volume,
+        issue=work.issue,
+        pages=work.pages,
+        doi=doi,
+        arxiv=work.arxiv,
+        url=_shorten(work.url, bare, work.doi),
+        bibkey=_shorten(work.bibkey, bare, ""),
+        same_as=tuple(ids[1:]),
+        provenance=tuple(
+            (sources.number(origin.source), _own_id(origin.source_id, ids))
+            for origin in work.provenance
+        ),
+        variants=tuple(
+            Variant(
+                tuple(sources.number(source) for source in variant.sources),
+                variant.title,
+                variant.authors,
+                variant.year,
+                labels.number(variant.venue),
+                labels.number(variant.booktitle),
+                labels.number(variant.journal),
+                variant.doi,
+            )
+            for variant in work.variants
+        ),
+        citations=work.citations,
+        retracted=work.retracted,
+        notice=work.notice,
+    )
+
+
+def work_of(
+    record: Record,
+    shared: tuple[str, str, str, str, str],
+    title: str,
+    authors: tuple[Author, ...],
+    year: int | None,
+    *,
+    labels: Sequence[str],
+    sources: tuple[str, ...],
+) -> Work:
+    """The work of a record; `shared` are venue, booktitle, journal, publisher and kind."""
+    ids = (record.id, *record.same_as)
+    bare = _bare(record.id)
+    doi = record.doi.replace(_ID, bare)
+    venue, booktitle, journal, publisher, kind = shared
+    return Work(
+        id=record.id,
+        title=record.title or title,
+        authors=record.authors or authors,
+        year=year,
+        kind=kind,
+        venue=venue,
+        booktitle=booktitle,
+        journal=journal,
+        volume=record.volume,
+        issue=record.issue,
+        pages=record.pages,
+        publisher=publisher,
+        doi=doi,
+        arxiv=record.arxiv,
+        url=_expand(record.url, bare, doi),
+        bibkey=_expand(record.bibkey, bare, ""),
+        citations=record.citations,
+        retracted=record.retracted,
+        notice=record.notice,
+        same_as=ids,
+        provenance=tuple(
+            Provenance(source=sources[source], source_id=_full_id(own, ids))
+            for source, own in record.provenance
+        ),
+        variants=tuple(
+            RecordVariant(
+                sources=tuple(sources[source] for source in variant.sources),
+                title=variant.title,
+                authors=variant.authors,
+                year=variant.year,
+                venue=labels[variant.venue],
+                booktitle=labels[variant.booktitle],
+                journal=labels[variant.journal],
+                doi=variant.doi,
+            )
+            for variant in record.variants
+        ),
+    )
+
+
+def author_text(author: Author) -> str:
+    """An author as one text; `author_of` is its inverse."""
+    parts = (author.family, author.given, author.suffix)
+    return _BETWEEN.join(parts if author.suffix else parts[: 2 if author.given else 1])
+
+
+def author_of(text: str) -> Author:
+    """The author of a text."""
+    return Author(*text.split(_BETWEEN))
+
+
+def _bare(identifier: str) -> str:
+    return identifier.partition(":")[2]
+
+
+def _shorten(text: str, bare: str, doi: str) -> str:
+    if doi and doi in text:
+        text = text.replace(doi, _DOI)
+    elif doi and doi.upper() in text:
+        text = text.replace(doi.upper(), _UPPER)
+    elif bare and bare in text:
+        text = text.replace(bare, _ID)
+    return text
+
+
+def _expand(text: str, bare: str, doi: str) -> str:
+    return text.replace(_DOI, doi).replace(_UPPER, doi.upper()).replace(_ID, bare)
+
+
+def _own_id(source_id: str, ids: tuple[str, ...]) -> int | str:
+    if source_id in ids:
+        return ids.index(source_id)
+    bare = [_bare(one) for one in ids]
+    return -1 - bare.index(source_id) if source_id in bare else source_id
+
+
+def _full_id(own: int | str, ids: tuple[str, ...]) -> str:
+    if isinstance(own, str):
+        return own
+    return ids[own] if own >= 0 else _bare(ids[-1 - own])

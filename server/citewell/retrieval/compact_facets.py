@@ -1,0 +1,81 @@
+"""Authors and venues of a compact segment: by the numbers that its records have anyway."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from citewell.corpus.columns import name_hash
+from citewell.corpus.compact.catalogue import FOLDER, CompactCatalogue
+from citewell.corpus.compact.codec import load_table, starts_of
+from citewell.corpus.compact.columns import CompactColumns
+from citewell.corpus.contract import SegmentView
+from citewell.model.name_forms import NameForm, forms_of
+from citewell.retrieval.arrays import open_array
+
+
+class CompactFacets:
+    """Which rows of a segment are by a person, or of a venue. Safe to call from any thread."""
+
+    def __init__(self, view: SegmentView) -> None:
+        """Raises `OSError` or `ValueError`."""
+        self._folder = view.path / FOLDER
+        self._columns = CompactColumns(view.path, view.count, lambda _: [])
+        self._records = CompactCatalogue(self._folder, view.count)
+        self._surname: NDArray[np.uint32] = open_array(self._folder / "surname.npy")
+
+    @staticmethod
+    def is_in(view: SegmentView) -> bool:
+        """True for a compact segment."""
+        return CompactColumns.is_in(view.path)
+
+    def by(self, person: Collection[NameForm]) -> NDArray[np.int64]:
+        """Rows with an author whose name fits one of the forms, rising."""
+        marked = np.zeros(len(self._surname), np.bool_)
+        for family in dict.fromkeys(form.family for form in person):
+            number = np.uint32(name_hash(family))
+            candidates = np.concatenate(
+                [
+                    np.flatnonzero(self._surname == number),
+                    self._other_authors[self._other_families == number],
+                ]
+            )
+            for author in np.unique(candidates).tolist():
+                own = forms_of(self._records.author(author))
+                marked[author] |= any(form.fits(one) for form in person for one in own)
+        return self._columns.rows_with(marked)
+
+    def of_terms(self, terms: Sequence[Any]) -> NDArray[np.int64]:
+        """Rows whose venue has one of the terms, given by their hashes, rising."""
+        has = np.isin(self._term, np.array(terms, np.uint32))
+        owner = np.repeat(np.arange(len(self._starts) - 1), np.diff(self._starts))
+        groups = np.zeros(len(self._starts) - 1, np.bool_)
+        groups[owner[has]] = True
+        return np.flatnonzero(groups[self._venue_of])
+
+    @cached_property
+    def _other_families(self) -> NDArray[np.uint32]:
+        return self._table("other_families")
+
+    @cached_property
+    def _other_authors(self) -> NDArray[np.int32]:
+        return self._table("other_authors")
+
+    @cached_property
+    def _term(self) -> NDArray[np.uint32]:
+        return self._table("venue_terms")
+
+    @cached_property
+    def _starts(self) -> NDArray[np.int64]:
+        return starts_of(self._table("venue_sizes"))
+
+    @cached_property
+    def _venue_of(self) -> NDArray[np.int32]:
+        return self._table("venue_of")
+
+    def _table(self, name: str) -> NDArray[Any]:
+        return load_table(self._folder / f"{name}.zst")

@@ -1,0 +1,200 @@
+"""The BM25 index of a compact segment: hashed terms, postings of a few bits, decoded per term.
+
+A posting is the distance to the term's row before, as a varint; a word's also has a code of four
+bits for how often the paper has it, from which the score follows. Only the telling words of an
+abstract are there; `frequency` says in how many papers a term stood before the others were left
+out, so that the inverse document frequency is that of the whole texts.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+from collections import OrderedDict
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from citewell.corpus.compact.codec import decode_varints, load_table, starts_of
+from citewell.corpus.contract import SegmentView
+from citewell.model import CitewellError, Problem
+from citewell.retrieval.arrays import open_array
+from citewell.retrieval.bm25_build import (
+    ABSTRACT,
+    AUTHORS,
+    NAME,
+    TITLE,
+    VENUE,
+    YEAR,
+    lucene_idf,
+)
+
+META = "compact.json"
+FORMAT = 1
+WORD, KINDS = 0, {b"a:": (1, AUTHORS), b"v:": (2, VENUE), b"y:": (3, YEAR), b"n:": (4, NAME)}
+"""Kind of a term, and for facts the field in which they stand."""
+_FIELDS = np.array([0, AUTHORS, VENUE, YEAR, NAME], np.uint8)
+TITLE_FROM = 6
+FREQUENCIES = np.array([1, 2, 3, 4, 5.5, 8, 4, 5, 6, 7, 8, 9, 10.5, 13, 18, 28], np.float32)
+"""How often the paper has the word, by code; from `TITLE_FROM` on it stands in the title."""
+LENGTH_STEP = 1.03
+"""Ratio between two neighbouring codes of a paper's length."""
+_KEPT = 256
+
+
+def term_hash(term: bytes) -> int:
+    """32-bit hash of a term of the index."""
+    return int.from_bytes(hashlib.blake2b(term, digest_size=4).digest(), "little")
+
+
+def kind_of(term: bytes) -> int:
+    """Number of the term's kind; 0 for a word."""
+    return KINDS.get(term[:2], (WORD, 0))[0]
+
+
+class Meta(msgspec.Struct, frozen=True, kw_only=True):
+    """`compact.json` of the index."""
+
+    format: int = FORMAT
+    count: int
+    k1: float
+    b: float
+    pivot: float
+
+
+class _Postings(NamedTuple):
+    rows: NDArray[np.int32]
+    scores: NDArray[np.float32]
+    fields: NDArray[np.uint8]
+
+
+class CompactTerms:
+    """One compact segment's index; answers as `bm25.Segment` does. Safe to call from any thread."""
+
+    def __init__(self, view: SegmentView, name: str = "bm25") -> None:
+        """Raises `CitewellError` where the index cannot be read."""
+        self._folder = view.index(name)
+        self.base, self.count, self.dead = view.base, view.count, view.dead
+        self._lock = threading.Lock()
+        self._decoded: OrderedDict[int, _Postings] = OrderedDict()
+        try:
+            self._meta = msgspec.json.decode((self._folder / META).read_bytes(), type=Meta)
+            self._hashes = open_array(self._folder / "terms.npy")
+            self._bytes = open_array(self._folder / "rows.npy")
+            self._codes = open_array(self._folder / "codes.npy")
+            self._kinds: NDArray[np.uint8] = load_table(self._folder / "kinds.zst")
+            self.pointer = starts_of(load_table(self._folder / "counts.zst"))
+            self._begin = starts_of(load_table(self._folder / "sizes.zst"))
+            if len(self.pointer) != len(self._hashes) + 1 or len(self._begin) != len(self.pointer):
+                raise ValueError("its files do not belong together")
+            if self._meta.count != view.count or self._meta.format != FORMAT:
+                raise ValueError(f"it holds {self._meta.count} papers, not {view.count}")
+        except (OSError, ValueError, msgspec.DecodeError) as error:
+            raise CitewellError(
+                Problem(
+                    "index-unreadable",
+                    f"The BM25 index cannot be read ({error}).",
+                    "Install the library anew.",
+                    path=str(self._folder),
+                )
+            ) from error
+        self.rows, self.data, self.fields = (_Column(self, place) for place in range(3))
+
+    def column(self, term: bytes) -> int:
+        """Number of the term, or -1. Of two terms with one hash only one is in the index."""
+        wanted = np.uint32(term_hash(term))
+        at = int(np.searchsorted(self._hashes, wanted))
+        if at == len(self._hashes) or self._hashes[at] != wanted:
+            return -1
+        return at if self._kinds[at] == kind_of(term) else -1
+
+    def postings(self, column: int) -> slice:
+        """Where the term's papers and scores stand."""
+        return slice(int(self.pointer[column]), int(self.pointer[column + 1]))
+
+    def frequency(self, column: int) -> int:
+        """Papers that hold the term, also those of which the index does not keep it."""
+        return int(self._frequency[column])
+
+    def place(self, at: slice, row: int) -> int:
+        """Where among the term's scores the paper in `row` of this segment stands, or -1."""
+        rows = self.decoded(at.start).rows
+        place = int(np.searchsorted(rows, row))
+        return at.start + place if place < len(rows) and rows[place] == row else -1
+
+    def decoded(self, place: int) -> _Postings:
+        """The postings of the term that has this place."""
+        column = int(np.searchsorted(self.pointer, place, side="right")) - 1
+        with self._lock:
+            found = self._decoded.get(column)
+            if found is not None:
+                self._decoded.move_to_end(column)
+                return found
+        made = self._decode(column)
+        with self._lock:
+            self._decoded[column] = made
+            while len(self._decoded) > _KEPT:
+                self._decoded.popitem(last=False)
+        return made
+
+    def _decode(self, column: int) -> _Postings:
+        begin, end = int(self._begin[column]), int(self._begin[column + 1])
+        rows = (np.cumsum(decode_varints(self._bytes[begin:end]) + 1) - 1).astype(np.int32)
+        at = self.postings(column)
+        idf = lucene_idf(np.array([self.frequency(column)]), self.count)[0]
+        kind = int(self._kinds[column])
+        if kind != WORD:
+            score = np.full(len(rows), idf / np.float32(1 + self._meta.k1), np.float32)
+            return _Postings(rows, score, np.full(len(rows), _FIELDS[kind], np.uint8))
+        first = int(self._word_starts[column])
+        places = np.arange(first, first + at.stop - at.start)
+        code = self._codes[places >> 1] >> ((places & 1) << 2).astype(np.uint8) & 15
+        often = FREQUENCIES[code]
+        score = often / (often + self._damp[rows]) * idf
+        field = np.where(code >= TITLE_FROM, TITLE, ABSTRACT).astype(np.uint8)
+        return _Postings(rows, score.astype(np.float32), field)
+
+    @cached_property
+    def _frequency(self) -> NDArray[np.int32]:
+        return load_table(self._folder / "frequency.zst")
+
+    @cached_property
+    def _word_starts(self) -> NDArray[np.int64]:
+        """Where each word's codes begin: facts have none."""
+        return starts_of(np.where(self._kinds == WORD, np.diff(self.pointer), 0))
+
+    @cached_property
+    def _damp(self) -> NDArray[np.float32]:
+        """What a paper's length adds below the line of its score, shape (count,)."""
+        meta = self._meta
+        length = LENGTH_STEP ** np.arange(256, dtype=np.float32) - 1
+        damp = meta.k1 * (1 - meta.b + meta.b * length / meta.pivot)
+        code: NDArray[np.uint8] = load_table(self._folder / "lengths.zst")
+        return damp.astype(np.float32)[code]
+
+
+class _Column:
+    """One of the arrays that an ordinary index maps, by the places of one term."""
+
+    def __init__(self, terms: CompactTerms, which: int) -> None:
+        self._terms, self._which = terms, which
+
+    def __getitem__(self, at: Any) -> Any:
+        begin = at.start if isinstance(at, slice) else int(at)
+        if isinstance(at, slice) and at.stop <= at.start:
+            return np.zeros(0, (np.int32, np.float32, np.uint8)[self._which])
+        terms = self._terms
+        values = terms.decoded(begin)[self._which]
+        column = int(np.searchsorted(terms.pointer, begin, side="right")) - 1
+        first = int(terms.pointer[column])
+        if isinstance(at, slice):
+            return values[at.start - first : at.stop - first]
+        return values[begin - first]
+
+
+def open_compact_terms(view: SegmentView, name: str = "bm25") -> CompactTerms | None:
+    """The index of a compact segment; None for another one."""
+    return CompactTerms(view, name) if (view.index(name) / META).is_file() else None

@@ -1,0 +1,273 @@
+"""A compact segment: the answers of an ordinary one, in few bytes and without abstracts."""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+import pytest
+import zstandard
+
+from citewell.corpus import Library, LibraryError
+from citewell.corpus.columns import LibraryColumns
+from citewell.corpus.compact.codec import (
+    Texts,
+    decode_varints,
+    encode_varints,
+    load_table,
+    save_table,
+    save_texts,
+)
+from citewell.corpus.keys import work_keys
+from citewell.model import Query, Work
+from citewell.model.cancel import Cancel
+from citewell.model.name_forms import forms_asked
+from citewell.options import Options
+from citewell.retrieval.bm25 import Bm25Retriever
+from citewell.retrieval.dense import DenseRetriever
+from citewell.retrieval.encoders import load_encoder
+from citewell.retrieval.facets import Facets
+from citewell_corpus.build import build_library, default_builders
+from citewell_corpus.compact.library import write_compact_library
+from citewell_corpus.progress import Silent
+from citewell_corpus.sources import source_at
+
+SECRET = "zyxwvutsrq"
+"""A word of one abstract alone."""
+WORKS = 400
+Pair = tuple[Library, Library]
+
+
+@pytest.fixture(scope="module")
+def records(made_up: Callable[..., list[dict[str, Any]]]) -> list[dict[str, Any]]:
+    found = made_up(WORKS)
+    for number, record in enumerate(found):
+        record["doi"] = f"10.1000/abc.{number}" if number % 3 else ""
+        record["url"] = f"https://doi.org/10.1000/ABC.{number}" if number % 3 else ""
+        record["bibkey"] = f"0-{number}"
+        record["venue"] = ("ACL", "NeurIPS", "ICML")[number % 3]
+    found[3]["title"] = "ResNet: Deep models of models"
+    found[4]["title"] = r"Regret of $\alpha$-rank"
+    found[5]["title"] = " ".join(f"Unheard{n}" for n in range(300))
+    found[6]["authors"] = [f"Ada Name{n}" for n in range(400)]
+    found[7]["authors"] = ["Yann LeCun", "Aaron van den Oord", "王伟"]
+    found[8]["abstract"] = ""
+    found[9]["abstract"] += f" {SECRET}"
+    found[10]["year"] = None
+    found[11]["authors"] = []
+    again = dict(found[12], id="other:12", source="other", venue="Journal of Elms")
+    return [*found, again]
+
+
+@pytest.fixture(scope="module")
+def folders(
+    tmp_path_factory: pytest.TempPathFactory,
+    records: list[dict[str, Any]],
+    write_jsonl: Callable[..., Path],
+) -> tuple[Path, Path]:
+    folder = tmp_path_factory.mktemp("compact")
+    path = write_jsonl(folder / "records.jsonl", records)
+    builders = default_builders(Options())
+    build_library(folder / "full", add=[source_at(str(path))], builders=builders)
+    write_compact_library(folder / "full", folder / "small", "starter", Silent(), vector_bytes=64)
+    return folder / "full", folder / "small"
+
+
+@pytest.fixture(scope="module")
+def both(folders: tuple[Path, Path]) -> Pair:
+    return Library.open(folders[0]), Library.open(folders[1])
+
+
+def facts(work: Work) -> Work:
+    """What a compact segment keeps of a work."""
+    origins = tuple(msgspec.structs.replace(one, retrieved="") for one in work.provenance)
+    return msgspec.structs.replace(work, abstract="", provenance=origins)
+
+
+def test_every_record_comes_back_without_its_abstract(both: Pair) -> None:
+    full, small = both
+    assert len(small) == len(full) == WORKS
+    assert list(small.iter_works()) == [facts(work) for work in full.iter_works()]
+
+
+def test_every_key_finds_what_it_finds_in_the_full_library(both: Pair) -> None:
+    full, small = both
+    works = list(full.iter_works())
+    numbers = [number for work in works for number in work_keys(work)]
+    assert small.key_rows(numbers) == full.key_rows(numbers)
+    assert small.key_rows([number + 1 for number in numbers]) == full.key_rows(
+        [number + 1 for number in numbers]
+    )
+    ids = ["other:12", "made-up:0-12", "nobody:1"]
+    assert small.rows_of(ids).tolist() == full.rows_of(ids).tolist()
+    assert small.lookup(doi="10.1000/ABC.7")[0].id == "made-up:0-7"
+
+
+def test_the_columns_are_those_of_the_full_library(both: Pair) -> None:
+    full, small = (LibraryColumns(library.segments) for library in both)
+    rows = np.array(random.Random(0).sample(range(WORKS), WORKS), np.int64)
+    wanted, found = full.take(rows), small.take(rows)
+    for name in ("key", "year", "abstract", "venue", "opening", "initials", "surname"):
+        assert getattr(found, name).tolist() == getattr(wanted, name).tolist(), name
+    assert found.surname_starts.tolist() == wanted.surname_starts.tolist()
+    for at in range(WORKS):
+        own = wanted.word[wanted.word_starts[at] : wanted.word_starts[at + 1]].tolist()
+        kept = found.word[found.word_starts[at] : found.word_starts[at + 1]].tolist()
+        # "models of models" has one word twice only where a plural has the hash of its singular.
+        assert kept == list(dict.fromkeys(own))
+    assert small.first_authors(rows).tolist() == full.first_authors(rows).tolist()
+    name = int(wanted.surname[0])
+    assert small.rows_by(name).tolist() == full.rows_by(name).tolist()
+    (words, counts), (same, numbers) = full.word_counts(), small.word_counts()
+    assert (words.tolist(), counts.tolist()) == (same.tolist(), numbers.tolist())
+
+
+@pytest.mark.parametrize("name", ["Yann LeCun", "LeCun", "van den Oord", "Name399", "Kim Elm"])
+def test_a_filter_by_author_passes_the_same_rows(both: Pair, name: str) -> None:
+    full, small = both
+    wanted, found = Facets(full.segments), Facets(small.segments)
+    forms = forms_asked(name)[0]
+    rows = wanted.by(forms, full.rows)
+    assert rows.any()
+    assert found.by(forms, small.rows).tolist() == rows.tolist()
+
+
+def test_a_filter_by_venue_passes_the_same_rows(both: Pair) -> None:
+    full, small = both
+    wanted, found = Facets(full.segments), Facets(small.segments)
+    for ids in (["acl"], ["neurips"], ["icml", "acl"]):
+        rows = wanted.of_venues(ids, full.rows)
+        assert rows.any()
+        assert found.of_venues(ids, small.rows).tolist() == rows.tolist()
+    assert found.named(["elms"], small.rows).tolist() == wanted.named(["elms"], full.rows).tolist()
+
+
+def test_words_of_titles_names_and_years_score_as_in_the_full_index(both: Pair) -> None:
+    full, small = both
+    wanted, found = Bm25Retriever(full.segments), Bm25Retriever(small.segments)
+    for text in ("ResNet deep models", "unheard7", "LeCun 2019", "van den Oord"):
+        query = Query(text=text)
+        first = wanted.search(query, 1, Cancel())
+        same = found.search(query, 1, Cancel())
+        assert same.rows.tolist() == first.rows.tolist(), text
+        assert same.scores[0] == pytest.approx(float(first.scores[0]), rel=0.05)
+        row = int(first.rows[0])
+        assert found.explain(query, row, 1, 1.0).fields == wanted.explain(query, row, 1, 1.0).fields
+
+
+def test_telling_words_of_an_abstract_find_their_paper(both: Pair) -> None:
+    full, small = both
+    terms = Bm25Retriever(small.segments)
+    hits = 0
+    for row, work in list(full.iter_rows())[20:70]:
+        words = work.abstract.split()
+        often = sorted(set(words), key=words.count)[-6:]
+        hits += row in terms.search(Query(text=" ".join(often)), 10, Cancel()).rows
+    assert hits >= 35
+
+
+def test_vectors_point_where_the_original_ones_do(both: Pair) -> None:
+    full, _ = both
+    encoder = load_encoder("static")
+    wanted, found = (DenseRetriever(library.segments, encoder) for library in both)
+    rows = np.arange(WORKS)
+    likeness = (wanted.vectors(rows) * found.vectors(rows)).sum(axis=1)
+    assert np.median(likeness) > 0.95
+    works = full.works(range(20, 60))
+    queries = [Query(text=work.abstract) for work in works]
+    for query, row in zip(queries, range(20, 60), strict=True):
+        assert row in found.search(query, 5, Cancel()).rows
+
+
+def test_the_same_records_give_the_same_bytes(folders: tuple[Path, Path], tmp_path: Path) -> None:
+    full, small = folders
+    again = tmp_path / "again"
+    write_compact_library(full, again, "starter", Silent(), vector_bytes=64)
+    files = sorted(path.relative_to(small) for path in small.rglob("*") if path.is_file())
+    assert files == sorted(path.relative_to(again) for path in again.rglob("*") if path.is_file())
+    for path in files:
+        assert (again / path).read_bytes() == (small / path).read_bytes(), path
+
+
+def test_no_text_of_an_abstract_is_kept(
+    folders: tuple[Path, Path], records: list[dict[str, Any]]
+) -> None:
+    everything = b""
+    for path in folders[1].rglob("*"):
+        if path.is_file():
+            data = path.read_bytes()
+            if path.suffix == ".zst":
+                data = zstandard.ZstdDecompressor().decompress(data)
+            everything += data
+    works = list(Library.open(folders[1]).iter_works())
+    everything += msgspec.json.encode(works)
+    assert b"LeCun" in everything
+    assert SECRET.encode() not in everything
+    for record in records[20:40]:
+        phrase = " ".join(record["abstract"].split()[:3])
+        assert phrase.encode() not in everything
+
+
+def test_nothing_in_the_folder_is_written_when_it_is_read(folders: tuple[Path, Path]) -> None:
+    small = folders[1]
+    before = {path: path.stat().st_mtime_ns for path in small.rglob("*")}
+    with Library.open(small) as library:
+        LibraryColumns(library.segments).take(np.arange(10))
+        Bm25Retriever(library.segments).search(Query(text="attention"), 5, Cancel())
+        assert library.verify() == []
+    assert {path: path.stat().st_mtime_ns for path in small.rglob("*")} == before
+
+
+@pytest.mark.parametrize("name", ["meta.json", "titles.npy", "names.zst", "records.npy"])
+def test_a_damaged_file_is_a_library_error(
+    folders: tuple[Path, Path], tmp_path: Path, name: str
+) -> None:
+    import shutil
+
+    copy = tmp_path / "copy"
+    shutil.copytree(folders[1], copy)
+    (path,) = copy.glob(f"segments/*/compact/{name}")
+    data = path.read_bytes()
+    path.write_bytes(data[: len(data) // 2] + b"\xff" * (len(data) - len(data) // 2))
+    with pytest.raises(LibraryError) as caught, Library.open(copy) as library:
+        list(library.iter_works())
+    assert caught.value.problem.code == "library-corrupt"
+
+
+def test_a_closed_library_says_so(folders: tuple[Path, Path]) -> None:
+    library = Library.open(folders[1])
+    library.close()
+    with pytest.raises(LibraryError, match="closed"):
+        library.works([0])
+
+
+def test_numbers_and_texts_survive_their_codes(tmp_path: Path) -> None:
+    values = np.array([0, 1, 127, 128, 16383, 16384, 2**31, 5], np.int64)
+    data, sizes = encode_varints(values)
+    assert decode_varints(data).tolist() == values.tolist()
+    assert int(sizes.sum()) == len(data)
+    with pytest.raises(ValueError, match="cut"):
+        decode_varints(data[:-2])
+    for array in (values, values[:4].astype(np.float16), np.zeros((0, 5), np.int32)):
+        save_table(tmp_path / "table.zst", array)
+        found = load_table(tmp_path / "table.zst")
+        assert found.dtype == array.dtype
+        assert found.shape == array.shape
+        assert found.tolist() == array.tolist()
+    save_texts(tmp_path / "texts.zst", ["", "a b", "Ünïcode", ""])
+    assert list(Texts(tmp_path / "texts.zst")) == ["", "a b", "Ünïcode", ""]
+
+
+def test_the_manifest_names_no_time_and_no_place_of_this_machine(
+    folders: tuple[Path, Path],
+) -> None:
+    (path,) = folders[1].glob("snapshots/*/manifest.json")
+    manifest = json.loads(path.read_text(encoding="utf-8"))
+    assert manifest["created"] == ""
+    assert not re.search(r"/tmp|/home|/work", path.read_text(encoding="utf-8"))

@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 
 from citewell.corpus import Library, LibraryError, default_libraries_dir
+from citewell.corpus.card import Card, read_card
 from citewell.corpus.errors import library_error, library_problem
 from citewell.corpus.layout import (
     CURRENT,
@@ -43,6 +44,8 @@ class LibraryStatus(msgspec.Struct, kw_only=True):
     citewell: str = ""
     indexes: dict[str, dict[str, Any]] = msgspec.field(default_factory=dict)
     sources: dict[str, SourceUse] = msgspec.field(default_factory=dict)
+    card: Card | None = None
+    """What a library that is shipped holds, and lacks."""
     unfinished: bool = False
     """A build was stopped; `library build` goes on with it."""
     problems: list[Problem] = msgspec.field(default_factory=list)
@@ -52,6 +55,9 @@ def library_status(path: Path, *, verify: bool = False) -> LibraryStatus:
     """Look at the library in the folder; `verify` hashes every file. Never raises for its state."""
     status = LibraryStatus(name=path.name, path=str(path))
     status.size = sum(file.stat().st_size for file in path.rglob("*") if file.is_file())
+    status.card = read_card(path)
+    if status.card is not None:
+        status.name = status.card.name
     status.unfinished = (path / "staging" / "plan.json").is_file()
     try:
         with Library.open(path) as library:

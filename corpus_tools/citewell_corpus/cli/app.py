@@ -10,6 +10,7 @@ from citewell import __version__
 from citewell.model import CitewellError
 from citewell_corpus.cli.library import library
 from citewell_corpus.cli.output import show_problem
+from citewell_corpus.cli.starter import starter
 
 BROKEN = 2
 INTERRUPTED = 130
@@ -22,6 +23,7 @@ def root() -> None:
 
 
 root.add_command(library)
+root.add_command(starter)
 
 
 def run(arguments: Sequence[str]) -> int:

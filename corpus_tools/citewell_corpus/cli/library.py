@@ -189,7 +189,7 @@ def status(ctx: click.Context, verify: bool, name: str, as_json: bool) -> None:
     """Counts, sources, size on disk, indexes, age and problems. Exits with 1 if there is one."""
     from citewell_corpus.status import library_status
 
-    found = library_status(_path(_options(ctx), name), verify=verify)
+    found = library_status(_path_to_read(_options(ctx), name), verify=verify)
     if as_json:
         write_json(found)
     else:
@@ -206,11 +206,14 @@ def status(ctx: click.Context, verify: bool, name: str, as_json: bool) -> None:
 def list_command(ctx: click.Context, as_json: bool) -> None:
     """The libraries below the library folder; `*` marks the one that the settings name."""
     from citewell.corpus import default_libraries_dir
+    from citewell.corpus.starter import installed_starter
     from citewell_corpus.status import libraries, library_status
 
     options = _options(ctx)
     folder = options.library.path or default_libraries_dir()
+    starter = installed_starter()
     found = [library_status(path) for path in libraries(folder)]
+    found += [library_status(starter)] if starter is not None else []
     if as_json:
         write_json(found)
         return
@@ -274,6 +277,18 @@ def _path(options: Options, name: str) -> Path:
     from citewell.corpus import library_path
 
     return library_path(options.library.path, name or options.library.name)
+
+
+def _path_to_read(options: Options, name: str) -> Path:
+    """The same, or the installed starter library where that stands in for one that is not built."""
+    from citewell.corpus.layout import is_begun
+    from citewell.corpus.starter import installed_starter
+    from citewell.engine.which_library import DEFAULT, STARTER
+
+    path = _path(options, name)
+    if is_begun(path) or path.name not in (DEFAULT, STARTER):
+        return path
+    return installed_starter() or path
 
 
 def _build(options: Options, name: str, as_json: bool, **how: Any) -> int:
@@ -342,6 +357,8 @@ def _in_brackets(notes: list[str]) -> str:
 
 
 def _show_status(found: Any) -> None:
+    from citewell.corpus.card import missing_years
+
     rows = {
         "library": found.path,
         "papers": f"{found.works:,}",
@@ -350,6 +367,8 @@ def _show_status(found: Any) -> None:
         "built": f"{found.created} by Citewell {found.citewell}" if found.created else "",
         "age": f"{found.age_days:.1f} days" if found.age_days is not None else "",
         "size": human_size(found.size),
+        "holds": found.card.summary if found.card else "",
+        "missing": missing_years(found.card) if found.card else "",
         "segments": f"{found.segments} ({found.rows - found.works:,} dead rows)",
         "unfinished": "a build was stopped; `citewell library build` goes on" * found.unfinished,
     }

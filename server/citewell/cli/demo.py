@@ -73,13 +73,17 @@ def _with_starter(session: Session) -> Options:
     """The settings, with the starter library unless a flag names another."""
     from msgspec.structs import replace
 
+    from citewell.corpus.starter import installed_starter
+
     options = session.load().options
     if session.library:
         click.echo(f"   {options.library.name}, set by --library")
         return options
-    from citewell_corpus.starter import ensure_starter
+    path = installed_starter()
+    if path is None:
+        from citewell_corpus.starter import ensure_starter
 
-    path = ensure_starter(options.library.path, options=options)
+        path = ensure_starter(options.library.path, options=options)
     click.echo(f"   {path}")
     library = replace(options.library, path=path.parent, name=path.name)
     return replace(options, library=library)

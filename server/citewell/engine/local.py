@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from citewell.corpus import Library
+from citewell.corpus.card import not_held
 from citewell.engine.cascade import Cascade
 from citewell.engine.checking import SLICE, LibraryCheck, Traffic, check_online
 from citewell.engine.contract import Checks, EngineStatus, Related, Tier
@@ -248,10 +249,12 @@ class LocalEngine:
         return self._listing.of(query, k)
 
     def _said_why(self, query: Query, result: SearchResult) -> SearchResult:
-        """An empty result with the filter that emptied it."""
+        """An empty result with the filter that emptied it, or with what a library covers."""
         if result.hits or result.problems or self._opened.filters is None:
             return result
         problem = self._opened.filters.empty(query)
+        if problem is None and self._library is not None:
+            problem = not_held(self._library.path)
         return result if problem is None else msgspec.structs.replace(result, problems=(problem,))
 
     def works(self, ids: Sequence[str]) -> list[Work | None]:

@@ -1,0 +1,71 @@
+"""`citewell-corpus starter`: make the data of the distribution citewell-starter."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from citewell_corpus.cli.output import human_size, write_json
+
+_FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
+
+
+@click.command("starter", short_help="Make the starter library from records.")
+@click.argument("records", nargs=-1, required=True, type=_FILE, metavar="RECORDS...")
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path, file_okay=False),
+    required=True,
+    help="Folder of the library; it is replaced.",
+)
+@click.option(
+    "--agreed",
+    multiple=True,
+    type=_FILE,
+    help="Works on which several bibliographies agree (repeatable).",
+)
+@click.option("--wanted", type=_FILE, help="Table of works that are often cited.")
+@click.option(
+    "--citations",
+    multiple=True,
+    type=_FILE,
+    help="Citations with their raw entries, in which wanted works are looked for (repeatable).",
+)
+@click.option("--until", default=2025, show_default=True, help="Newest year that is taken.")
+@click.option(
+    "--keep",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="Folder for the full library, with abstracts, to compare with.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Write the outcome as JSON.")
+def starter(
+    records: tuple[Path, ...],
+    out: Path,
+    agreed: tuple[Path, ...],
+    wanted: Path | None,
+    citations: tuple[Path, ...],
+    until: int,
+    keep: Path | None,
+    as_json: bool,
+) -> None:
+    """Make the starter library from records (JSON Lines, plain, .gz or .zst).
+
+    It keeps bibliographic facts alone. Of an abstract it keeps numbers: a quantised vector and
+    the hashes of its telling words. The same records give the same bytes.
+    """
+    from citewell_corpus.cli.bars import bars
+    from citewell_corpus.starter_data.make import StarterSources, make_starter
+
+    sources = StarterSources(
+        records=records, agreed=agreed, wanted=wanted, citations=citations, until=until
+    )
+    out.parent.mkdir(parents=True, exist_ok=True)
+    with bars() as progress:
+        report = make_starter(sources, out.absolute(), progress, keep=keep)
+    size = sum(path.stat().st_size for path in out.rglob("*") if path.is_file())
+    if as_json:
+        write_json(report)
+        return
+    click.echo(f"{report.works:,} works, {report.abstracts:,} of them with what their abstract")
+    click.echo(f"is worth; {human_size(size)} in {out}")

@@ -1,0 +1,1 @@
+"""Makes the data of the distribution citewell-starter from records."""

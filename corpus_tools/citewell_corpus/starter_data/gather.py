@@ -1,0 +1,130 @@
+"""Facts for the starter, from files of records and from what bibliographies agree on."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from citewell.documents.bibtex import parse_bib
+from citewell.model import Provenance, Work
+from citewell.model.names import family_key
+from citewell.model.titles import title_key
+from citewell_corpus.importers import fields
+from citewell_corpus.importers.bib_entry import NO_PAPER, work_of
+from citewell_corpus.importers.contract import ImportReport
+from citewell_corpus.importers.files import lines
+
+SOURCE = "bibliographies"
+AGREEING = 2
+"""Bibliographies of different repositories that must agree on a work."""
+_YEARS_APART = 1
+"""A preprint and its publication are one work."""
+
+
+def recent(path: Path, until: int) -> Iterator[bytes]:
+    """The lines of a file of records whose year is `until` or earlier, or unknown."""
+    decode = msgspec.json.Decoder(type=_Dated).decode
+    for _, line in lines(path, ImportReport()):
+        try:
+            year = fields.year(decode(line).year)
+        except msgspec.DecodeError:
+            year = None
+        if year is None or year <= until:
+            yield line
+
+
+def agreed(path: Path) -> Iterator[bytes]:
+    """Records of a file of works on which several bibliographies agree, in the exchange format."""
+    for _, line in lines(path, ImportReport()):
+        found: dict[str, Any] = msgspec.json.decode(line)
+        names = [" ".join(filter(None, (given, family, suffix)))
+                 for family, given, suffix in found["authors"]]  # fmt: skip
+        yield _record({**found, "authors": names})
+
+
+def wanted(path: Path) -> dict[str, int]:
+    """Title key of each work of a table, and how many papers cite it; its first row is a head."""
+    rows = [line.split("\t") for line in path.read_text(encoding="utf-8").splitlines()[1:]]
+    return {title_key(row[2]): int(row[0]) for row in rows if len(row) >= 3}
+
+
+def from_bibliographies(titles: Iterable[str], files: Sequence[Path]) -> Iterator[bytes]:
+    """Records of the works with these title keys on which entries of several repositories agree.
+
+    The files hold citations with the repository and the raw entry (`source_repo`, `gold_title`,
+    `bib_entry_raw`). Entries agree when title, first author and year do; the fullest one is taken.
+    """
+    sought = set(titles)
+    found: defaultdict[str, list[tuple[str, Work]]] = defaultdict(list)
+    decode = msgspec.json.Decoder(type=_Cited).decode
+    for path in files:
+        for _, line in lines(path, ImportReport()):
+            cited = decode(line)
+            key = title_key(cited.gold_title or "")
+            if key in sought and cited.bib_entry_raw:
+                work = _entry(cited.bib_entry_raw)
+                if work is not None and title_key(work.title) == key:
+                    found[key].append((cited.source_repo, work))
+    for key in sorted(found):
+        work = _agreement(found[key])
+        if work is not None:
+            yield _record(
+                {
+                    **{name: getattr(work, name) for name in _TAKEN},
+                    "authors": [author.display for author in work.authors],
+                }
+            )
+
+
+_TAKEN = ("title", "year", "kind", "venue", "booktitle", "journal", "volume", "issue", "pages",
+          "publisher", "doi", "arxiv", "url")  # fmt: skip
+
+
+class _Dated(msgspec.Struct):
+    year: int | str | None = None
+
+
+class _Cited(msgspec.Struct):
+    source_repo: str
+    gold_title: str | None = None
+    bib_entry_raw: str | None = None
+
+
+def _record(facts: dict[str, Any]) -> bytes:
+    mark = hashlib.blake2b(title_key(facts["title"]).encode(), digest_size=5).hexdigest()
+    names = (*_TAKEN, "authors")
+    known = {name: facts[name] for name in names if facts.get(name)}
+    return msgspec.json.encode({"id": f"cited:{mark}", "source": SOURCE, **known})
+
+
+def _entry(text: str) -> Work | None:
+    entries = [one for one in parse_bib(text, "").entries if one.type not in NO_PAPER]
+    if len(entries) != 1:
+        return None
+    work = work_of(entries[0], "entry", Provenance(source=SOURCE))
+    return None if isinstance(work, str) else work
+
+
+def _agreement(entries: Sequence[tuple[str, Work]]) -> Work | None:
+    """The fullest entry of the largest group that agrees; None where too few do."""
+    groups: defaultdict[str, list[tuple[str, Work]]] = defaultdict(list)
+    for repository, work in entries:
+        if work.authors and work.year is not None:
+            groups[family_key(work.authors[0])].append((repository, work))
+    best: list[tuple[str, Work]] = []
+    for _, group in sorted(groups.items()):
+        year = Counter(work.year for _, work in group).most_common(1)[0][0] or 0
+        near = [one for one in group if abs((one[1].year or 0) - year) <= _YEARS_APART]
+        if len({repository for repository, _ in near}) > len({name for name, _ in best}):
+            best = near
+    if len({repository for repository, _ in best}) < AGREEING:
+        return None
+    return max(
+        (work for _, work in best),
+        key=lambda work: (sum(bool(getattr(work, name)) for name in _TAKEN), repr(work)),
+    )

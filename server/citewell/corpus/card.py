@@ -1,0 +1,122 @@
+"""The card of a library that is shipped: what it holds, and what it lacks."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+
+from citewell.corpus.layout import CARD
+from citewell.model import Problem
+
+_MAX_CARD = 1 << 20
+_TOLD = 8
+"""Venues that a summary names."""
+_LARGEST = 30
+"""Venues whose missing years are told."""
+
+
+class VenueCount(msgspec.Struct, frozen=True, kw_only=True):
+    """The works of one venue."""
+
+    venue: str
+    works: int
+    first: int
+    last: int
+    missing: tuple[int, ...] = ()
+    """Years between the first and the last of which it holds nothing, or far less than of the
+    years beside."""
+
+
+class Card(msgspec.Struct, frozen=True, kw_only=True):
+    """What a shipped library holds."""
+
+    name: str
+    works: int
+    abstracts: int
+    """Works that are also found by what their abstract says."""
+    first: int
+    last: int
+    sources: dict[str, int]
+    """Works with a record of each source."""
+    years: dict[str, int]
+    venues: tuple[VenueCount, ...] = ()
+    """Those with most works."""
+
+    @property
+    def summary(self) -> str:
+        """In one sentence what the library holds."""
+        names = ", ".join(venue.venue for venue in self.venues[:_TOLD])
+        return (
+            f"The library {self.name} holds {self.works:,} works of {self.first} to {self.last}, "
+            f"most of them of {names}."
+        )
+
+
+def read_card(library: Path) -> Card | None:
+    """The card of the library in a folder; None where there is none that can be read."""
+    path = library / CARD
+    try:
+        if path.stat().st_size > _MAX_CARD:
+            return None
+        return msgspec.json.decode(path.read_bytes(), type=Card)
+    except (OSError, msgspec.DecodeError):
+        return None
+
+
+def not_held(library: Path) -> Problem | None:
+    """Why a search of a shipped library may find nothing; None for a library without a card."""
+    card = read_card(library)
+    if card is None:
+        return None
+    hint = (
+        "`citewell library status` tells which years it lacks; add records of your own with "
+        "`citewell library add PATH...`."
+    )
+    return Problem("not-held", card.summary, hint, path=str(library))
+
+
+def missing_years(card: Card) -> str:
+    """Which years of the largest venues the library lacks, in words; empty when none."""
+    gaps = [(one.venue, one.missing) for one in card.venues[:_LARGEST] if one.missing]
+    return "; ".join(f"{venue} {', '.join(map(str, years))}" for venue, years in gaps)
+
+
+def card_text(card: Card) -> str:
+    """The card as Markdown."""
+    lines = [
+        f"# {card.name}",
+        "",
+        f"{card.works:,} works of {card.first} to {card.last}. Each record holds bibliographic "
+        "facts alone: title, authors, year, venue, pages, DOI, arXiv id, address, key, kind, and "
+        "the source of each fact.",
+        f"Of {card.abstracts:,} works the abstract was read: what it is worth to search is kept "
+        "as numbers (a quantised vector, hashed words with weights). No text of it is kept.",
+        "",
+        "## Sources",
+        "",
+        "| source | works |",
+        "|---|---|",
+        *(f"| {source} | {count:,} |" for source, count in card.sources.items()),
+        "",
+        "## Venues",
+        "",
+        "Missing are years between the first and the last of which there is nothing, or less than "
+        "a quarter of what the years beside have.",
+        "",
+        "| venue | works | years | missing |",
+        "|---|---|---|---|",
+        *(
+            f"| {one.venue} | {one.works:,} | {one.first}-{one.last} | "
+            f"{', '.join(map(str, one.missing))} |"
+            for one in card.venues
+        ),
+        "",
+        "## Years",
+        "",
+        "| year | works |",
+        "|---|---|",
+        *(f"| {year} | {count:,} |" for year, count in card.years.items()),
+        "",
+    ]
+    return "\n".join(lines)

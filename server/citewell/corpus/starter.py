@@ -1,0 +1,23 @@
+"""Where the starter library is: in a distribution of its own, that holds nothing but data."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+
+from citewell.corpus.layout import is_library
+
+PACKAGE = "citewell_starter"
+FOLDER = "library"
+
+
+def installed_starter() -> Path | None:
+    """Folder of the installed starter library, found without importing its package; else None."""
+    try:
+        spec = importlib.util.find_spec(PACKAGE)
+    except (ImportError, ValueError):
+        return None
+    if spec is None or spec.origin is None:
+        return None
+    folder = Path(spec.origin).parent / FOLDER
+    return folder if is_library(folder) else None

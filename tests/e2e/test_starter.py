@@ -1,0 +1,205 @@
+"""The starter library: made by one command, found where it is installed, never written to."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+FIXTURES = ROOT / "tests" / "fixtures"
+PAPERS = (FIXTURES / "papers.jsonl", FIXTURES / "more_papers.jsonl")
+DISTRIBUTION = ROOT / "corpus_tools" / "starter" / "citewell_starter"
+ENTRY = """@{kind}{{key, title = {{Billions of Elms: A Search}}, author = {{Larch, Ada and Fir, Bo}},
+  year = {year}, {more}}}"""
+WANTED = "Billions of Elms: A Search"
+
+
+def citations(path: Path, *entries: tuple[str, str]) -> Path:
+    with gzip.open(path, "wt", encoding="utf-8") as stream:
+        for repository, entry in entries:
+            record = {"source_repo": repository, "gold_title": WANTED, "bib_entry_raw": entry}
+            stream.write(json.dumps(record) + "\n")
+    return path
+
+
+@pytest.fixture(scope="module")
+def inputs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("inputs")
+    new = {
+        "id": "x:new",
+        "title": "A paper of next year",
+        "year": 2026,
+        "source": "x",
+        "kind": "misc",
+    }
+    quiet = {
+        **{"id": "x:quiet", "title": "A quiet method", "year": 2020, "source": "x", "kind": "misc"},
+        "abstract": "We measure how lamplight changes the photosynthesis of seaweed and of seaweed larvae. "
+        "Seaweed prefers lamplight.",
+    }
+    other = {
+        **{"id": "x:other", "title": "A loud method", "year": 2020, "source": "x", "kind": "misc"},
+        "abstract": "Pianos are tuned by ear. Neither lamplight nor photosynthesis nor seaweed matters for "
+        "the tuning of pianos, and piano tuners tune pianos.",
+    }
+    lines = [json.dumps(new), json.dumps(quiet), json.dumps(other)]
+    (folder / "new.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    agreed = {
+        "title": "A book of oaks",
+        "authors": [["Oak", "Ann", ""]],
+        "year": 1999,
+        "kind": "book",
+    }
+    (folder / "agreed.jsonl").write_text(json.dumps(agreed) + "\n", encoding="utf-8")
+    (folder / "wanted.tsv").write_text(
+        f"citing papers\tyear\ttitle\n9\t2019\t{WANTED}\n8\t2019\tNobody agrees on this\n",
+        encoding="utf-8",
+    )
+    citations(
+        folder / "citations.jsonl.gz",
+        ("a/one", ENTRY.format(kind="misc", year=2018, more="")),
+        (
+            "b/two",
+            ENTRY.format(kind="article", year=2019, more="journal = {Trees}, doi = {10.1000/e}"),
+        ),
+        ("c/three", ENTRY.format(kind="article", year=1950, more="")),
+    )
+    return folder
+
+
+def make(inputs: Path, out: Path) -> subprocess.CompletedProcess[str]:
+    command = [
+        *(sys.executable, "-m", "citewell_corpus", "starter", *map(str, PAPERS)),
+        *(str(inputs / "new.jsonl"), "--agreed", str(inputs / "agreed.jsonl")),
+        *("--wanted", str(inputs / "wanted.tsv")),
+        *("--citations", str(inputs / "citations.jsonl.gz"), "--out", str(out)),
+    ]
+    done = subprocess.run(command, capture_output=True, encoding="utf-8", timeout=300, check=False)
+    assert done.returncode == 0, done.stderr
+    return done
+
+
+@pytest.fixture(scope="module")
+def site(inputs: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A folder of installed packages, with the distribution in it, that nobody may write to."""
+    folder = tmp_path_factory.mktemp("site")
+    package = folder / "citewell_starter"
+    package.mkdir()
+    shutil.copy(DISTRIBUTION / "__init__.py", package)
+    make(inputs, package / "library")
+    for path in package.rglob("*"):
+        path.chmod(0o555 if path.is_dir() else 0o444)
+    yield folder
+    for path in package.rglob("*"):
+        path.chmod(0o755 if path.is_dir() else 0o644)
+
+
+def run(folder: Path, site: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    (folder / "config.toml").touch()
+    env = {name: value for name, value in os.environ.items() if "CITEWELL" not in name} | {
+        "CITEWELL_LIBRARY_PATH": str(folder / "libraries"),
+        "CITEWELL_CONFIG": str(folder / "config.toml"),
+        "PYTHONPATH": str(site),
+        "PYTHONIOENCODING": "utf-8",
+    }
+    return subprocess.run(
+        [sys.executable, "-m", "citewell", *arguments],
+        cwd=folder,
+        env=env,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        encoding="utf-8",
+        timeout=300,
+        check=False,
+    )
+
+
+def test_the_same_records_give_the_same_bytes(inputs: Path, site: Path, tmp_path: Path) -> None:
+    make(inputs, tmp_path / "library")
+    first = site / "citewell_starter" / "library"
+    names = sorted(path.relative_to(first) for path in first.rglob("*") if path.is_file())
+    assert len(names) > 40
+    for name in names:
+        assert (tmp_path / "library" / name).read_bytes() == (first / name).read_bytes(), name
+    assert (tmp_path / "CARD.md").read_bytes() == (first.parent / "CARD.md").read_bytes()
+
+
+def test_a_search_finds_what_the_starter_holds_without_a_library_of_ones_own(
+    site: Path, tmp_path: Path
+) -> None:
+    done = run(tmp_path, site, "find", "attention is all you need", "--json")
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["hits"][0]["work"]["title"] == "Attention Is All You Need"
+    assert not (tmp_path / "libraries").exists()
+
+
+def test_a_paper_is_found_by_what_its_abstract_says(site: Path, tmp_path: Path) -> None:
+    done = run(tmp_path, site, "find", "photosynthesis of seaweed under lamplight", "--json")
+    works = [hit["work"] for hit in json.loads(done.stdout)["hits"][:3]]
+    assert "A quiet method" in [work["title"] for work in works]
+    assert not any(work.get("abstract") for work in works)
+
+
+def test_works_that_bibliographies_agree_on_are_there_and_say_so(
+    site: Path, tmp_path: Path
+) -> None:
+    done = run(tmp_path, site, "find", WANTED, "--json")
+    work = json.loads(done.stdout)["hits"][0]["work"]
+    assert work["title"] == WANTED
+    assert (work["year"], work["journal"], work["doi"]) == (2019, "Trees", "10.1000/e")
+    assert work["provenance"][0]["source"] == "bibliographies"
+    found = run(tmp_path, site, "find", "A book of oaks", "--json")
+    assert json.loads(found.stdout)["hits"][0]["work"]["title"] == "A book of oaks"
+
+
+def test_works_of_later_years_are_left_out(site: Path, tmp_path: Path) -> None:
+    done = run(tmp_path, site, "find", "A paper of next year", "--json")
+    titles = [hit["work"]["title"] for hit in json.loads(done.stdout)["hits"]]
+    assert "A paper of next year" not in titles
+
+
+def test_the_status_says_what_the_starter_covers(site: Path, tmp_path: Path) -> None:
+    done = run(tmp_path, site, "library", "status")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "The library starter holds" in done.stdout
+    card = json.loads(run(tmp_path, site, "library", "status", "--json").stdout)["card"]
+    assert sum(card["years"].values()) <= card["works"]
+    assert card["sources"]["bibliographies"] == 2
+    assert "starter" in run(tmp_path, site, "library", "list").stdout
+
+
+def test_an_empty_result_says_what_the_library_covers(site: Path, tmp_path: Path) -> None:
+    done = run(tmp_path, site, "--set", "retrieval.dense=false", "find", "qqqqzzzz", "--json")
+    problem = json.loads(done.stdout)["problems"][0]
+    assert problem["code"] == "not-held"
+    assert "The library starter holds" in problem["message"]
+
+
+def test_a_library_of_ones_own_comes_first(site: Path, tmp_path: Path) -> None:
+    assert run(tmp_path, site, "library", "add", str(PAPERS[1])).returncode == 0
+    status = json.loads(run(tmp_path, site, "library", "status", "--json").stdout)
+    assert status["name"] == "default"
+    assert status["card"] is None
+    named = json.loads(
+        run(tmp_path, site, "--library", "starter", "library", "status", "--json").stdout
+    )
+    assert named["name"] == "starter"
+
+
+def test_the_engine_imports_nothing_of_the_distribution(site: Path, tmp_path: Path) -> None:
+    code = "import sys; from citewell.corpus.starter import installed_starter as f; print(f());"
+    code += "print('citewell_starter' in sys.modules, 'numpy' in sys.modules)"
+    env = {**os.environ, "PYTHONPATH": str(site)}
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=env, capture_output=True, encoding="utf-8", check=True
+    )
+    assert str(site / "citewell_starter" / "library") in done.stdout
+    assert "False" in done.stdout.splitlines()[-1].split()[0]

@@ -407,7 +407,7 @@ def _environment(path: Path) -> Iterator[None]:
         name = error.filename if isinstance(error, OSError) else None
         where = Path(os.fsdecode(name)) if isinstance(name, (str, bytes)) else path
         if _is_full(error):
-            message = "The disk is full; the library is as it was before."
+            message = "The disk is full; the library is unchanged."
             raise library_error("library-disk-full", message, where) from error
         reason = (error.strerror if isinstance(error, OSError) else "") or str(error)
         message = f"The library cannot be written: {reason}."

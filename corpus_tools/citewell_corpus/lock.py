@@ -32,7 +32,7 @@ def writer_lock(library: Path) -> Iterator[None]:
         path.touch()
         lock.acquire()
     except Timeout:
-        message = f"Another build is at work in this library{_holder(path)}."
+        message = f"Another build is running in this library{_holder(path)}."
         raise library_error("library-locked", message, library) from None
     except OSError as error:
         act = "locked" if error.errno in _NO_LOCKS else "written"

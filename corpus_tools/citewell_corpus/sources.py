@@ -61,7 +61,7 @@ def source_at(text: str, format: str = "") -> Source:
         starter_folder()
         return Source(path=STARTER, format=starter.name)
     path = Path(text).expanduser().absolute()
-    _see(path, "There is no such file or folder.")
+    _see(path, "File or folder not found.")
     importer = importer_named(format) if format else find_importer(path)
     if importer is None:
         raise library_error("source-unknown", "The format was not recognised.", path)

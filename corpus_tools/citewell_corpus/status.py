@@ -127,7 +127,7 @@ def _sources(path: Path, status: LibraryStatus) -> list[Problem]:
     problems = []
     for name, source in known.items():
         if name not in status.sources:
-            message = "A source was added and is not built in yet."
+            message = "A source was added but not built yet."
             problems.append(library_problem("source-pending", message, Path(source.path)))
         try:
             source_list.location(source)

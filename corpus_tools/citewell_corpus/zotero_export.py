@@ -34,7 +34,7 @@ def fetch(text: str, base: str, folder: Path) -> Path:
         found = json.loads(data)
         items = len(found["items"])
     except (ValueError, KeyError, TypeError, RecursionError):
-        message = "What Better BibTeX sent is not its JSON export."
+        message = "Better BibTeX did not send its JSON export."
         raise _refused(message, "Update Better BibTeX.") from None
     if not items:
         message = f"Zotero has no items in {wanted or 'your library'}."

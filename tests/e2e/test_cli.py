@@ -272,7 +272,7 @@ class TestDoctor:
         run = citewell("doctor")
         assert run.returncode == 1
         assert "citewell.toml:3" in run.stderr
-        assert "Perhaps `retrieval.rrf_k` is meant." in run.stderr
+        assert "Did you mean `retrieval.rrf_k`?" in run.stderr
 
 
 TEX = r"""\documentclass{article}
@@ -368,7 +368,7 @@ class TestFill:
         assert run.returncode == 1
         (left,) = plan_of(run)["placeholders"]
         assert left["query"] == "salt roads of the twelfth century"
-        assert "too uncertain" in left["reason"]
+        assert "not certain enough" in left["reason"]
         assert (paper.read_bytes(), (paper.parent / "refs.bib").read_bytes()) == before
 
     def test_the_threshold_decides_what_is_left_open(self, citewell: Run, paper: Path) -> None:
@@ -389,7 +389,7 @@ class TestFill:
         path.write_text(text, encoding="utf-8")
         run = citewell("fill", path.name, "--yes", "--threshold", "0")
         assert run.returncode == 1
-        assert "no words say which paper is meant" in run.stdout
+        assert "it has no words that identify a paper" in run.stdout
         assert "1. " in run.stdout and "Graph Attention Networks" in run.stdout
         assert "--interactive" in run.stderr
         assert path.read_text(encoding="utf-8") == text
@@ -462,7 +462,7 @@ class TestFill:
         path.write_text("\\documentclass{article}\\begin{document}x\\end{document}\n", "utf-8")
         run = citewell("fill", path.name, "--yes")
         assert run.returncode == 0
-        assert "There is no placeholder." in run.stderr
+        assert "No placeholders found." in run.stderr
 
     def test_without_a_library_nothing_is_written_and_the_cure_is_told(
         self, bare: Run, paper: Path

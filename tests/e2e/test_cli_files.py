@@ -226,7 +226,7 @@ class TestCheckReadsWhatIsGiven:
         assert keys_of(done) == ["gat", "loose", "own", "two"]
         (paper / "empty").mkdir()
         done = run_in(paper, home, "check", "empty")
-        assert done.returncode == 2 and "No reference was found in empty" in done.stderr
+        assert done.returncode == 2 and "No references found in empty" in done.stderr
 
     def test_text_goes_to_the_file_that_out_names(self, home, paper):
         (paper / "refs.bib").write_text(REFERENCES)

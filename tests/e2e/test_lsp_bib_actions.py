@@ -73,7 +73,7 @@ async def test_the_file_is_sorted_and_what_nobody_cites_is_removed(start_editor)
     assert [action.title for action in actions] == [
         "Sort the entries by key",
         "Sort the entries by author and year",
-        "Remove the entry that no paper here cites",
+        "Remove the unused entry",
     ]
     await editor.act(titled(actions, "Remove"))
     assert "alone" not in editor.text("refs.bib")

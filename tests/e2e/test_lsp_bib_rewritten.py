@@ -55,7 +55,7 @@ class Rewritten:
         """Whether the paper's citation of a key leads to an entry."""
         editor, text = self.editor, PAPER % f"\\cite{{{key}}}"
         editor.replace("main.tex", 0, len(editor.texts[editor.uri("main.tex")]), text)
-        return "There is no entry" not in await editor.hover("main.tex", key)
+        return "No entry" not in await editor.hover("main.tex", key)
 
 
 @pytest.fixture

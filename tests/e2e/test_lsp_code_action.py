@@ -67,7 +67,9 @@ async def test_a_place_without_words_stays_open_and_its_best_papers_are_named(st
     assert "\\cite{velickovic2018graph}" in editor.text("main.tex")
     assert "\\cite{}" in editor.text("main.tex")
     (message,) = editor.messages
-    assert "1 of 2 placeholders were filled; line 3: no words say which paper is meant" in message
+    assert (
+        "1 of 2 placeholders were filled; line 3: it has no words that identify a paper" in message
+    )
     assert "Best for line 3: “" in message
 
 
@@ -109,7 +111,7 @@ async def test_an_action_whose_placeholder_is_gone_says_so(start_editor):
     before = editor.text("main.tex")
     assert await editor.act(actions[0]) is None
     assert editor.text("main.tex") == before
-    assert any("no longer fits" in message for message in editor.messages)
+    assert any("no longer applies" in message for message in editor.messages)
 
 
 async def test_a_client_without_literals_gets_commands(start_editor):
@@ -183,7 +185,7 @@ async def test_the_fix_names_the_diagnostic_that_it_takes_away(start_editor):
         range=types.Range(
             editor.position(UNDEFINED, start), editor.position(UNDEFINED, start + len("zuse-1969"))
         ),
-        message="The key is in no bibliography.",
+        message="The key is not in the bibliographies.",
         source="citewell",
         code="undefined-key",
     )
@@ -255,7 +257,7 @@ async def test_filling_says_that_there_is_nothing_to_fill(start_editor):
     editor.open("main.tex", PAPER.replace("\\cite<", "<"))
     answer = await editor.execute("citewell.fillPlaceholders", editor.uri("main.tex"))
     assert answer == {"applied": False}
-    assert "Citewell: There is no placeholder in main.tex." in editor.messages
+    assert "Citewell: No placeholders in main.tex." in editor.messages
 
 
 MISSING = (
@@ -353,4 +355,4 @@ async def test_filling_the_file_leaves_an_open_placeholder_and_its_prose(start_e
     await editor.act(actions[0])
     done = text.replace("\\cite<graph attention networks>", "\\cite{velickovic2018graph}")
     assert editor.text("main.tex") == done
-    assert any("nothing closes it" in message for message in editor.messages)
+    assert any("it is not closed" in message for message in editor.messages)

@@ -297,7 +297,7 @@ async def test_wrong_and_invented_references_are_underlined_on_their_field(start
     await editor.wait_for(lambda: sent(editor, "refs.bib") == FOUND, 30)
     late, invented, unknown = editor.client.diagnostics[editor.uri("refs.bib")]
     assert late.message.startswith("late (“Semi-Supervised Classification with Graph …”): ")
-    assert "The work is of 2017, not of 2012. Source: fixture." in late.message
+    assert "The work is from 2017, not from 2012. Source: fixture." in late.message
     assert "(90% sure)\n" in late.message
     assert "Semi-Supervised Classification with Graph Convolutional Networks" in late.message
     assert " is likely fabricated: None of the authors given is" in invented.message
@@ -493,7 +493,7 @@ async def test_a_wrong_detail_is_corrected_and_its_diagnostic_goes(start_editor,
     late = list(editor.client.diagnostics[editor.uri("refs.bib")])[:1]
     actions = await editor.actions("refs.bib", "{2012}", diagnostics=late)
     first = actions[0]
-    assert first.title == "Take the year of the record: 2017"
+    assert first.title == "Use the record's year: 2017"
     assert first.is_preferred
     assert [one.code for one in first.diagnostics] == ["year-differs"]
     await editor.act(first)
@@ -506,7 +506,7 @@ async def test_an_invention_is_replaced_by_the_record_of_its_title(start_editor)
     editor.open("refs.bib", language="bibtex")
     await editor.wait_for(lambda: sent(editor, "refs.bib") == FOUND, 30)
     actions = await editor.actions("refs.bib", "Miller")
-    replace = next(one for one in actions if one.title.startswith("Replace by the record"))
+    replace = next(one for one in actions if one.title.startswith("Replace with the record"))
     await editor.act(replace)
     expected = REFERENCES.replace(
         """  author = {Miller, Zoe and Stone, Abel and Wood, Carl},

@@ -65,7 +65,7 @@ async def test_what_the_model_says_is_shown_as_a_quotation_that_names_nothing_el
     editor.open("main.tex", PAPER)
     await chosen(editor, "graph attention", "Cite the best")
     (message,) = editor.messages
-    assert "papers fitting: “Ignore the list." in message
+    assert "papers: “Ignore the list." in message
     assert not [leak for leak in chat.LEAKS if leak in message]
 
 

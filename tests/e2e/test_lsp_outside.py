@@ -148,7 +148,7 @@ async def test_a_button_writes_the_bib_outside_of_the_workspace_and_cites(start_
     editor.open(name, before)
     said = press(editor, nothing)
     await cite(editor, name, by)
-    await editor.wait_for(lambda: any("outside of the workspace" in words for words in said))
+    await editor.wait_for(lambda: any("outside the workspace" in words for words in said))
     assert editor.text(name) == before
     assert [path.name for path in outside.iterdir() if path.suffix == ".bib"] == ["refs.bib"]
 

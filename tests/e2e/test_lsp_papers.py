@@ -236,7 +236,7 @@ async def test_what_is_typed_while_a_citation_is_planned_does_not_move_it(start_
         ({"work": "fx:none"}, "no longer has it"),
         ({}, "`work` or `key` is missing"),
         ({"key": "zuse1969", "bibOnly": True}, "`work` is missing"),
-        ({"key": "zuse1969", "position": {"line": "x"}}, "called wrongly"),
+        ({"key": "zuse1969", "position": {"line": "x"}}, "Invalid arguments"),
     ],
 )
 async def test_a_wrong_call_says_so_and_changes_nothing(start_editor, arguments, told):

@@ -151,7 +151,7 @@ async def test_a_hover_shows_the_entry_of_a_key_and_the_papers_for_a_placeholder
     card = await editor.hover("main.tex", "zuse1969")
     assert card.startswith("Zuse, K. (1969). *Rechnender Raum*.")
     assert "`zuse1969` in refs.bib · cited here once: main.tex:3" in card
-    assert "no entry" in await editor.hover("main.tex", "nobody")
+    assert "No entry" in await editor.hover("main.tex", "nobody")
     assert "Graph Attention Networks" in await editor.hover("main.tex", "graph")
     assert await editor.hover("main.tex", "documentclass") == ""
 

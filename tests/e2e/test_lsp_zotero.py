@@ -224,7 +224,7 @@ async def test_nothing_is_asked_unless_it_is_turned_on_and_never_beyond_this_mac
     running = zotero(BEES)
     at = await cite(running.url, settings={"live": False})
     assert "oeHoneyBees2019" not in await at.keys("\\cite{honey|}")
-    assert "no entry" in await _hover_of(at, "oeHoneyBees2019")
+    assert "No entry" in await _hover_of(at, "oeHoneyBees2019")
     await at.listens_to(zotero(ANTS))
     assert running.asked == []
     far = await cite("http://192.0.2.1:23119")

@@ -58,7 +58,7 @@ def test_a_paper_is_filled_as_on_the_command_line(env: dict[str, str], folder: P
         assert (folder / name).read_bytes() == (other / name).read_bytes()
     assert (folder / "paper.tex").read_bytes() != PAPER.encode()
     assert r"5 | \citet<attention is all you need> | mine" in told
-    assert r"6 | \cite{?} | no words say which paper is meant" in told
+    assert r"6 | \cite{?} | it has no words that identify a paper" in told
     assert "+++ b/paper.tex" in told
 
 

@@ -234,7 +234,7 @@ class PaperList {
       this.fill();
     } else {
       const problem = answer.problems[0];
-      this.say(problem ? `${problem.message} ${problem.hint}` : this.pick.value ? "No paper was found." : "");
+      this.say(problem ? `${problem.message} ${problem.hint}` : this.pick.value ? "No papers found." : "");
     }
   }
 

@@ -27,7 +27,7 @@ const LATE: Reference = {
   citations: 12,
   problems: [{ code: "year-differs", message: "The year is 2012.\nThe record has 2017.", level: "warning" }],
   fixes: [
-    { title: "Take the year of the record: 2017", preferred: true, act: { uri: "file:///w/refs.bib" } },
+    { title: "Use the record's year: 2017", preferred: true, act: { uri: "file:///w/refs.bib" } },
   ],
 };
 const list = (...references: Reference[]): ReferenceList => ({

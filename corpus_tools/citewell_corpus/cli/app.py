@@ -34,7 +34,7 @@ def run(arguments: Sequence[str]) -> int:
         error.show()
         return BROKEN
     except (click.Abort, KeyboardInterrupt):
-        click.echo("Interrupted; run the same command again to go on.", err=True)
+        click.echo("Interrupted; run the same command again to continue.", err=True)
         return INTERRUPTED
     except CitewellError as error:
         show_problem(error.problem, error=True)

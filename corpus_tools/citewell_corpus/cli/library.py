@@ -159,9 +159,9 @@ def coverage_command(
     ctx.exit(FINDINGS if found.missing or not found.references else OK)
 
 
-@library.command("build", short_help="Bring a library up to its sources.")
-@click.option("--fresh", is_flag=True, help="Build all from nothing.")
-@click.option("--compact", is_flag=True, help="Write all segments into one.")
+@library.command("build", short_help="Update a library from its sources.")
+@click.option("--fresh", is_flag=True, help="Rebuild everything.")
+@click.option("--compact", is_flag=True, help="Merge all segments into one.")
 @_NAME
 @_JSON
 @click.pass_context
@@ -180,8 +180,8 @@ def build(ctx: click.Context, fresh: bool, compact: bool, name: str, as_json: bo
     ctx.exit(_build(options, name, as_json, fresh=fresh, compact=compact))
 
 
-@library.command("status", short_help="What is in a library, and what is wrong with it.")
-@click.option("--verify", is_flag=True, help="Hash every file.")
+@library.command("status", short_help="Show the contents and problems of a library.")
+@click.option("--verify", is_flag=True, help="Verify the hash of every file.")
 @_NAME
 @_JSON
 @click.pass_context
@@ -200,7 +200,7 @@ def status(ctx: click.Context, verify: bool, name: str, as_json: bool) -> None:
     ctx.exit(FINDINGS if found.problems else OK)
 
 
-@library.command("list", short_help="The libraries there are.")
+@library.command("list", short_help="List the libraries.")
 @_JSON
 @click.pass_context
 def list_command(ctx: click.Context, as_json: bool) -> None:
@@ -218,7 +218,7 @@ def list_command(ctx: click.Context, as_json: bool) -> None:
         write_json(found)
         return
     if not found:
-        click.echo(f"There are no libraries in {folder}.")
+        click.echo(f"No libraries in {folder}.")
         click.echo("Build one with `citewell library add starter`.")
     for one in found:
         mark = "*" if one.name == options.library.name else " "
@@ -229,7 +229,7 @@ def list_command(ctx: click.Context, as_json: bool) -> None:
 
 @library.command("remove", short_help="Remove a source from a library, or a library.")
 @click.option("--source", "names", multiple=True, help="Source to remove (repeatable).")
-@click.option("--yes", is_flag=True, help="Do not ask.")
+@click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
 @_NAME
 @_JSON
 @click.pass_context
@@ -252,7 +252,7 @@ def remove(ctx: click.Context, names: tuple[str, ...], yes: bool, name: str, as_
         click.echo(f"Removed {path}.")
 
 
-@library.command("formats", short_help="The formats that can be added.")
+@library.command("formats", short_help="List the supported formats.")
 def formats() -> None:
     """The formats that `add` reads, with the names that --format takes."""
     from citewell_corpus.importers import IMPORTERS
@@ -321,7 +321,7 @@ def _drop_sources(path: Path, names: tuple[str, ...]) -> None:
             full = name if name in known else str(Path(name).expanduser().absolute())
             if known.pop(full, None) is None:
                 sources = ", ".join(known) or "none"
-                raise click.UsageError(f"There is no source {name!r} in it; there are: {sources}.")
+                raise click.UsageError(f"It has no source {name!r}; its sources: {sources}.")
         write_sources(path, known)
 
 
@@ -370,7 +370,8 @@ def _show_status(found: Any) -> None:
         "holds": found.card.summary if found.card else "",
         "missing": missing_years(found.card) if found.card else "",
         "segments": f"{found.segments} ({found.rows - found.works:,} dead rows)",
-        "unfinished": "a build was stopped; `citewell library build` goes on" * found.unfinished,
+        "unfinished": "a build was interrupted; `citewell library build` continues it"
+        * found.unfinished,
     }
     rows |= {
         f"index {name}": ", ".join(f"{key} {value}" for key, value in facts.items())

@@ -120,7 +120,7 @@ class Reading:
                 Problem(
                     code="data-set-record",
                     message=message,
-                    hint="The record is left out.",
+                    hint="The record is skipped.",
                     path=str(path or self.path),
                     line=line,
                 )

@@ -70,7 +70,7 @@ class WrittenReferences:
 
     name = "references"
     kind: Kind = "references"
-    description = "references in words or BibTeX: fabricated, wrong in a detail, or valid"
+    description = "references in words or BibTeX: fabricated, wrong detail, or valid"
 
     def fits(self, peek: Peek) -> bool:
         keys = peek.first.keys()

@@ -54,7 +54,7 @@ def schema_named(name: str, path: Path) -> Schema:
             return schema
     raise refuse(
         "data-set-schema",
-        f"There is no schema {name!r}.",
+        f"Unknown schema {name!r}.",
         "Known: " + ", ".join(schema.name for schema in SCHEMAS) + ".",
         path,
     )

@@ -131,7 +131,7 @@ def peek(path: Path) -> Peek:
     if not path.is_file():
         raise refuse(
             "data-set-missing",
-            f"There is no file or folder {path}.",
+            f"File or folder not found: {path}.",
             "Check the path, or name a data set that `citewell eval --list` shows.",
             path,
         )

@@ -53,4 +53,4 @@ def importer_named(name: str) -> Importer:
         if importer.name == name:
             return importer
     names = ", ".join(importer.name for importer in IMPORTERS)
-    raise library_error("source-unknown", f"There is no format {name!r}; known: {names}.")
+    raise library_error("source-unknown", f"Unknown format {name!r}; known: {names}.")

@@ -121,7 +121,7 @@ class _Reader:
         if self._builder is not None:
             self._size += len(text)
             if self._size > _MAX_PAPER:
-                raise _RefusedError("A paper of the file is far too long.")
+                raise _RefusedError("A paper of the file is too long.")
             self._builder.data(text)
 
     def _end(self, tag: str) -> None:

@@ -61,7 +61,7 @@ class ImportReport:
                 Problem(
                     code="record-bad",
                     message=message,
-                    hint="Mend the record and add the source again; the others were imported.",
+                    hint="Fix the record and add the source again; the others were imported.",
                     path=str(path),
                     line=line,
                 )

@@ -96,10 +96,10 @@ def opened(path: Path, report: ImportReport | None = None) -> Iterator[BinaryIO]
             else:
                 yield counted
     except (zstandard.ZstdError, zlib.error, EOFError, gzip.BadGzipFile) as error:
-        message = f"The compressed file is damaged or cut: {error}."
+        message = f"The compressed file is damaged or truncated: {error}."
         raise library_error("source-unreadable", message, path) from None
     except FileNotFoundError:
-        raise library_error("source-missing", "There is no such file.", path) from None
+        raise library_error("source-missing", "File not found.", path) from None
     except (PermissionError, IsADirectoryError) as error:
         message = f"The file cannot be read: {error.strerror}."
         raise library_error("source-unreadable", message, path) from None

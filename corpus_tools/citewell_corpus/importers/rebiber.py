@@ -82,7 +82,7 @@ def _works(
             report.bad_record(file, None, f"An entry is not a list of lines: {error}.")
             continue
         if sum(map(len, lines)) > _MAX_ENTRY:
-            report.bad_record(file, None, "An entry is far too long.")
+            report.bad_record(file, None, "An entry is too long.")
             continue
         texts.append("".join(lines))
     # The texts carry no line numbers of the file they are in, so that the report can give none.

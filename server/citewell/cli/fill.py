@@ -167,7 +167,7 @@ def summarise(plan: FillPlan, written: bool, dry_run: bool) -> None:
     from citewell.usecases.fill import UNTYPED
 
     if not plan.fills:
-        click.echo("There is no placeholder.", err=True)
+        click.echo("No placeholders found.", err=True)
         return
     entries = len({found.key for found in plan.filled if not found.reused})
     untyped = sum(found.reason == UNTYPED for found in plan.open)

@@ -141,9 +141,9 @@ def _evaluate(
     if not held:
         raise problem(
             "evaluation-unanswerable",
-            f"The library holds the right answer to none of the {len(questions)} questions.",
-            "Add papers of its field with `citewell library add`, or name another library with "
-            "`--library`; a data set may bring its own corpus: `--own-corpus`.",
+            f"The library has the right answer to none of the {len(questions)} questions.",
+            "Add papers of its field with `citewell library add`, or choose another library "
+            "with `--library`; a data set may bring its own corpus: `--own-corpus`.",
         )
     unheld = [question for question in questions if not right[question.id]]
     scorer = Scorer(items, plan.depth, plan.seed)
@@ -292,9 +292,9 @@ class _Run(Struct, frozen=True):
         first = next(iter(answers.problems.values()), None)
         return problem(
             first.code if first else "method-silent",
-            f"The method {self.method.name} offered no paper at all."
+            f"The method {self.method.name} returned no papers."
             + (f" {first.message}" if first else ""),
-            first.hint if first else "Look at its settings with `citewell doctor`.",
+            first.hint if first else "Check its settings with `citewell doctor`.",
             first.path if first else "",
         )
 
@@ -370,7 +370,7 @@ def compare_saved(a: Evaluation, b: Evaluation, seed: int = 0) -> tuple[Comparis
     if not pairs or not items:
         raise problem(
             "compare-disjoint",
-            "The two evaluations have no method or no question in common.",
+            "The two evaluations share no method or no question.",
             "Run both on the same data with the same methods.",
         )
     return compare_runs(pairs, items, min(a.depth, b.depth), seed=seed)

@@ -77,11 +77,11 @@ def questions_of(
 
 def _must_be_readable(path: Path) -> None:
     if not path.is_file():
-        hint = "Name a .tex or Markdown file."
-        raise problem("evaluation-no-paper", f"There is no file {path}.", hint, str(path))
+        hint = "Give a .tex or Markdown file."
+        raise problem("evaluation-no-paper", f"File not found: {path}.", hint, str(path))
     if format_of(path) in (None, Format.BIBTEX):
-        hint = "Name a .tex or Markdown file; for a data set use --data."
-        raise problem("evaluation-no-paper", f"{path.name} is no manuscript.", hint, str(path))
+        hint = "Give a .tex or Markdown file; for a data set use --data."
+        raise problem("evaluation-no-paper", f"{path.name} is not a manuscript.", hint, str(path))
 
 
 def _of_project(project: Project, counts: dict[str, int]) -> list[Question]:

@@ -166,7 +166,7 @@ def mode(name: str, options: Options) -> list[Method]:
         "llm": [one.name for one in _model_methods(options)],
     }
     if name not in names:
-        raise problem("mode-unknown", f"There is no mode {name!r}.", f"Known: {', '.join(names)}.")
+        raise problem("mode-unknown", f"Unknown mode {name!r}.", f"Known: {', '.join(names)}.")
     if not names[name]:
         raise problem(
             "mode-empty",
@@ -191,7 +191,7 @@ def named(names: Sequence[str], options: Options) -> list[Method]:
         else:
             raise problem(
                 "method-unknown",
-                f"There is no method {name!r}.",
+                f"Unknown method {name!r}.",
                 f"Known: {', '.join(methods)}, and without-NAME.",
             )
     return out
@@ -211,7 +211,7 @@ def without(part: str, options: Options) -> Method:
         parts = [*_switches(), *(RANKERS if ranker_off(options) else ()), *LATER]
         raise problem(
             "part-unknown",
-            f"There is no part {part!r} to leave out.",
+            f"Unknown part {part!r}.",
             f"Known: {', '.join(parts)}.",
         )
     lost = [name for name, needed in _switches().items() if needed == part]

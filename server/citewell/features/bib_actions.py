@@ -28,7 +28,7 @@ def entry_actions(bib: BibFile, entry: BibEntry, paper: LintPaper, table: KeyTab
         others = [e.key for e in (entry, *twins) if e.key != kept.key]
         found.append(
             Action(
-                title=f"Merge {_listed(others)} into `{kept.key}` and cite that",
+                title=f"Merge {_listed(others)} into `{kept.key}` and update the citations",
                 kind=QUICK_FIX,
                 name="merge",
                 arguments={**where, "kept": kept.key},
@@ -39,7 +39,7 @@ def entry_actions(bib: BibFile, entry: BibEntry, paper: LintPaper, table: KeyTab
     if any(entry is one for one in unused_entries(bib, paper)):
         found.append(
             Action(
-                title=f"Remove `{entry.key}`, which no paper here cites",
+                title=f"Remove the unused entry `{entry.key}`",
                 kind=QUICK_FIX,
                 name="remove",
                 arguments=where,
@@ -78,9 +78,9 @@ def file_actions(bib: BibFile, paper: LintPaper) -> list[Action]:
             )
     unused = len(unused_entries(bib, paper))
     if unused:
-        what = f"{unused} entries that no paper here cites"
+        what = f"{unused} unused entries"
         if unused == 1:
-            what = "the entry that no paper here cites"
+            what = "the unused entry"
         found.append(
             Action(
                 title=f"Remove {what}",

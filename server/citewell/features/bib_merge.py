@@ -99,8 +99,8 @@ def plan_merge(
 def _unwritable(path: Path) -> Problem:
     return Problem(
         "merge-unwritable",
-        f"{path.name} cites one of the keys and cannot be written.",
-        "Open the folder that holds it in the editor, or make the file writable.",
+        f"{path.name} cites one of the keys and is not writable.",
+        "Open its folder in the editor, or make the file writable.",
         str(path),
     )
 

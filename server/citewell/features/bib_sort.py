@@ -32,7 +32,7 @@ def sort_entries(bib: BibFile, by: By) -> tuple[TextEdit, ...] | Problem:
     if any(not body.closed for body in bodies):
         return Problem(
             "bib-not-sortable",
-            "The file is not sorted: an entry in it is not closed.",
+            "Not sorted: the file has an unclosed entry.",
             "Close it first; the diagnostics name its line.",
             bib.path,
         )
@@ -57,8 +57,8 @@ def sort_entries(bib: BibFile, by: By) -> tuple[TextEdit, ...] | Problem:
     if _content(after) != _content(bib):
         return Problem(
             "bib-not-sortable",
-            "The file is not sorted: text between its entries would be read differently.",
-            "Put the entries on lines of their own, and comments directly above their entry.",
+            "Not sorted: text between the entries would change its meaning.",
+            "Start each entry on its own line, and put comments directly above their entry.",
             bib.path,
         )
     return (edit,)

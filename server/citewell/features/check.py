@@ -82,7 +82,7 @@ def nothing_in(name: str, path: str = "") -> Problem:
     """What is said of a file, or of a pasted text, in which there is no reference."""
     return Problem(
         "check-empty",
-        f"No reference was found in {name}.",
+        f"No references found in {name}.",
         "Give a .bib file, a paper with a bibliography, or a list of references.",
         path=path,
     )

@@ -20,18 +20,18 @@ SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 _LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
 WORDS = {
     Verdict.FABRICATED: "likely fabricated",
-    Verdict.WRONG_DETAIL: "wrong in a detail",
+    Verdict.WRONG_DETAIL: "wrong detail",
     Verdict.NOT_FOUND: "not found",
     Verdict.UNCHECKED: "not checked",
     Verdict.VERIFIED: "verified",
 }
 """The verdicts as a reader sees them."""
 MEANINGS = {
-    Verdict.FABRICATED: "There is positive evidence against the reference.",
-    Verdict.WRONG_DETAIL: "The work is real; something that the reference says of it is not.",
-    Verdict.NOT_FOUND: "No place that was asked holds the work. That is no evidence either way.",
+    Verdict.FABRICATED: "Evidence contradicts the reference.",
+    Verdict.WRONG_DETAIL: "The work exists; a detail of the reference is wrong.",
+    Verdict.NOT_FOUND: "No queried source has the work; this is no evidence against it.",
     Verdict.UNCHECKED: "Nothing could be looked up.",
-    Verdict.VERIFIED: "A record agrees with the reference.",
+    Verdict.VERIFIED: "A record matches the reference.",
 }
 
 

@@ -42,14 +42,14 @@ TYPES: Mapping[str, str] = {
     "book": "a book", "incollection": "a titled part of a book", "inbook": "a part of a book",
     "misc": "a preprint, or anything else", "phdthesis": "a PhD thesis",
     "mastersthesis": "a master's thesis", "techreport": "a report", "proceedings": "a volume",
-    "online": "a page of the web", "unpublished": "a manuscript", "manual": "a manual",
+    "online": "a web page", "unpublished": "a manuscript", "manual": "a manual",
     "booklet": "printed without a publisher", "conference": "a paper in proceedings",
     "thesis": "a thesis (biblatex)", "report": "a report (biblatex)",
     "collection": "a collection (biblatex)", "dataset": "a data set (biblatex)",
-    "software": "a program (biblatex)", "patent": "a patent (biblatex)",
+    "software": "software (biblatex)", "patent": "a patent (biblatex)",
     "periodical": "an issue of a journal (biblatex)", "mvbook": "a book in volumes (biblatex)",
-    "inreference": "an article in a work of reference (biblatex)",
-    "suppbook": "a preface or the like (biblatex)", "xdata": "fields for others (biblatex)",
+    "inreference": "an article in a reference work (biblatex)",
+    "suppbook": "a preface or similar (biblatex)", "xdata": "shared fields (biblatex)",
     "string": "a macro for use in fields", "preamble": "LaTeX code", "comment": "left out",
 }  # fmt: skip
 VENUE_FIELDS = ("journal", "journaltitle", "booktitle")

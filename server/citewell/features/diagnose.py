@@ -55,8 +55,6 @@ def wrong_codes(options: DiagnosticsOptions) -> list[Problem]:
     problems = []
     for name in unknown_codes(options.severity, CODES):
         close = nearest(name, CODES)
-        hint = f'Did you mean "{close}"?' if close else "The codes are in docs/diagnostics.md."
-        problems.append(
-            Problem("diagnostic-unknown", f'There is no diagnostic of the code "{name}".', hint)
-        )
+        hint = f'Did you mean "{close}"?' if close else "See docs/diagnostics.md for the codes."
+        problems.append(Problem("diagnostic-unknown", f'Unknown diagnostic code "{name}".', hint))
     return problems

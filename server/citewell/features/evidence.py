@@ -18,8 +18,8 @@ _LABELS = {
 """Of what is no retriever over the library."""
 _IN_THIS_PAPER = {
     "cited here": "what this paper cites",
-    "cited in this sentence": "what this sentence cites already",
-    "dismissed here": "what you passed over here",
+    "cited in this sentence": "what this sentence already cites",
+    "dismissed here": "what you dismissed here",
 }
 """What the learned order says of a paper, where it speaks of the paper being written."""
 _SHORT = {"learned": "ranker"}

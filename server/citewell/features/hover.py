@@ -40,7 +40,7 @@ def hover_shelved(span: Span, entry: BibEntry, known: Known) -> HoverCard:
 
 def hover_missing(use: KeyUse) -> HoverCard:
     """What is said of a key that no .bib of the paper has."""
-    text = f"There is no entry `{use.key.replace('`', '')}` in the bibliographies of this paper."
+    text = f"No entry `{use.key.replace('`', '')}` in the bibliographies of this paper."
     return HoverCard(text, use.span)
 
 
@@ -69,7 +69,11 @@ def hovered_placeholder(document: Document, offset: int) -> Placeholder | None:
 
 def hover_placeholder(placeholder: Placeholder, hits: Sequence[Hit]) -> HoverCard:
     """The papers that a placeholder would be completed with, the best first."""
-    asked = f"Papers for “{escape(placeholder.query)}”" if placeholder.query else "Papers for here"
+    asked = (
+        f"Papers for “{escape(placeholder.query)}”"
+        if placeholder.query
+        else "Papers for this place"
+    )
     if not hits:
         return HoverCard(f"{asked}: none found.", placeholder.span)
     lines = [

@@ -147,8 +147,8 @@ def _is_stray(project: Project, edits: Sequence[FileEdit]) -> bool:
 def _stray(project: Project, target: Path) -> Problem:
     return Problem(
         "bib-undeclared",
-        f"{target.name} is made beside {project.root.name}, and no paper declares it: none that "
-        f"includes {project.root.name} was found.",
+        f"{target.name} was created beside {project.root.name}, but no paper declares it: "
+        f"none includes {project.root.name}.",
         f"Declare it in the main file, or begin {project.root.name} with `% !TeX root = main.tex`.",
         str(target),
     )
@@ -213,14 +213,13 @@ def _no_place(project: Project, target: Path) -> Problem:
     if not project.may_hold(target):
         return Problem(
             OUTSIDE,
-            f"Nothing was cited: {target.name} would take the entry and lies outside of the "
-            "workspace.",
-            "Open it in the editor, or name another file in the setting `bib.target`.",
+            f"Nothing was cited: {target.name} would take the entry and is outside the workspace.",
+            "Open it in the editor, or set `bib.target` to another file.",
             str(target),
         )
     return Problem(
         PROTECTED,
         f"Nothing was cited: {target.name} would take the entry and is write-protected.",
-        "Make it writable, or name another file in the setting `bib.target`.",
+        "Make it writable, or set `bib.target` to another file.",
         str(target),
     )

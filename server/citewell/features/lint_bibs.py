@@ -83,12 +83,12 @@ def duplicate_key(bib: BibFile, paper: LintPaper) -> Iterator[LintFinding]:
         form = entry.key.lower() if folds else entry.key
         first = seen.setdefault(form, entry)
         if first is not entry:
-            yield _same_key(entry, first, path, f"is used already in line {_line(bib, first)}")
+            yield _same_key(entry, first, path, f"is already used in line {_line(bib, first)}")
             continue
         for other, companion in before:
             twin = companion.by_key.get(entry.key)
             if twin is not None:
-                yield _same_key(entry, twin, other, f"stands in {other.name} too", Level.WARNING)
+                yield _same_key(entry, twin, other, f"is also in {other.name}", Level.WARNING)
                 break
 
 
@@ -97,7 +97,7 @@ def _same_key(
 ) -> LintFinding:
     words = f'The key "{entry.key}" {where}.'
     if first.key != entry.key:
-        words = f'The key "{entry.key}" {where}, as "{first.key}": case makes no other key.'
+        words = f'The key "{entry.key}" {where}, as "{first.key}": keys are not case-sensitive.'
     related = Related(path, first.key_span, f'The first "{first.key}"')
     return LintFinding(
         span=entry.key_span, message=words, related=(related,), data={"key": entry.key}, level=level
@@ -264,6 +264,6 @@ def unused_entry(bib: BibFile, paper: LintPaper) -> Iterator[LintFinding]:
         if entry.key and not paper.is_used(entry):
             yield LintFinding(
                 span=entry.key_span,
-                message=f'No paper here cites "{entry.key}".',
+                message=f'Unused entry: no paper cites "{entry.key}".',
                 data={"key": entry.key},
             )

@@ -36,7 +36,7 @@ def undefined_key(document: Document, paper: LintPaper) -> Iterator[LintFinding]
         return
     nearest = _nearest(dict.fromkeys(use.key for use in unknown), paper)
     for use in unknown:
-        message = f'The key "{use.key}" is in no bibliography of this paper.'
+        message = f'The key "{use.key}" is not in the bibliographies of this paper.'
         data = {"key": use.key}
         if close := nearest.get(use.key):
             message += f' Did you mean "{close}"?'
@@ -98,7 +98,7 @@ def unresolved_placeholder(document: Document, paper: LintPaper) -> Iterator[Lin
         if placeholder.query and placeholder.kind is not PlaceholderKind.MARKER:
             message = f"A paper on “{shorten(placeholder.query, 60)}” is still to be cited here."
         else:
-            message = "A citation is still to be put here."
+            message = "Unresolved placeholder: citation missing."
         yield LintFinding(span=placeholder.span, message=message, data={"query": placeholder.query})
 
 
@@ -112,5 +112,5 @@ def bib_missing(document: Document, paper: LintPaper) -> Iterator[LintFinding]:
                 continue
             if path in project.missing_bibs and not is_distributed(path):
                 told.add(declaration.span)
-                message = f"{path.name} is not there; it is made when the first entry is written."
+                message = f"{path.name} does not exist; it is created with the first entry."
                 yield LintFinding(span=declaration.span, message=message, data={"path": str(path)})

@@ -105,7 +105,7 @@ def _left(keys: Sequence[str], of: int) -> Problem:
     more = f" and {len(keys) - NAMED} more" if len(keys) > NAMED else ""
     return Problem(
         "entries-left-missing",
-        f"{of - len(keys)} of {of} missing entries were added. It is not certain which paper is "
+        f"{of - len(keys)} of {of} missing entries were added. It is unclear which paper is "
         f"meant by {shown}{more}.",
         "Open the quick fixes at such a key, or search with `citewell find`.",
     )

@@ -43,7 +43,7 @@ def all_named(engine: Engine, names: Sequence[str]) -> list[Work]:
                 "record-unknown",
                 f"No record has the id {', '.join(map(repr, unknown))[:200]}.",
                 " ".join(
-                    ("Take an id that a search returned, a DOI or an arXiv id.",
+                    ("Use an id from a search, a DOI or an arXiv id.",
                      *nearest_told(engine, unknown))
                 ),
             )

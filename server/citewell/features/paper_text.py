@@ -37,7 +37,7 @@ def paper_texts(works: Sequence[Work], form: Form, options: Options, style: str 
             raise CitewellError(
                 Problem(
                     "style-unknown",
-                    f"{style[:200]!r} is a file, and only names of styles can be asked for.",
+                    f"{style[:200]!r} is a file; only names of styles are accepted.",
                     "Give a name such as `ieee`; a .csl file can be set in `hover.style`.",
                 )
             )

@@ -32,8 +32,7 @@ def none_fits(picked: Picked) -> Problem:
     """What an author is told whose place no paper fits, by the model."""
     return Problem(
         "llm-none",
-        f"The language model {picked.model} found none of {picked.of} papers fitting"
-        f"{its_words(picked)}.",
+        f"The language model {picked.model} chose none of {picked.of} papers{its_words(picked)}.",
         "Choose from the list yourself, or use other words.",
     )
 
@@ -52,5 +51,5 @@ def what_it_says(supported: Supported) -> str:
 def who_chose(picked: Picked) -> str:
     """ "chosen by ollama qwen3:8b (pick@builtin): “the reason”", for a line of output."""
     if picked.by != "model":
-        return f"the first of the list: {picked.model} gave no choice"
+        return f"first in the list: {picked.model} made no choice"
     return f"chosen by {picked.model} ({picked.program}){its_words(picked)}"

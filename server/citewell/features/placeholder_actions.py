@@ -296,6 +296,6 @@ def nothing_found(placeholder: Placeholder) -> Problem:
     words = f"“{shorten(placeholder.query, 60)}”" if placeholder.query else "this place"
     return Problem(
         "no-paper-found",
-        f"No paper was found for {words}.",
+        f"No papers found for {words}.",
         "Use other words, or add the paper to the library with `citewell library add`.",
     )

@@ -186,7 +186,7 @@ def _style_path(name: str, folders: Sequence[Path]) -> Path:
         for place in places:
             if place.is_file():
                 return place
-        raise CitewellError(_unknown(name, "there is no such file"))
+        raise CitewellError(_unknown(name, "the file does not exist"))
     if not re.fullmatch(r"[A-Za-z0-9][\w.+-]{0,120}", name):
         raise CitewellError(_unknown(name, "a style is a name such as `ieee` or a .csl file"))
     own = _OWN / f"{name}.csl"
@@ -202,9 +202,9 @@ def _style_path(name: str, folders: Sequence[Path]) -> Path:
 def _unknown(name: str, why: str) -> Problem:
     return Problem(
         "style-unknown",
-        f"There is no citation style {name!r}: {why}.",
-        f"Take `apa`, or run `{install_command('styles')}`, which brings every style of the CSL "
-        "repository; `citewell.hover.style` may also name a .csl file.",
+        f"Unknown citation style {name!r}: {why}.",
+        f"Use `apa`, or run `{install_command('styles')}`, which installs every style of "
+        "the CSL repository; `citewell.hover.style` may also name a .csl file.",
     )
 
 

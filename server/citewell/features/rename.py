@@ -99,7 +99,7 @@ def _renamed(table: KeyTable, path: Path, old: str, changes: Iterable[TextEdit])
 
 def _bad_key(table: KeyTable, places: Iterable[Reference], old: str, new: str) -> Problem | None:
     if not new:
-        return Problem("rename-invalid", f"The key `{old}` needs a name.", KEY_SHAPE)
+        return Problem("rename-invalid", f"The new name of the key `{old}` is empty.", KEY_SHAPE)
     wrong = check_key(new)
     if wrong is not None:
         return msgspec.structs.replace(wrong, code="rename-invalid")
@@ -110,7 +110,10 @@ def _bad_key(table: KeyTable, places: Iterable[Reference], old: str, new: str) -
                 source.text, place.span
             ):
                 message = f"Markdown cannot cite `{new}`, and {place.path.name} cites this key."
-                hint = "Begin and end the key with a letter or digit, with single marks inside."
+                hint = (
+                    "Begin and end the key with a letter or digit, with single punctuation "
+                    "marks inside."
+                )
                 return Problem("rename-invalid", message, hint)
     return None
 
@@ -144,10 +147,12 @@ def _bad_macro(table: KeyTable, path: Path, new: str) -> Problem | None:
     file = table.files[path]
     assert isinstance(file, BibKeys)
     if _MACRO.fullmatch(new) is None:
-        hint = "Begin with a letter; use letters, digits and any of _ : . / + - only."
-        return Problem("rename-invalid", f"`{new}` is no name for a macro.", hint)
+        hint = "Begin with a letter; use only letters, digits and _ : . / + -."
+        return Problem("rename-invalid", f"`{new}` is not a valid macro name.", hint)
     if new.lower() in file.source.strings:
-        return Problem("rename-taken", f"The macro `{new}` is defined.", "Choose another name.")
+        return Problem(
+            "rename-taken", f"The macro `{new}` is already defined.", "Choose another name."
+        )
     return None
 
 
@@ -156,7 +161,7 @@ def _unwritable(projects: list[Project], places: Iterable[Reference]) -> Problem
         return None
     for path in dict.fromkeys(place.path for place in places):
         if not any(project.may_write(path) for project in projects):
-            message = f"{path.name} has this key and cannot be written: {path}."
-            hint = "Open the folder that holds it in the editor, or make the file writable."
+            message = f"{path.name} contains this key and is not writable: {path}."
+            hint = "Open its folder in the editor, or make the file writable."
             return Problem("rename-unwritable", message, hint)
     return None

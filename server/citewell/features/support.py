@@ -28,7 +28,7 @@ from citewell.options import Options
 
 KIND = "citewell.ask"
 """Of an action that answers a question: the protocol has no kind for it."""
-CAUTION = "That is one model's opinion of a summary: read the paper."
+CAUTION = "This is one model's opinion of an abstract: read the paper."
 _TITLE = 60
 
 

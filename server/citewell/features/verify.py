@@ -141,8 +141,8 @@ def summarised(found: Iterable[Diagnostic]) -> Iterator[Diagnostic]:
     more = f" and {len(keys) - NAMED:,} more" if len(keys) > NAMED else ""
     yield msgspec.structs.replace(
         first,
-        message=f"No record was found of {len(keys):,} references in this file, which says nothing "
-        f"against them: {', '.join(keys[:NAMED])}{more}.",
+        message=f"No records found for {len(keys):,} references in this file, which is no "
+        f"evidence against them: {', '.join(keys[:NAMED])}{more}.",
     )
 
 
@@ -229,7 +229,7 @@ def said(entry: BibEntry, check: Check) -> Iterator[Diagnostic]:
             data={"key": entry.key, "field": field, "expected": finding.expected},
         )
     if check.verdict is Verdict.NOT_FOUND:
-        yield _on_key(entry, NOT_FOUND, " ".join(check.evidence[:2]) or "No record was found.")
+        yield _on_key(entry, NOT_FOUND, " ".join(check.evidence[:2]) or "No record found.")
     elif check.verdict is Verdict.UNCHECKED:
         yield _on_key(entry, UNCHECKED, why or "This reference could not be looked up.")
 

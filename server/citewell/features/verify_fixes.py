@@ -57,7 +57,7 @@ def actions_on(
         what = _NAMES.get(field, field)
         found.append(
             Action(
-                title=f"Take the {what} of the record: {shorten(plain_title(value), 60)}",
+                title=f"Use the record's {what}: {shorten(plain_title(value), 60)}",
                 kind=QUICK_FIX,
                 name=FIELD,
                 arguments={**named, "code": finding.code},
@@ -73,7 +73,7 @@ def actions_on(
     wrong = [finding.code for finding, _, _ in hints if counts(finding)]
     if len(wrong) > 1 and check.verdict is Verdict.WRONG_DETAIL:
         codes = tuple(wrong)
-        title = f"Take all {len(wrong)} values of the record"
+        title = f"Use all {len(wrong)} values of the record"
         found.insert(0, _action(title, FIELDS, named, codes, entry, preferred=True))
     if any(f.code == "preprint-published" for f in check.findings):
         kind, fields = entry_content(work, style)
@@ -85,7 +85,7 @@ def actions_on(
         and check.verdict is not Verdict.NOT_FOUND
         and edits_for(bib, entry, check, REPLACE, style=style)
     ):
-        title = f"Replace by the record of “{shorten(work.title, 60)}”"
+        title = f"Replace with the record of “{shorten(work.title, 60)}”"
         found.append(_action(title, REPLACE, named, counted, entry))
     if work.doi and not entry.body.doi and not _may_be_another_version(check):
         title = f"Add the DOI: {work.doi}"

@@ -195,28 +195,28 @@ def _internal(error: Exception) -> Problem:
     return Problem(
         "internal-error",
         f"Internal error: {type(error).__name__}.",
-        "Look at what the server wrote to its standard error, and report it.",
+        "Report this with the server's standard error output.",
     )
 
 
 _SLOW = Problem(
     "request-slow",
     f"The request did not arrive within {ARRIVAL_SECONDS:.0f} s.",
-    "Send it again, in one piece.",
+    "Send the complete request again.",
 )
 _LATE = Problem(
     "request-late",
-    "The answer was not ready in the time that it may take.",
-    "Ask for less at a time; if it stays so, run `citewell doctor`.",
+    "The response timed out.",
+    "Request less at a time; if the problem persists, run `citewell doctor`.",
 )
 _ENDING = Problem(
-    "server-ending", "The server ended before the answer was ready.", "Ask again when it runs."
+    "server-ending", "The server stopped before it could respond.", "Try again when it runs."
 )
 _NO_ENDPOINT = Problem(
-    "endpoint-unknown", "There is no such address.", "See /openapi.json for those that there are."
+    "endpoint-unknown", "Unknown path.", "See /openapi.json for the known paths."
 )
 _NO_METHOD = Problem(
     "method-refused",
-    "This address does not take this method.",
-    "See /openapi.json for the one that it takes.",
+    "This path does not accept this method.",
+    "See /openapi.json for the accepted method.",
 )

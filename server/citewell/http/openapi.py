@@ -18,7 +18,7 @@ _REF = "#/components/schemas/{name}"
 _EVENTS = """With `Accept: text/event-stream`: events `progress`, with `done` and `total`, and at \
 last `answer`, with the JSON of the other form, or `problem`, with that of an error."""
 _ABOUT = """Citewell finds, checks and prints references to papers that exist. Each paper is a \
-record, and names its source. Nothing that is asked here changes a file."""
+record, and names its source. No request changes a file."""
 
 
 def openapi_json(endpoints: Sequence[Endpoint]) -> bytes:

@@ -57,7 +57,7 @@ def decoded(body: bytes, kind: type[msgspec.Struct]) -> Any:
         raise CitewellError(
             Problem(
                 "request-malformed",
-                f"The body is no JSON: {error}.",
+                f"The body is not JSON: {error}.",
                 "Send one JSON object, in UTF-8.",
             )
         ) from None
@@ -123,21 +123,20 @@ def _invalid(words: str, kind: type[msgspec.Struct] | None = None) -> Problem:
     return Problem(
         "request-invalid",
         f"{words.rstrip('.')}.{hint}",
-        "See /openapi.json for what this address takes.",
+        "See /openapi.json for the parameters of this path.",
     )
 
 
 _NOT_JSON = Problem(
     "request-not-json",
-    "The request does not say that its body is JSON.",
+    "The request does not declare a JSON body.",
     "Send the header `Content-Type: application/json`, and no `Content-Encoding`.",
 )
 _TOO_LARGE = Problem(
     "request-too-large",
-    f"The request has more than {MAX_BODY // 1024 // 1024} MB, or its address more than "
-    f"{MAX_QUERY // 1024} kB.",
-    "Send less at a time.",
+    f"The request exceeds {MAX_BODY // 1024 // 1024} MB, or its URL {MAX_QUERY // 1024} kB.",
+    "Send less per request.",
 )
 _CUT_OFF = Problem(
-    "request-malformed", "The connection ended before the request did.", "Send it again."
+    "request-malformed", "The connection closed before the request was complete.", "Send it again."
 )

@@ -21,13 +21,13 @@ Passage = Annotated[
     Meta(
         min_length=1,
         max_length=MAX_PASSAGE,
-        description="LaTeX or Markdown. [CITATION] or any other placeholder of Citewell stands "
-        "where a citation belongs; without one, the end is taken.",
+        description="LaTeX or Markdown. [CITATION] or another placeholder marks where a "
+        "citation belongs; default: the end.",
     ),
 ]
 Markup = Annotated[
     Literal["auto", "latex", "markdown"],
-    Meta(description="How the text is written; `auto` takes a text with a backslash for LaTeX."),
+    Meta(description="Format of the text; `auto` treats text with a backslash as LaTeX."),
 ]
 Count = Annotated[int, Meta(ge=1, le=MAX_PAPERS)]
 Id = Annotated[
@@ -37,7 +37,8 @@ BibText = Annotated[
     str, Meta(max_length=MAX_FILE, description="The text of the paper's own .bib file.")
 ]
 Confidence = Annotated[
-    float, Meta(ge=0, le=1, description="How likely an author would cite the first paper here.")
+    float,
+    Meta(ge=0, le=1, description="Probability that an author would cite the first paper here."),
 ]
 
 SUFFIXES = {"latex": ".tex", "markdown": ".md"}
@@ -47,7 +48,7 @@ class Paper(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A paper that exists: a record of the library, or of a source that the user allowed."""
 
     id: str
-    source: Annotated[str, Meta(description="The records that it was read from.")]
+    source: Annotated[str, Meta(description="The records that it comes from.")]
     title: str
     authors: tuple[str, ...] = ()
     year: int | None = None
@@ -58,8 +59,10 @@ class Paper(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     citations: int | None = None
     retracted: bool = False
     abstract: str = ""
-    key: Annotated[str, Meta(description="The key that the given .bib has for it.")] = ""
-    why: Annotated[str, Meta(description="What found it, and by which words.")] = ""
+    key: Annotated[str, Meta(description="Its key in the given .bib.")] = ""
+    why: Annotated[
+        str, Meta(description="The retrievers that found it, and the matching words.")
+    ] = ""
 
 
 class Record(Paper, frozen=True, kw_only=True, omit_defaults=True):
@@ -67,7 +70,7 @@ class Record(Paper, frozen=True, kw_only=True, omit_defaults=True):
 
     bibtex: str = ""
     csl: Annotated[dict[str, Any] | None, Meta(description="A CSL-JSON item.")] = None
-    reference: Annotated[str, Meta(description="Printed in a CSL style.")] = ""
+    reference: Annotated[str, Meta(description="Formatted in a CSL style.")] = ""
 
 
 def fields_of(work: Work, *, abstract: bool = False) -> dict[str, Any]:

@@ -90,8 +90,8 @@ class Account:
             raise CitewellError(
                 Problem(
                     "llm-account",
-                    f"The count of what language models cost cannot be read ({error}): "
-                    "nothing was sent.",
+                    f"The usage record of language models cannot be read ({error}); nothing was "
+                    "sent.",
                     "Remove the file, or set `llm.daily_tokens` and `llm.daily_cost` to 0.",
                     path=str(self._path),
                 )
@@ -101,8 +101,8 @@ class Account:
             raise CitewellError(
                 Problem(
                     "llm-budget",
-                    f"The language model has had {spent:,} of {self.daily_tokens:,} tokens today, "
-                    f"and the next request may take {tokens:,}: it was not sent.",
+                    f"The language model has used {spent:,} of {self.daily_tokens:,} tokens "
+                    f"today, and the next request may take {tokens:,}; it was not sent.",
                     "Raise `llm.daily_tokens`, or wait until tomorrow.",
                 )
             )
@@ -110,8 +110,8 @@ class Account:
             raise CitewellError(
                 Problem(
                     "llm-budget",
-                    f"The language model has cost ${used.cost:.2f} of ${self.daily_cost:.2f} today "
-                    "and the next request would cost more: it was not sent.",
+                    f"The language model has cost ${used.cost:.2f} of ${self.daily_cost:.2f} "
+                    "today and the next request would cost more; it was not sent.",
                     "Raise `llm.daily_cost`, or wait until tomorrow.",
                 )
             )

@@ -239,8 +239,7 @@ class LanguageModel:
         if module is None or not work.abstract:
             problem = problem or Problem(
                 "llm-no-abstract",
-                "The record has no abstract, so that nothing says whether it supports the "
-                "sentence.",
+                "The record has no abstract to compare with the sentence.",
             )
             return Supported(program=program, model=self.name, problem=problem)
         paper = candidate_of(work, max(self.options.abstract_characters, 1500))

@@ -146,8 +146,8 @@ class Meter:
             raise CitewellError(
                 Problem(
                     "llm-too-long",
-                    f"A request of some {asked + answer:,} tokens is longer than "
-                    f"`llm.request_tokens` ({self._most:,}) allows: it was not sent.",
+                    f"A request of about {asked + answer:,} tokens exceeds `llm.request_tokens` "
+                    f"({self._most:,}); it was not sent.",
                     "Raise `llm.request_tokens`, or lower `llm.pick_depth` or "
                     "`llm.abstract_characters`.",
                 )
@@ -163,7 +163,7 @@ class Meter:
             # Nobody will say what it took: at most this.
             self._count(asked, answer, time.perf_counter() - began)
             if isinstance(error, OutOfTime):
-                raise lm15.TimeoutError("The time of the request is up.") from error
+                raise lm15.TimeoutError("The request timed out.") from error
             if isinstance(error, AnswerTooLong):
                 raise CitewellError(oversized(self._model)) from error
             raise

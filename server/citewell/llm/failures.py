@@ -15,7 +15,10 @@ _FAILED = Problem(
     "llm-failed", "failed", f"{_STANDS} `citewell llm --ask` shows whether it can be reached."
 )
 _FAILURES = (
-    ({"AdapterParseError"}, Problem("llm-answer", "gave no answer of the form wanted", _STANDS)),
+    (
+        {"AdapterParseError"},
+        Problem("llm-answer", "did not answer in the expected format", _STANDS),
+    ),
     (
         {"LMTimeoutError"},
         Problem(
@@ -30,16 +33,14 @@ _FAILURES = (
     ),
     (
         {"LMRateLimitError", "LMBillingError"},
-        Problem(
-            "llm-refused", "takes no more requests now", "Wait, or look at your account there."
-        ),
+        Problem("llm-refused", "accepts no more requests now", "Wait, or check your account."),
     ),
     (
         {"ContextWindowExceededError"},
         Problem(
             "llm-too-long",
-            "has no room for the question",
-            "Lower `llm.request_tokens` to what the model takes.",
+            "cannot take a request this long",
+            "Lower `llm.request_tokens` to the model's limit.",
         ),
     ),
     (
@@ -60,7 +61,7 @@ def missing_package() -> Problem | None:
         return None
     return Problem(
         "llm-missing",
-        "A language model cannot be asked without the package dspy.",
+        "Language models need the package dspy.",
         f"Run `{install_command('llm')}`.",
     )
 

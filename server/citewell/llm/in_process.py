@@ -38,7 +38,7 @@ class TransformersEngine:
                 Problem(
                     "llm-missing",
                     f"A model in the process needs the package {error.name}.",
-                    f"Run `{install_command('neural')}`, or name another provider.",
+                    f"Run `{install_command('neural')}`, or choose another provider.",
                 )
             ) from error
         self._torch = torch

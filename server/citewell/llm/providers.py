@@ -108,8 +108,8 @@ def endpoint_of(options: LlmOptions) -> Endpoint | None:
         raise CitewellError(
             Problem(
                 "llm-no-model",
-                f"`llm.provider` is {provider.name}, and `llm.model` is empty.",
-                "Name the model as its provider writes it.",
+                f"`llm.provider` is {provider.name}, but `llm.model` is empty.",
+                "Set it to the provider's name for the model.",
             )
         )
     if provider.name == "transformers":
@@ -118,7 +118,7 @@ def endpoint_of(options: LlmOptions) -> Endpoint | None:
         raise CitewellError(
             Problem(
                 "llm-no-model",
-                f"`llm.model` {options.model!r} does not say whose model it is.",
+                f"`llm.model` {options.model!r} does not name a provider.",
                 'Write "PROVIDER/MODEL", such as "groq/llama-3.3-70b".',
             )
         )
@@ -131,7 +131,7 @@ def endpoint_of(options: LlmOptions) -> Endpoint | None:
         raise CitewellError(
             Problem(
                 "llm-host",
-                f"`llm.base_url` leads to {host}, not to this machine: nothing is sent.",
+                f"`llm.base_url` points to {host}, not to this machine; nothing is sent.",
                 f'If {host} may see your manuscript, set `llm.host = "{host}"`.',
             )
         )
@@ -159,6 +159,6 @@ def no_key(endpoint: Endpoint) -> Problem:
     names = endpoint.provider.keys or ("CITEWELL_LLM_KEY",)
     return Problem(
         "llm-no-key",
-        f"There is no key for {endpoint.shown}: nothing was sent.",
-        f"Put it into {names[0]}, or run `keyring set citewell llm-{endpoint.provider.name}`.",
+        f"No API key for {endpoint.shown}; nothing was sent.",
+        f"Set {names[0]}, or run `keyring set citewell llm-{endpoint.provider.name}`.",
     )

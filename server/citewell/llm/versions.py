@@ -127,8 +127,8 @@ def roll_back(program: str, folder: Path | None = None) -> str:
         raise CitewellError(
             Problem(
                 "program-unknown",
-                f"The program {program!r} has had no version in use before {now.version!r}.",
-                "`citewell prompts list` shows all of them, `citewell prompts use` takes any.",
+                f"The program {program!r} has no version before {now.version!r}.",
+                "`citewell prompts list` shows all versions, `citewell prompts use` selects one.",
             )
         )
     *rest, version = now.previous
@@ -169,7 +169,7 @@ def read_version(program: str, version: str, folder: Path | None = None) -> Vers
         raise CitewellError(
             Problem(
                 "program-unknown",
-                f"There is no version {version!r} of the program {program!r}.",
+                f"The program {program!r} has no version {version!r}.",
                 f"Known: {known}.",
             )
         ) from error
@@ -254,7 +254,7 @@ def _checked(name: str, what: str) -> str:
         raise CitewellError(
             Problem(
                 "program-unknown",
-                f"There is no {what} {name[:80]!r}.",
+                f"Unknown {what} {name[:80]!r}.",
                 f"Programs: {', '.join(NAMES)}. Versions: letters, digits and any of `. _ -`.",
             )
         )

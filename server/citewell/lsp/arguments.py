@@ -17,6 +17,6 @@ def arguments_of(editor: Editor, command: str, sent: Any, kind: type[T]) -> T | 
     try:
         return msgspec.convert(sent, kind)
     except msgspec.ValidationError as error:
-        problem = Problem("command-arguments", f"`{command}` was called wrongly: {error}.")
+        problem = Problem("command-arguments", f"Invalid arguments for `{command}`: {error}.")
         editor.tell([problem], again=True)
         return None

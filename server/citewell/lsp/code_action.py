@@ -304,8 +304,8 @@ class CodeActions:
             session.tell([Problem("action-failed", message, "Nothing was changed.")], again=True)
             return None
         if plan is None:
-            message = f"“{wanted.title or wanted.name}” no longer fits what stands there."
-            problem = Problem("action-outdated", message, "Ask for the actions again.")
+            message = f"“{wanted.title or wanted.name}” no longer applies here."
+            problem = Problem("action-outdated", message, "Request the actions again.")
             session.tell([problem], again=True)
             return None
         session.obstacles.tell(plan.problems, lambda: self.act(wanted))
@@ -318,8 +318,8 @@ class CodeActions:
         session = self._session
         stale = await session.projects.outdated(texts)
         if stale:
-            message = f"{stale[0].name} changed meanwhile, so that nothing was done."
-            problem = Problem("action-outdated", message, "Ask for the actions again.")
+            message = f"{stale[0].name} changed in the meantime; nothing was done."
+            problem = Problem("action-outdated", message, "Request the actions again.")
             session.tell([problem], again=True)
         return not stale
 

@@ -238,7 +238,7 @@ async def _put_back(session: Session, wanted: InsertArguments) -> None:
     edit = edit or _replaced(snapshot, wanted, wanted.text, typed)
     if edit is not None:
         texts = {snapshot.path: snapshot.document.text}
-        await session.applier.apply([edit], texts, "Take the citation back")
+        await session.applier.apply([edit], texts, "Undo the citation")
 
 
 def _replaced(snapshot: Snapshot, wanted: InsertArguments, old: str, new: str) -> FileEdit | None:

@@ -78,7 +78,7 @@ class EditApplier:
         reason = await self._editor.apply(change, label)
         if reason:
             names = ", ".join(dict.fromkeys(Path(e.path).name for e in edits))
-            message = f"The editor did not make the change of {names} ({reason})."
+            message = f"The editor did not apply the change to {names} ({reason})."
             hint = "Nothing was written. Save or revert the file, then complete the key again."
             self._editor.tell([Problem("edit-refused", message, hint)], again=True)
             return False
@@ -107,7 +107,7 @@ class EditApplier:
                 name = Path(edit.path).name
                 problem = Problem(
                     "edit-unsupported",
-                    f"This editor takes no edits from a server, so that {name} was not changed.",
+                    f"This editor does not apply edits from a server, so {name} was not changed.",
                     "Save it, close it and complete the key again.",
                 )
                 self._editor.tell([problem], again=True)

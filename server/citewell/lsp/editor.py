@@ -197,7 +197,7 @@ class Editor:
             result = await asyncio.wait_for(asyncio.shield(request), APPLY_SECONDS)
         except Exception as error:
             return str(error) or type(error).__name__
-        return "" if result.applied else (result.failure_reason or "it gave no reason")
+        return "" if result.applied else (result.failure_reason or "no reason given")
 
     async def refresh_diagnostics(self) -> None:
         """Have the client ask for diagnostics again."""

@@ -115,8 +115,8 @@ class Consent:
             return
         settings.forget_files()
         self._session.reconfigure()
-        say = "may be asked now" if values["allow"] else "will not be asked"
-        self._editor.inform(f"Scholarly sources {say}. This stands in {path}.")
+        say = "are allowed now" if values["allow"] else "are not allowed"
+        self._editor.inform(f"Scholarly sources {say}. Saved in {path}.")
 
     def _names(self) -> tuple[str, ...]:
         from citewell.sources.registry import allowed
@@ -129,7 +129,7 @@ async def _check(editor: Editor, session: Session, uri: str) -> dict[str, Any]:
 
     asked = await _questions(editor, session, uri)
     if not asked:
-        editor.inform("There is no reference to be checked.")
+        editor.inform("No references to check.")
         return {"checked": 0}
     answers: dict[bytes, Check] = {}
 

@@ -208,7 +208,7 @@ async def _insert_now(
             raise CitewellError(_unknown())
     elif not wanted.key or wanted.bib_only:
         missing = "`work`" if wanted.bib_only else "`work` or `key`"
-        message = f"`{INSERT_PAPER}` was called wrongly: {missing} is missing."
+        message = f"Invalid arguments for `{INSERT_PAPER}`: {missing} is missing."
         raise CitewellError(Problem("command-arguments", message))
     opened = await session.projects.bib(wanted.uri)
     if opened is not None:

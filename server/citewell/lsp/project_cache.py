@@ -185,8 +185,8 @@ class ProjectCache:
 def _left(count: int) -> Problem:
     return Problem(
         "workspace-given-up",
-        f"{count} files of the workspace were not read, so that nothing is known of them.",
-        "Each is read when it is opened, all when a key is renamed.",
+        f"{count} files of the workspace were not read; their keys are unknown.",
+        "Each is read when you open it, all when you rename a key.",
     )
 
 

@@ -161,7 +161,7 @@ class Zotero:
             try:
                 return _zotero_library(data.decode("utf-8-sig"), before)
             except UnicodeDecodeError:
-                message = "What Better BibTeX sent is no text."
+                message = "Better BibTeX did not send text."
                 return Problem("zotero-refused", message, "Update Better BibTeX.")
 
         self._due = time.monotonic() + options.refresh_s
@@ -225,7 +225,7 @@ async def _in_thread(job: Callable[[], R]) -> R:
         try:
             loop.call_soon_threadsafe(give, result, failed)
         except RuntimeError:
-            logger.debug("The server has ended")
+            logger.debug("The server has stopped")
 
     threading.Thread(target=run, name="citewell-zotero", daemon=True).start()
     return await future

@@ -36,7 +36,7 @@ def serve(
         raise CitewellError(
             Problem(
                 "mcp-missing",
-                "The library of the Model Context Protocol is not installed.",
+                "The package for the Model Context Protocol is not installed.",
                 f"Install it: `{install_command('mcp')}`.",
             )
         )
@@ -50,8 +50,8 @@ def serve(
         raise CitewellError(
             Problem(
                 "mcp-no-root",
-                "Writing was allowed, and no folder was named.",
-                "Give the folders that may be changed: `citewell mcp --allow-write --root FOLDER`.",
+                "Writing is allowed, but no folder is given.",
+                "Give the writable folders: `citewell mcp --allow-write --root FOLDER`.",
             )
         )
     engine = WorkerEngine(options)

@@ -77,7 +77,7 @@ class Checking:
             checks = self._tools.report(name)
             if checks is None:
                 raise ToolError(
-                    "[cursor-foreign] This report is gone. Repeat the check without cursor."
+                    "[cursor-foreign] This report has expired. Repeat the check without cursor."
                 )
             return answer(_page(checks, name, offset, verified_too, detail, max_tokens, []))
         if bool(text) == bool(path):

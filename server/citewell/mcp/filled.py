@@ -45,7 +45,7 @@ def bounded(done: Fill, *, diff: bool, budget: int) -> Fill:
     spent = sum(map(tokens_of, plain[:kept]))
     shown = plain[:kept]
     if kept < len(plain):
-        notes.append(f"Placeholders {kept + 1} to {len(plain)} are left out by max_tokens.")
+        notes.append(f"Placeholders {kept + 1} to {len(plain)} are omitted because of max_tokens.")
     without = []
     for number, one in enumerate(done["placeholders"][:kept]):
         if one.get("candidates"):
@@ -55,10 +55,10 @@ def bounded(done: Fill, *, diff: bool, budget: int) -> Fill:
             else:
                 without.append(str(one["n"]))
     if without:
-        notes.append(f"Candidates are left out by max_tokens: {', '.join(without)[:200]}.")
+        notes.append(f"Candidates are omitted because of max_tokens: {', '.join(without)[:200]}.")
     text = done["diff"] if diff else ""
     if text and spent + tokens_of(text) > budget:
-        notes.append(f"The diff is left out by max_tokens: it has {tokens_of(text)} tokens.")
+        notes.append(f"The diff is omitted because of max_tokens: it has {tokens_of(text)} tokens.")
         text = ""
     found: Fill = {"written": done["written"], "placeholders": shown, "diff": text}
     if notes:

@@ -145,13 +145,13 @@ class Finding:
         cursor=next_cursor. nothing_found: the library has none, or notes name the filter that left
         none; not_checked: a part failed, try again."""
         if not (query.strip() or author or venue):
-            raise ToolError("[mcp-empty] Nothing was asked for. Give a query, author or venue.")
+            raise ToolError("[mcp-empty] Empty search. Give a query, author or venue.")
         if year is not None:
             if year_from is not None or year_to is not None:
                 raise ToolError("[mcp-years] Give year, or year_from and year_to.")
             year_from = year_to = year
         if year_from is not None and year_to is not None and year_from > year_to:
-            raise ToolError("[mcp-years] year_from is after year_to. Exchange them.")
+            raise ToolError("[mcp-years] year_from is after year_to. Swap them.")
         asked = Query(text=query, author=author, venue=venue, year_from=year_from, year_to=year_to)
         name = digest(query, author, venue, year_from, year_to)
         with failures_told():
@@ -218,7 +218,7 @@ class Finding:
         answered: Places = {"status": status_of([one.result for one in found]), "places": places}
         notes += notes_of(problem for one in found for problem in one.problems)
         if len(found) == MAX_PLACES:
-            notes.append(f"Only the first {MAX_PLACES} places were looked at.")
+            notes.append(f"Only the first {MAX_PLACES} places were used.")
         if notes:
             answered["notes"] = "\n".join(notes)
         return answered
@@ -243,7 +243,7 @@ class Finding:
             found["notes"] = " ".join((_IDS, *near))
         if len(found["papers"]) < len(papers):
             left = [paper["id"] for paper in papers[len(found["papers"]) :]]
-            rest = f"Left out by max_tokens, ask again for: {', '.join(left)}"
+            rest = f"Omitted because of max_tokens, request again: {', '.join(left)}"
             found["notes"] = f"{found.get('notes', '')} {rest}".strip()
         return found
 

@@ -65,9 +65,7 @@ def add_resources(server: MCPServer[Any], tools: ToolContext, *, shared: bool = 
         last = name == "last" and not shared
         checks = tools.last_report() if last else tools.report(name)
         if checks is None:
-            raise ResourceNotFoundError(
-                "There is no such report (any more): call check_references first."
-            )
+            raise ResourceNotFoundError("No such report: call check_references first.")
         return json.dumps(to_json(checks), ensure_ascii=False)
 
     @server.prompt(title="Cite this paragraph")

@@ -36,8 +36,8 @@ class Roots(Struct, frozen=True):
                 raise CitewellError(
                     Problem(
                         "mcp-root-missing",
-                        f"The root {str(folder)!r} is no folder.",
-                        "Name a folder that is there.",
+                        f"The root {str(folder)!r} is not a folder.",
+                        "Give an existing folder.",
                     )
                 )
             found.append(real)
@@ -79,7 +79,7 @@ class Roots(Struct, frozen=True):
                         Problem(
                             "file-too-large",
                             f"{name} is larger than {MAX_FILE // 1_000_000} MB.",
-                            "Name a smaller file.",
+                            "Give a smaller file.",
                         )
                     )
                 return place
@@ -89,8 +89,8 @@ class Roots(Struct, frozen=True):
         raise CitewellError(
             Problem(
                 "file-missing",
-                f"There is no file {name[:200]!r} in the roots.",
-                f"Name one relative to a root: {self._some()}.",
+                f"No file {name[:200]!r} in the roots.",
+                f"Give one relative to a root: {self._some()}.",
             )
         )
 
@@ -110,7 +110,7 @@ class Roots(Struct, frozen=True):
         """Names of files that are there, for an agent that cannot look."""
         found = [self.shown(path) for path in islice(self._files(_NAMED), NAMED + 1)]
         more = ", ..." if len(found) > NAMED else ""
-        return ", ".join(found[:NAMED]) + more or "there is no paper and no .bib in them"
+        return ", ".join(found[:NAMED]) + more or "they contain no paper and no .bib"
 
     def bibs(self) -> Iterator[Path]:
         """The .bib files in the roots, hidden and installed folders passed over, a few hundred at
@@ -138,5 +138,5 @@ def outside(name: str) -> Problem:
     return Problem(
         "mcp-outside-roots",
         f"{name[:200]!r} is not inside a folder that this server may read.",
-        "Name a file relative to a root; links that lead out of it are not followed.",
+        "Give a file relative to a root; links out of it are not followed.",
     )

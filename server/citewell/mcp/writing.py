@@ -143,7 +143,7 @@ class Writing:
                 Problem(
                     "mcp-no-paper",
                     f"{path} is neither a LaTeX nor a Markdown file.",
-                    "Name a paper; for a .bib there is add_entry.",
+                    "Give a paper; for a .bib use add_entry.",
                 )
             )
         plan = task.run(self._tools.project(file), progress, cancel)
@@ -251,7 +251,7 @@ class Writing:
             raise CitewellError(
                 Problem(
                     "mcp-read-only",
-                    "This server may not write.",
+                    "This server is read-only.",
                     "Call without write and show the diff, or ask the user to start it as "
                     "`citewell mcp --allow-write --root FOLDER`.",
                 )
@@ -277,7 +277,7 @@ def _entry(work: Work, key: str, *, there: bool) -> Entry:
 def _need_bib(name: str) -> None:
     if not name.lower().endswith(".bib"):
         raise CitewellError(
-            Problem("mcp-no-bib", f"{name[:200]!r} is no .bib file.", "Name a .bib file.")
+            Problem("mcp-no-bib", f"{name[:200]!r} is not a .bib file.", "Give a .bib file.")
         )
 
 

@@ -258,7 +258,7 @@ def _duplicate(entry: BibEntry, other: str) -> BibFault:
     if other == entry.key:
         message = f'The key "{entry.key}" is already used above.'
     else:
-        message = f'The key "{entry.key}" differs from "{other}" above in case only.'
+        message = f'The key "{entry.key}" differs from "{other}" above only in case.'
     return BibFault("bib-duplicate-key", message, "Rename or remove one of the two entries.", at)
 
 

@@ -16,7 +16,7 @@ HEAD = """\
 
 <!-- Written by `make docs`; edit server/citewell/options/tree.py instead. -->
 
-Every setting has one name. It may stand in five places; a later one wins over an earlier one:
+Every setting has one name and can be set in five places; later ones override earlier ones:
 
 1. the user file, `citewell/config.toml` in the configuration folder of your system
    (`~/.config` on Linux, `~/Library/Application Support` on macOS, `%LOCALAPPDATA%` on Windows),
@@ -32,20 +32,20 @@ Every setting has one name. It may stand in five places; a later one wins over a
 rrf_k = 30
 ```
 
-A name or value that is wrong is reported with its place and the nearest right one, and the setting
-keeps the value that the other sources give it; on the command line it is an error. Where it says
-who may be sent something (`llm.provider`, `sources.allow`), a wrong value is nobody, whatever other
-sources of settings say. `citewell doctor` shows which source set what.
+A wrong name or value is reported with its place and the nearest valid one, and the setting keeps
+the value from the other places; on the command line it is an error. For settings that name a
+recipient (`llm.provider`, `sources.allow`), a wrong value means no recipient, whatever the other
+places say. `citewell doctor` shows where each setting was set.
 
-The user data folder, with the libraries, what is learned and what a language model has cost, is
+The user data folder, with the libraries, the learned history and the usage of language models, is
 `~/.local/share/citewell` on Linux, `~/Library/Application Support/citewell` on macOS and
 `%LOCALAPPDATA%\\citewell` on Windows, or the folder that the variable `CITEWELL_DATA` names.
 
-A `citewell.toml` travels with other people's manuscripts. So settings marked "not in workspaces"
-are not taken from it: those that send something, run a program, name a provider or an address, or
-name a place of your own. Of those marked "in workspaces below the paper" it may name only what lies
-in the folder of the paper's main file or below, links followed: not `..`, not `~`, no absolute
-path. All others only change what is found, shown and written into the paper's own files.
+A `citewell.toml` travels with other people's manuscripts. It therefore cannot set settings marked
+"not in workspaces": those that send data, run a program, or name a provider, an address or a
+private path. Settings marked "in workspaces below the paper" may name only paths inside the folder
+of the paper's main file, links followed: no `..`, no `~`, no absolute path. All other settings only
+affect what is found, shown and written into the paper's own files.
 """
 
 

@@ -70,7 +70,7 @@ def read_settings(path: Path, *, required: bool) -> SettingsFile | Problem | Non
         return Problem(
             code="settings-syntax",
             message=f"The settings file is not valid TOML: {error}.",
-            hint="Correct that line; until then the whole file is left out.",
+            hint="Correct that line; until then the whole file is ignored.",
             path=str(path),
             line=int(line.group(1)) if line else None,
         )
@@ -88,7 +88,7 @@ def _text_of(path: Path, required: bool) -> str | Problem | None:
     except FileNotFoundError:
         if not required:
             return None
-        reason = "there is no such file"
+        reason = "the file does not exist"
     except UnicodeDecodeError:
         reason = "it is not UTF-8"
     except OSError as error:
@@ -96,7 +96,7 @@ def _text_of(path: Path, required: bool) -> str | Problem | None:
     return Problem(
         code="settings-unreadable",
         message=f"The settings file cannot be read: {reason}.",
-        hint="Correct or remove it; until then the defaults stand.",
+        hint="Correct or remove it; until then the defaults apply.",
         path=str(path),
     )
 

@@ -39,5 +39,5 @@ def about(
 def switch(description: str) -> Meta:
     """A part of what the editor is offered; not set, it is on where no other tool has it."""
     return about(
-        f"{description} Not set: on, except for what `features.coexist` leaves to another."
+        f"{description} Default: on, unless `features.coexist` leaves it to the other tool."
     )

@@ -134,7 +134,7 @@ class Merge:
             self.problems.append(
                 Problem(
                     code="settings-unknown",
-                    message=f"{skipped} more settings were not looked at.",
+                    message=f"{skipped} more settings were not checked.",
                     hint="Correct the ones above first.",
                     path=path,
                 )
@@ -171,8 +171,8 @@ class Merge:
                 Problem(
                     code="settings-wrong-value",
                     message=f"`{shown}` is {_show(value)}, but must be {error}.",
-                    hint=f"Until then it is {_show(below)}"
-                    f" ({self.origins.get(setting.name, Origin('default'))}).",
+                    hint=f"Until then, {_show(below)} applies "
+                    f"({self.origins.get(setting.name, Origin('default'))}).",
                     path=origin.place if from_file else "",
                     line=origin.line,
                 )
@@ -186,8 +186,8 @@ class Merge:
         self.problems.append(
             Problem(
                 code="settings-unknown",
-                message=f"There is no setting `{name[:120]}`{where}.",
-                hint=f"Perhaps `{close}` is meant." if close else "See docs/settings.md.",
+                message=f"Unknown setting `{name[:120]}`{where}.",
+                hint=f"Did you mean `{close}`?" if close else "See docs/settings.md.",
                 path=path,
                 line=line,
             )
@@ -197,8 +197,8 @@ class Merge:
         self.problems.append(
             Problem(
                 code="settings-wrong-value",
-                message=f"`{name}` is a section of settings, no setting.",
-                hint="See docs/settings.md for what it holds.",
+                message=f"`{name}` is a section, not a setting.",
+                hint="See docs/settings.md for its settings.",
                 path=path,
                 line=line,
             )
@@ -219,8 +219,8 @@ class Merge:
         self.problems.append(
             Problem(
                 code="settings-outside",
-                message=f"`{setting.name}` is {_show(value)}, and a workspace file may only name "
-                "what lies below the paper's folder.",
+                message=f"`{setting.name}` is {_show(value)}, but a workspace file may only "
+                "name paths inside the paper's folder.",
                 hint=f"Set it in {default_user_file()} or as {setting.environment}.",
                 path=path,
                 line=line,

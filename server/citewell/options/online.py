@@ -14,19 +14,19 @@ class SourceOptions(Struct, frozen=True, kw_only=True):
     allow: Annotated[
         tuple[str, ...],
         about(
-            "Sources that may be asked, such as crossref, arxiv, or all; empty: nothing leaves "
-            "this machine. [What each gives and is sent](sources.md).",
+            "Allowed sources, such as crossref, arxiv, or all; empty: nothing leaves this "
+            "machine. [What each provides and receives](sources.md).",
             trusted_only=True,
             closed_if_wrong=True,
         ),
     ] = ()
-    ask: Annotated[
-        bool, about("The editor asks once before the first online action.", trusted_only=True)
-    ] = True
+    ask: Annotated[bool, about("Ask once before the first online action.", trusted_only=True)] = (
+        True
+    )
     contact: Annotated[
         str,
         about(
-            "Your mail address, told to the sources: some then answer faster and more reliably.",
+            "Your email address, sent to the sources; some then respond faster and more reliably.",
             pattern=r"(?:[^\s@<>()\\\",;:]+@[A-Za-z0-9.-]+)?",
             trusted_only=True,
         ),
@@ -34,16 +34,14 @@ class SourceOptions(Struct, frozen=True, kw_only=True):
     search: Annotated[
         bool,
         about(
-            "Searches ask the allowed sources too; of a placeholder only the words typed inside "
-            "are sent.",
+            "Also search the allowed sources; only the words typed in a placeholder are sent.",
             trusted_only=True,
         ),
     ] = True
     cache_days: Annotated[
         float,
         about(
-            "Answers are kept for so long where the source itself says nothing; 0: no answer is "
-            "kept.",
+            "How long answers are cached if the source does not say; 0: no caching.",
             ge=0,
             le=365,
             trusted_only=True,
@@ -52,7 +50,7 @@ class SourceOptions(Struct, frozen=True, kw_only=True):
     timeout_s: Annotated[
         float,
         about(
-            "Seconds for one request; a later answer counts as none.",
+            "Time limit for one request in seconds.",
             ge=0.1,
             le=120,
             trusted_only=True,
@@ -61,7 +59,7 @@ class SourceOptions(Struct, frozen=True, kw_only=True):
     base_url: Annotated[
         str,
         about(
-            "For a proxy of your own, or tests: asked as BASE/NAME/... instead of the sources.",
+            "Base URL of your own proxy, called as BASE/NAME/... instead of the sources.",
             pattern=r"(?:https://[^\s/@]+(?:/\S*)?"
             r"|http://(?:127\.0\.0\.1|localhost|\[::1\])(?::\d+)?(?:/\S*)?)?",
             trusted_only=True,
@@ -77,9 +75,9 @@ class LlmOptions(Struct, frozen=True, kw_only=True):
             "none", "ollama", "llamacpp", "vllm", "transformers", "openai", "anthropic", "litellm"
         ],
         about(
-            "Who sees the passage around a citation: a server on this machine, a model in the "
-            "process (`transformers`, needs the `neural` extra), a company, or what LiteLLM "
-            "knows. [What each is sent](llm.md).",
+            "Provider that receives the passage around a citation: a server on this machine, a "
+            "model in the process (`transformers`, needs the `neural` extra), a company, or "
+            "any provider of LiteLLM. [What each receives](llm.md).",
             trusted_only=True,
             closed_if_wrong=True,
         ),
@@ -96,7 +94,7 @@ class LlmOptions(Struct, frozen=True, kw_only=True):
     base_url: Annotated[
         str,
         about(
-            "Address of the server, if not the usual one: http://127.0.0.1:8080/v1.",
+            "URL of the server, if not the default: http://127.0.0.1:8080/v1.",
             pattern=r"(?:https?://[^\s/@]+(?:/\S*)?)?",
             trusted_only=True,
         ),
@@ -104,8 +102,8 @@ class LlmOptions(Struct, frozen=True, kw_only=True):
     host: Annotated[
         str,
         about(
-            "The host that may see the manuscript when `llm.base_url` is not on this machine; "
-            "must be the host of that address.",
+            "Host that may receive the manuscript if `llm.base_url` is not on this machine; "
+            "must be the host of that URL.",
             pattern=r"[A-Za-z0-9.:\[\]_-]{0,253}",
             trusted_only=True,
         ),
@@ -118,13 +116,13 @@ class LlmOptions(Struct, frozen=True, kw_only=True):
         ),
     ] = True
     pick_depth: Annotated[
-        int, about("How many papers it chooses from.", ge=1, le=50, trusted_only=True)
+        int, about("Number of papers that it chooses from.", ge=1, le=50, trusted_only=True)
     ] = 8
     pick_threshold: Annotated[
         float,
         about(
-            "`fill` takes the paper that the model chose if it is at least so certain without the "
-            "model; `citewell tune` says [which threshold suits your model](llm.md).",
+            "`fill` uses the model's choice if its confidence without the model is at least "
+            "this; `citewell tune` finds [the best threshold for your model](llm.md).",
             ge=0,
             le=1,
             trusted_only=True,
@@ -133,36 +131,43 @@ class LlmOptions(Struct, frozen=True, kw_only=True):
     verify: Annotated[
         bool,
         about(
-            "`fill` asks of each paper whether its abstract supports the sentence, and shows the "
-            "answer; nothing depends on it.",
+            "`fill` asks whether the abstract of each paper supports the sentence and shows "
+            "the answer; for information only.",
             trusted_only=True,
         ),
     ] = False
     rerank: Annotated[
         Literal["none", "listwise", "pointwise"],
         about(
-            "How the model reorders the best papers of an explicit act (`find`, `fill`, “cite the "
-            "best”): in one request, in one request per paper, or not at all.",
+            "How the model reranks the best papers of an explicit search (`find`, `fill`, "
+            "“cite the best”): in one request, in one request per paper, or not at all.",
             trusted_only=True,
         ),
     ] = "none"
     rerank_depth: Annotated[
-        int, about("How many of the best papers it reorders.", ge=2, le=50, trusted_only=True)
+        int, about("Number of top papers that it reranks.", ge=2, le=50, trusted_only=True)
     ] = 10
     reformulate: Annotated[
         bool,
         about(
-            "The model writes other queries for an explicit act; what they find joins the list.",
+            "The model writes additional queries for an explicit search; their results join "
+            "the list.",
             trusted_only=True,
         ),
     ] = False
     abstract_characters: Annotated[
-        int, about("How much of each abstract the model reads.", ge=0, le=5000, trusted_only=True)
+        int,
+        about(
+            "Number of characters of each abstract that the model reads.",
+            ge=0,
+            le=5000,
+            trusted_only=True,
+        ),
     ] = 600
     timeout_ms: Annotated[
         int,
         about(
-            "When the model needs longer than this, the list and the first paper stand without it.",
+            "Time limit for the model in ms; after that, the list is used without it.",
             ge=1,
             le=600_000,
             trusted_only=True,
@@ -171,19 +176,20 @@ class LlmOptions(Struct, frozen=True, kw_only=True):
     request_tokens: Annotated[
         int,
         about(
-            "Most tokens of one request, answer included; candidates beyond are left out.",
+            "Maximum tokens of one request, including the answer; candidates beyond this are "
+            "left out.",
             ge=500,
             le=200_000,
             trusted_only=True,
         ),
     ] = 6000
     answer_tokens: Annotated[
-        int, about("Most tokens of one answer.", ge=20, le=8000, trusted_only=True)
+        int, about("Maximum tokens of one answer.", ge=20, le=8000, trusted_only=True)
     ] = 300
     daily_tokens: Annotated[
         int,
         about(
-            "Most tokens a day, questions and answers, of models that do not run on this "
+            "Maximum tokens per day, input and output, for models that do not run on this "
             "machine; 0: no limit.",
             ge=0,
             le=10**12,
@@ -193,7 +199,7 @@ class LlmOptions(Struct, frozen=True, kw_only=True):
     daily_cost: Annotated[
         float,
         about(
-            "Most US dollars a day, by the prices known; 0: no limit.",
+            "Maximum US dollars per day, at known prices; 0: no limit.",
             ge=0,
             le=1e6,
             trusted_only=True,
@@ -202,7 +208,7 @@ class LlmOptions(Struct, frozen=True, kw_only=True):
     input_price: Annotated[
         float,
         about(
-            "US dollars for a million tokens of a question; 0: by the list that comes with DSPy.",
+            "US dollars per million input tokens; 0: the price list of DSPy.",
             ge=0,
             le=1e6,
             trusted_only=True,
@@ -211,7 +217,7 @@ class LlmOptions(Struct, frozen=True, kw_only=True):
     output_price: Annotated[
         float,
         about(
-            "US dollars for a million tokens of an answer; 0: by the list that comes with DSPy.",
+            "US dollars per million output tokens; 0: the price list of DSPy.",
             ge=0,
             le=1e6,
             trusted_only=True,
@@ -219,12 +225,12 @@ class LlmOptions(Struct, frozen=True, kw_only=True):
     ] = 0.0
     programs: Annotated[
         Path | None,
-        about("Folder of the programs' versions; default: user data folder.", trusted_only=True),
+        about("Folder of prompt versions; default: the user data folder.", trusted_only=True),
     ] = None
     version: Annotated[
         str,
         about(
-            "Version of the programs; default: the current one of each.",
+            "Prompt version; default: the current one of each program.",
             pattern=r"[A-Za-z0-9._-]{0,64}",
             trusted_only=True,
         ),

@@ -43,7 +43,7 @@ def remember(path: Path, section: str, values: Mapping[str, Value]) -> None:
     Comments, order and line ends stay. Raises `CitewellError` (settings-not-written) with the lines
     to write by hand where that cannot be done; the file is then as it was.
     """
-    by_hand = f"Write into {path}: {' '.join(as_toml(section, values).splitlines())}"
+    by_hand = f"Add to {path}: {' '.join(as_toml(section, values).splitlines())}"
     if find_spec("tomlkit") is None:
         raise _not_written("the package tomlkit is not installed", by_hand)
     try:

@@ -35,7 +35,7 @@ class LibraryOptions(Struct, frozen=True, kw_only=True):
 
     path: Annotated[
         Path | None,
-        about("Folder that holds the libraries; default: user data folder.", trusted_only=True),
+        about("Folder of the libraries; default: the user data folder.", trusted_only=True),
     ] = None
     name: Annotated[
         str, about("Name of the library to search.", pattern=r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
@@ -45,8 +45,8 @@ class LibraryOptions(Struct, frozen=True, kw_only=True):
 class RetrievalOptions(Struct, frozen=True, kw_only=True):
     """How candidates are found and fused."""
 
-    bm25: Annotated[bool, about("Search words with BM25.")] = True
-    dense: Annotated[bool, about("Search meaning with dense vectors.")] = True
+    bm25: Annotated[bool, about("Search by words (BM25).")] = True
+    dense: Annotated[bool, about("Search by meaning (dense vectors).")] = True
     encoder: Annotated[
         str,
         about(
@@ -57,16 +57,16 @@ class RetrievalOptions(Struct, frozen=True, kw_only=True):
     ] = "static"
     citation_context: Annotated[
         bool,
-        about("Search by how others cite: needs the static encoder, whose vectors the priors use."),
+        about("Search by how others cite; needs the static encoder, whose vectors the priors use."),
     ] = True
     ranker: Annotated[
         Literal["learned", "none"],
-        about("What orders the candidates: the trained ranker, or the fusion alone."),
+        about("How candidates are ordered: by the trained ranker, or by the fusion alone."),
     ] = "learned"
     cross_encoder: Annotated[
         str,
         about(
-            "A cross-encoder that reads the best papers of an explicit search (hover, code "
+            "Cross-encoder that reranks the best papers of an explicit search (hover, code "
             "actions, `find`, `fill`): a folder, or a Hugging Face name such as "
             '"cross-encoder/ms-marco-MiniLM-L6-v2". ONNX files need the `onnx` extra, others '
             "`neural`.",
@@ -74,12 +74,12 @@ class RetrievalOptions(Struct, frozen=True, kw_only=True):
         ),
     ] = ""
     cross_encoder_depth: Annotated[
-        int, about("How many of the best papers the cross-encoder reads.", ge=2, le=200)
+        int, about("Number of top papers that the cross-encoder reranks.", ge=2, le=200)
     ] = 30
     cross_encoder_ms: Annotated[
         int,
         about(
-            "When the cross-encoder needs longer than this, the list stands without it.",
+            "Time limit for the cross-encoder in ms; after that, the list is not reranked.",
             ge=1,
             le=600_000,
         ),
@@ -87,43 +87,41 @@ class RetrievalOptions(Struct, frozen=True, kw_only=True):
     reformulate: Annotated[
         Literal["none", "rules"],
         about(
-            "Also search by the passage's most specific words and with its acronyms written out; "
-            "what these find joins the candidates."
+            "Also search by the passage's most specific words and with its acronyms written "
+            "out; the results join the candidates."
         ),
     ] = "none"
-    fusion: Annotated[Literal["rrf", "max"], about("How the lists are fused.")] = "rrf"
+    fusion: Annotated[Literal["rrf", "max"], about("Fusion method.")] = "rrf"
     rrf_k: Annotated[int, about("The constant k of reciprocal rank fusion.", ge=0, le=100_000)] = 60
-    depth: Annotated[
-        int, about("How many candidates each retriever gives to the fusion.", ge=1, le=10_000)
-    ] = 400
+    depth: Annotated[int, about("Number of candidates from each retriever.", ge=1, le=10_000)] = 400
     timeout_ms: Annotated[
         int,
-        about("A retriever that is later than this is left out of the answer.", ge=1, le=600_000),
+        about(
+            "Time limit for each retriever in ms; slower retrievers are left out.", ge=1, le=600_000
+        ),
     ] = 2000
 
 
 class CompletionOptions(Struct, frozen=True, kw_only=True):
     """What the completion list holds."""
 
-    limit: Annotated[int, about("Number of papers offered for a placeholder.", ge=1, le=200)] = 20
-    key_limit: Annotated[int, about("Number of keys offered inside a citation.", ge=1, le=1000)] = (
-        50
-    )
+    limit: Annotated[int, about("Number of papers listed for a placeholder.", ge=1, le=200)] = 20
+    key_limit: Annotated[int, about("Number of keys listed inside a citation.", ge=1, le=1000)] = 50
 
 
 class DocumentOptions(Struct, frozen=True, kw_only=True):
     """What counts as a citation and as a placeholder."""
 
     cite_commands: Annotated[
-        tuple[CiteCommand, ...], about("Further LaTeX cite commands, without backslash.")
+        tuple[CiteCommand, ...], about("Additional LaTeX cite commands, without backslash.")
     ] = ()
     placeholders: Annotated[
-        tuple[Marker, ...], about("Further literal stand-ins for a citation.")
+        tuple[Marker, ...], about("Additional literal placeholders for a citation.")
     ] = ()
     default_command: Annotated[
         str,
         about(
-            "Cite command for a marker; default: the document's own most used.",
+            "Cite command that replaces a marker; default: the document's most frequent one.",
             pattern=r"[A-Za-z@]*\*?",
         ),
     ] = ""
@@ -139,12 +137,12 @@ class BibOptions(Struct, frozen=True, kw_only=True):
             "The .bib that takes new entries; default: the first one declared.", stays_inside=True
         ),
     ] = ""
-    abstract: Annotated[bool, about("Write the abstract into new entries.")] = False
+    abstract: Annotated[bool, about("Include the abstract in new entries.")] = False
     save: Annotated[
         bool,
         about(
-            "Save the .bib when a completion is accepted, unless the editor has it open: its new "
-            "entry is then on the disk at once. Undo takes back the citation only."
+            "Save the .bib when a completion is accepted, unless it is open in the editor. "
+            "Undo then reverts only the citation."
         ),
     ] = False
 
@@ -155,29 +153,30 @@ DiagnosticLevel = Literal["error", "warning", "information", "hint", "off"]
 class DiagnosticsOptions(Struct, frozen=True, kw_only=True):
     """What the editor underlines."""
 
-    enabled: Annotated[bool, about("Underline what is wrong with citations and entries.")] = True
+    enabled: Annotated[bool, about("Report problems with citations and entries.")] = True
     severity: Annotated[
         dict[str, DiagnosticLevel],
         about(
-            "How loud a code is, by code or by the beginning of some (`author`): "
-            '`{"unused-entry": "off", "missing-field": "hint"}`. The codes are in diagnostics.md.'
+            "Severity by code or code prefix (`author`): "
+            '`{"unused-entry": "off", "missing-field": "hint"}`. The codes are in '
+            "diagnostics.md."
         ),
     ] = {}
     delay_ms: Annotated[
-        int, about("How long nothing must be typed before a file is checked.", ge=0, le=60_000)
+        int,
+        about("Delay in ms after the last keystroke before a file is checked.", ge=0, le=60_000),
     ] = 300
     verification: Annotated[
         Literal["all", "cited", "off"],
         about(
-            "Which entries are looked up to see whether they are real and right: those of open "
-            ".bib files and those that open documents cite, only the latter, or none."
+            "Which entries are verified: those in open .bib files or cited by open documents, "
+            "only the cited ones, or none."
         ),
     ] = "all"
     list_not_found: Annotated[
         bool,
         about(
-            "Underline each entry that the library lacks. Otherwise a hint on the first one of a "
-            "file says how many there are."
+            "Report each entry that the library lacks. Off: one hint per file gives their number."
         ),
     ] = False
 
@@ -188,44 +187,42 @@ class FeatureOptions(Struct, frozen=True, kw_only=True):
     coexist: Annotated[
         Literal["none", "texlab", "latexWorkshop"],
         about(
-            "Another tool that serves LaTeX and .bib files: what it does is left to it there, "
-            "unless a switch below says otherwise; Markdown keeps everything. [What "
+            "Another tool that serves LaTeX and .bib files. Citewell leaves to it what it "
+            "does, unless a switch below is set. Markdown is not affected. [What "
             "remains](editors.md)."
         ),
     ] = "none"
     complete_keys: Annotated[
-        bool | None, switch("Complete the keys of your own entries inside a citation.")
+        bool | None, switch("Complete keys of your entries inside a citation.")
     ] = None
-    complete_papers: Annotated[
-        bool | None, switch("Complete placeholders: papers for the words that you type.")
-    ] = None
+    complete_papers: Annotated[bool | None, switch("Complete placeholders with papers.")] = None
     complete_bib: Annotated[
-        bool | None, switch("Complete entry types, fields and values inside a .bib.")
+        bool | None, switch("Complete entry types, fields and values in a .bib.")
     ] = None
-    complete_paths: Annotated[
-        bool | None, switch("Complete the names of .bib files in the document.")
-    ] = None
-    hover_keys: Annotated[bool | None, switch("Show the reference of a key, and of an entry.")] = (
+    complete_paths: Annotated[bool | None, switch("Complete names of .bib files.")] = None
+    hover_keys: Annotated[bool | None, switch("Show the reference of a key or entry on hover.")] = (
         None
     )
     hover_placeholders: Annotated[
-        bool | None, switch("Show the best papers for a placeholder.")
+        bool | None, switch("Show the best papers for a placeholder on hover.")
     ] = None
     definition: Annotated[bool | None, switch("Go from a key to its entry.")] = None
     references: Annotated[bool | None, switch("List the places that cite a key.")] = None
     highlights: Annotated[
-        bool | None, switch("Mark the other places of the key under the cursor.")
+        bool | None, switch("Highlight other uses of the key under the cursor.")
     ] = None
-    rename: Annotated[bool | None, switch("Rename a key in every file.")] = None
+    rename: Annotated[bool | None, switch("Rename a key in all files.")] = None
     symbols: Annotated[bool | None, switch("List the entries of a .bib as its outline.")] = None
     workspace_symbols: Annotated[bool | None, switch("Find entries of the workspace by name.")] = (
         None
     )
     folding: Annotated[bool | None, switch("Fold entries and fields of a .bib.")] = None
-    formatting: Annotated[bool | None, switch("Lay the entries of a .bib out.")] = None
-    links: Annotated[bool | None, switch("Open DOIs, addresses and files that are named.")] = None
-    code_actions: Annotated[bool | None, switch("Offer fixes, entries and papers to cite.")] = None
-    semantic_tokens: Annotated[bool | None, switch("Colour keys by what is known of them.")] = None
+    formatting: Annotated[bool | None, switch("Format the entries of a .bib.")] = None
+    links: Annotated[bool | None, switch("Link DOIs, URLs and files.")] = None
+    code_actions: Annotated[
+        bool | None, switch("Offer fixes, missing entries and papers to cite.")
+    ] = None
+    semantic_tokens: Annotated[bool | None, switch("Colour keys by their state.")] = None
 
 
 class HoverOptions(Struct, frozen=True, kw_only=True):
@@ -234,8 +231,8 @@ class HoverOptions(Struct, frozen=True, kw_only=True):
     style: Annotated[
         str,
         about(
-            'Citation style (CSL) of the reference: "apa", "harvard-cite-them-right", a .csl file '
-            "beside the paper, or any name of the CSL repository (needs the `styles` extra).",
+            'CSL style of references: "apa", "harvard-cite-them-right", a .csl file beside the '
+            "paper, or any name of the CSL repository (needs the `styles` extra).",
             stays_inside=True,
         ),
     ] = "apa"
@@ -245,15 +242,15 @@ class HoverOptions(Struct, frozen=True, kw_only=True):
 class InlayOptions(Struct, frozen=True, kw_only=True):
     """What is shown within the text, beside what the author wrote."""
 
-    citations: Annotated[bool, about("Show author and year beside each cited key.")] = True
-    verification: Annotated[bool, about("Show beside each .bib entry what the check found.")] = True
+    citations: Annotated[bool, about("Show author and year after each cited key.")] = True
+    verification: Annotated[bool, about("Show the check result after each .bib entry.")] = True
 
 
 class LensOptions(Struct, frozen=True, kw_only=True):
     """What is shown above each entry of a .bib."""
 
     citations: Annotated[bool, about("Show how often the entry is cited.")] = True
-    source: Annotated[bool, about("Show which record of the library the entry agrees with.")] = True
+    source: Annotated[bool, about("Show which library record matches the entry.")] = True
 
 
 class ZoteroOptions(Struct, frozen=True, kw_only=True):
@@ -263,27 +260,25 @@ class ZoteroOptions(Struct, frozen=True, kw_only=True):
     live: Annotated[
         bool,
         about(
-            "Complete, hover and insert the keys of the running Zotero, without an exported file.",
+            "Complete, show and insert keys of the running Zotero, without an exported file.",
             trusted_only=True,
         ),
     ] = False
     collection: Annotated[
         str,
         about(
-            'Of these only one collection: "NAME", or "2/NAME" in the group 2; empty: your '
-            "library.",
+            'Limit to one collection: "NAME", or "2/NAME" in group 2; empty: your whole library.',
             trusted_only=True,
         ),
     ] = ""
     format: Annotated[
         Literal["bibtex", "biblatex"],
-        about("How Zotero writes the entries that go into your .bib.", trusted_only=True),
+        about("Format of the entries that Zotero exports to your .bib.", trusted_only=True),
     ] = "bibtex"
     refresh_s: Annotated[
         float,
         about(
-            "While you cite, Zotero is asked again after so many seconds; a slow export less "
-            "often.",
+            "Seconds between queries to Zotero while you cite; longer if the export is slow.",
             ge=1,
             le=86_400,
             trusted_only=True,
@@ -292,7 +287,7 @@ class ZoteroOptions(Struct, frozen=True, kw_only=True):
     url: Annotated[
         str,
         about(
-            "Address on this machine: Zotero has port 23119, Juris-M 24119.",
+            "Local address: Zotero uses port 23119, Juris-M 24119.",
             pattern=r"http://(?:127\.0\.0\.1|localhost|\[::1\]):\d{1,5}",
             trusted_only=True,
         ),
@@ -305,15 +300,15 @@ class FillOptions(Struct, frozen=True, kw_only=True):
     unattended: Annotated[
         bool,
         about(
-            "Fill placeholders without words of yours, too, where the best paper is as certain as "
-            "`fill.threshold`. Off: they stay open, and the best papers are named."
+            "Also fill placeholders without words if the confidence of the best paper reaches "
+            "`fill.threshold`. Off: they stay open, with the best papers listed."
         ),
     ] = False
     threshold: Annotated[
         float,
         about(
-            "How certain the best paper for a placeholder without words must be to be filled "
-            "unattended. [What it gives](finding.md#what-fill-dares-to-write).",
+            "Minimum confidence to fill a placeholder without words unattended. [Measured "
+            "precision](finding.md#what-fill-writes).",
             ge=0,
             le=1,
         ),
@@ -321,7 +316,7 @@ class FillOptions(Struct, frozen=True, kw_only=True):
     typed_threshold: Annotated[
         float,
         about(
-            "How certain it must be for a placeholder with words typed in it, which say more.",
+            "Minimum confidence to fill a placeholder with typed words.",
             ge=0,
             le=1,
         ),
@@ -334,9 +329,9 @@ class LearningOptions(Struct, frozen=True, kw_only=True):
     enabled: Annotated[
         bool,
         about(
-            "Keep, on this machine alone, which suggestions you accept and dismiss, and order "
-            "later ones by them. Off: nothing is kept or used. [What is kept, and how to erase "
-            "it](learning.md).",
+            "Store, on this machine only, which suggestions you accept and dismiss, and use "
+            "them for ranking. Off: nothing is stored or used. [What is stored, and how to "
+            "erase it](learning.md).",
             trusted_only=True,
         ),
     ] = True

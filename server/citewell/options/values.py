@@ -30,7 +30,7 @@ TRUE_WORDS = frozenset({"true", "1", "yes", "on"})
 FALSE_WORDS = frozenset({"false", "0", "no", "off"})
 
 
-NO_HOME = "; there is no such home folder"
+NO_HOME = "; no such home folder"
 
 
 class WrongValueError(ValueError):

@@ -89,7 +89,7 @@ class CompactTerms:
             self.pointer = starts_of(load_table(self._folder / "counts.zst"))
             self._begin = starts_of(load_table(self._folder / "sizes.zst"))
             if len(self.pointer) != len(self._hashes) + 1 or len(self._begin) != len(self.pointer):
-                raise ValueError("its files do not belong together")
+                raise ValueError("its files are inconsistent")
             if self._meta.count != view.count or self._meta.format != FORMAT:
                 raise ValueError(f"it holds {self._meta.count} papers, not {view.count}")
         except (OSError, ValueError, msgspec.DecodeError) as error:

@@ -107,16 +107,16 @@ class Filters:
         left = int(allowed.sum())
         none = [name for name, count in counts if not count]
         if none:
-            message = f"The library holds no paper {' and none '.join(none)}."
-            hint = self._hint(query) or "Leave this filter out, or write it in another way."
+            message = f"The library has no paper {' and none '.join(none)}."
+            hint = self._hint(query) or "Remove this filter, or write it differently."
         elif not left:
             told = ", ".join(f"{count:,} {name}" for name, count in counts)
-            message = f"No paper passes all filters; each one alone leaves some: {told}."
-            hint = "Leave one of them out."
+            message = f"No paper matches all filters; each alone matches some: {told}."
+            hint = "Remove one of them."
         else:
             names = " and ".join(name for name, _ in counts)
             message = f"None of the {left:,} papers {names} matches the words."
-            hint = "Use other words, or leave a filter out."
+            hint = "Use other words, or remove a filter."
         return Problem("filter-empty", message, hint)
 
     def _each(self, query: Query) -> list[tuple[str, _Rows]]:

@@ -30,8 +30,8 @@ def bind(host: str, port: int, *, token: str, variable: str) -> socket.socket:
         raise CitewellError(
             Problem(
                 "address-open",
-                f"{host} can be reached from other machines, and {told}.",
-                f"Listen on 127.0.0.1, or put a long random text into {variable}.",
+                f"{host} can be reached from other machines, but {told}.",
+                f"Listen on 127.0.0.1, or set {variable} to a long random token.",
             )
         )
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
@@ -46,9 +46,9 @@ def bind(host: str, port: int, *, token: str, variable: str) -> socket.socket:
             Problem(
                 "address-taken",
                 f"Cannot listen on {host}:{port} ({error.strerror or error}).",
-                "Name an address of this machine, such as 127.0.0.1."
+                "Use an address of this machine, such as 127.0.0.1."
                 if isinstance(error, socket.gaierror)
-                else "Name another port, or 0 for a free one.",
+                else "Use another port, or 0 for a free one.",
             )
         ) from error
     return bound

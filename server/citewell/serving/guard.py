@@ -107,18 +107,18 @@ def guarded(app: ASGIApp, admission: Admission) -> ASGIApp:
 
 _FOREIGN_HOST = Problem(
     "host-refused",
-    "The request names another server than this one.",
-    "Ask under the address that the server told, or name the host with --allow-host.",
+    "Host header not allowed.",
+    "Use the address that the server printed, or allow the host with --allow-host.",
 )
 _FOREIGN_ORIGIN = Problem(
     "origin-refused",
-    "A web page that was not allowed to ask sent this request.",
-    "Name its origin with --allow-origin, if it may ask.",
+    "Origin not allowed.",
+    "Allow the web page's origin with --allow-origin.",
 )
 _NO_TOKEN = Problem(
     "token-missing",
-    "The request has no token, or a wrong one.",
-    "Send the header `Authorization: Bearer TOKEN` with the token that the server was given.",
+    "Missing or wrong token.",
+    "Send the header `Authorization: Bearer TOKEN` with the server's token.",
 )
 
 

@@ -11,19 +11,19 @@ MEDIA_TYPE = "application/problem+json"
 MAX_DETAIL = 2_000
 
 TITLES = {
-    400: "The request cannot be read",
-    401: "A token is needed",
-    403: "This may not be asked",
-    404: "There is no such thing",
-    405: "This method is not for this address",
-    408: "The request took too long to arrive",
-    413: "The request is too large",
-    415: "The request is not JSON",
-    421: "This server has another name",
-    422: "The request asks for what cannot be",
+    400: "Malformed request",
+    401: "Token required",
+    403: "Not allowed",
+    404: "Not found",
+    405: "Method not allowed",
+    408: "Request timeout",
+    413: "Request too large",
+    415: "Request is not JSON",
+    421: "Host not allowed",
+    422: "Invalid request",
     500: "Citewell failed",
     503: "Not now",
-    504: "There was no answer in time",
+    504: "Response timeout",
 }
 
 

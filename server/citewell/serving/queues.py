@@ -57,6 +57,4 @@ class Queues:
         )
 
 
-_BUSY = Problem(
-    "server-busy", "Too many requests of this kind wait already.", "Ask again in a moment."
-)
+_BUSY = Problem("server-busy", "Too many pending requests of this kind.", "Try again in a moment.")

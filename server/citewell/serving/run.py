@@ -52,9 +52,9 @@ def run_app(app: ASGIApp, bound: socket.socket, announce: Callable[[], None]) ->
     server = Server(config)
     with _signals_end(server):
         announce()
-        notice("Press Ctrl+C to end it.")
+        notice("Press Ctrl+C to stop.")
         server.run(sockets=[bound])
-    notice("Citewell has ended.")
+    notice("Citewell stopped.")
 
 
 def notice(text: str) -> None:
@@ -68,7 +68,7 @@ def notice(text: str) -> None:
 def _tell_end(server: uvicorn.Server) -> None:
     """Say once what a signal has begun."""
     if not server.should_exit:
-        notice(f"Ending: requests in flight have {ENDING_SECONDS} s to be answered.")
+        notice(f"Stopping: requests in flight have {ENDING_SECONDS} s to finish.")
 
 
 @contextlib.contextmanager

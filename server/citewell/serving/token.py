@@ -43,7 +43,7 @@ def find_token(
 
 def _sound(token: str, where: str) -> str:
     if len(token) > MAX_KEY or not token.isascii() or not token.isprintable() or " " in token:
-        raise _unusable(f"What {where} holds is no token")
+        raise _unusable(f"{where} contains no valid token")
     return token
 
 
@@ -52,6 +52,7 @@ def _unusable(words: str) -> CitewellError:
         Problem(
             "token-unusable",
             f"{words}.",
-            f"A token is one line of at most {MAX_KEY} letters, digits and signs, without blanks.",
+            f"A token is one line of at most {MAX_KEY} letters, digits and punctuation, without "
+            "spaces.",
         )
     )

@@ -53,7 +53,7 @@ class Failed(msgspec.Struct, frozen=True):
         return Problem(
             "source-unanswered",
             self.message,
-            "What it could not say counts as unchecked; ask again later.",
+            "What it could not answer counts as unchecked; try again later.",
         )
 
 

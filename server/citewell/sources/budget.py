@@ -73,9 +73,9 @@ class Budget:
         return (
             Problem(
                 "check-incomplete",
-                f"Not all was answered{limit}: {', '.join(self._late)}.",
-                "What was not asked or answered counts as unchecked. Check again: the answers that "
-                "came are kept, so that the rest is asked.",
+                f"Some answers are missing{limit}: {', '.join(self._late)}.",
+                "What is missing counts as unchecked. Check again: received answers are "
+                "cached, so only the rest is requested.",
             ),
         )
 
@@ -89,9 +89,11 @@ class Budget:
     ) -> T:
         """The answer of a source, or `late` of the reason when it is not there in time."""
         if not self.left:
-            return self._given_up(name, title, late, f"{title} was not asked: the time was over.")
+            return self._given_up(
+                name, title, late, f"{title} was not queried: the time limit was reached."
+            )
         if heard.is_silent(name):
-            message = f"{title} did not answer a moment ago and is left alone for a minute."
+            message = f"{title} did not answer recently and is paused for a minute."
             return self._given_up(name, title, late, message, Reason.RESTING)
         began = self._clock()
         task = asyncio.ensure_future(ask())

@@ -8,8 +8,8 @@ from urllib.parse import urlsplit
 from citewell.sources.registry import SOURCES, source_named
 
 NEVER = (
-    "Never sent: your files, the sentences around a citation, keys of your library, names of "
-    "files, or anything at all to a source that you did not allow."
+    "Never sent: your files, the sentences around a citation, citation keys, file "
+    "names, or anything to a source that you did not allow."
 )
 ALWAYS = (
     "Each request also carries your internet address, the program's name and version, and the "
@@ -31,8 +31,8 @@ def what_is_sent(names: Sequence[str]) -> list[tuple[str, str, str]]:
 def question(names: Sequence[str]) -> str:
     """The question that an editor asks once, with all that an author must know to answer it."""
     lines = [
-        "Citewell would ask scholarly sources on the internet about your references. "
-        "So far nothing was sent. If you allow it, this is sent, and only this:"
+        "Citewell would query scholarly sources on the internet about your references. "
+        "Nothing has been sent so far. If you allow it, only this is sent:"
     ]
     lines += [f"- to {title} ({host}): {sends}." for title, host, sends in what_is_sent(names)]
     return "\n".join([*lines, NEVER, ALWAYS])

@@ -101,7 +101,7 @@ class Source:
     async def by_ids(self, kind: str, values: Sequence[str]) -> list[Answer]:
         """The records with these identifiers, in order; requests are shared where that goes."""
         if kind not in self.ids:
-            return [self.unable(f"looks nothing up by {kind}") for _ in values]
+            return [self.unable(f"does not support look-up by {kind}") for _ in values]
         answers: list[Answer] = []
         for start in range(0, len(values), self.batch):
             answers += await self._by_ids(kind, values[start : start + self.batch])
@@ -121,7 +121,7 @@ class Source:
     async def search(self, text: str, limit: int = 20) -> Answer:
         """Records for words, in the source's own order."""
         if "search" not in self.can:
-            return self.unable("is not searched")
+            return self.unable("does not support search")
         if not text.strip():
             return Nothing(self.name)
         answer = await self._search(text.strip()[:300], limit)
@@ -130,13 +130,13 @@ class Source:
     async def references(self, kind: str, value: str, limit: int = 100) -> Answer:
         """What the work with this identifier cites."""
         if "references" not in self.can:
-            return self.unable("tells no references")
+            return self.unable("does not list references")
         return await self._references(kind, value, limit)
 
     async def citations(self, kind: str, value: str, limit: int = 100) -> Answer:
         """What cites the work with this identifier."""
         if "citations" not in self.can:
-            return self.unable("tells no citations")
+            return self.unable("does not list citations")
         return await self._citations(kind, value, limit)
 
     # -- what a source implements ---------------------------------------------------------

@@ -43,8 +43,8 @@ def allowed(names: Iterable[str]) -> tuple[tuple[str, ...], tuple[Problem, ...]]
     problems = tuple(
         Problem(
             "sources-unknown",
-            f"There is no source {name!r}.",
-            f"`sources.allow` takes {', '.join((*SOURCES, *DOWNLOADS))}, or all.",
+            f"Unknown source {name!r}.",
+            f"`sources.allow` accepts {', '.join((*SOURCES, *DOWNLOADS))}, or all.",
         )
         for name in unknown
     )

@@ -70,8 +70,8 @@ def pull(
         except (OSError, HTTPException) as error:
             return _away(base, error)
     what = f"the collection {wanted!r}" if wanted else "its library"
-    message = f"Better BibTeX does not export {what}: {reason or 'it gave no reason'}."
-    return _refused(message, "Check the name; a group is named by its number.")
+    message = f"Better BibTeX does not export {what}: {reason or 'no reason given'}."
+    return _refused(message, "Check the name; give a group by its number.")
 
 
 def search(base: str, words: str, *, seconds: float) -> list[str] | Problem:
@@ -98,7 +98,7 @@ def export(base: str, key: str, suffix: str, *, seconds: float) -> str | Problem
     if isinstance(found, Problem):
         return found
     if not isinstance(found, str):
-        return _refused("What Better BibTeX sent is no entry.", "Update Better BibTeX.")
+        return _refused("Better BibTeX did not send an entry.", "Update Better BibTeX.")
     return found
 
 
@@ -108,8 +108,8 @@ def call(base: str, method: str, params: list[Any], *, seconds: float) -> Any:
     if isinstance(found, Problem) or "error" not in found:
         return found if isinstance(found, Problem) else found.get("result")
     error = found["error"] if isinstance(found["error"], dict) else {}
-    words = " ".join(str(error.get("message", "it gave no reason")).split())[:200].rstrip(".")
-    return _refused(f"Better BibTeX refuses `{method}`: {words}.", "Update Better BibTeX.")
+    words = " ".join(str(error.get("message", "no reason given")).split())[:200].rstrip(".")
+    return _refused(f"Better BibTeX rejects `{method}`: {words}.", "Update Better BibTeX.")
 
 
 def _answer(base: str, method: str, params: list[Any], seconds: float) -> dict[str, Any] | Problem:
@@ -131,7 +131,7 @@ def _answer(base: str, method: str, params: list[Any], seconds: float) -> dict[s
         return _away(base, error)
     if isinstance(found, dict) and found.get("jsonrpc") == "2.0":
         return found
-    return found if isinstance(found, Problem) else _away(base, ValueError("it is something else"))
+    return found if isinstance(found, Problem) else _away(base, ValueError("unexpected response"))
 
 
 class _NoRedirect(urllib.request.HTTPRedirectHandler):
@@ -156,7 +156,7 @@ def _read(
         pieces.append(piece)
         size += len(piece)
         if size > max_bytes:
-            return _refused("The export is too large.", "Name a collection.")
+            return _refused("The export is too large.", "Give a collection.")
         if given_up() or time.monotonic() > limit:
             raise TimeoutError("it took too long")
     return b"".join(pieces)
@@ -177,7 +177,7 @@ def _not_here(base: str) -> Problem | None:
         host = None
     if host in LOOPBACK:
         return None
-    return _refused(f"{base} is not on this machine.", "Set `zotero.url` right.")
+    return _refused(f"{base} is not on this machine.", "Correct `zotero.url`.")
 
 
 def _away(base: str, error: Exception) -> Problem:

@@ -343,7 +343,7 @@ def named_model(options: LlmOptions) -> LanguageModel:
         raise CitewellError(
             Problem(
                 "llm-off",
-                "No language model is named: there is nothing to tune.",
+                "No language model configured; nothing to tune.",
                 "Set `llm.provider` and `llm.model`.",
             )
         )
@@ -360,7 +360,7 @@ def _must_answer(measured: Measured) -> None:
 def _too_few(sizes: dict[str, int]) -> Problem:
     return Problem(
         "tune-too-few",
-        f"There are {sizes['train']} examples to learn from and {sizes['valid']} to tell versions "
-        f"apart: at least {LEAST} of each are needed, from several papers.",
+        f"There are {sizes['train']} training and {sizes['valid']} validation examples: at "
+        f"least {LEAST} of each are needed, from several papers.",
         "Give more papers, or a data set with --data.",
     )

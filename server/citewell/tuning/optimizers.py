@@ -81,7 +81,7 @@ def optimize(
         raise CitewellError(
             Problem(
                 "tune-optimizer",
-                f"The optimizer {optimizer} broke off ({type(error).__name__}).",
+                f"The optimizer {optimizer} failed ({type(error).__name__}).",
                 "Try another one: a small model may be unable to write instructions.",
             )
         ) from error

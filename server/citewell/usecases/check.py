@@ -18,7 +18,7 @@ from citewell.usecases.find import Progress, no_progress
 CHECKING = "checking references"
 SLICE = 64
 """References that are checked in one go, between two reports of progress."""
-_NO_ANSWER = Problem("check-failed", "The check gave no answer.", "Ask again.")
+_NO_ANSWER = Problem("check-failed", "The check returned no result.", "Ask again.")
 
 
 class CheckTask:

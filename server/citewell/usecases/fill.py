@@ -30,11 +30,11 @@ NAMED = 3
 """Candidates of an open placeholder that a report names."""
 VERIFYING = "reading the abstracts"
 NOT_CLOSED = (
-    "nothing closes it, so that its words cannot be told from the text behind them: "
-    "close it with the bracket that it lacks"
+    "it is not closed, so its words cannot be separated from the text after it: add "
+    "the closing bracket"
 )
 """Why no paper is written there, however sure it is."""
-UNTYPED = "no words say which paper is meant"
+UNTYPED = "it has no words that identify a paper"
 """Why a placeholder is left open that nobody typed words into."""
 UNCERTAIN = "the best paper is too uncertain"
 LEFT = "left open, as you chose"
@@ -391,7 +391,7 @@ def _why_none(result: SearchResult) -> str:
     for problem in result.problems:
         if problem not in result.failed:
             return problem.message[:1].lower() + problem.message[1:].rstrip(".")
-    return "no paper was found"
+    return "no papers found"
 
 
 def _cited(found: PlaceholderFill, writer: CitationWriter) -> PlaceholderFill:

@@ -160,7 +160,7 @@ def judge(
     work is proof; a library alone may lack the work.
     """
     if not (claim.title or claim.doi or claim.arxiv):
-        why = "The reference names neither a title nor an identifier."
+        why = "The reference has neither a title nor an identifier."
         return Check(claim=claim, verdict=Verdict.UNCHECKED, evidence=(why,))
     match = identify(claim, found)
     if match is not None and _namesake(claim, match):
@@ -237,7 +237,7 @@ def _unknown(
     absent = f"No record with this title was found in: {', '.join(sources) or 'nothing'}."
     if not found.answered:
         problem: Problem | None = found.problem
-        absent = problem.message if problem else "Not every place that was asked has answered."
+        absent = problem.message if problem else "Not every queried source answered."
     verdict, sure = Verdict.NOT_FOUND if found.answered else Verdict.UNCHECKED, 0.5
     if counted:
         sure = max(one.confidence for one in counted)
@@ -269,9 +269,9 @@ def _similar(found: Candidates) -> tuple[str, ...]:
 def _told(match: Match) -> str:
     work = match.work
     origin = work.provenance[0].source if work.provenance else work.id
-    means = {"title": "The title is that of", "doi": "The DOI is that of",
-             "arxiv": "The arXiv identifier is that of",
-             "near": "Authors and most of the title are those of"}[match.by]  # fmt: skip
+    means = {"title": "The title belongs to", "doi": "The DOI belongs to",
+             "arxiv": "The arXiv identifier belongs to",
+             "near": "Authors and most of the title match"}[match.by]  # fmt: skip
     year = f", {work.year}" if work.year else ""
     page = address(work)
     return f"{means} “{work.title}”{year} ({origin}{', ' + page if page else ''})."

@@ -70,7 +70,7 @@ def corroborated(check: Check, found: Candidates, library: Candidates, year_now:
         verdict=verdict,
         confidence=max((one.confidence for one in still), default=ALONE),
         findings=findings,
-        evidence=(*check.evidence, only + "and one source alone is no proof."),
+        evidence=(*check.evidence, only + "which is not enough evidence."),
     )
 
 

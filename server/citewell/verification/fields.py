@@ -150,7 +150,7 @@ def check_year(
         expected = str(years[0]) if years else ""
         severity = Severity.WARNING if claim.year >= PLACEHOLDER else Severity.ERROR
         return [
-            finding(claim, "year-future", "year", f"{claim.year} has not come yet.",
+            finding(claim, "year-future", "year", f"{claim.year} is in the future.",
                     severity, 0.95, given=str(claim.year), expected=expected)
         ]  # fmt: skip
     if not years or min(abs(claim.year - year) for year in years) <= 1:
@@ -174,7 +174,7 @@ def check_year(
         or (claim.year > nearest and nearest in claim.years)  # printed later than held
     ):
         sure = 0.5
-    message = f"The work is of {nearest}, not of {claim.year}."
+    message = f"The work is from {nearest}, not from {claim.year}."
     return [
         finding(claim, "year-differs", "year", message, Severity.WARNING, sure,
                 given=str(claim.year), expected=str(nearest))

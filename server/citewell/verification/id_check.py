@@ -60,7 +60,7 @@ def _against_records(
     """What the records of this work and of the DOI's work say."""
     others = [work for work in found.by_doi if not _same_title(claim, work, match.works)]
     if others and len(others) == len(found.by_doi):
-        message = f"The DOI is that of another work: “{others[0].title}”."
+        message = f"The DOI belongs to another work: “{others[0].title}”."
         sibling = any(_same_meeting(other, work) for other in others for work in match.works)
         return "doi-other-work", message, 0.65 if sibling and _one_witness(claim, match) else 0.95
     if impossible_doi(claim.doi):
@@ -75,7 +75,7 @@ def _against_own(claim: Claim, match: Match, known: Sequence[str]) -> Against:
     """Another DOI of the same publisher: the work's own is wrong here, or that of a version."""
     message = f"The work's DOI is {known[0]}."
     if any(claim.doi.startswith(f"{doi}/") for doi in known):
-        return "doi-differs", f"{message} Something has been appended to it.", 0.6
+        return "doi-differs", f"{message} Something was appended to it.", 0.6
     ids, places = venue_ids(claim.venue), _venues(match.works)
     elsewhere = bool(claim.venue) and not ids & places and not doi_says(claim.doi).venues & places
     if elsewhere or (_one_witness(claim, match) and not _against_form(claim, match.works)):
@@ -121,7 +121,7 @@ def _preprint_too_late(claim: Claim, works: Sequence[Work]) -> Against | None:
     years = [work.year for work in works if work.year]
     if not year or not years or year <= max(years) + 1:
         return None
-    message = f"The DOI is that of a preprint of {year}; the work is older."
+    message = f"The DOI belongs to a preprint of {year}; the work is older."
     return "doi-other-year", message, 0.85 if min(years) >= 2016 else 0.5
 
 
@@ -132,15 +132,15 @@ def _against_form(claim: Claim, works: Sequence[Work]) -> Against | None:
         return None
     years = [work.year for work in works if work.year]
     if said.venues and venues and not said.venues & (venues | venue_ids(claim.venue)):
-        message = f"The DOI is that of a paper of {_named(said.venues)}."
+        message = f"The DOI belongs to a paper of {_named(said.venues)}."
         return "doi-other-venue", message, 0.85
     wide = msgspec.structs.replace(said, slack=said.slack + 1)
     if said.year and years and not any(wide.allows(year) for year in years):
-        return "doi-other-year", f"The DOI is that of a paper of {said.year}.", 0.8
+        return "doi-other-year", f"The DOI belongs to a paper of {said.year}.", 0.8
     if unlikely_registrant(claim.doi, venues):
         message = (
-            f"The DOI prefix 10.{registrant(claim.doi)} is neither that of the work's publisher "
-            "nor of an archive that is known."
+            f"The DOI prefix 10.{registrant(claim.doi)} belongs to neither the work's publisher "
+            "nor a known archive."
         )
         return "doi-unlikely", message, 0.75
     return _fake(claim)
@@ -149,12 +149,12 @@ def _against_form(claim: Claim, works: Sequence[Work]) -> Against | None:
 def _fake(claim: Claim) -> Against | None:
     if not fake_registrant(claim.doi):
         return None
-    message = f"The DOI prefix 10.{registrant(claim.doi)} has the form of an invented one."
+    message = f"The DOI prefix 10.{registrant(claim.doi)} looks invented."
     return "doi-unlikely", message, 0.75
 
 
 def _impossible(claim: Claim) -> Against:
-    message = f"There can be no DOI {claim.doi}: nobody has been given such a prefix or number."
+    message = f"{claim.doi} is not a possible DOI: no such prefix or number has been assigned."
     return "doi-impossible", message, 0.85
 
 
@@ -163,7 +163,8 @@ def check_form(claim: Claim) -> list[FieldFinding]:
     if claim.doi or not claim.raw_doi:
         return []
     return [
-        finding(claim, "doi-malformed", "doi", f"“{claim.raw_doi}” is no DOI.", Severity.INFO, 0.6,
+        finding(claim, "doi-malformed", "doi", f"“{claim.raw_doi}” is not a DOI.",
+                Severity.INFO, 0.6,
                 given=claim.raw_doi)
     ]  # fmt: skip
 
@@ -175,16 +176,16 @@ def check_doi_alone(claim: Claim, found: Candidates) -> list[FieldFinding]:
     said, given = doi_says(claim.doi), venue_ids(claim.venue)
     verdict: Against | None = None
     if found.by_doi:
-        message = f"The DOI is that of another work: “{found.by_doi[0].title}”."
+        message = f"The DOI belongs to another work: “{found.by_doi[0].title}”."
         verdict = "doi-other-work", message, 0.9
     elif impossible_doi(claim.doi):
         verdict = _impossible(claim)
     elif said.venues and given and not said.venues & given:
-        message = f"The DOI is that of a paper of {_named(said.venues)}, not of {claim.venue}."
+        message = f"The DOI belongs to a paper of {_named(said.venues)}, not of {claim.venue}."
         verdict = "doi-other-venue", message, 0.8
     elif said.year and claim.year and _contradicts(said, claim.year):
         what = "preprint" if said.preprint else "paper"
-        verdict = "doi-other-year", f"The DOI is that of a {what} of {said.year}.", 0.75
+        verdict = "doi-other-year", f"The DOI belongs to a {what} of {said.year}.", 0.75
     else:
         verdict = _fake(claim)
     return [] if verdict is None else [_of_doi(claim, *verdict)]
@@ -195,7 +196,7 @@ def check_arxiv(
 ) -> list[FieldFinding]:
     """Does the arXiv identifier point to this work, and can it exist?"""
     if claim.raw_arxiv and impossible_arxiv(claim.raw_arxiv, year_now):
-        message = f"There can be no arXiv identifier {claim.raw_arxiv}."
+        message = f"{claim.raw_arxiv} is not a possible arXiv identifier."
         return [
             finding(claim, "arxiv-impossible", "eprint", message, Severity.WARNING, 0.9,
                     given=claim.raw_arxiv)
@@ -210,11 +211,11 @@ def check_arxiv(
     years = [work.year for work in works if work.year]
     if others and len(others) == len(found.by_arxiv):
         code, sure = "arxiv-other-work", 0.95
-        message = f"The arXiv identifier is that of another work: “{others[0].title}”."
+        message = f"The arXiv identifier belongs to another work: “{others[0].title}”."
     elif said.year and years and said.year > max(years) + 2:
         # Whole old proceedings were put there years later.
         code, sure = "arxiv-later", 0.75 if min(years) >= 2016 else 0.5
-        message = f"The arXiv identifier is of {said.year}, after the work had appeared."
+        message = f"The arXiv identifier is from {said.year}, after the work appeared."
     else:
         return []
     return [

@@ -240,7 +240,7 @@ def _silence(failed: Sequence[Failed]) -> Problem | None:
     return Problem(
         "source-unanswered",
         f"Not every source answered: {said}",
-        "Check again later; the answers that came are kept.",
+        "Check again later; received answers are cached.",
     )
 
 
@@ -281,7 +281,7 @@ def _with_dead_doi(check: Check, said: Said) -> Check:
     agreed = len(none) > 1
     one: FieldFinding = finding(
         check.claim, "doi-unregistered", "doi",
-        f"The DOI {check.claim.doi} is registered nowhere, says doi.org"
+        f"The DOI {check.claim.doi} is not registered, says doi.org"
         + (", and no other source knows it." if agreed else "."),
         Severity.WARNING, 0.9 if agreed else ALONE, given=check.claim.doi,
         expected=check.work.doi if check.work is not None else "",

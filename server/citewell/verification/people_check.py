@@ -56,7 +56,7 @@ def check_people(claim: Claim, match: Match) -> list[FieldFinding]:
     people, record = match.people, match.record
     found = _difference(claim, match)
     if claim.authors and not without_anonymous(claim.authors):
-        message = "The authors are known by now."
+        message = "The authors are known."
         found = _Difference("author-anonymous", message, Severity.WARNING, 0.75)
     elif found is not None:
         if people.difference is not Difference.UNRELATED and _another_version(claim, match):
@@ -96,7 +96,7 @@ def _difference(claim: Claim, match: Match) -> _Difference | None:  # noqa: PLR0
             return order
         # The order says nothing, but that somebody is left out does.
     if people.difference in (Difference.MISSING, Difference.ORDER):
-        message = f"{missing} of the record {is_missing} left out without “and others”."
+        message = f"{missing} of the record {is_missing} missing without “and others”."
         return _Difference("author-missing", message, Severity.WARNING, 0.9)
     if people.difference is Difference.CUT:
         count = f"{len(claim.authors)} of {people.known}"
@@ -252,7 +252,7 @@ def check_placeholders(claim: Claim) -> list[FieldFinding]:
     nobody = placeholder_names(claim.authors)
     if not nobody:
         return []
-    verb = "stands for no person" if len(nobody) == 1 else "stand for no persons"
+    verb = "is a placeholder, not a name" if len(nobody) == 1 else "are placeholders, not names"
     return [
         finding(claim, "author-placeholder", "author", f"{listed(nobody)} {verb}.",
                 Severity.ERROR, 0.9 if len(nobody) == len(claim.authors) else 0.75,

@@ -61,10 +61,10 @@ def check_venue(claim: Claim, match: Match) -> list[FieldFinding]:
         message = f"No record of it names “{claim.venue}”: it appeared in {expected}."
     if said is not None and said.venues & known:
         confidence = 0.97
-        message += " Its own DOI says so too."
+        message += " Its DOI confirms this."
     elif match.title is TitleLike.SUBTITLE or may_be_another_version(claim, works, given):
         confidence = 0.5
-        message = f"The record that is known appeared in {expected}; this may be another version."
+        message = f"The known record appeared in {expected}; this may be another version."
     return [
         FieldFinding(
             code="venue-differs" if given else "venue-unknown",

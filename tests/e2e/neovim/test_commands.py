@@ -171,7 +171,7 @@ def test_check_lists_what_is_wrong_also_in_a_bib_that_is_not_open(start_neovim: 
     editor.wait("#vim.lsp.get_clients({ bufnr = 0, name = 'citewell' }) > 0")
     editor.lua(
         "vim.lsp.buf.code_action({ apply = true, filter = function(action)"
-        " return vim.startswith(action.title, 'Take the year') end })"
+        " return vim.startswith(action.title, 'Use the record\\'s year') end })"
     )
     editor.wait("vim.api.nvim_get_current_line() == '  year = {2017},'")
 
@@ -237,7 +237,7 @@ def test_an_unknown_subcommand_lists_what_there_is(open_neovim: Any) -> None:
     editor.keys(":Citewell fnid<CR>")
     editor.wait("vim.fn.bufname():find('citewell://', 1, true)")
     told = editor.text()
-    assert "There is no `fnid`" in told
+    assert "Unknown command `fnid`" in told
     for name in ("find", "fill", "check", "library", "status", "log", "restart", "install"):
         assert f":Citewell {name}" in told
 

@@ -148,7 +148,7 @@ def test_what_is_wrong_is_underlined_and_mended(start_neovim: Any) -> None:
     editor.call("nvim_win_set_cursor", 0, [5, 10])
     editor.lua(
         "vim.lsp.buf.code_action({ apply = true, filter = function(action)"
-        " return vim.startswith(action.title, 'Take the year') end })"
+        " return vim.startswith(action.title, 'Use the record\\'s year') end })"
     )
     editor.wait("vim.api.nvim_get_current_line() == '  year = {2017},'")
     editor.wait(f"not vim.tbl_contains({codes}, 'year-differs')")

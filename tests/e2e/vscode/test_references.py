@@ -39,7 +39,7 @@ networks \citep{curie2017enhanced}. Some do it by inheritance \citep{mendel2019u
 """
 """A wrong year, the authors of another world, a paper that nobody wrote, and a misspelt key."""
 
-YEAR = "The work is of 2016, not of 2014."
+YEAR = "The work is from 2016, not from 2014."
 AUTHORS = "None of the authors given is an author of the work."
 NOBODY = "reference-not-found"
 INVENTED = "curie2017enhanced (“Enhanced LSTM for Natural Language Inference”) is likely fabricated"
@@ -56,7 +56,7 @@ def test_wrong_and_invented_references_are_shown_and_put_right(window, fixture_f
         YEAR,
         AUTHORS,
         INVENTED,
-        'The key "parikh2016decomposible" is in no bibliography',
+        'The key "parikh2016decomposible" is not in the bibliographies',
     ):
         code.wait(lambda words=words: any(words in row for row in code.problems()))
     # The invented one is marked at its entry and where it is cited; what the library lacks is not.
@@ -82,14 +82,14 @@ def test_wrong_and_invented_references_are_shown_and_put_right(window, fixture_f
     code.goto_text("refs.bib", "2014")
     code.wait(lambda: code.find(".squiggly-warning").count())
     titles = code.fixes()
-    assert titles[0] == "Take the year of the record: 2016", titles
+    assert titles[0] == "Use the record's year: 2016", titles
     code.screenshots("fixes")
     assert not code.cut_off(".action-widget")
     code.press("Escape")
-    code.fix("Take the year of the record: 2016")
+    code.fix("Use the record's year: 2016")
     code.wait(lambda: code.dirty() == {"paper.tex", "refs.bib"})
     code.goto_text("refs.bib", "Curie, Marie and Mendel")
-    code.fix("Take the authors of the record")
+    code.fix("Use the record's authors")
     code.wait(lambda: not any(AUTHORS in row or YEAR in row for row in code.problems()))
     code.save_all()
     before = fixture_files(PAPER).files
@@ -110,7 +110,7 @@ def test_the_side_panel_lists_filters_and_corrects(window, fixture_files, tmp_pa
     page = code.webview()
     references = page.locator("li.reference")
     wrong = references.filter(has_text="A Decomposable Attention Model")
-    fix = wrong.get_by_role("button", name="Take the year of the record: 2016")
+    fix = wrong.get_by_role("button", name="Use the record's year: 2016")
     fix.wait_for()
     references.filter(has_text=AUTHORS).wait_for()
     assert references.count() == 4

@@ -61,7 +61,7 @@ def test_a_setting_without_a_value_is_wrong_usage(capsys: pytest.CaptureFixture[
     [
         ("llm.provider=olama", "must be"),
         ("completion.limit=many", "a whole number"),
-        ("retrieval.dens=false", "`retrieval.dense` is meant"),
+        ("retrieval.dens=false", "Did you mean `retrieval.dense`?"),
         ("retrieval=false", "a section"),
     ],
 )
@@ -150,5 +150,5 @@ def test_set_flags_reach_the_settings_and_wrong_ones_are_reported(
     assert session.load(tmp_path / "paper.tex").options.retrieval.rrf_k == 7
     assert not capsys.readouterr().err
     session = Session(config=config, overrides=("retrieval.rrf_k=7", "retrieval.densse=no"))
-    with pytest.raises(click.UsageError, match=r"Perhaps `retrieval\.dense` is meant\."):
+    with pytest.raises(click.UsageError, match=r"Did you mean `retrieval\.dense`\?"):
         session.load(tmp_path / "paper.tex")

@@ -98,7 +98,7 @@ def test_status_counts_the_author_lists_that_are_damaged(call: Call, tmp_path: P
 
 
 def test_list_marks_the_library_in_use(call: Call, source: Path) -> None:
-    assert "no libraries" in call("list").stdout
+    assert "No libraries" in call("list").stdout
     call("add", str(source))
     call("add", str(source), "--name", "other")
     lines = call("list").stdout.splitlines()

@@ -238,7 +238,7 @@ def test_an_unknown_schema_is_refused_with_the_fields_seen_and_the_known_names(w
 def test_the_schema_may_be_given_and_must_exist(write_lines):
     path = write_lines("x.jsonl", [{"question": "q?", "answer": ["A"]}])
     assert open_data(path, "autoscholar").questions
-    with pytest.raises(CitewellError, match="no schema"):
+    with pytest.raises(CitewellError, match="Unknown schema"):
         open_data(path, "autoscolar")
 
 
@@ -252,5 +252,5 @@ def test_an_empty_or_broken_file_is_refused_with_a_message(tmp_path, content):
 
 
 def test_a_file_that_is_not_there_is_named(tmp_path):
-    with pytest.raises(CitewellError, match="no file or folder"):
+    with pytest.raises(CitewellError, match="File or folder not found"):
         open_data(tmp_path / "gone.jsonl")

@@ -130,7 +130,7 @@ def test_a_named_data_set_that_is_not_here_says_where_it_would_be(citewell, monk
 
 
 def test_a_file_that_is_not_there_is_named(citewell):
-    with pytest.raises(CitewellError, match=r"no file or folder gone\.jsonl"):
+    with pytest.raises(CitewellError, match=r"File or folder not found: gone\.jsonl"):
         citewell("eval", "--data", "gone.jsonl")
 
 

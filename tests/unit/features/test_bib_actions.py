@@ -226,13 +226,13 @@ def test_the_actions_of_an_entry_and_of_the_file(project, table):
     (bib,) = project.bibliographies
     paper = LintPaper([project])
     titles = [a.title for a in entry_actions(bib, bib.by_key["att1"], paper, table)]
-    assert titles == ["Merge `att1` into `att2` and cite that"]
+    assert titles == ["Merge `att1` into `att2` and update the citations"]
     titles = [a.title for a in entry_actions(bib, bib.by_key["extra"], paper, table)]
-    assert titles == ["Remove `extra`, which no paper here cites"]
+    assert titles == ["Remove the unused entry `extra`"]
     assert [a.title for a in file_actions(bib, paper)] == [
         "Sort the entries by key",
         "Sort the entries by author and year",
-        "Remove the entry that no paper here cites",
+        "Remove the unused entry",
     ]
 
 

@@ -135,7 +135,7 @@ def test_a_hover_over_a_key_without_entry_says_so():
     document = scan_latex(r"a \cite{zuse} b", "/p/main.tex")
     _, use = key_at(document, 9)
     card = hover_missing(use)
-    assert "no entry `zuse`" in card.markdown
+    assert "No entry `zuse`" in card.markdown
     assert document.text[card.span.start : card.span.end] == "zuse"
 
 

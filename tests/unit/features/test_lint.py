@@ -80,7 +80,7 @@ We walk \cite{good, goood}.
     )
     assert one.level is Level.ERROR
     assert one.message == (
-        'The key "goood" is in no bibliography of this paper. Did you mean "good"?'
+        'The key "goood" is not in the bibliographies of this paper. Did you mean "good"?'
     )
     assert one.data == {"key": "goood", "nearest": "good"}
 
@@ -285,7 +285,7 @@ See \cite<walking in the woods>, \citep{}, and others [CITATION].
     )
     assert one.level is Level.WARNING
     assert "“walking in the woods”" in one.message
-    assert two.message == three.message == "A citation is still to be put here."
+    assert two.message == three.message == "Unresolved placeholder: citation missing."
 
 
 # -- bibliographies ----------------------------------------------------------------------------
@@ -371,7 +371,7 @@ def test_a_repeated_key_is_an_error_that_leads_to_the_first(found):
     assert one.level is Level.ERROR
     assert (
         one.message
-        == 'The key "GOOD" is used already in line 1, as "good": case makes no other key.'
+        == 'The key "GOOD" is already used in line 1, as "good": keys are not case-sensitive.'
     )
     (first,) = one.related
     assert (first.path.name, first.span.start) == ("refs.bib", len("@article{"))

@@ -134,7 +134,7 @@ def test_a_string_macro_is_renamed_in_its_own_file(at):
 @pytest.mark.parametrize(
     "new, code, words",
     [
-        ("", "rename-invalid", "needs a name"),
+        ("", "rename-invalid", "is empty"),
         ("two words", "rename-invalid", "cannot contain a blank"),
         ("a,b", "rename-invalid", "cannot contain `,`"),
         ("a}b", "rename-invalid", "cannot contain `}`"),

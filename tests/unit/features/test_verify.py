@@ -97,7 +97,7 @@ def test_a_wrong_year_is_a_warning_on_the_year_with_what_is_right_and_why():
     (one,) = [d for d in said(entry, check) if d.level is not Level.HINT]
     assert bib.text[one.span.start : one.span.end] == "2019"
     assert (one.code, one.level) == ("year-differs", Level.WARNING)
-    assert one.message.splitlines()[0] == "The work is of 2012, not of 2019. (90% sure)"
+    assert one.message.splitlines()[0] == "The work is from 2012, not from 2019. (90% sure)"
     assert "Seven Ways of Walking" in one.message.splitlines()[1]
     assert one.data == {"key": "walks", "field": "year", "expected": "2012"}
 
@@ -137,7 +137,7 @@ def test_entries_without_a_record_are_one_hint_on_the_first():
     assert (one.code, one.level) == ("reference-not-found", Level.HINT)
     assert bib.text[one.span.start : one.span.end] == "gone1"
     assert one.message == (
-        "No record was found of 5 references in this file, which says nothing against them: "
+        "No records found for 5 references in this file, which is no evidence against them: "
         "gone1, gone2, gone3 and 2 more."
     )
 
@@ -150,7 +150,7 @@ def test_each_entry_without_a_record_is_named_where_the_author_wants_the_list():
 
 def test_a_silenced_entry_is_not_counted_among_those_without_a_record():
     bib, (one,) = told("% citewell: ignore reference-not-found\n" + GONE)
-    assert "of 4 references" in one.message
+    assert "for 4 references" in one.message
     assert bib.text[one.span.start : one.span.end] == "gone2"
     assert told(GONE, severity={"reference-not-found": "off"})[1] == []
     (loud,) = told(GONE, severity={"reference-not-found": "warning"})[1]
@@ -160,7 +160,7 @@ def test_a_silenced_entry_is_not_counted_among_those_without_a_record():
 def test_what_is_wrong_names_key_and_title():
     _, found = told(LATE)
     assert found[0].message.startswith(
-        "walks (“Seven ways of Walking on directed graphs”): The work is of 2012, not of 2019."
+        "walks (“Seven ways of Walking on directed graphs”): The work is from 2012, not from 2019."
     )
     _, found = told(LATE.replace("Ash, Ann and B\\'eech, Ben", "Zebra, Zed and Yak, Yan"))
     error = next(one for one in found if one.level is Level.ERROR)
@@ -253,19 +253,19 @@ def test_strings_comments_and_empty_entries_are_no_questions():
 
 
 def test_the_right_year_is_taken_and_no_other_byte_changes():
-    assert after(LATE, "Take the year of the record: 2012") == LATE.replace("= 2019,", "= 2012,")
+    assert after(LATE, "Use the record's year: 2012") == LATE.replace("= 2019,", "= 2012,")
 
 
 def test_the_year_of_a_date_is_taken_with_the_rest_of_the_date():
     text = LATE.replace("year      = 2019", "date      = {2019-05-04}")
-    assert after(text, "Take the date of the record: 2012-05-04") == text.replace(
+    assert after(text, "Use the record's date: 2012-05-04") == text.replace(
         "2019-05-04", "2012-05-04"
     )
 
 
 def test_the_right_authors_are_taken_in_the_delimiters_that_stand_there():
     text = LATE.replace("2019", "2012").replace("Ash, Ann and B\\'eech, Ben", "Ash, Ann")
-    assert after(text, "Take the authors") == text.replace(
+    assert after(text, "Use the record's authors") == text.replace(
         '"Ash, Ann"', '"Ash, Ann and Béech, Ben"'
     )
 
@@ -275,9 +275,9 @@ def test_all_values_in_question_are_taken_at_once():
     expected = text.replace('"Ash, Ann"', '"Ash, Ann and Béech, Ben"').replace("= 2019,", "= 2012,")
     bib, entry, check = looked_up(text)
     first = actions_on(bib, entry, check)[0]
-    assert first.title == "Take all 2 values of the record"
+    assert first.title == "Use all 2 values of the record"
     assert first.is_preferred
-    assert after(text, "Take all 2") == expected
+    assert after(text, "Use all 2") == expected
 
 
 def test_an_entry_is_replaced_and_key_own_fields_comments_and_spelling_stay():
@@ -299,7 +299,7 @@ def test_an_entry_is_replaced_and_key_own_fields_comments_and_spelling_stay():
         "}\r\n"
         "@misc{next, title = {Other}}\r\n"
     )
-    assert after(text, "Replace by the record of “Seven Ways") == expected
+    assert after(text, "Replace with the record of “Seven Ways") == expected
 
 
 def test_the_doi_is_added_as_the_file_writes_its_fields():
@@ -342,7 +342,7 @@ def test_a_preprint_that_is_replaced_takes_the_year_of_its_paper():
         "Language Understanding}, author = {Devlin, Jacob and Chang, Ming-Wei}, "
         "journal = {arXiv preprint arXiv:1810.04805}, year = {2018}}\n"
     )
-    new = after(text, "Replace by the record")
+    new = after(text, "Replace with the record")
     assert new.startswith("@inproceedings{devlin, title = {BERT: Pre-training")
     assert "year = {2019}, booktitle = {Proceedings of the 2019 Conference" in new
     assert "journal" not in new

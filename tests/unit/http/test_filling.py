@@ -123,7 +123,7 @@ def test_a_place_without_words_stays_open_with_its_candidates_named(client: Any)
     found = filled(client, text=UNTYPED, threshold=0)
     (place,) = found["placeholders"]
     assert "key" not in place and "edits" not in found
-    assert place["reason"].startswith("no words say which paper is meant")
+    assert place["reason"].startswith("it has no words that identify a paper")
     assert place["candidates"][0]["title"] == "Graph Attention Networks"
     asked = filled(client, text=UNTYPED, threshold=0, unattended=True)
     assert asked["placeholders"][0]["key"] and asked["edits"]

@@ -77,7 +77,7 @@ def test_without_a_sentence_support_is_not_checked_and_it_is_said(client: Any) -
     asked = {"sentence": "% a comment alone", "markup": "latex", "id": "fx:1"}
     found = client.post("/v1/verify", json=asked).json()
     assert found["status"] == "not_checked"
-    assert found["problems"][0]["message"] == "There is no sentence in the text."
+    assert found["problems"][0]["message"] == "The text contains no sentence."
 
 
 def test_the_models_choice_is_told_as_its_own(asked_model: Any, model: Any, chat: Any) -> None:

@@ -125,9 +125,9 @@ async def test_a_fill_comes_without_its_diff_and_within_its_bound(
         least = await fill(max_tokens=80)
     assert whole["diff"] and "notes" not in whole
     assert without["diff"] == "" and without["placeholders"] == whole["placeholders"]
-    assert narrow["diff"] == "" and "The diff is left out by max_tokens" in narrow["notes"]
+    assert narrow["diff"] == "" and "The diff is omitted because of max_tokens" in narrow["notes"]
     assert 1 <= len(least["placeholders"]) < len(whole["placeholders"])
-    assert f"to {len(whole['placeholders'])} are left out by max_tokens" in least["notes"]
+    assert f"to {len(whole['placeholders'])} are omitted because of max_tokens" in least["notes"]
     assert len(json.dumps(least)) < len(json.dumps(whole)) / 2
 
 

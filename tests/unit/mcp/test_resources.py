@@ -50,7 +50,7 @@ async def test_clients_that_share_a_server_read_their_own_reports_alone(
         for client, name, key in ((one, names[0], "one"), (other, names[1], "other")):
             report = json.loads((await client.read_resource(name)).contents[0].text)
             assert [check["claim"]["key"] for check in report["checks"]] == [key]
-            with pytest.raises(Exception, match="no such report"):
+            with pytest.raises(Exception, match="No such report"):
                 await client.read_resource("report://last")
     # The same request to another server has another name: nobody can work it out.
     async with Client(create_server(mcp_options, mcp_engine, shared=True)) as client:

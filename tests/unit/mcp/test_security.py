@@ -122,14 +122,14 @@ async def test_instructions_in_documents_change_nothing(agent: Agent, root: Path
 
 
 def test_a_root_must_be_a_folder(tmp_path: Path) -> None:
-    with pytest.raises(CitewellError, match="no folder"):
+    with pytest.raises(CitewellError, match="not a folder"):
         Roots.open([tmp_path / "none"])
 
 
 def test_writing_without_a_root_is_refused() -> None:
     from citewell.mcp import serve
 
-    with pytest.raises(CitewellError, match="no folder was named"):
+    with pytest.raises(CitewellError, match="no folder is given"):
         serve(Options(), allow_write=True)
 
 

@@ -58,7 +58,7 @@ async def test_a_place_without_words_stays_open_with_its_candidates_named(
         found = (await client.call_tool("fill_document", asked)).structured_content
     (place,) = found["placeholders"]
     assert "key" not in place and not found["written"]
-    assert place["reason"].startswith("no words say which paper is meant")
+    assert place["reason"].startswith("it has no words that identify a paper")
     assert place["candidates"][0]["title"] == "Graph Attention Networks"
     assert (tmp_path / "main.tex").read_text() == text
 

@@ -86,7 +86,7 @@ def test_a_wrong_value_leaves_the_layer_below_in_force_and_is_named(
     assert problem.code == "settings-wrong-value"
     assert (problem.path, problem.line) == (str(file), 4)
     assert '`retrieval.rrf_k` is "30", but must be a whole number' in problem.message
-    assert problem.hint == f"Until then it is 7 (user file {user_file}:2)."
+    assert problem.hint == f"Until then, 7 applies (user file {user_file}:2)."
 
 
 def test_who_may_be_sent_something_is_nobody_when_the_name_is_wrong(
@@ -99,7 +99,7 @@ def test_who_may_be_sent_something_is_nobody_when_the_name_is_wrong(
     assert loaded.options.llm.provider == "none"
     assert loaded.options.sources.allow == ("crossref",)
     (problem,) = loaded.problems
-    assert problem.hint == 'Until then it is "none" (default).'
+    assert problem.hint == 'Until then, "none" applies (default).'
     wire = {"llm": {"provider": "ollama"}, "sources": {"allow": 7}}
     loaded = load(workspace, {}, user_file=user_file, wire=wire)
     assert (loaded.options.llm.provider, loaded.options.sources.allow) == ("ollama", ())
@@ -113,9 +113,9 @@ def test_an_unknown_setting_is_named_with_its_line_and_the_nearest_one(
     first, second = load(workspace, {}, user_file=user_file).problems
     assert (first.code, first.line) == ("settings-unknown", 3)
     assert "`retreival.rrf_k`" in first.message
-    assert first.hint == "Perhaps `retrieval.rrf_k` is meant."
+    assert first.hint == "Did you mean `retrieval.rrf_k`?"
     assert second.line == 6
-    assert second.hint == "Perhaps `bib.abstract` is meant."
+    assert second.hint == "Did you mean `bib.abstract`?"
 
 
 @pytest.mark.parametrize(
@@ -141,7 +141,7 @@ def test_an_unknown_setting_is_named_with_its_line_and_the_nearest_one(
         ('documents.placeholders = ["a\\nb"]', "at least two characters on one line"),
         ("bib.key_pattern = 2024-01-01", "a text"),
         ("library.name = '../elsewhere'", "a text that matches"),
-        ("retrieval = true", "is a section of settings"),
+        ("retrieval = true", "is a section, not a setting"),
     ],
 )
 def test_a_value_of_the_wrong_type_is_reported_with_what_is_expected(
@@ -167,7 +167,7 @@ def test_a_malformed_cite_command_names_its_file_and_line(user_file: Path, works
         str(settings),
         3,
     )
-    assert problem.hint == f"Until then it is ('mine', '\\\\werk#2') (user file {user_file}:2)."
+    assert problem.hint == f"Until then, ('mine', '\\\\werk#2') applies (user file {user_file}:2)."
     assert loaded.options.documents.cite_commands == ("mine", "\\werk#2")
 
 
@@ -205,7 +205,7 @@ def test_a_file_full_of_unknown_settings_costs_little(user_file: Path) -> None:
     user_file.write_text("".join(f"x{n} = 1\n" for n in range(20_000)), encoding="utf-8")
     problems = load(None, {}, user_file=user_file).problems
     assert len(problems) == MAX_PROBLEMS_PER_SOURCE + 1
-    assert problems[-1].message == "19980 more settings were not looked at."
+    assert problems[-1].message == "19980 more settings were not checked."
 
 
 def test_a_named_user_file_that_is_absent_is_a_problem(tmp_path: Path) -> None:
@@ -275,7 +275,7 @@ def test_editor_settings_are_camel_case_and_null_means_not_set() -> None:
 
 def test_snake_case_from_an_editor_is_reported_with_its_camel_case() -> None:
     (problem,) = from_wire({"completion": {"key_limit": 9}}).problems
-    assert problem.hint == "Perhaps `completion.keyLimit` is meant."
+    assert problem.hint == "Did you mean `completion.keyLimit`?"
 
 
 def test_relative_paths_are_taken_from_the_file_that_names_them(user_file: Path) -> None:

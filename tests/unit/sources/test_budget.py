@@ -72,7 +72,7 @@ async def test_after_the_deadline_nothing_is_asked_and_that_is_said() -> None:
     said += await sources.match(WANTED, budget=budget)
     assert fetch.asked == []
     assert all(isinstance(answer, Failed) for one in said for answer in one.all)
-    assert "was not asked" in said[0].all[0].message
+    assert "was not queried" in said[0].all[0].message
 
 
 async def test_cancelling_an_act_cancels_what_it_asked() -> None:

@@ -183,7 +183,7 @@ def test_an_uncertain_placeholder_stays_open_and_says_why(fill: Callable[..., Fi
     )
     left, taken = plan.fills
     assert left in plan.open and taken in plan.filled
-    assert "too uncertain" in left.reason
+    assert "not certain enough" in left.reason
     assert left.candidates
     assert "\\cite<salt roads of the twelfth century>" in after(plan)["main.tex"]
 
@@ -216,7 +216,7 @@ def test_unattended_fills_without_words_from_its_own_threshold(
     never = replace(options, fill=replace(options.fill, threshold=1.0))
     assert fill(UNTYPED_AND_TYPED, options=sure).fills[0].hit is not None
     left = fill(UNTYPED_AND_TYPED, options=never).fills[0]
-    assert left.hit is None and "too uncertain" in left.reason
+    assert left.hit is None and "not certain enough" in left.reason
 
 
 def test_whoever_chooses_may_take_any_paper_or_none(fill: Callable[..., FillPlan]) -> None:
@@ -269,7 +269,7 @@ def test_without_a_library_every_placeholder_stays_open_with_the_problem(tmp_pat
     options = replace(options, library=replace(options.library, path=tmp_path / "none"))
     engine = LocalEngine.open(options)
     plan = plan_fill(Project.open(path), engine, options)
-    assert [f.reason for f in plan.fills] == ["no paper was found"]
+    assert [f.reason for f in plan.fills] == ["no papers found"]
     assert "library-missing" in {p.code for p in plan.problems}
     assert plan.edits == ()
 
@@ -292,7 +292,7 @@ We use \\citet<generative adversarial nets>.
     (open_,) = plan.open
     assert open_.text == f"{opening}graph attention"
     assert open_.candidates[0].work.title == "Graph Attention Networks"
-    assert open_.reason.startswith("nothing closes it")
+    assert open_.reason.startswith("it is not closed")
     assert (
         f"We build on {opening}graph attention in this work and go on.\nWe use \\citet{{"
         in after(plan)["main.tex"]

@@ -48,7 +48,7 @@ def found(source: str, **fields: Any) -> Found:
 
 
 def failed(source: str, reason: Reason = Reason.THROTTLED) -> Failed:
-    return Failed(source, reason, f"{source} asks for patience (HTTP 429).")
+    return Failed(source, reason, f"{source} limits the request rate (HTTP 429).")
 
 
 class Script:
@@ -189,7 +189,7 @@ def test_a_source_that_does_not_answer_leaves_a_reference_unchecked(reason: Reas
     check = checked(script, WITH_DOI)
     assert check.verdict is Verdict.UNCHECKED
     assert check.severity is not None and check.severity.value == "info"
-    assert "crossref asks for patience" in check.evidence[0]
+    assert "crossref limits the request rate" in check.evidence[0]
     assert "crossref" not in check.sources and "openalex" in check.sources
 
 
@@ -262,7 +262,7 @@ def test_a_real_title_with_other_authors_in_one_source_is_no_accusation() -> Non
     script = Script(title=[found("dblp", authors=OTHER_PEOPLE), Nothing("crossref")])
     check = checked(script, WITHOUT)
     assert check.verdict is Verdict.NOT_FOUND
-    assert "one source alone is no proof" in check.evidence[-1]
+    assert "not enough evidence" in check.evidence[-1]
 
 
 def test_a_real_title_with_other_authors_in_two_sources_is_one() -> None:

@@ -124,7 +124,7 @@ function M.run(call)
   end
   local lines = {}
   if name then
-    lines[1] = ('There is no `%s`:'):format(name)
+    lines[1] = ('Unknown command `%s`:'):format(name)
   end
   for _, known in ipairs(names()) do
     lines[#lines + 1] = ('  :Citewell %-8s %s'):format(known, M.subcommands[known].help)

@@ -42,7 +42,7 @@ class CompactColumns:
         self.year: NDArray[np.int16] = self._records.years
         lengths = {len(self.key), len(self.initials), len(self.year)}
         if lengths != {count}:
-            raise ValueError("its files do not belong together")
+            raise ValueError("its files are inconsistent")
 
     @staticmethod
     def is_in(segment: Path) -> bool:

@@ -24,16 +24,16 @@ class CheckRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
 
     text: Annotated[
         str,
-        Meta(max_length=MAX_FILE, description="BibTeX, a `thebibliography`, or a list in words."),
+        Meta(max_length=MAX_FILE, description="BibTeX, a `thebibliography`, or a plain-text list."),
     ] = ""
     entries: Annotated[
         tuple[Annotated[str, Meta(min_length=1, max_length=20_000)], ...],
-        Meta(max_length=MAX_ENTRIES, description="References one by one, each of them as BibTeX or "
-             "in words."),
+        Meta(max_length=MAX_ENTRIES, description="References as separate items, each as BibTeX "
+                                                 "or plain text."),
     ] = ()  # fmt: skip
     online: Annotated[
         bool,
-        Meta(description="Ask the sources that the user allowed about what the library lacks."),
+        Meta(description="Also query the allowed sources about what the library lacks."),
     ] = False
 
 
@@ -42,27 +42,27 @@ class Reference(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     which proves nothing; `fabricated`, that there is evidence against it; `unchecked`, that nothing
     could be looked up."""
 
-    n: Annotated[int, Meta(ge=1, description="Its place in `entries`, or in the text.")]
+    n: Annotated[int, Meta(ge=1, description="Its index in `entries`, or in the text.")]
     reference: Annotated[str, Meta(description="Its key, else its title or its first words.")]
     verdict: Verdict
     confidence: float
     findings: tuple[FieldFinding, ...] = ()
     evidence: tuple[str, ...] = ()
-    record: Annotated[
-        Paper | None, Meta(description="The paper that it most likely means, as the record has it.")
-    ] = None
-    sources: Annotated[tuple[str, ...], Meta(description="Where was looked.")] = ()
-    line: Annotated[int | None, Meta(description="Where it begins in its text, from 1.")] = None
+    record: Annotated[Paper | None, Meta(description="The most likely paper, from its record.")] = (
+        None
+    )
+    sources: Annotated[tuple[str, ...], Meta(description="Where the check searched.")] = ()
+    line: Annotated[int | None, Meta(description="Line where it begins, from 1.")] = None
 
 
 class CheckAnswer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The references in the order in which they were sent."""
 
     status: Literal["checked", "not_checked", "no_references"]
-    counts: Annotated[dict[str, int], Meta(description="How many have each verdict.")]
+    counts: Annotated[dict[str, int], Meta(description="Number of references per verdict.")]
     references: tuple[Reference, ...]
     unread: Annotated[
-        tuple[int, ...], Meta(description="Places in `entries` in which no reference was read.")
+        tuple[int, ...], Meta(description="Indexes in `entries` without a readable reference.")
     ] = ()
     problems: tuple[Problem, ...] = ()
 
@@ -72,7 +72,7 @@ def check(service: Service, asked: CheckRequest, cancel: Cancel) -> CheckAnswer:
     and identifiers agree with its record? Nothing is sent anywhere unless `online` is true."""
     if asked.text and asked.entries:
         raise CitewellError(
-            Problem("request-invalid", "Give either `text` or `entries`.", "Send one of the two.")
+            Problem("request-invalid", "Give either `text` or `entries`.", "Send one of them.")
         )
     claims, numbers, unread = _claims(asked)
     task = CheckTask(service.engine, claims, online=asked.online)
@@ -126,7 +126,7 @@ CHECK = Endpoint(
     name="check",
     method="POST",
     path="/v1/check",
-    summary="Are references real, and right?",
+    summary="Do references exist, and are they correct?",
     request=CheckRequest,
     response=CheckAnswer,
     answer=check,

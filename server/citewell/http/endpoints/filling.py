@@ -31,7 +31,7 @@ _NAME = r'(?!/)(?!(?:[^/]*/)*\.\.(?:/|$))(?=.*[^./])[^\\:\u0000\n<>"|?*]+'
 Name = Annotated[str, Meta(min_length=1, max_length=MAX_NAME, pattern=f"^{_NAME}$")]
 Unit = Annotated[
     Literal["code-points", "utf-16", "utf-8"],
-    Meta(description="What offsets count: Python's characters, JavaScript's, or bytes."),
+    Meta(description="Unit of offsets: Python's characters, JavaScript's, or bytes."),
 ]
 _CODECS = {"utf-16": ("utf-16-le", 2), "utf-8": ("utf-8", 1)}
 
@@ -45,40 +45,41 @@ class FillRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
         Meta(
             max_length=MAX_NAME,
             pattern=f"^(?:{_NAME})?$",
-            description="Its name, from which the format is known: paper.tex, paper.md.",
+            description="Its name, which determines the format: paper.tex, paper.md.",
         ),
     ] = ""
     files: Annotated[
         dict[Name, Text],
         Meta(
             max_length=MAX_FILES,
-            description="The paper's other files by name: its .bib, what it includes.",
+            description="The paper's other files by name: .bib files and included files.",
         ),
     ] = {}
     choices: Annotated[
         dict[str, str],
         Meta(
             max_length=1_000,
-            description="Placeholder `n` to the id of a paper, or to nothing to leave it open; the "
-            "others take their best paper, if it is certain enough.",
+            description="Maps placeholder `n` to the id of a paper, or to nothing to leave it "
+            "open; the others are filled with their best paper, if it is certain "
+            "enough.",
         ),
     ] = {}
     threshold: Annotated[
         Annotated[float, Meta(ge=0, le=1)] | None,
         Meta(
-            description="How certain that is; without it, the settings `fill.typed_threshold` "
-            "and, where `unattended`, `fill.threshold`."
+            description="Minimum confidence; default: the settings `fill.typed_threshold` and, "
+            "where `unattended`, `fill.threshold`."
         ),
     ] = None
     unattended: Annotated[
         bool,
         Meta(
-            description="Fill placeholders without words, too. Without it (or the setting "
-            "`fill.unattended`) they stay open, with their candidates."
+            description="Also fill placeholders without words. Otherwise (unless "
+            "`fill.unattended` is set) they stay open, with their candidates."
         ),
     ] = False
     offsets: Unit = "code-points"
-    texts: Annotated[bool, Meta(description="Answer with the changed files as a whole.")] = False
+    texts: Annotated[bool, Meta(description="Include the complete changed files.")] = False
 
 
 class Edit(msgspec.Struct, frozen=True):
@@ -95,7 +96,9 @@ class FileEdits(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     file: str
     edits: tuple[Edit, ...]
-    create: Annotated[bool, Meta(description="The file was not sent, and is to be made.")] = False
+    create: Annotated[bool, Meta(description="The file was not sent and has to be created.")] = (
+        False
+    )
 
 
 class NewEntry(msgspec.Struct, frozen=True, kw_only=True):
@@ -103,7 +106,7 @@ class NewEntry(msgspec.Struct, frozen=True, kw_only=True):
 
     file: str
     key: str
-    id: Annotated[str, Meta(description="Of the record that it is made from.")]
+    id: Annotated[str, Meta(description="Id of the record that it comes from.")]
     bibtex: str
 
 
@@ -118,14 +121,18 @@ class Filled(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     sentence: str = ""
     confidence: Confidence = 0.0
     key: str = ""
-    already_there: Annotated[bool, Meta(description="Its entry stood in the .bib before.")] = False
+    already_there: Annotated[bool, Meta(description="The entry was already in the .bib.")] = False
     paper: Paper | None = None
-    chosen: Annotated[str, Meta(description="Who chose and why, if a language model did.")] = ""
-    supported: Annotated[
-        str, Meta(description="What the model says of the abstract, where the settings ask it.")
+    chosen: Annotated[
+        str, Meta(description="The language model's choice and reason, if it chose.")
     ] = ""
-    reason: Annotated[str, Meta(description="Why it is left open.")] = ""
-    candidates: Annotated[tuple[Paper, ...], Meta(description="Of one that is left open.")] = ()
+    supported: Annotated[
+        str, Meta(description="The model's opinion of the abstract, if the settings enable it.")
+    ] = ""
+    reason: Annotated[str, Meta(description="Why it was left open.")] = ""
+    candidates: Annotated[
+        tuple[Paper, ...], Meta(description="The candidates, if it was left open.")
+    ] = ()
 
 
 class FillAnswer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -153,7 +160,7 @@ def fill(service: Service, asked: FillRequest, cancel: Cancel) -> FillAnswer:
             Problem(
                 "request-too-large",
                 f"The document has {count} placeholders, more than {MAX_PLACEHOLDERS}.",
-                "Send its parts one by one.",
+                "Send it in parts.",
             )
         )
     named = {n: work for n, work in asked.choices.items() if work}
@@ -256,7 +263,7 @@ FILL = Endpoint(
     name="fill",
     method="POST",
     path="/v1/fill",
-    summary="The citations and entries of a document that is sent as text",
+    summary="Citations and entries for a document sent as text",
     request=FillRequest,
     response=FillAnswer,
     answer=fill,

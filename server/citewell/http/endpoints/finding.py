@@ -47,9 +47,9 @@ class FindRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     bib: BibText = ""
     title: Annotated[str, Meta(max_length=2_000, description="Of the paper.")] = ""
     abstract: Annotated[str, Meta(max_length=20_000, description="Of the paper.")] = ""
-    abstracts: Annotated[bool, Meta(description="Answer with the papers' abstracts, too.")] = False
+    abstracts: Annotated[bool, Meta(description="Include the abstracts.")] = False
     choose: Annotated[
-        bool, Meta(description="Let the language model choose, where the user has named one.")
+        bool, Meta(description="Let the language model choose, if one is configured.")
     ] = True
 
 
@@ -60,9 +60,11 @@ class Place(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     papers: tuple[Paper, ...]
     confidence: Confidence
     pick: Annotated[
-        str, Meta(description="The id of the first paper, where it is likely enough to be cited.")
+        str, Meta(description="The id of the first paper, if it is certain enough.")
     ] = ""
-    chosen: Annotated[str, Meta(description="Who chose and why, if a language model did.")] = ""
+    chosen: Annotated[
+        str, Meta(description="The language model's choice and reason, if it chose.")
+    ] = ""
 
 
 class FindAnswer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -126,8 +128,8 @@ def sentence_of(query: Query) -> str:
 
 _MANY = Problem(
     "places-left-out",
-    f"Only the first {MAX_PLACES} places of a passage are looked at.",
-    "Send the rest as a passage of its own.",
+    f"Only the first {MAX_PLACES} places of a passage are used.",
+    "Send the rest in another request.",
 )
 
 FIND = Endpoint(

@@ -19,15 +19,15 @@ from citewell.options import Options
 
 Form = Literal["bibtex", "csl", "reference"]
 Forms = Annotated[
-    tuple[Form, ...], Meta(max_length=3, description="The texts that each paper comes with.")
+    tuple[Form, ...], Meta(max_length=3, description="The formats of each paper to include.")
 ]
 StyleName = Annotated[
     str,
     Meta(
         pattern=r"^[A-Za-z0-9-]*$",
         max_length=120,
-        description="Name of the CSL style for `reference`, such as apa or ieee; without one, the "
-        "user's own.",
+        description="Name of the CSL style for `reference`, such as apa or ieee; default: the "
+        "user's.",
     ),
 ]
 
@@ -45,7 +45,7 @@ class PapersAnswer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
 
     papers: tuple[Record, ...]
     unknown_ids: Annotated[
-        tuple[str, ...], Meta(description="Names that no record of the library has.")
+        tuple[str, ...], Meta(description="Names without a record in the library.")
     ] = ()
 
 
@@ -101,7 +101,7 @@ GET_PAPERS = Endpoint(
     name="get_papers",
     method="POST",
     path="/v1/papers",
-    summary="Records by id, DOI or arXiv id, as BibTeX, CSL-JSON or printed",
+    summary="Records by id, DOI or arXiv id, as BibTeX, CSL-JSON or formatted",
     request=PapersRequest,
     response=PapersAnswer,
     answer=get_papers,
@@ -110,7 +110,7 @@ GET_PAPER = Endpoint(
     name="get_paper",
     method="GET",
     path="/v1/papers/{id}",
-    summary="One record, asked in the address",
+    summary="One record, by id in the path",
     request=PaperRequest,
     response=Record,
     answer=get_paper,

@@ -23,9 +23,11 @@ class PickRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     markup: Markup = "auto"
     candidates: Annotated[
         tuple[Id, ...],
-        Meta(max_length=MAX_PAPERS, description="Best first; without any, a search finds them."),
+        Meta(max_length=MAX_PAPERS, description="Candidates, best first; default: from a search."),
     ] = ()
-    k: Annotated[Count, Meta(description="How many a search finds, where there are none.")] = 10
+    k: Annotated[
+        Count, Meta(description="Number of candidates to search for, if none are given.")
+    ] = 10
 
 
 class PickAnswer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -35,11 +37,11 @@ class PickAnswer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     status: Literal["chosen", "none_fits", "ranked", "nothing_found", "not_checked"]
     paper: Paper | None = None
     by: Annotated[Literal["model", "ranker", ""], Meta(description="Who chose the paper.")] = ""
-    reason: Annotated[str, Meta(description="The model's own words, to be quoted.")] = ""
+    reason: Annotated[str, Meta(description="The model's words, verbatim.")] = ""
     candidates: Annotated[tuple[Paper, ...], Meta(description="The chosen one first.")] = ()
     of: Annotated[int, Meta(description="How many candidates the model was shown.")] = 0
     model: str = ""
-    program: Annotated[str, Meta(description="What asked it: pick@builtin.")] = ""
+    program: Annotated[str, Meta(description="The prompt version: pick@builtin.")] = ""
     problems: tuple[Problem, ...] = ()
 
 
@@ -83,20 +85,20 @@ def pick(service: Service, asked: PickRequest, cancel: Cancel) -> PickAnswer:
 
 _MANY = Problem(
     "places-left-out",
-    "Only the first place of the passage was looked at.",
-    "Leave one [CITATION] in it, or use /v1/find.",
+    "Only the first place of the passage was used.",
+    "Keep one [CITATION] in it, or use /v1/find.",
 )
 _MAY_NOT = Problem(
     "llm-off",
-    "A language model is named, and the settings say that it does not choose.",
-    "Set `llm.pick` to true, if it may.",
+    "A language model is configured, but `llm.pick` is off.",
+    "Set `llm.pick` to true to allow it.",
 )
 
 PICK = Endpoint(
     name="pick",
     method="POST",
     path="/v1/pick",
-    summary="One paper for a place, by the language model that the user named",
+    summary="One paper for a place, chosen by the configured language model",
     request=PickRequest,
     response=PickAnswer,
     answer=pick,

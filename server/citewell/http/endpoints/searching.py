@@ -27,17 +27,17 @@ class SearchRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     ] = ""
     author: Annotated[str, Meta(max_length=300)] = ""
     venue: Annotated[str, Meta(max_length=300)] = ""
-    year: Annotated[Year | None, Meta(description="This year alone, whatever the others say.")] = (
+    year: Annotated[Year | None, Meta(description="This year only; overrides the other years.")] = (
         None
     )
     year_from: Year | None = None
     year_to: Year | None = None
     k: Count = 10
-    limit: Annotated[Count | None, Meta(description="The same as `k`.")] = None
+    limit: Annotated[Count | None, Meta(description="Alias of `k`.")] = None
     cursor: Annotated[
-        str, Meta(max_length=100, description="The `next_cursor` of the page before this one.")
+        str, Meta(max_length=100, description="The `next_cursor` of the previous page.")
     ] = ""
-    abstracts: Annotated[bool, Meta(description="Answer with the papers' abstracts, too.")] = False
+    abstracts: Annotated[bool, Meta(description="Include the abstracts.")] = False
 
 
 class SearchAnswer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -45,7 +45,9 @@ class SearchAnswer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
 
     status: Status | Literal["nothing_asked"]
     papers: tuple[Paper, ...]
-    next_cursor: Annotated[str, Meta(description="Gets the next page; none on the last one.")] = ""
+    next_cursor: Annotated[
+        str, Meta(description="Cursor of the next page; none on the last one.")
+    ] = ""
     problems: tuple[Problem, ...] = ()
 
 
@@ -83,7 +85,7 @@ def search(service: Service, asked: SearchRequest, cancel: Cancel) -> SearchAnsw
 
 
 _NOTHING = Problem(
-    "request-invalid", "Nothing was asked for.", "Give at least one of query, author and venue."
+    "request-invalid", "Empty search.", "Give at least one of query, author and venue."
 )
 
 SEARCH = Endpoint(
@@ -100,7 +102,7 @@ SEARCH_BY_ADDRESS = Endpoint(
     name="search_by_address",
     method="GET",
     path="/v1/search",
-    summary="The same, asked in the address",
+    summary="The same search, with query parameters",
     request=SearchRequest,
     response=SearchAnswer,
     answer=search,

@@ -19,7 +19,7 @@ class StatusAnswer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     """What answers, and what does not."""
 
     version: str
-    ready: Annotated[bool, Meta(description="There is a library that holds papers.")]
+    ready: Annotated[bool, Meta(description="Whether there is a library with papers.")]
     library: Annotated[str, Meta(description="Name of the library.")] = ""
     works: int = 0
     snapshot: Annotated[str, Meta(description="Changes when the library does.")] = ""
@@ -27,11 +27,9 @@ class StatusAnswer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     encoder: str = ""
     ranker: str = ""
     cross_encoder: str = ""
-    sources: Annotated[
-        tuple[str, ...], Meta(description="Scholarly sources that the user allowed to be asked.")
-    ] = ()
-    llm: Annotated[str, Meta(description="The language model that the user named.")] = ""
-    budget: Annotated[Budget, Meta(description="What the model has cost today.")] = Budget()
+    sources: Annotated[tuple[str, ...], Meta(description="The allowed scholarly sources.")] = ()
+    llm: Annotated[str, Meta(description="The configured language model.")] = ""
+    budget: Annotated[Budget, Meta(description="Today's cost of the model.")] = Budget()
     problems: tuple[Problem, ...] = ()
 
 
@@ -71,7 +69,7 @@ STATUS = Endpoint(
     name="status",
     method="GET",
     path="/v1/status",
-    summary="The library, and what answers",
+    summary="Library, retrievers, sources and language model",
     request=Nothing,
     response=StatusAnswer,
     answer=status,
@@ -80,7 +78,7 @@ HEALTH = Endpoint(
     name="health",
     method="GET",
     path="/v1/health",
-    summary="Whether the server answers",
+    summary="Health check",
     request=Nothing,
     response=Health,
     answer=health,

@@ -36,12 +36,12 @@ class VerifyAnswer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     note: str
     verdict: Annotated[
         Literal["yes", "no", "unclear"] | None,
-        Meta(description="Whether the abstract supports the sentence; none if not asked."),
+        Meta(description="Whether the abstract supports the sentence; none if not requested."),
     ] = None
     words: Annotated[
-        str, Meta(description="The words of the title or abstract that say so, letter by letter.")
+        str, Meta(description="The supporting words of the title or abstract, verbatim.")
     ] = ""
-    says: Annotated[str, Meta(description="The same in a line, with the model's name.")] = ""
+    says: Annotated[str, Meta(description="The same in one line, with the model's name.")] = ""
     model: str = ""
     program: str = ""
     problems: tuple[Problem, ...] = ()
@@ -81,7 +81,7 @@ def verify(service: Service, asked: VerifyRequest, cancel: Cancel) -> VerifyAnsw
     )
 
 
-_NO_SENTENCE = Problem("request-invalid", "There is no sentence in the text.", "Give one sentence.")
+_NO_SENTENCE = Problem("request-invalid", "The text contains no sentence.", "Give one sentence.")
 
 VERIFY = Endpoint(
     name="verify",

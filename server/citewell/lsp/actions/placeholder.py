@@ -153,7 +153,7 @@ async def _fill(chosen: Chosen, snapshot: Snapshot) -> ActionPlan:
 
     session, project = chosen.session, snapshot.state.project
     if not snapshot.document.placeholders:
-        return ActionPlan(message=f"There is no placeholder in {snapshot.path.name}.")
+        return ActionPlan(message=f"No placeholders in {snapshot.path.name}.")
     places = await session.projects.read(lambda: places_of(project, [snapshot.document]))
 
     task = FillTask(session.engine, snapshot.options)

@@ -59,7 +59,7 @@ class SupportActions:
         if cited is None or found is None:
             return None
         path, entry = found
-        chosen.report("looking the paper up")
+        chosen.report("looking up the paper")
         record = await asyncio.to_thread(find_record, session.engine, entry)
         work = readable_work(project.bibs[path], entry, record)
         if not work.abstract:

@@ -85,7 +85,7 @@ class SemanticScholar(Source):
 
     async def _linked(self, what: str, side: str, kind: str, value: str, limit: int) -> Answer:
         if kind not in self.ids:
-            return self.unable(f"looks nothing up by {kind}")
+            return self.unable(f"does not support look-up by {kind}")
         ask = Ask(
             path=f"/paper/{quote(_PREFIX[kind] + value)}/{what}",
             params=(("fields", _FIELDS), ("limit", str(min(limit, 1000)))),

@@ -34,7 +34,7 @@ class Breaker:
         """Ask for leave to send a request. Raises `Trouble` while the circuit is open."""
         wait = self.resting
         if wait > 0 or (self._failures >= FAILURES and self._probing):
-            message = f"{self._title} is left alone for {max(1, round(wait))} s after failures."
+            message = f"{self._title} is paused for {max(1, round(wait))} s after failures."
             raise Trouble(Reason.RESTING, message, again=wait > 0, wait=wait or None)
         self._probing = self._failures >= FAILURES
 

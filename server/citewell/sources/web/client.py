@@ -98,7 +98,7 @@ class Web:
             # The text of a stranger's exception may hold an address; its type tells enough.
             kind = type(error).__name__
             logger.warning("Asking %s failed: %s", source.title, kind)
-            message = f"{source.title} could not be asked ({kind})."
+            message = f"{source.title} could not be queried ({kind})."
             return Failed(source.name, Reason.UNREACHABLE, message)
         raise AssertionError("unreachable: the last attempt returns or raises")
 
@@ -115,7 +115,7 @@ class Web:
             base = f"{self._options.base_url.rstrip('/')}/{source.name}"
         url = httpx2.URL(base + ask.path, params=list(ask.params) or None)
         if len(str(url)) > MAX_URL:
-            raise Trouble(Reason.UNABLE, f"The question is too long for {source.title}.")
+            raise Trouble(Reason.UNABLE, f"The query is too long for {source.title}.")
         headers = {"accept": ask.accept}
         if ask.body is not None:
             headers["content-type"] = "application/json"

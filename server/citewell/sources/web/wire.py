@@ -108,7 +108,7 @@ class Wire(httpx2.AsyncBaseTransport):
                     ) from None
                 except (httpx2.RemoteProtocolError, httpx2.DecodingError, httpx2.ReadError):
                     raise Trouble(
-                        Reason.NONSENSE, f"{name} broke off its answer.", again=True
+                        Reason.NONSENSE, f"{name} closed the connection early.", again=True
                     ) from None
                 except httpx2.TransportError as error:
                     kind = type(error).__name__
@@ -119,7 +119,7 @@ class Wire(httpx2.AsyncBaseTransport):
             if status not in _REDIRECT:
                 return self._judged(request, asking, status, headers, body)
             url = self._followed(url, headers.get("location", ""), asking.source)
-        raise Trouble(Reason.REFUSED, f"{name} redirects in a circle.")
+        raise Trouble(Reason.REFUSED, f"{name} redirects in a loop.")
 
     async def _exchange(
         self, request: httpx2.Request, url: httpx2.URL, asking: Asking, gate: Gate
@@ -207,7 +207,7 @@ class Wire(httpx2.AsyncBaseTransport):
             ours = target.host in source.policy.hosts and target.port in (None, 443)
             if (ours and target.scheme == "https") or self._is_override(target):
                 return target.copy_with(userinfo=b"")
-        message = f"{source.title} redirects to a place that is not asked."
+        message = f"{source.title} redirects to a host that is not allowed."
         raise Trouble(Reason.REFUSED, message)
 
     def _judged(
@@ -228,16 +228,16 @@ class Wire(httpx2.AsyncBaseTransport):
             try:
                 asking.decode(body)
             except NonsenseError as error:
-                message = f"{name} sent an answer that cannot be read: {error}."
+                message = f"{name} sent an unreadable answer: {error}."
                 raise Trouble(Reason.NONSENSE, message, again=True) from None
             return httpx2.Response(200, headers=self._fresh(headers), content=body, request=request)
         wait = retry_after(headers.get("retry-after", ""))
         if status == 429 or (status == 503 and wait is not None):
-            message = f"{name} asks for patience (HTTP {status})."
+            message = f"{name} limits the request rate (HTTP {status})."
             raise Trouble(Reason.THROTTLED, message, again=True, wait=wait)
         if status >= 500 or status == 408:
             raise Trouble(
-                Reason.UNREACHABLE, f"{name} has an error of its own (HTTP {status}).", again=True
+                Reason.UNREACHABLE, f"{name} reports a server error (HTTP {status}).", again=True
             )
         raise Trouble(Reason.REFUSED, f"{name} refused the request (HTTP {status}).")
 

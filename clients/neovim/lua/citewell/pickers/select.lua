@@ -12,7 +12,7 @@ local function list(find, words)
   find.search(words, function(rows, problem)
     if #rows == 0 then
       local about = vim.trim(words) == '' and 'this place' or ('“%s”'):format(words)
-      local text = problem or ('no paper was found for %s'):format(about)
+      local text = problem or ('no papers found for %s'):format(about)
       require('citewell.tell').say(text, vim.log.levels.WARN)
       return
     end

@@ -21,7 +21,7 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
-from citewell.engine.cross_encoder_stage import Reader
+from citewell.engine.cross_encoder_stage import CrossEncoderStage
 from citewell.engine.local import LocalEngine
 from citewell.engine.worker_client import WorkerEngine
 from citewell.model import CitewellError, Query, Work
@@ -315,7 +315,7 @@ class Slow:
 
 def with_reader(options: Options, load: Any, **changes: Any) -> LocalEngine:
     changed = asking(options, cross_encoder="test", **changes)
-    return LocalEngine.open(changed, reader=Reader(changed.retrieval, load))
+    return LocalEngine.open(changed, reader=CrossEncoderStage(changed.retrieval, load))
 
 
 def test_a_model_that_is_late_leaves_the_list_and_stops_reading(options: Options) -> None:

@@ -5,22 +5,20 @@ What goes wrong with it is a problem in the result, and the list stands as it wa
 
 from __future__ import annotations
 
-import logging
 import threading
 import time
 from collections.abc import Callable, Sequence
 
 import msgspec
 
+from citewell.engine.background_load import BackgroundLoad
 from citewell.engine.runs import Runner
-from citewell.model import CitewellError, Evidence, Problem, Query, Work
+from citewell.model import Evidence, Problem, Query, Work
 from citewell.model.cancel import Cancel
 from citewell.options.tree import RetrievalOptions
 from citewell.ranking.contract import Ordering
 from citewell.ranking.cross_encoder import NAME, Moved, PairModel, rerank
 from citewell.ranking.pair_models import load_pair_model
-
-logger = logging.getLogger(__name__)
 
 CLOSING_SECONDS = 10.0
 
@@ -56,28 +54,24 @@ class CrossEncoderStage:
     ) -> None:
         self._name = options.cross_encoder
         self._seconds = options.cross_encoder_ms / 1e3
-        self._load = load
-        self._ready = threading.Event()
-        self._model: PairModel | None = None
-        self._problem: Problem | None = None
         self._runner = Runner()
         self._reading = 0
         self._idle = threading.Condition()
-        threading.Thread(target=self._run, name="citewell-load-reranker", daemon=True).start()
+        self._model = BackgroundLoad("reranker", lambda: load(self._name), self._missing)
 
     @property
     def loaded(self) -> str:
         """The model's name once it is loaded, else empty."""
-        return self._name if self._model is not None else ""
+        return self._name if self._model.value is not None else ""
 
     @property
     def problems(self) -> tuple[Problem, ...]:
         """Why it could not be loaded, once that is known."""
-        return () if self._problem is None else (self._problem,)
+        return () if self._model.problem is None else (self._model.problem,)
 
     def wait(self, seconds: float) -> None:
         """Until it is loaded, or could not be, or so long."""
-        self._ready.wait(seconds)
+        self._model.wait(seconds)
 
     def close(self) -> None:
         """Let what is being read come to its next stop: the end of a process that is inside of a
@@ -108,15 +102,11 @@ class CrossEncoderStage:
     def _read(
         self, query: Query, ordering: Ordering, head: Sequence[Work], cancel: Cancel
     ) -> tuple[Ordering, list[Moved]]:
-        while not self._ready.wait(0.02):
-            cancel.check()
-        if self._model is None:
-            assert self._problem is not None
-            raise CitewellError(self._problem)
+        model = self._model.get(cancel)
         with self._idle:
             self._reading += 1
         try:
-            return rerank(query, ordering, head, self._model, cancel)
+            return rerank(query, ordering, head, model, cancel)
         finally:
             with self._idle:
                 self._reading -= 1
@@ -126,7 +116,7 @@ class CrossEncoderStage:
         """The runner speaks of retrievers; this is none."""
         first = problems[0]
         if first.code == "retriever-late":
-            state = "did not answer" if self._ready.is_set() else "was not loaded"
+            state = "did not answer" if self._model.is_done else "was not loaded"
             return Problem(
                 "reranker-late",
                 f"The cross-encoder {self._name!r} {state} within {seconds * 1e3:.0f} ms.",
@@ -143,18 +133,9 @@ class CrossEncoderStage:
             )
         return first
 
-    def _run(self) -> None:
-        try:
-            self._model = self._load(self._name)
-        except CitewellError as error:
-            self._problem = error.problem
-        except Exception as error:
-            logger.exception("The cross-encoder cannot be loaded")
-            self._problem = Problem(
-                "reranker-missing",
-                f"The cross-encoder {self._name!r} cannot be used "
-                f"({type(error).__name__}: {error}).",
-                "Searches continue without it.",
-            )
-        finally:
-            self._ready.set()
+    def _missing(self, error: Exception) -> Problem:
+        return Problem(
+            "reranker-missing",
+            f"The cross-encoder {self._name!r} cannot be used ({type(error).__name__}: {error}).",
+            "Searches continue without it.",
+        )

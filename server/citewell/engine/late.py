@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Sequence
+from functools import partial
 
-from citewell.model import CitewellError, Evidence, Problem, Query
+from citewell.engine.background_load import BackgroundLoad
+from citewell.model import Evidence, Problem, Query
 from citewell.model.cancel import Cancel
 from citewell.retrieval.contract import Ranking, Retriever
 
@@ -19,52 +20,33 @@ class LateRetriever:
 
     def __init__(self, name: str, load: Callable[[], Retriever]) -> None:
         self.name = name
-        self._load = load
-        self._ready = threading.Event()
-        self._retriever: Retriever | None = None
-        self.problem: Problem | None = None
+        self._retriever = BackgroundLoad(name, load, partial(unexpected, name))
+
+    @property
+    def problem(self) -> Problem | None:
         """Why it could not be loaded, once that is known."""
-        threading.Thread(target=self._run, name=f"citewell-load-{name}", daemon=True).start()
+        return self._retriever.problem
 
     @property
     def loaded(self) -> Retriever | None:
         """The retriever itself; None while it is being loaded or when it could not be."""
-        return self._retriever
+        return self._retriever.value
 
     def wait(self, seconds: float) -> None:
         """Until it is loaded, or could not be, or so long."""
-        self._ready.wait(seconds)
+        self._retriever.wait(seconds)
 
     def search(self, query: Query, k: int, cancel: Cancel) -> Ranking:
         """As soon as it is loaded. Raises `CitewellError` if it could not be."""
-        while not self._ready.wait(0.02):
-            cancel.check()
-        return self._wait().search(query, k, cancel)
+        return self._retriever.get(cancel).search(query, k, cancel)
 
     def search_batch(self, queries: Sequence[Query], k: int) -> list[Ranking]:
         """Waits as long as loading takes."""
-        return self._wait().search_batch(queries, k)
+        return self._retriever.get().search_batch(queries, k)
 
     def explain(self, query: Query, row: int, rank: int, score: float) -> Evidence:
         """As the retriever itself does."""
-        return self._wait().explain(query, row, rank, score)
-
-    def _wait(self) -> Retriever:
-        self._ready.wait()
-        if self._retriever is None:
-            assert self.problem is not None
-            raise CitewellError(self.problem)
-        return self._retriever
-
-    def _run(self) -> None:
-        try:
-            self._retriever = self._load()
-        except CitewellError as error:
-            self.problem = error.problem
-        except Exception as error:
-            self.problem = unexpected(self.name, error)
-        finally:
-            self._ready.set()
+        return self._retriever.get().explain(query, row, rank, score)
 
 
 def unexpected(name: str, error: Exception) -> Problem:

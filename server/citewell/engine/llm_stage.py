@@ -7,7 +7,6 @@ stands as it was.
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Callable, Sequence
 from typing import TypeVar
@@ -15,6 +14,7 @@ from typing import TypeVar
 import msgspec
 import numpy as np
 
+from citewell.engine.background_load import BackgroundLoad
 from citewell.engine.cross_encoder_stage import CrossEncoderAnswer
 from citewell.engine.runs import Runner
 from citewell.llm.assistant import LanguageModel, Ranked, Rewritten
@@ -52,10 +52,9 @@ class LlmStage:
         self._model = model
         self._seconds = options.timeout_ms / 1e3
         self._runner = Runner()
-        self._loaded = threading.Event()
         self._failures = 0
         self._not_before = 0.0
-        threading.Thread(target=self._load, name="citewell-load-llm", daemon=True).start()
+        self._loaded = BackgroundLoad("llm", model.load, self._broken)
 
     @classmethod
     def open(cls, options: LlmOptions) -> LlmStage | None:
@@ -159,13 +158,16 @@ class LlmStage:
                 "Citewell continues without it; raise `llm.timeout_ms`, or choose a faster model.",
             )
         elif problem.code == "retriever-failed":
-            problem = Problem(
-                "llm-failed",
-                # The exception's own words may quote the answer: they stand in the log alone.
-                f"The language model {self.name} failed.",
-                "Citewell continues without it; see the log.",
-            )
+            problem = self._broken()
         return None, problem
+
+    def _broken(self, error: Exception | None = None) -> Problem:
+        return Problem(
+            "llm-failed",
+            # The exception's own words may quote the answer: they stand in the log alone.
+            f"The language model {self.name} failed.",
+            "Citewell continues without it; see the log.",
+        )
 
     def _note(self, problem: Problem | None) -> None:
         """Leave a model alone that is not there: each placeholder would wait for it anew."""
@@ -178,15 +180,7 @@ class LlmStage:
             self._not_before = time.monotonic() + PAUSE
 
     def _be_loaded(self, cancel: Cancel) -> None:
-        limit = time.monotonic() + min(LOADING_SECONDS, cancel.remaining)
-        while not self._loaded.wait(0.02) and time.monotonic() < limit:
-            cancel.check()
-
-    def _load(self) -> None:
-        try:
-            self._model.load()
-        finally:
-            self._loaded.set()
+        self._loaded.wait(min(LOADING_SECONDS, cancel.remaining), cancel)
 
 
 def permuted(ordering: Ordering, order: Sequence[int]) -> tuple[Ordering, tuple[Moved, ...]]:

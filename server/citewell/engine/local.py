@@ -21,6 +21,7 @@ from citewell.engine.identified import Identified
 from citewell.engine.late import LateRetriever
 from citewell.engine.listing import Listing
 from citewell.engine.lookup import LookUp
+from citewell.engine.optional_parts import online_search, open_llm, open_sources
 from citewell.engine.process_memory import rss_mb
 from citewell.engine.query_expansion import QueryExpansion
 from citewell.engine.query_preprocessor import QueryPreprocessor
@@ -45,7 +46,6 @@ from citewell.verification.checker import BATCH
 if TYPE_CHECKING:
     from citewell.engine.llm_stage import LlmStage
     from citewell.engine.online import Online
-    from citewell.engine.online_search import OnlineSearch
 
 OpenRetrievers = Callable[[Library, Options], Opened]
 RANKER = WEIGHTS / "ranker.npz"
@@ -70,7 +70,7 @@ class LocalEngine:
     ) -> None:
         self._llm_stage = llm_stage
         self._sources = sources
-        self._online = _online_search(sources) if options.sources.search else None
+        self._online = online_search(sources, options)
         self._options = options
         self._library = library
         self._opened = opened
@@ -88,12 +88,8 @@ class LocalEngine:
             History(history or HistoryStore(), self._signals) if options.learning.enabled else None
         )
         self._typed = QueryPreprocessor(library, opened.columns, self._signals)
-        self._identified = Identified(
-            self._lookup,
-            self._online,
-            self._problems if library is None else (),
-            self._lookup.held,
-        )
+        missing = self._problems if library is None else ()
+        self._identified = Identified(self._lookup, self._online, missing, self._lookup.held)
         self._listing = None if library is None else Listing(library, opened)
         self._search = None
         if library is not None and self._signals is not None:
@@ -121,32 +117,27 @@ class LocalEngine:
         history: HistoryStore | None = None,
     ) -> LocalEngine:
         """Open the library that the options name; without one, every answer says so."""
-        sources, troubles = _open_sources(options)
-        llm_stage, more = _open_linguist(options)
-        troubles = (*troubles, *more)
+        sources, troubles = open_sources(options)
+        llm_stage, more = open_llm(options)
+        problems = [*troubles, *more]
+        library, opened = None, Opened()
         try:
             library = Library.open(which_library(options))
         except CitewellError as error:
-            problems = [error.problem, *troubles]
-            return cls(
-                options,
-                None,
-                Opened(),
-                problems=problems,
-                sources=sources,
-                llm_stage=llm_stage,
-                history=history,
-            )
-        if ranker is None and options.retrieval.ranker == "learned" and RANKER.exists():
-            ranker = LearnedRanker(RANKER, TYPED if TYPED.exists() else None)
-        if reader is None and options.retrieval.cross_encoder:
-            reader = CrossEncoderStage(options.retrieval)
+            problems.insert(0, error.problem)
+            ranker = reader = None
+        else:
+            opened = retrievers(library, options)
+            if ranker is None and options.retrieval.ranker == "learned" and RANKER.exists():
+                ranker = LearnedRanker(RANKER, TYPED if TYPED.exists() else None)
+            if reader is None and options.retrieval.cross_encoder:
+                reader = CrossEncoderStage(options.retrieval)
         return cls(
             options,
             library,
-            retrievers(library, options),
+            opened,
             ranker,
-            troubles,
+            problems,
             reader=reader,
             sources=sources,
             llm_stage=llm_stage,
@@ -288,7 +279,7 @@ class LocalEngine:
         if online and self._sources is None:
             from citewell.engine.online import OFF
 
-            return Checks(problems=(*self._problems, *_open_sources(self._options)[1]) or (OFF,))
+            return Checks(problems=(*self._problems, *open_sources(self._options)[1]) or (OFF,))
         if online and self._sources is not None:
             limit = ONLINE_SECONDS if seconds is None else seconds
             checks, late = check_online(self._library, self._sources, claims, cancel, limit)
@@ -305,20 +296,20 @@ class LocalEngine:
     def pick(self, query: Query, works: Sequence[Work], *, cancel: Cancel | None = None) -> Picked:
         """Which of the works the place of the query should cite; the first without a model."""
         if self._llm_stage is None:
-            return Picked(work=works[0].id if works else "", problem=self._no_linguist())
+            return Picked(work=works[0].id if works else "", problem=self._no_llm())
         return self._llm_stage.pick(query, works, cancel or Cancel())
 
     def verify(self, sentence: str, work: Work, *, cancel: Cancel | None = None) -> Supported:
         """Whether the work's abstract supports the sentence."""
         if self._llm_stage is None:
-            return Supported(problem=self._no_linguist())
+            return Supported(problem=self._no_llm())
         return self._llm_stage.verify(sentence, work, cancel or Cancel())
 
     def spent(self) -> Usage:
         """What this engine's language model has cost."""
         return Usage() if self._llm_stage is None else self._llm_stage.spent
 
-    def _no_linguist(self) -> Problem:
+    def _no_llm(self) -> Problem:
         from citewell.engine.llm_stage import OFF
 
         known = (one for one in self._problems if one.code.startswith("llm-"))
@@ -362,36 +353,3 @@ class LocalEngine:
             self._sources.close()
         if self._library is not None:
             self._library.close()
-
-
-def _open_linguist(options: Options) -> tuple[LlmStage | None, tuple[Problem, ...]]:
-    """The language model's stage; None, and no problem, where no model is named."""
-    if options.llm.provider == "none":
-        return None, ()
-    from citewell.engine.llm_stage import LlmStage
-
-    try:
-        return LlmStage.open(options.llm), ()
-    except CitewellError as error:
-        return None, (error.problem,)
-
-
-def _open_sources(options: Options) -> tuple[Online | None, tuple[Problem, ...]]:
-    """The allowed sources; None, and no problem, where none is allowed."""
-    if not options.sources.allow:
-        return None, ()
-    from citewell.engine.online import shared
-
-    try:
-        sources = shared(options)
-    except CitewellError as error:
-        return None, (error.problem,)
-    return sources, sources.problems
-
-
-def _online_search(sources: Online | None) -> OnlineSearch | None:
-    if sources is None:
-        return None
-    from citewell.engine.online_search import OnlineSearch
-
-    return OnlineSearch(sources)

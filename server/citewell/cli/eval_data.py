@@ -56,9 +56,9 @@ def cache_folder() -> Path:
     """Where libraries made for measuring lie: `.cache` of a checkout, else the user's cache."""
     if (checkout() / "pyproject.toml").is_file():
         return checkout() / ".cache"
-    from platformdirs import user_cache_path
+    from citewell.options.folders import cache_folder as user_cache_folder
 
-    return user_cache_path("citewell") / "evaluation"
+    return user_cache_folder() / "evaluation"
 
 
 def locate(name: str, known: Mapping[str, str] = NAMED) -> Path:

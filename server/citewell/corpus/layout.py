@@ -23,7 +23,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from citewell.corpus.errors import library_error
-from citewell.options.data import data_folder
+from citewell.options.folders import data_folder
 
 FORMAT = 1
 """Version of this layout; a library of another version is refused."""

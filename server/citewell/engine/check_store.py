@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import datetime
 import logging
-import os
 import sqlite3
 import threading
 from collections.abc import Iterable, Sequence
@@ -25,6 +24,7 @@ from citewell.engine.which_library import which_library
 from citewell.model import CitewellError
 from citewell.model.check import Check
 from citewell.options import Options
+from citewell.options.folders import cache_folder
 
 logger = logging.getLogger(__name__)
 
@@ -33,7 +33,6 @@ MAX_BYTES = 512 * 1024 * 1024
 WORLDS = 4
 """Snapshots whose answers are kept, the latest used ones."""
 BUSY_SECONDS = 2.0
-CACHE_VARIABLE = "CITEWELL_CACHE"
 _SQL = """
 PRAGMA journal_mode=WAL;
 PRAGMA synchronous=NORMAL;
@@ -42,14 +41,6 @@ CREATE TABLE IF NOT EXISTS checks (world BLOB, digest BLOB, value BLOB,
 CREATE TABLE IF NOT EXISTS worlds (world BLOB PRIMARY KEY, used INTEGER) WITHOUT ROWID;
 """
 _DECODER = msgspec.msgpack.Decoder(Check)
-
-
-def cache_folder() -> Path:
-    """Where answers are kept: the folder that `CITEWELL_CACHE` names, else the user's cache."""
-    from platformdirs import user_cache_path
-
-    named = os.environ.get(CACHE_VARIABLE)
-    return Path(named) if named else user_cache_path("citewell", appauthor=False)
 
 
 def world_of(options: Options) -> bytes | None:

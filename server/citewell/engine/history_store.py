@@ -22,7 +22,7 @@ import msgspec
 
 from citewell.model import CitewellError, Problem
 from citewell.model.feedback import Event
-from citewell.options.data import data_folder
+from citewell.options.folders import data_folder
 
 logger = logging.getLogger(__name__)
 

@@ -183,7 +183,7 @@ class Online:
             return asyncio.run_coroutine_threadsafe(ask(self._sources), self._loop)
 
     def _open(self) -> None:
-        from citewell.engine.check_store import cache_folder
+        from citewell.options.folders import cache_folder
         from citewell.sources.registry import classes
         from citewell.sources.web.client import Web, WebOptions
 

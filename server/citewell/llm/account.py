@@ -17,7 +17,7 @@ import msgspec
 
 from citewell.model import CitewellError, Problem
 from citewell.model.llm import Budget, Usage
-from citewell.options.data import data_folder
+from citewell.options.folders import data_folder
 
 logger = logging.getLogger(__name__)
 

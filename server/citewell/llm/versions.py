@@ -19,7 +19,7 @@ import msgspec
 
 from citewell.model import CitewellError, Problem
 from citewell.model.atomic_write import write_atomically
-from citewell.options.data import data_folder
+from citewell.options.folders import data_folder
 
 if TYPE_CHECKING:
     from citewell.llm.programs import Program

@@ -20,7 +20,6 @@ from mcp.server.mcpserver.exceptions import ToolError
 from mcp_types import CallToolResult, TextContent
 
 from citewell.documents import FileCache, Project
-from citewell.engine.check_store import cache_folder
 from citewell.engine.contract import Engine
 from citewell.features.cursor import digest
 from citewell.features.named_works import need_library, work_named, works_named
@@ -31,6 +30,7 @@ from citewell.model.cancel import Cancel, Cancelled
 from citewell.model.check import Check
 from citewell.model.feedback import Feedback, name_of
 from citewell.options import Options
+from citewell.options.folders import cache_folder
 from citewell.serving.hidden import without_keys
 from citewell.serving.queues import Kind, Queues
 from citewell.usecases.find import Progress

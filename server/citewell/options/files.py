@@ -11,6 +11,7 @@ from typing import Any
 from msgspec import Struct
 
 from citewell.model.problem import Problem
+from citewell.options.folders import config_folder
 
 WORKSPACE_FILE = "citewell.toml"
 CONFIG_VARIABLE = "CITEWELL_CONFIG"
@@ -27,9 +28,7 @@ class SettingsFile(Struct, frozen=True):
 
 def default_user_file() -> Path:
     """`citewell/config.toml` in the user's configuration folder."""
-    from platformdirs import user_config_path
-
-    return user_config_path("citewell", appauthor=False) / "config.toml"
+    return config_folder() / "config.toml"
 
 
 def find_workspace_file(start: Path | None, root: Path | None) -> Path | None:

@@ -1,0 +1,35 @@
+"""The folders of this user: settings, what Citewell keeps, and what it may lose."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+DATA_VARIABLE = "CITEWELL_DATA"
+CACHE_VARIABLE = "CITEWELL_CACHE"
+_NAME = "citewell"
+
+
+def config_folder() -> Path:
+    """The user's configuration folder."""
+    from platformdirs import user_config_path
+
+    return user_config_path(_NAME, appauthor=False)
+
+
+def data_folder() -> Path:
+    """The folder that `CITEWELL_DATA` names, else the user's data folder: libraries, unless a
+    setting says where, and a few small files.
+    """
+    from platformdirs import user_data_path
+
+    named = os.environ.get(DATA_VARIABLE)
+    return Path(named) if named else user_data_path(_NAME, appauthor=False)
+
+
+def cache_folder() -> Path:
+    """The folder that `CITEWELL_CACHE` names, else the user's cache: answers that were kept."""
+    from platformdirs import user_cache_path
+
+    named = os.environ.get(CACHE_VARIABLE)
+    return Path(named) if named else user_cache_path(_NAME, appauthor=False)

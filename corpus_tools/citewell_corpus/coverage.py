@@ -13,7 +13,7 @@ from citewell.corpus import Library
 from citewell.documents import Project
 from citewell.documents.bib_match import same_work
 from citewell.documents.bib_work import entry_work
-from citewell.model.bib import BibEntry, BibFile
+from citewell.model.bib import BibEntry
 from citewell.model.venues import work_venues
 from citewell.model.work import Work
 from citewell.options import Options
@@ -71,10 +71,9 @@ def coverage(paths: Iterable[Path], library: Library, options: Options) -> Cover
     years: dict[str, list[int]] = {}
     missing: list[tuple[str, Work, str]] = []
     for path in paths:
-        for bib, entry in _entries(path, options):
-            work = entry_work(bib, entry)
+        for entry, work in references_of(path, options):
             identity = (entry.body.title_key or work.doi, work.year)
-            if not work.title or entry.type in _NO_PAPERS or identity in seen:
+            if identity in seen:
                 continue
             seen.add(identity)
             found = is_held(library, entry, work)
@@ -105,13 +104,16 @@ def is_held(library: Library, entry: BibEntry, work: Work) -> bool:
     return any(same_work(entry, one) for one in library.lookup(title=work.title))
 
 
-def _entries(path: Path, options: Options) -> Iterator[tuple[BibFile, BibEntry]]:
+def references_of(path: Path, options: Options) -> Iterator[tuple[BibEntry, Work]]:
+    """The entries of a `.bib`, or those that a paper cites, that are papers with a title."""
     project = Project.open(path, options.documents, bib_options=options.bib)
     cited = None if path.suffix.lower() == ".bib" else set(project.cited_keys())
     for bib in project.bibliographies:
         for entry in bib.entries:
             if cited is None or entry.key in cited:
-                yield bib, entry
+                work = entry_work(bib, entry)
+                if work.title and entry.type not in _NO_PAPERS:
+                    yield entry, work
 
 
 def _venue_of(work: Work) -> str:

@@ -29,6 +29,8 @@ class BulkServer:
         self.requests: list[str] = []
         self.fault: Callable[[int, str], Answer | str | None] = lambda number, path: None
         self.slow = 0.0
+        self.edges: dict[int, list[int]] | None = None
+        """What each work cites, by number; None: the three works before it."""
         self._counter: Counter[str] = Counter()
         server = self
 
@@ -89,20 +91,33 @@ class BulkServer:
         return 200, {"content-type": "application/json"}, json.dumps(made).encode()
 
     def _openalex(self, path: str, query: dict[str, str]) -> Any:
+        if path.startswith("/works/doi:"):
+            number = path.rsplit(".", 1)[1]
+            return self._work(int(number)) if number.isdigit() else 404
         if path != "/works":
             if "nowhere" in query["search"]:
                 return {"meta": {"count": 0}, "results": []}
             letter = {"/topics": "T", "/sources": "S", "/authors": "A", "/institutions": "I"}[path]
             return {"results": [{"id": f"https://openalex.org/{letter}77", "display_name": "X"}]}
+        chosen = _chosen(query)
+        if chosen is not None:
+            works = [self._work(i) for i in chosen if i < self.count]
+            return {"meta": {"count": len(works)}, "results": works}
         cursor = query["cursor"]
         if cursor != "*" and not cursor.startswith("c"):
             return 400
         start = 0 if cursor == "*" else int(cursor[1:])
         size = self.page or int(query["per_page"])
-        works = [_openalex_work(i) for i in range(start, min(self.count, start + size))]
+        works = [self._work(i) for i in range(start, min(self.count, start + size))]
         end = start + len(works)
         following = f"c{end}" if works else None
         return {"meta": {"count": self.count, "next_cursor": following}, "results": works}
+
+    def _work(self, i: int) -> dict[str, Any]:
+        cited = range(max(0, i - 3), i) if self.edges is None else self.edges.get(i, ())
+        return _openalex_work(i) | {
+            "referenced_works": [f"https://openalex.org/W{1000 + j}" for j in cited]
+        }
 
     def _crossref(self, path: str, query: dict[str, str]) -> Any:
         start = 0 if query["cursor"] == "*" else int(query["cursor"][1:])
@@ -176,6 +191,19 @@ class BulkServer:
         return gzip.compress(entries.encode())
 
 
+def _chosen(query: dict[str, str]) -> list[int] | None:
+    """The works that a filter by identifiers names, or that words find."""
+    if "search" in query:
+        return [0]
+    for part in query.get("filter", "").split(","):
+        kind, _, values = part.partition(":")
+        if kind == "openalex":
+            return [int(value[1:]) - 1000 for value in values.split("|")]
+        if kind == "title.search":
+            return [int(values.rsplit(" ", 1)[1])] if values[-1].isdigit() else []
+    return None
+
+
 def _title(i: int) -> str:
     return f"On the growth of the {NAMES[i % 10]} number {i}"
 
@@ -194,7 +222,6 @@ def _openalex_work(i: int) -> dict[str, Any]:
         "cited_by_count": 3 * i,
         "is_retracted": False,
         "is_paratext": False,
-        "referenced_works": [f"https://openalex.org/W{1000 + j}" for j in range(max(0, i - 3), i)],
         "abstract_inverted_index": {"Trees": [0], "grow": [1], f"slowly{i}": [2]},
     }
 

@@ -63,7 +63,7 @@ def fetch_into(
     from citewell.sources.registry import may_download
     from citewell_corpus.fetching.store import FetchFolder, folder_name
 
-    _see_permission(options, may_download(options.sources.allow, source), source)
+    see_permission(options, may_download(options.sources.allow, source), source)
     path = library.parent / FETCHED / folder_name(source, selection)
     if flags.get("restart") and path.is_dir():
         shutil.rmtree(path)
@@ -142,7 +142,8 @@ def fetched_folders(library: Path) -> list[tuple[str, Selection, Path]]:
     return found
 
 
-def _see_permission(options: Options, is_allowed: bool, source: str) -> None:
+def see_permission(options: Options, is_allowed: bool, source: str) -> None:
+    """Raise `CitewellError` unless the source may be asked and the packages for it are there."""
     from citewell.engine.online import missing_package
     from citewell.model import CitewellError, Problem
 

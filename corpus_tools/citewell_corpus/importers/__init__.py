@@ -11,6 +11,7 @@ from citewell_corpus.importers.bibtex import BibtexImporter
 from citewell_corpus.importers.contract import Importer, ImportReport
 from citewell_corpus.importers.csl import CslImporter
 from citewell_corpus.importers.endnote_xml import EndNoteXmlImporter
+from citewell_corpus.importers.harvest import HarvestImporter
 from citewell_corpus.importers.manuscript import ManuscriptImporter
 from citewell_corpus.importers.openalex import OpenAlexImporter
 from citewell_corpus.importers.pubmed_xml import PubMedXmlImporter
@@ -24,6 +25,7 @@ from citewell_corpus.importers.zotero import ZoteroImporter
 __all__ = ["IMPORTERS", "ImportReport", "Importer", "find_importer", "importer_named"]
 
 IMPORTERS: tuple[Importer, ...] = (
+    HarvestImporter(),
     AclXmlImporter(),
     EndNoteXmlImporter(),
     PubMedXmlImporter(),

@@ -22,7 +22,9 @@ _PREFIXES = {"acl-anthology": "acl"}
 _MAX_ID = 300
 
 
-class _Record(msgspec.Struct):
+class Record(msgspec.Struct):
+    """One line."""
+
     id: str
     title: str
     authors: list[str] | None = None
@@ -60,11 +62,14 @@ class RecordsImporter(FileImporter):
 
     def read_file(self, path: Path, report: ImportReport) -> Iterator[Work]:
         day, place = fields.retrieved(path), fields.place(path)
-        found = json_records.in_lines(path, _Record, report)
-        yield from json_records.works(found, lambda record: _work(record, day, place), path, report)
+        found = json_records.in_lines(path, Record, report)
+        yield from json_records.works(
+            found, lambda record: work_of(record, day, place), path, report
+        )
 
 
-def _work(record: _Record, day: str, place: str) -> Work | str:
+def work_of(record: Record, day: str, place: str) -> Work | str:
+    """The work of a record, or why it is none; `place` tells ids of several files apart."""
     source = fields.raw(record.source or "", 100) or f"records:{place}"
     source_id = fields.raw(record.id, _MAX_ID)
     title = fields.title(record.title)

@@ -1,0 +1,155 @@
+"""The commands of `citewell library` that bring works from sources, and say which are missing."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from citewell_corpus.cli.coverage import show_coverage
+from citewell_corpus.cli.fetch import fetch_into, fetch_options, fetched_folders, show
+from citewell_corpus.cli.harvest import HARVESTED, harvest_into, show_harvest
+from citewell_corpus.cli.library_group import (
+    FINDINGS,
+    JSON,
+    NAME,
+    OK,
+    build_and_show,
+    library,
+    library_path_of,
+    options_of,
+    path_to_read,
+)
+from citewell_corpus.cli.output import write_json
+from citewell_corpus.fetching.contract import Selection
+
+_PATH = click.Path(exists=True, dir_okay=False, path_type=Path)
+
+
+@library.command("fetch", short_help="Fetch the works of a source that you work on.")
+@fetch_options
+@NAME
+@JSON
+@click.pass_context
+def fetch_command(
+    ctx: click.Context, /, source: str, name: str, as_json: bool, dry_run: bool, **flags: Any
+) -> None:
+    """Fetch many works of SOURCE and build the library with them.
+
+    Says first how many works there are, how much disk they take and how long it lasts. A fetch
+    that was stopped goes on when the same command is run again. The source must be allowed
+    (`citewell sources allow`); what is sent are the words of the options.
+
+    Works of OpenAlex come with what they cite. `acl-anthology` is fetched whole. Exits with 1 when
+    the source stopped before the end.
+    """
+    from citewell_corpus.sources import source_at
+
+    options = options_of(ctx)
+    fields = Selection.__struct_fields__
+    selection = Selection(**{field: flags.pop(field) for field in fields})
+    flags |= {"dry_run": dry_run, "as_json": as_json}
+    outcome, folder = fetch_into(options, library_path_of(options, name), source, selection, flags)
+    show(outcome, as_json=as_json, dry_run=dry_run)
+    if dry_run:
+        return
+    code = OK
+    if folder is not None:
+        code = build_and_show(options, name, False, add=[source_at(str(folder), outcome.format)])
+    ctx.exit(FINDINGS if outcome.problem is not None else code)
+
+
+@library.command("harvest", short_help="Follow references from what you cite.")
+@click.argument("seeds", nargs=-1, required=True, metavar="SEED...")
+@click.option("--depth", type=click.IntRange(1, 5), default=2, show_default=True, help="Levels.")
+@click.option(
+    "--max",
+    "most",
+    type=click.IntRange(1, 1_000_000),
+    default=5_000,
+    show_default=True,
+    help="Most works, the seeds included.",
+)
+@click.option(
+    "--source", type=click.Choice(HARVESTED), help="Who is asked; default: the first one allowed."
+)
+@NAME
+@JSON
+@click.pass_context
+def harvest_command(
+    ctx: click.Context,
+    /,
+    seeds: tuple[str, ...],
+    source: str | None,
+    name: str,
+    as_json: bool,
+    **limits: int,
+) -> None:
+    """Bring the works that SEEDs cite, those that these cite, and so on, into the library.
+
+    A SEED is a DOI, an arXiv id, a .bib file, a paper (LaTeX or Markdown), or search words. Works
+    that are reached twice are kept once; who cites whom is kept and orders what is found. A harvest
+    that was stopped goes on when the same command is run again. The source must be allowed
+    (`citewell sources allow`); what is sent are the seeds' identifiers, titles or words. Exits with
+    1 when the source stopped before the end.
+    """
+    from citewell_corpus.sources import source_at
+
+    options = options_of(ctx)
+    report = harvest_into(options, library_path_of(options, name), seeds, source, limits)
+    show_harvest(report, as_json=as_json)
+    code = FINDINGS
+    if report.works:
+        code = build_and_show(options, name, False, add=[source_at(report.folder, "harvest")])
+    ctx.exit(FINDINGS if report.problem is not None else code)
+
+
+@library.command("refresh", short_help="Fetch what is new since, and build.")
+@NAME
+@JSON
+@click.pass_context
+def refresh(ctx: click.Context, name: str, as_json: bool) -> None:
+    """Ask the sources of all fetched works for what is new since, and build the library."""
+    options = options_of(ctx)
+    library_folder = library_path_of(options, name)
+    found = fetched_folders(library_folder)
+    if not found:
+        raise click.UsageError("Nothing in this library was fetched: see `citewell library fetch`.")
+    outcomes = []
+    for source, selection, _ in found:
+        flags = {"refresh": True, "yes": True, "as_json": as_json}
+        outcome, _folder = fetch_into(options, library_folder, source, selection, flags)
+        outcomes.append(outcome)
+        if not as_json:
+            show(outcome, as_json=False, dry_run=False)
+    if as_json:
+        write_json(outcomes)
+    code = build_and_show(options, name, False)
+    ctx.exit(FINDINGS if any(one.problem is not None for one in outcomes) else code)
+
+
+@library.command("coverage", short_help="How much of what you cite the library holds.")
+@click.argument("paths", nargs=-1, required=True, metavar="PAPER...", type=_PATH)
+@NAME
+@JSON
+@click.pass_context
+def coverage_command(
+    ctx: click.Context, /, paths: tuple[Path, ...], name: str, as_json: bool
+) -> None:
+    """How many of the references of PAPER (LaTeX, Markdown or .bib) the library holds.
+
+    Counts by venue and by year, names what is missing, and gives the commands that would fetch it.
+    Nothing is sent anywhere. Exits with 1 when a reference is missing.
+    """
+    from citewell.corpus import Library
+    from citewell_corpus.coverage import coverage
+
+    options = options_of(ctx)
+    with Library.open(path_to_read(options, name)) as opened:
+        found = coverage([path.absolute() for path in paths], opened, options)
+    if as_json:
+        write_json(found)
+    else:
+        show_coverage(found)
+    ctx.exit(FINDINGS if found.missing or not found.references else OK)

@@ -1,0 +1,116 @@
+"""The group `citewell library`, and what its commands share: options, building and its report."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Protocol
+
+import click
+
+from citewell.model.visible import visible
+from citewell.options import Options
+from citewell_corpus.cli.output import show_problem, write_json
+
+OK = 0
+FINDINGS = 1
+NAME = click.option("--name", default="", help="Name of the library; default: the settings'.")
+JSON = click.option("--json", "as_json", is_flag=True, help="Write the outcome as JSON.")
+
+
+class _Loaded(Protocol):
+    options: Options
+
+
+class _Session(Protocol):
+    """What the root command `citewell` leaves for its commands."""
+
+    def load(self) -> _Loaded: ...
+
+
+@click.group("library", short_help="Build and manage libraries of papers.")
+def library() -> None:
+    """Build and look after libraries of papers.
+
+    A library is what Citewell searches. `citewell library add starter` builds one from records
+    that a Python package ships; `citewell library add refs.bib corpus.jsonl.zst` adds your own.
+    """
+
+
+def options_of(ctx: click.Context) -> Options:
+    session: _Session | None = ctx.find_root().obj
+    if session is not None:
+        return session.load().options
+    from citewell.options.load import load
+
+    loaded = load(None)
+    for problem in loaded.problems:
+        show_problem(problem)
+    return loaded.options
+
+
+def library_path_of(options: Options, name: str) -> Path:
+    from citewell.corpus import library_path
+
+    return library_path(options.library.path, name or options.library.name)
+
+
+def path_to_read(options: Options, name: str) -> Path:
+    """The folder of a library, or the installed starter library where that stands in for one that
+    is not built."""
+    from citewell.corpus.layout import is_begun
+    from citewell.corpus.starter import installed_starter
+    from citewell.engine.which_library import DEFAULT, STARTER
+
+    path = library_path_of(options, name)
+    if is_begun(path) or path.name not in (DEFAULT, STARTER):
+        return path
+    return installed_starter() or path
+
+
+def build_and_show(options: Options, name: str, as_json: bool, **how: Any) -> int:
+    from citewell_corpus.build import build_library, default_builders
+    from citewell_corpus.cli.bars import bars
+
+    path = library_path_of(options, name)
+    with bars() as progress:
+        report = build_library(path, builders=default_builders(options), progress=progress, **how)
+    if as_json:
+        write_json(report)
+    else:
+        _show_report(report)
+        for problem in report.problems:
+            show_problem(problem)
+    empty = any(problem.code == "source-empty" for problem in report.problems)
+    return FINDINGS if empty or not report.works else OK
+
+
+def _show_report(report: Any) -> None:
+    for source in report.sources:
+        skipped = sum(source.skipped.values())
+        notes = [citing_words(source.lists, source.passages)] if source.lists else []
+        notes += [f"{source.bad:,} bad"] if source.bad else []
+        if source.malformed:
+            notes.append(f"{source.malformed:,} with damaged author lists")
+        notes += [f"{skipped:,} left out ({', '.join(source.skipped)})"] if skipped else []
+        name = visible(source.name)
+        click.echo(f"{name}: {source.records:,} records{in_brackets(notes)}")
+    if report.up_to_date:
+        click.echo("Nothing has changed.")
+    else:
+        merged = report.by_identifier + report.by_title
+        click.echo(
+            f"{report.added:,} papers added, {report.updated:,} changed, "
+            f"{report.removed:,} removed; {merged:,} duplicates merged."
+        )
+    click.echo(f"{report.works:,} papers in {report.library}")
+
+
+def citing_words(lists: int, passages: int) -> str:
+    """How many papers a source knows the references of, in words."""
+    papers = f"what {lists:,} {'papers cite' if lists > 1 else 'paper cites'}"
+    return papers + (f", in {passages:,} passages" if passages else "")
+
+
+def in_brackets(notes: list[str]) -> str:
+    """The notes in brackets after a blank; empty without any."""
+    return f" ({', '.join(notes)})" if notes else ""

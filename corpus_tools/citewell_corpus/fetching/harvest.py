@@ -1,0 +1,174 @@
+"""Following references from seeds, level by level, into a folder that an importer reads.
+
+`works.jsonl` has a line for each work in the order of discovery, with its level; `edges.jsonl` a
+line for each work whose references are known. Both only grow, so that a harvest that is killed goes
+on where it was; a line that was cut off by the kill is dropped.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import msgspec
+
+from citewell.corpus.errors import LibraryError
+from citewell.model import Problem, Work
+from citewell.sources.answers import Wanted
+from citewell_corpus.fetching.graphs import BATCH, Node, ReferenceGraph
+from citewell_corpus.fetching.record_line import record_line
+from citewell_corpus.progress import Progress
+
+WORKS = "works.jsonl"
+EDGES = "edges.jsonl"
+SEARCHED = 20
+"""Works that a query gives as seeds."""
+
+
+class Level(msgspec.Struct):
+    """What one level of a harvest brought."""
+
+    works: int = 0
+    edges: int = 0
+
+
+class HarvestReport(msgspec.Struct, frozen=True, kw_only=True):
+    """What a harvest brought, in all its runs."""
+
+    folder: str
+    works: int
+    edges: int
+    """References to works that are among the harvested ones."""
+    levels: tuple[Level, ...]
+    """From the seeds on."""
+    missing_seeds: int
+    done: bool
+    """False when it stopped at the most works, or because the source did not answer."""
+    problem: Problem | None = None
+
+
+class Harvest:
+    """One harvest: its folder and what is in it."""
+
+    def __init__(self, folder: Path, graph: ReferenceGraph) -> None:
+        self._folder, self._graph = folder, graph
+        self._nodes: dict[str, Node] = {}
+        self._level: dict[str, int] = {}
+        self._dois: set[str] = set()
+        folder.mkdir(parents=True, exist_ok=True)
+        for line in _whole_lines(folder / WORKS):
+            work = Work(id=line["id"], title=line["title"], doi=line.get("doi", ""),
+                        arxiv=line.get("arxiv", ""))  # fmt: skip
+            self._remember(Node(work), line["level"])
+        for line in _whole_lines(folder / EDGES):
+            if line["id"] in self._nodes:
+                self._nodes[line["id"]].references = tuple(line["references"])
+
+    async def run(
+        self,
+        seeds: Sequence[Wanted],
+        queries: Sequence[str],
+        *,
+        depth: int,
+        most: int,
+        progress: Progress | None = None,
+    ) -> HarvestReport:
+        """Follow references down to `depth` levels below the seeds, to at most `most` works.
+
+        Never raises for a source that fails: the report holds the problem.
+        """
+        problem: Problem | None = None
+        missing = 0
+        if progress is not None:
+            progress.stage("harvest", most)
+            progress.advance(len(self._nodes))
+        with (self._folder / WORKS).open("ab") as works, (self._folder / EDGES).open("ab") as edges:
+            try:
+                if not self._nodes:
+                    found = await self._graph.seeds(seeds)
+                    missing = len(seeds) - len(found)
+                    for query in queries:
+                        found += await self._graph.search(query, SEARCHED)
+                    self._write(works, edges, found[:most], 0)
+                for level in range(depth):
+                    await self._expand(works, edges, level, most, progress)
+            except LibraryError as error:
+                problem = error.problem
+        return self._report(missing, problem, full=len(self._nodes) >= most)
+
+    async def _expand(
+        self, works: BinaryIO, edges: BinaryIO, level: int, most: int, progress: Progress | None
+    ) -> None:
+        """Bring the works that those of a level cite."""
+        waiting = [self._nodes[name] for name, at in self._level.items() if at == level]
+        for start in range(0, len(waiting), BATCH):
+            room = most - len(self._nodes)
+            if room <= 0:
+                return
+            part = waiting[start : start + BATCH]
+            if all(self._is_expanded(node) for node in part):
+                continue
+            unknown = [node for node in part if node.references is None]
+            new = await self._graph.expand(part, self._nodes.keys(), room)
+            self._write(works, edges, new[:room], level + 1)
+            for node in unknown:
+                _append(edges, {"id": node.work.id, "references": node.references or ()})
+            if progress is not None:
+                progress.advance(len(new))
+
+    def _is_expanded(self, node: Node) -> bool:
+        """References of an expanded work are known or could not be found."""
+        return node.references is not None and all(one in self._nodes for one in node.references)
+
+    def _write(self, works: BinaryIO, edges: BinaryIO, nodes: Sequence[Node], level: int) -> None:
+        for node in nodes:
+            if node.work.id in self._nodes or (node.work.doi and node.work.doi in self._dois):
+                continue
+            record = msgspec.json.decode(record_line(node.work)) | {"level": level}
+            _append(works, record)
+            if node.references is not None:
+                _append(edges, {"id": node.work.id, "references": node.references})
+            self._remember(node, level)
+        works.flush()
+        edges.flush()
+
+    def _remember(self, node: Node, level: int) -> None:
+        self._nodes[node.work.id], self._level[node.work.id] = node, level
+        if node.work.doi:
+            self._dois.add(node.work.doi)
+
+    def _report(self, missing: int, problem: Problem | None, *, full: bool) -> HarvestReport:
+        works = Counter(self._level.values())
+        edges: Counter[int] = Counter()
+        for name, node in self._nodes.items():
+            held = sum(one in self._nodes for one in node.references or ())
+            edges[self._level[name]] += held
+        levels = tuple(Level(works[n], edges[n]) for n in range(max(works, default=-1) + 1))
+        return HarvestReport(
+            folder=str(self._folder),
+            works=len(self._nodes),
+            edges=sum(edges.values()),
+            levels=levels,
+            missing_seeds=missing,
+            done=problem is None and not full,
+            problem=problem,
+        )
+
+
+def _append(stream: BinaryIO, value: dict[str, Any]) -> None:
+    stream.write(msgspec.json.encode(value) + b"\n")
+
+
+def _whole_lines(path: Path) -> list[dict[str, Any]]:
+    """The lines of a file; what a kill has cut off at its end is removed from it."""
+    try:
+        data = path.read_bytes()
+    except FileNotFoundError:
+        return []
+    whole = data[: data.rfind(b"\n") + 1]
+    if len(whole) < len(data):
+        with path.open("r+b") as stream:
+            stream.truncate(len(whole))
+    return [msgspec.json.decode(line) for line in whole.splitlines()]

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from citewell.sources.consent import ALWAYS, NEVER, host_of, question
-from citewell.sources.registry import SOURCES, SUGGESTED, source_named
+from citewell.sources.registry import SOURCES, source_named, suggested
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "sources.md").read_text(encoding="utf-8")
 
@@ -30,5 +30,5 @@ def test_the_question_names_every_host_and_what_is_never_sent() -> None:
     for name in SOURCES:
         assert host_of(name) in text
     assert NEVER in text and ALWAYS in text
-    for name in SUGGESTED:
+    for name in suggested():
         assert name in SOURCES

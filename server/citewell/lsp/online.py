@@ -90,9 +90,9 @@ class Consent:
 
     async def _ask(self) -> tuple[str, ...]:
         from citewell.sources.consent import question
-        from citewell.sources.registry import SUGGESTED
+        from citewell.sources.registry import suggested
 
-        offered = self._names() or SUGGESTED
+        offered = self._names() or suggested()
         self._asked = True
         title = await self._editor.ask(
             types.MessageType.Info, question(offered), (YES, NOT_NOW, NEVER)

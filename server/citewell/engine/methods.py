@@ -245,7 +245,6 @@ class RemoteMethods:
 
     check_async = AsyncMethod(check)
     learn_async = AsyncMethod(learn)
-    pick_async = AsyncMethod(pick)
     verify_async = AsyncMethod(verify)
     status_async = AsyncMethod(status)
 

@@ -103,3 +103,18 @@ async def test_a_document_is_filled_by_the_model_but_for_what_the_agent_chose(
     first, second = found["placeholders"]
     assert first["paper"]["id"] != "fx:5"
     assert second["paper"]["id"] == "fx:1"
+
+
+async def test_what_the_model_says_of_an_abstract_comes_with_the_citation(
+    engine: LocalEngine, options: Options, model: Any, chat: Any, tmp_path: Path
+) -> None:
+    text = "\\begin{document}\nWe read graphs \\cite<graph attention networks>.\n\\end{document}\n"
+    (tmp_path / "main.tex").write_text(text)
+    answer = json.dumps({"choice": "1", "supports": "unclear", "words": ""})
+    model.script = lambda request: chat.Reply(answer)
+    options = replace(options, llm=replace(options.llm, verify=True))
+    (place,) = (await asked(engine, options, "fill_document", tmp_path, path="main.tex"))[
+        "placeholders"
+    ]
+    assert place["supported"].startswith("says llamacpp scripted (verify@builtin): ")
+    assert len(model.requests) == 2

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from citewell.engine.contract import Engine
     from citewell.model import Hit
-    from citewell.usecases.fill import PlaceholderFill
+    from citewell.usecases.fill_plan import PlaceholderFill
 
 HELP = "number: choose it; Enter: choose the first; words: search; s: skip; q: skip the rest"
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from citewell.options import Options
-    from citewell.usecases.fill import FillPlan
+    from citewell.usecases.fill_plan import FillPlan
 
 FILES = ("paper.tex", "references.bib")
 RECORD = ".citewell-demo.json"

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from citewell.model import Hit, Problem
     from citewell.model.feedback import Through
-    from citewell.usecases.fill import FillPlan, PlaceholderFill
+    from citewell.usecases.fill_plan import FillPlan, PlaceholderFill
 
 
 @click.command("fill", short_help="Fill every citation placeholder of a paper.")
@@ -137,7 +137,7 @@ def _outcome(found: PlaceholderFill) -> Any:
 
     from citewell.cli.papers import line_of
     from citewell.features.pick import what_it_says, who_chose
-    from citewell.usecases.fill import NAMED
+    from citewell.usecases.fill_plan import NAMED
 
     if found.hit is None:
         text = Text("    left open", style="yellow").append(f": {found.reason}", style="default")
@@ -164,7 +164,7 @@ def shown_path(path: str) -> str:
 
 def summarise(plan: FillPlan, written: bool, dry_run: bool) -> None:
     """What was done, on standard error."""
-    from citewell.usecases.fill import UNTYPED
+    from citewell.usecases.fill_plan import UNTYPED
 
     if not plan.fills:
         click.echo("No placeholders found.", err=True)

@@ -32,7 +32,8 @@ from citewell.model import CitewellError, Problem, Work
 from citewell.model.bib import BibFile, FileEdit
 from citewell.model.cancel import Cancel
 from citewell.model.document import Format
-from citewell.usecases.fill import FillPlan, FillTask, PlaceholderFill, learn_fill, write_fill
+from citewell.usecases.fill import FillTask
+from citewell.usecases.fill_plan import FillPlan, PlaceholderFill, learn_fill, write_fill
 from citewell.usecases.find import Progress, no_progress, status_of
 
 SHOWN = 5

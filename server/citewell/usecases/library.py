@@ -22,14 +22,8 @@ from citewell.model.feedback import Through
 from citewell.options import Options
 from citewell.sources.budget import ONLINE_SECONDS
 from citewell.usecases.check import SLICE, CheckTask
-from citewell.usecases.fill import (
-    CANDIDATES,
-    Choose,
-    FillPlan,
-    learn_fill,
-    plan_fill,
-    with_unattended,
-)
+from citewell.usecases.fill import CANDIDATES, Choose, plan_fill, with_unattended
+from citewell.usecases.fill_plan import FillPlan, learn_fill
 from citewell.usecases.find import Found, Progress, find_papers, no_progress
 from citewell.verification.checker import BATCH
 

@@ -8,7 +8,7 @@ from citewell.cli.fill import exit_code
 from citewell.model import CitewellError, Hit, Problem, Work
 from citewell.model.bib import FileEdit, TextEdit
 from citewell.model.document import Placeholder, PlaceholderKind, Span
-from citewell.usecases.fill import FillPlan, PlaceholderFill, write_fill
+from citewell.usecases.fill_plan import FillPlan, PlaceholderFill, write_fill
 
 
 def plan_for(folder: Path) -> FillPlan:

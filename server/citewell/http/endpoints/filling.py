@@ -18,7 +18,8 @@ from citewell.http.contract import LONG_SECONDS, Endpoint, Service, told
 from citewell.http.wire import MAX_FILE, Confidence, Paper, found_paper
 from citewell.model import CitewellError, Problem
 from citewell.model.cancel import Cancel
-from citewell.usecases.fill import FillPlan, PlaceholderFill, plan_fill, with_unattended
+from citewell.usecases.fill import plan_fill, with_unattended
+from citewell.usecases.fill_plan import FillPlan, PlaceholderFill
 from citewell.usecases.find import Status, status_of, suffix_of
 
 MAX_FILES = 200

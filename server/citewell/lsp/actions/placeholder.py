@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from citewell.lsp.snapshot import Snapshot
     from citewell.model import Problem, Query, Work
     from citewell.model.document import Placeholder
-    from citewell.usecases.fill import FillPlan
+    from citewell.usecases.fill_plan import FillPlan
 
 DEEP = 8
 """Papers that the longer search is asked for."""
@@ -149,7 +149,8 @@ def _told(problems: Sequence[Problem]) -> ActionPlan:
 
 async def _fill(chosen: Chosen, snapshot: Snapshot) -> ActionPlan:
     from citewell.features.action import ActionPlan
-    from citewell.usecases.fill import FillTask, fill_feedback, places_of
+    from citewell.usecases.fill import FillTask, places_of
+    from citewell.usecases.fill_plan import fill_feedback
 
     session, project = chosen.session, snapshot.state.project
     if not snapshot.document.placeholders:
@@ -192,7 +193,7 @@ def _left_open(filled: FillPlan) -> Problem:
     """Which lines are open and why, with the best papers of the first ones."""
     from citewell.model import Problem
     from citewell.model.shorten import shorten
-    from citewell.usecases.fill import NAMED
+    from citewell.usecases.fill_plan import NAMED
 
     why: dict[str, list[str]] = {}
     for one in filled.open:

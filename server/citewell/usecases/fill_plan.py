@@ -1,0 +1,135 @@
+"""What becomes of each placeholder of a project, the edits that make it so, and what that says."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Mapping
+from pathlib import Path
+
+import msgspec
+
+from citewell.engine.contract import Engine
+from citewell.features.write import write_edits
+from citewell.model import Hit, Problem, Query, SearchResult
+from citewell.model.bib import FileEdit
+from citewell.model.document import Placeholder
+from citewell.model.feedback import Feedback, Through, name_of, passed_over
+from citewell.model.llm import Picked, Supported
+
+NAMED = 3
+"""Candidates of an open placeholder that a report names."""
+NOT_CLOSED = (
+    "it is not closed, so its words cannot be separated from the text after it: add "
+    "the closing bracket"
+)
+"""Why no paper is written there, however sure it is."""
+UNTYPED = "it has no words that identify a paper"
+"""Why a placeholder is left open that nobody typed words into."""
+UNCERTAIN = "the best paper is too uncertain"
+LEFT = "left open, as you chose"
+
+
+class PlaceholderFill(msgspec.Struct, frozen=True, kw_only=True):
+    """One placeholder and what it becomes."""
+
+    path: str
+    line: int
+    """1-based."""
+    column: int
+    """1-based, in code points."""
+    text: str
+    """The placeholder as it stands in the file."""
+    placeholder: Placeholder
+    sentence: str = ""
+    """The sentence around it, for a reader who chooses."""
+    candidates: tuple[Hit, ...] = ()
+    """Best first."""
+    hit: Hit | None = None
+    """What is cited; None when the placeholder is left open."""
+    key: str = ""
+    reused: bool = False
+    """The work stood in the bibliography before; no entry is added."""
+    confidence: float = 0.0
+    """How likely the author would cite the hit here; of the best candidate if left open."""
+    reason: str = ""
+    """Why the placeholder is left open."""
+    query: Query = Query()
+    """What was asked."""
+    variant: str = ""
+    """What made the order of the candidates."""
+    picked: Picked | None = None
+    """What the language model chose, where one is named; its choice is the first candidate."""
+    supported: Supported | None = None
+    """What it says of the cited paper's abstract, where that is asked for; changes nothing."""
+
+    @property
+    def advice(self) -> str:
+        """The reason for a program, which may send its own choice where there are candidates."""
+        waits = self.reason.startswith((UNTYPED, UNCERTAIN))
+        return f"{self.reason}; choose yourself" if waits else self.reason
+
+
+class FillPlan(msgspec.Struct, frozen=True, kw_only=True):
+    """What happens to a project's placeholders, and the edits that make it so."""
+
+    fills: tuple[PlaceholderFill, ...] = ()
+    """In reading order."""
+    edits: tuple[FileEdit, ...] = ()
+    """One per file, bibliographies first: a citation is never written before its entry."""
+    diffs: tuple[str, ...] = ()
+    """A unified diff per edit, in the same order, with paths relative to the project's root."""
+    texts: Mapping[str, str] = msgspec.field(default_factory=dict)
+    """By path: the text to which the edits of that file refer."""
+    problems: tuple[Problem, ...] = ()
+    results: tuple[SearchResult, ...] = ()
+    """Of the search for each placeholder."""
+    root: Path = Path()
+    """Folder of the project."""
+
+    @property
+    def filled(self) -> tuple[PlaceholderFill, ...]:
+        return tuple(found for found in self.fills if found.hit is not None)
+
+    @property
+    def open(self) -> tuple[PlaceholderFill, ...]:
+        return tuple(found for found in self.fills if found.hit is None)
+
+
+def write_fill(plan: FillPlan) -> bool:
+    """Write the edits of a plan, all or none; true if there was anything to write.
+
+    Raises `CitewellError` where a file has changed since (`write_edits`).
+    """
+    return write_edits(plan.edits, plan.texts)
+
+
+def learn_fill(
+    engine: Engine, plan: FillPlan, through: Through, chosen: Container[int] | None = None
+) -> tuple[Problem, ...]:
+    """Have the engine learn from a plan that was written (`fill_feedback`); what went wrong."""
+    said = fill_feedback(plan, through, chosen)
+    return tuple(problem for feedback in said for problem in engine.learn(feedback))
+
+
+def fill_feedback(
+    plan: FillPlan, through: Through, chosen: Container[int] | None = None
+) -> tuple[Feedback, ...]:
+    """What writing the plan says of the papers that it adds to the project's bibliography.
+
+    Where an author chose among the candidates (`picker`), those above the chosen one were passed
+    over; a program looks at none. `chosen` are the numbers, from 1, of the placeholders whose paper
+    was chosen; None: all of them. The others took the best one unattended, which is kept as `fill`.
+    """
+    return tuple(
+        Feedback(
+            accepted=name_of(found.hit.work),
+            dismissed=passed_over([hit.work for hit in found.candidates], found.hit.work.id)
+            if through == "picker"
+            else (),
+            query=found.query,
+            project=str(plan.root),
+            through=through if chosen is None or number in chosen else "fill",
+            variant=found.variant,
+        )
+        for number, found in enumerate(plan.fills, 1)
+        if found.hit is not None and not found.reused
+    )

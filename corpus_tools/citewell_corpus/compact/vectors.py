@@ -38,7 +38,7 @@ def write_vectors(
     scale = 127 / max(float(np.abs(centroids).max()), 1e-9)
     coded = np.rint(centroids * scale).astype(np.int8)
     own = coded.astype(np.float32) / scale
-    codes = np.zeros((count, len(sizes)), np.uint8)
+    codes = np.zeros((len(sizes), count), np.uint8)
     shrink = np.zeros(count, np.float32)
     cosine = np.zeros(count, np.float32)
     for begin in range(0, count, _BLOCK):
@@ -47,7 +47,7 @@ def write_vectors(
         for group, (size, end) in enumerate(zip(sizes, ends.tolist(), strict=True)):
             part = slice(end - size, end)
             near = _nearest(block[:, part], own[:, part])
-            codes[begin : begin + len(block), group] = near
+            codes[group, begin : begin + len(block)] = near
             decoded[:, part] = coded[near, part]
         known = np.abs(block).max(axis=1, initial=0) > 0
         length = np.linalg.norm(decoded, axis=1)

@@ -61,6 +61,12 @@ class _Segment:
                 )
             ) from error
 
+    def products(self, queries: NDArray[np.int8], begin: int, end: int) -> NDArray[np.float32]:
+        """Dot products of queries with the rows [begin, end), shape (queries, rows)."""
+        if isinstance(self.vectors, CompactVectors):
+            return self.vectors.products(queries, begin, end)
+        return dot_products(queries, self.vectors[begin:end])
+
 
 class DenseRetriever:
     """Cosine similarity between a query's vector and every paper's."""
@@ -119,10 +125,10 @@ class DenseRetriever:
         for segment in scanned:
             for begin in range(0, segment.count, _STRIPE):
                 cancel.check()
-                block = segment.vectors[begin : begin + _STRIPE]
-                at = slice(segment.base + begin, segment.base + begin + len(block))
-                scores[:, at] = dot_products(coded, block)
-                scores[:, at] *= segment.shrink[begin : begin + len(block)]
+                end = min(begin + _STRIPE, segment.count)
+                at = slice(segment.base + begin, segment.base + end)
+                scores[:, at] = segment.products(coded, begin, end)
+                scores[:, at] *= segment.shrink[begin:end]
                 scores[:, at] *= shrink[:, None]
             if segment.dead is not None:
                 scores[:, segment.base : segment.base + segment.count][:, segment.dead] = -np.inf

@@ -30,6 +30,7 @@ from citewell.model.cancel import Cancel
 from citewell.model.name_forms import forms_asked
 from citewell.options import Options
 from citewell.retrieval.bm25 import Bm25Retriever
+from citewell.retrieval.compact_vectors import CompactVectors
 from citewell.retrieval.dense import DenseRetriever
 from citewell.retrieval.encoders import load_encoder
 from citewell.retrieval.facets import Facets
@@ -183,6 +184,19 @@ def test_vectors_point_where_the_original_ones_do(both: Pair) -> None:
     queries = [Query(text=work.abstract) for work in works]
     for query, row in zip(queries, range(20, 60), strict=True):
         assert row in found.search(query, 5, Cancel()).rows
+
+
+def test_products_by_table_are_those_of_the_decoded_rows(folders: tuple[Path, Path]) -> None:
+    (folder,) = folders[1].glob("segments/*/dense")
+    vectors = CompactVectors(folder)
+    queries = vectors[np.arange(20)]
+    rows = vectors[0:WORKS].astype(np.float32)
+    exact = queries.astype(np.float32) @ rows.T
+    lengths = np.linalg.norm(rows, axis=1)
+    for count in (1, 20):
+        found = vectors.products(queries[:count], 0, WORKS)
+        error = np.abs(found - exact[:count]) / lengths / lengths[:count, None]
+        assert float(error.max()) < 0.02, "cosines to a hundredth, whichever way they are found"
 
 
 def test_the_same_records_give_the_same_bytes(folders: tuple[Path, Path], tmp_path: Path) -> None:

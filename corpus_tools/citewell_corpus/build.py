@@ -238,7 +238,7 @@ class _Build:
     def _citing(
         self, staged: list[StagedSource], base: Library | None
     ) -> dict[str, CitingUse | None]:
-        """What each staged source says of citations, in its place; within the library's bounds."""
+        """The citation data of each staged source, in order; within the library's bounds."""
         held = base.manifest.sources if base is not None else {}
         anew = {source.imported.name for source in staged}
         kept = [use.citing for name, use in held.items() if use.citing and name not in anew]

@@ -190,7 +190,7 @@ def flush(path: Path) -> None:
 
 
 def flush_folder(folder: Path) -> None:
-    """The same for a folder's list of names; Windows writes that by itself."""
+    """Have the system write a folder's list of names to the disk; Windows does that itself."""
     if os.name == "nt":
         return
     handle = os.open(folder, os.O_RDONLY)

@@ -31,7 +31,7 @@ _SENTENCE = re.compile(r"(?<=[.?!])\s+")
 _SHAPED = re.compile(r"(?=(?:.*[A-Z]){2}|.*[A-Z].*\d)[\w.+-]{2,20}")
 """A system's name: two capitals, or a capital and a digit."""
 _NAME = re.compile(r"(?=(?:.*[A-Z]){2}|.*[A-Za-z].*\d)[\w.+-]{2,20}")
-"""The same within a sentence; "word2vec", too."""
+"""A system's name within a sentence; includes "word2vec"."""
 _VAGUE = frozenset(
     "paper work study approach method methods model models results problem present show propose "
     "proposed novel new using based also however recent existing task tasks".split()

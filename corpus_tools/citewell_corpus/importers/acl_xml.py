@@ -67,7 +67,7 @@ class _RefusedError(Exception):
 
 
 class _Volume:
-    """What the volume says that a paper in it inherits."""
+    """The fields of a volume that its papers inherit."""
 
     def __init__(self, collection: str, attributes: dict[str, str]) -> None:
         self.collection = collection

@@ -35,7 +35,7 @@ SHAPED_SHARE, PLAIN_SHARE, LONG_SHARE = 0.34, 0.5, 0.34
 """Least share of the citing papers that use a name, by its form: "ResNet", "tagger", "Penn
 Treebank"."""
 SURE_SHARE = 0.12
-"""The same for names with the form of one, of works that many call so."""
+"""Least share for names with the form of one, of works that many call so."""
 
 _TOKEN = re.compile(r"[^\W_][\w.+/'’-]*")
 _SHAPED = re.compile(r"(?=(?:.*[A-Z]){2}|.*[A-Za-z].*\d|[A-Z][a-z])[\w.+/-]{2,30}")

@@ -1,4 +1,4 @@
-"""What the flags before the command say, and what every command makes of them."""
+"""The global flags, and the objects that every command derives from them."""
 
 from __future__ import annotations
 

@@ -91,7 +91,7 @@ class Catalogue:
         return self.records(rows, Work)
 
     def records(self, rows: Iterable[int], kind: type[Record]) -> dict[int, Record]:
-        """The same, read as `kind`: a struct with some of the fields of `Work`."""
+        """The records in these rows by row, decoded as `kind`, a part of the fields of `Work`."""
         wanted = [int(row) for row in rows]
         found: dict[int, Record] = {}
         decoder = msgspec.msgpack.Decoder(kind)

@@ -36,7 +36,7 @@ class LibraryError(CitewellError):
 
 
 def library_problem(code: str, message: str, path: Path | None = None, hint: str = "") -> Problem:
-    """A problem with this code and its standard cure."""
+    """A problem with this code and its standard hint."""
     if code == "starter-missing":
         hint = hint or f"Install the records: `{install_command('starter')}`."
     return Problem(
@@ -45,5 +45,5 @@ def library_problem(code: str, message: str, path: Path | None = None, hint: str
 
 
 def library_error(code: str, message: str, path: Path | None = None) -> LibraryError:
-    """The same, to be raised."""
+    """A `LibraryError` with this code and its standard hint."""
     return LibraryError(library_problem(code, message, path))

@@ -44,7 +44,7 @@ def title_number(title: str) -> int | None:
 
 
 def title_key_number(key: str) -> int:
-    """The same for a `title_key`; 0 for an empty one."""
+    """The number of a `title_key`; 0 for an empty one."""
     return key_number("title", key) if key else 0
 
 

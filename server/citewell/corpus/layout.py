@@ -118,7 +118,7 @@ class SourceUse(msgspec.Struct, frozen=True, kw_only=True):
     skipped: int = 0
     """Records left out on purpose: proceedings volumes, front matter."""
     citing: CitingUse | None = None
-    """What its records say of citations, where they do."""
+    """The citation data of its records, if they have any."""
 
 
 class Manifest(msgspec.Struct, frozen=True, kw_only=True):
@@ -161,7 +161,7 @@ def digest(data: bytes) -> str:
 
 
 def file_digest(path: Path) -> str:
-    """The same for a file of any size."""
+    """Hex BLAKE2b of 16 bytes of a file of any size, read in pieces."""
     state = hashlib.blake2b(digest_size=16)
     with path.open("rb") as stream:
         while block := stream.read(1 << 20):

@@ -60,7 +60,7 @@ class Library:
                 for source in manifest.sources.values()
                 if source.citing is not None
             )
-            """What sources say of citations."""
+            """The citation data of the sources."""
         except LibraryError:
             self.close()
             raise
@@ -112,7 +112,7 @@ class Library:
         return self.records(rows, Work)
 
     def records(self, rows: Iterable[int], kind: type[Record]) -> list[Record]:
-        """The same, read as `kind`: a struct with some of the fields of `Work`, which takes a
+        """The records in these rows, decoded as `kind`: a struct with some fields of `Work`, in a
         fraction of the time."""
         wanted = [int(row) for row in rows]
         by_segment: dict[int, list[int]] = {}
@@ -230,7 +230,7 @@ class Library:
         return segment.catalogue.origins_of(row - segment.base)
 
     def origin_table(self, segments: Iterable[int]) -> dict[int, tuple[str, ...]]:
-        """The same for every row of the segments with these numbers."""
+        """The added sources of each row of the segments with these numbers, by row."""
         table: dict[int, tuple[str, ...]] = {}
         for segment in (self._segments[number] for number in segments):
             found = segment.catalogue.origins(segment.record.origins)

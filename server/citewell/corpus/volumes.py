@@ -67,7 +67,7 @@ class Numbered(Protocol):
 
 
 class _Record(msgspec.Struct, frozen=True):
-    """The same as a library stores them, the rest of the record left out."""
+    """The needed fields of a stored record; all others are skipped when it is decoded."""
 
     id: str
     venue: str = ""

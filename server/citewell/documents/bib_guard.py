@@ -38,7 +38,7 @@ def check_edits(
 
 
 def wrong_edit(before: BibFile, edit: FileEdit) -> Problem | None:
-    """What an edit of `before` does beside what it says; None when it does just that."""
+    """The first unintended effect of an edit of `before`; None when there is none."""
     after = reparse(before, apply_edits(before.text, edit.edits))
     wanted = Counter(entry.key for entry in before.entries)
     wanted.subtract(edit.removes)

@@ -1,4 +1,4 @@
-"""What an entry says with all that it inherits, and the record of a work that it amounts to."""
+"""The fields of an entry with inherited ones, and the work that they describe."""
 
 from __future__ import annotations
 

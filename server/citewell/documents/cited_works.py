@@ -1,4 +1,4 @@
-"""What the entries of a paper say of the works that it cites, as a search takes it."""
+"""The works that a paper cites, from its entries, in the form that a search takes."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def uncited_titles(bibs: Mapping[Path, BibFile], cited: Collection[str]) -> tupl
 
 
 def reference_of(entry: BibEntry, times: int = 0) -> Reference:
-    """What an entry says of the work, as a search takes it; the paper cites it so many times."""
+    """The reference of an entry for a search, with the number of times the paper cites it."""
     body = entry.body
     return Reference(
         title=body.get("title"),

@@ -44,7 +44,7 @@ Text = Callable[[Path], str | None]
 
 
 class LoadWith(Protocol):
-    """The same, scanned with the include commands that other files define."""
+    """Returns a file scanned with the include commands that other files define."""
 
     def __call__(self, path: Path, macros: Sequence[IncludeMacro] = ()) -> Document | None: ...
 

@@ -285,7 +285,7 @@ class _Scanner:
     def _opened(
         self, wanted: tuple[int, str, Span], reach: int
     ) -> tuple[tuple[int, str, Span], OpenWords]:
-        """The same where no bracket closes: only as far as its words are plausible."""
+        """The placeholder up to its last plausible word, for one without a closing bracket."""
         place, start = wanted[0], wanted[0] + 1
         while self.text.startswith("?", start):
             start += 1

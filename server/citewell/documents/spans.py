@@ -9,7 +9,7 @@ from citewell.model.document import Span
 
 
 def merge_spans(spans: Iterable[Span]) -> list[Span]:
-    """The same ranges sorted, overlapping ones made one. Ranges that only touch stay apart."""
+    """The ranges sorted, overlapping ones merged. Ranges that only touch stay apart."""
     merged: list[Span] = []
     for span in sorted(spans):
         if merged and span.start < merged[-1].end:

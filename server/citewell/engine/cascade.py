@@ -211,7 +211,7 @@ class Cascade:
 
 
 def _follow(read: CrossEncoderAnswer, asked: CrossEncoderAnswer) -> CrossEncoderAnswer:
-    """What an earlier stage says of each place, after a later one has moved the papers."""
+    """The evidence of an earlier stage by place, after a later one has moved the papers."""
     if not asked.moved or not read.moved:
         return read
     old = {place + 1: moved for place, moved in enumerate(read.moved)}

@@ -53,7 +53,7 @@ def world_of(options: Options) -> bytes | None:
 
 
 def world_named(snapshot: str) -> bytes:
-    """The same for a snapshot by its id."""
+    """The world of a snapshot, given its id."""
     year = datetime.datetime.now(datetime.UTC).year
     return blake2b(f"{snapshot} {year} {_rules()}".encode(), digest_size=16).digest()
 

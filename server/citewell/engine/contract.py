@@ -83,7 +83,7 @@ class Engine(Protocol):
         tier: Tier = "fast",
         cancel: Cancel | None = None,
     ) -> list[SearchResult]:
-        """The same for many queries. Raises only `Cancelled`."""
+        """The best `k` works for each query, in order. Raises only `Cancelled`."""
         ...
 
     def works(self, ids: Sequence[str]) -> list[Work | None]:

@@ -37,7 +37,7 @@ class CrossEncoderAnswer(msgspec.Struct, frozen=True):
     """What made the order, where a stage has versions: "rank@builtin"."""
 
     def evidence(self, place: int) -> tuple[Evidence, ...]:
-        """What the stage says of the paper at this place: nothing below the head."""
+        """The evidence of the stage for the paper at this place; None below the head."""
         if place >= len(self.moved):
             return ()
         moved = self.moved[place]

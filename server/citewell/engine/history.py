@@ -66,7 +66,7 @@ class Remembered(msgspec.Struct, frozen=True):
     prior: Prior
 
     def evidence(self, at: int) -> tuple[Evidence, ...]:
-        """What the past says of the candidate `at` its place in the fused list."""
+        """The evidence from the history for the candidate `at` its place in the fused list."""
         said = WORDS.get(int(self.prior.why[at]))
         if said is None:
             return ()

@@ -213,7 +213,7 @@ class LocalEngine:
         cancel: Cancel | None = None,
         explained: int | None = None,
     ) -> list[SearchResult]:
-        """The same for many queries; retrievers share their work over the queries.
+        """The best `k` works for each query, in order; retrievers share work between queries.
 
         Only the first `explained` hits carry their evidence, which costs more than finding them;
         None: all of them.

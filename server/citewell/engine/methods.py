@@ -42,7 +42,7 @@ class Caller(Protocol):
     async def call_async(
         self, method: Method[Any, R], arguments: msgspec.Struct, cancel: Cancel | None
     ) -> R:
-        """The same without blocking the loop."""
+        """The answer, awaited. Raises `Cancelled`, or `CitewellError` with the reason."""
         ...
 
 

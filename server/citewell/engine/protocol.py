@@ -1,4 +1,4 @@
-"""What a front end and its worker process say to each other: typed frames over two pipes.
+"""The protocol of a front end and its worker process: typed frames over two pipes.
 
 A frame is a length (4 bytes, big-endian) and that many bytes of msgpack. Every call has a number;
 its one reply carries the same number. A frame that is too large, cut short or not of these types

@@ -71,7 +71,7 @@ class Search:
         cancel: Cancel,
         explained: int | None = None,
     ) -> list[SearchResult]:
-        """The same for many queries, without timings.
+        """The best `k` works for each query, in order, without timings.
 
         Only the first `explained` hits carry their evidence; None: all of them.
         """

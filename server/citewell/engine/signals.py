@@ -119,7 +119,7 @@ class LibrarySignals:
         return self._aliases
 
     def memory(self, query: Query, rows: NDArray[np.int64]) -> NDArray[np.float32] | None:
-        """What the citation priors say of each row."""
+        """The signals of the citation priors for each row."""
         return None if self._cited is None else self._cited.signals(query, rows)
 
     def cocited(self, query: Query, rows: NDArray[np.int64]) -> NDArray[np.float32] | None:

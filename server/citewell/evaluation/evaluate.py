@@ -181,7 +181,7 @@ def _evaluate(
 
 
 def with_unique_ids(questions: Sequence[Question]) -> list[Question]:
-    """The same questions; the second of an id becomes "id#2", so that none is lost."""
+    """The questions with unique ids: the second of an id becomes "id#2"."""
     seen: Counter[str] = Counter()
     out = []
     for question in questions:

@@ -48,7 +48,7 @@ class Judged(msgspec.Struct, frozen=True, omit_defaults=True):
     ranks: tuple[int, ...] = ()
     """1-based ranks of the right answers found, rising."""
     past: tuple[int, ...] | None = None
-    """The same after papers newer than the citing one were taken out; None: year unknown."""
+    """`ranks` without papers newer than the citing one; None: year unknown."""
     newer: int = 0
     """Papers newer than the citing one among the first ten."""
     length: int = 0

@@ -90,7 +90,7 @@ def ask(
 def ask_in_processes(
     options: Options, queries: Sequence[Query], k: int, tier: Tier, progress: Progress, *, jobs: int
 ) -> Answers:
-    """The same in `jobs` processes, each with an engine of its own over the same files."""
+    """Every answer, from `jobs` processes, each with its own engine over the same files."""
     answers = Answers()
     started = time.perf_counter()
     parts = [queries[start : start + CHUNK] for start in range(0, len(queries), CHUNK)]

@@ -29,7 +29,7 @@ MAX_FINDINGS = 4
 
 
 class Known(msgspec.Struct, frozen=True, kw_only=True):
-    """What is known of an entry beyond what it says."""
+    """What is known of an entry beyond its fields."""
 
     reference: str = ""
     """The reference in the author's style, as Markdown; empty: a summary stands in its place."""
@@ -70,7 +70,7 @@ def work_card(
 
 
 def entry_card(entry: BibEntry, path: str = "", known: Known | None = None) -> str:
-    """The same for an entry of the author's own .bib, with what is known beyond the entry."""
+    """The card of an entry of the author's .bib as Markdown, with what is known of its work."""
     known = known or Known()
     record = known.record
     parts = [known.reference or _summary(entry)]
@@ -99,7 +99,7 @@ def _summary(entry: BibEntry) -> str:
 
 
 def state_line(check: Check) -> str:
-    """What the check says of an entry, in one line and one more for each finding."""
+    """The check of an entry as Markdown: one line, and one more for each finding."""
     sign, words = SIGNS[check.verdict]
     lines = [f"{sign} {words[0].upper()}{words[1:]}"]
     if check.verdict is Verdict.VERIFIED and check.sources:

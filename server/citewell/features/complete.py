@@ -33,7 +33,7 @@ FindWork = Callable[[Work], tuple[str, BibEntry] | None]
 """The entry of the project that describes a work, with its .bib."""
 NewKey = Callable[[Work], str]
 OnShelf = Callable[[Work], Work | None]
-"""The same work as the author's reference manager has it, with the key that it has there."""
+"""The work as recorded in the author's reference manager, with its key there; None if absent."""
 
 ENOUGH_KEYS = 5
 """With so many own entries for a word in braces, the library is not asked too."""

@@ -84,7 +84,7 @@ class BibItem(msgspec.Struct, frozen=True):
     kind: ItemKind
     detail: str = ""
     snippet: str = ""
-    """The same with places to fill in, for an editor that knows snippets."""
+    """The text as a snippet with tab stops, for an editor that supports them."""
 
 
 def complete_bib(
@@ -112,7 +112,7 @@ def complete_bib(
 
 
 def _braced(items: Iterable[BibItem]) -> Iterator[BibItem]:
-    """The same where no delimiter stands yet."""
+    """The items with braces around their values, for a value without a delimiter."""
     for item in items:
         yield msgspec.structs.replace(item, text=f"{{{item.text}}}")
 

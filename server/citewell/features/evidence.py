@@ -21,7 +21,7 @@ _IN_THIS_PAPER = {
     "cited in this sentence": "what this sentence already cites",
     "dismissed here": "what you dismissed here",
 }
-"""What the learned order says of a paper, where it speaks of the paper being written."""
+"""Words for the features of the ranker that concern the paper being written."""
 _SHORT = {"learned": "ranker"}
 
 
@@ -43,7 +43,7 @@ def found_by(evidence: Sequence[Evidence]) -> str:
 
 
 def why(hit: Hit) -> str:
-    """The same in short, as plain text: "ranker #1 (from 4), bm25 #4 (graph)"."""
+    """The retrievers and ranks in short, as plain text: "ranker #1 (from 4), bm25 #4 (graph)"."""
     parts = []
     for proof in _telling(hit.evidence):
         text = f"{_SHORT.get(proof.retriever, proof.retriever)} #{proof.rank}"

@@ -1,4 +1,4 @@
-"""What a citation key says of its paper: surnames, year, words of the title, an identifier.
+"""The meaning of a citation key: surnames, year, title words, an identifier.
 
 Keys follow a handful of habits, each of which hides the title in its own way:
 
@@ -43,7 +43,7 @@ class KeyMeaning(msgspec.Struct, frozen=True):
     head: str = ""
     """What stands before the year, folded, letters only: surnames, in the usual habits."""
     heads: tuple[str, ...] = ()
-    """The same in its pieces."""
+    """The parts of `head`."""
     year: int | None = None
     tail: tuple[str, ...] = ()
     """The pieces behind the year, as written: words, or initials."""
@@ -66,7 +66,7 @@ class KeyMeaning(msgspec.Struct, frozen=True):
 
 
 def read_key(key: str) -> KeyMeaning:
-    """What a key says, by the habits above; never fails, and may say nothing."""
+    """The meaning of a key by the habits above; empty if it has none. Never raises."""
     anthology = acl_id(key)
     arxiv = arxiv_id(key) or arxiv_id(re.sub(r"^(?:abs|corr)[-_/:]", "arXiv:", key, flags=re.I))
     text = key

@@ -34,7 +34,7 @@ def lint(
 
 
 def lint_document(document: Document, paper: LintPaper) -> Iterator[Diagnostic]:
-    """What the rules about manuscripts say, one rule after the other."""
+    """The diagnostics of the rules for manuscripts, rule by rule."""
     if document.format is Format.BIBTEX:
         return iter(())
     return chain.from_iterable(
@@ -45,7 +45,7 @@ def lint_document(document: Document, paper: LintPaper) -> Iterator[Diagnostic]:
 
 
 def lint_bib(bib: BibFile, paper: LintPaper) -> Iterator[Diagnostic]:
-    """What the rules about bibliographies say, one rule after the other."""
+    """The diagnostics of the rules for bibliographies, rule by rule."""
     return chain.from_iterable(
         _diagnostics(rule, rule.in_bib(bib, paper)) for rule in RULES if rule.in_bib is not None
     )

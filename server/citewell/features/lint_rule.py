@@ -20,7 +20,7 @@ _LINKS = frozenset(LINKS)
 
 
 class LintFinding(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """What a rule has to say about a place; the rule's own entry in the list says how bad it is."""
+    """One finding of a rule at a place; the rule itself has the level."""
 
     span: Span
     message: str

@@ -38,7 +38,7 @@ def none_fits(picked: Picked) -> Problem:
 
 
 def what_it_says(supported: Supported) -> str:
-    """What the model says of an abstract, in a line; its words are the abstract's own."""
+    """The model's opinion of an abstract in one line, quoting the abstract."""
     said = {
         "yes": "the abstract supports the sentence",
         "no": "the abstract does not support the sentence",

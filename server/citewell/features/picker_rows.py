@@ -50,7 +50,7 @@ class PaperRow(msgspec.Struct, frozen=True):
 def search_query(
     document: Document | None, offset: int | None, words: str, paper: CitingPaper
 ) -> Query:
-    """What to search for: the typed words, and what the paper says around the place, if any.
+    """The query: the typed words, and the context of the place, if any.
 
     Without words the placeholder at the place, else its sentence, is what is asked.
     """

@@ -116,7 +116,7 @@ def _close_action(placeholder: Placeholder) -> Action:
 
 
 def _chosen(choices: Sequence[Choice], rank: int, variant: str) -> dict[str, str]:
-    """What the choice at a place says when it comes back through the editor."""
+    """The arguments of a choice at a place, as they return through the editor."""
     choice = choices[rank]
     above = [other.work.id for other in choices[:rank] if other.work is not None]
     return {

@@ -21,7 +21,7 @@ SIGNS = {
 
 
 FindCheck = Callable[[str, BibEntry], Check | None]
-"""The same for an entry of any .bib, by the path of that file."""
+"""Returns the check of an entry, given the path of its .bib; None if unknown."""
 DOUBTED = frozenset({Verdict.FABRICATED, Verdict.NOT_FOUND})
 """Verdicts that an entry is shown with in a list of what to cite."""
 

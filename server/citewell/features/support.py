@@ -119,7 +119,7 @@ def ask_support(
     *,
     cancel: Cancel | None = None,
 ) -> Iterator[Support]:
-    """What the model says of each, one after the other. Raises `Cancelled` and `CitewellError`."""
+    """The model's opinion of each citation, in order. Raises `Cancelled` and `CitewellError`."""
     for cited in sentences:
         found = project.entry(cited.key)
         if found is None:
@@ -158,7 +158,7 @@ def in_words(key: str, work: Work, supported: Supported) -> str:
 
 
 def without_abstract(key: str) -> Problem:
-    """What there is to say of a paper of which nobody has an abstract."""
+    """The problem of a paper without an abstract in library and entry."""
     return Problem(
         "llm-no-abstract",
         f"Neither the library nor the entry has an abstract of {key}: the model was not asked.",

@@ -65,7 +65,7 @@ def _line_end(text: str, at: int) -> int:
 
 
 def level_of(code: str, levels: Mapping[str, str]) -> str:
-    """What the settings say of a code: its own level, else that of the longest beginning of it."""
+    """The level of a code in the settings: its own, else that of its longest prefix."""
     while code:
         if code in levels:
             return levels[code]

@@ -63,7 +63,7 @@ class Meaning(msgspec.Struct, frozen=True):
 
 
 def questions(meaning: KeyMeaning, context: Query) -> list[tuple[Query, int]]:
-    """What to ask the library, and for how many papers each; none for a key that says nothing."""
+    """The queries with their number of papers each; empty for a key without meaning."""
     asked: list[tuple[Query, int]] = []
     change = msgspec.structs.replace
     bare = change(context, paper=CitingPaper(title=context.paper.title), guessed=True)

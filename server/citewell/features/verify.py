@@ -46,7 +46,7 @@ _INSTEAD = {"booktitle": ("journal", "journaltitle", "maintitle", "howpublished"
 
 
 class Question(msgspec.Struct, frozen=True):
-    """What one entry says, without its place and its key."""
+    """The fields of one entry, without its place and key."""
 
     claim: Claim
     digest: bytes
@@ -97,7 +97,7 @@ def verified(
     *,
     list_not_found: bool = False,
 ) -> Iterator[Diagnostic]:
-    """What the answers that are known say about the entries of a file, each with its key and title.
+    """Diagnostics of the known checks of a file, each with key and title.
 
     An entry without a record is a hint for `summarised`, unless they are to be listed.
     """
@@ -123,7 +123,7 @@ def _with_name(one: Diagnostic, entry: BibEntry) -> Diagnostic:
 
 
 def summarised(found: Iterable[Diagnostic]) -> Iterator[Diagnostic]:
-    """The same with one diagnostic for all entries of the file that have no record: hundreds of
+    """The diagnostics, with one for all entries of the file that have no record: hundreds of
     them would hide what is wrong."""
     first: Diagnostic | None = None
     keys: list[str] = []

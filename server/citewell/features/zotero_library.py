@@ -57,7 +57,7 @@ class ZoteroLibrary:
         return self.bib.by_key.get(key)
 
     def find(self, work: Work, taken: Collection[str] = ()) -> Work | None:
-        """The same work as it stands on the shelf, unless the paper has taken its key."""
+        """The work as Zotero records it; None if it is absent or its key is in `taken`."""
         found = self._works.find(work)
         if found is None or found[1].key in taken or found[1].key.lower() in taken:
             return None

@@ -100,7 +100,7 @@ async def answered(
 
 
 def _events(endpoint: Endpoint, service: Service, queues: Queues, asked: Any) -> Response:
-    """The same as events, the last of which is the answer or the problem."""
+    """The response as a stream of events; the last is the answer or the problem."""
 
     async def work(told: Told, receive: Receive) -> Any:
         telling = msgspec.structs.replace(service, told=told)

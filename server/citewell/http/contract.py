@@ -68,7 +68,7 @@ class Endpoint(msgspec.Struct, frozen=True, kw_only=True):
     seconds: float = SHORT_SECONDS
     """How long it may take."""
     unsaid: Mapping[str, Any] = msgspec.field(default_factory=dict)
-    """What the JSON schema of the request says beside its fields."""
+    """Keywords of the request's JSON schema beside its fields."""
     at_once: bool = False
     """Asks nobody, so that it is answered however busy the server is."""
 

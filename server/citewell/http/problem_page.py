@@ -1,4 +1,4 @@
-"""What docs/problems.md says of one code: the page to which the `type` of a problem leads."""
+"""The row of docs/problems.md of one code: the page behind the `type` of a problem."""
 
 from __future__ import annotations
 

@@ -97,5 +97,5 @@ def paper_of(work: Work, *, abstract: bool = False, key: str = "") -> Paper:
 
 
 def found_paper(hit: Hit, *, abstract: bool = False, key: str = "") -> Paper:
-    """The same for one that a search found."""
+    """The record of a search hit as it travels, with score and evidence."""
     return Paper(**fields_of(hit.work, abstract=abstract), key=key or hit.key, why=why(hit))

@@ -137,7 +137,7 @@ class Account:
         return _total(self.by_model(day).values())
 
     def by_model(self, day: str = "") -> dict[str, Usage]:
-        """The same per model."""
+        """The usage of a day (default: today) per model. Raises `sqlite3.Error` or `OSError`."""
         return {model: usage for model, _, usage in self._rows(day)}
 
     def _limited(self) -> Usage:

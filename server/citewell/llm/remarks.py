@@ -155,7 +155,7 @@ def _plain(character: str) -> str:
 
 
 class _Known:
-    """What the candidates say of themselves."""
+    """Words of the candidates' own titles and abstracts."""
 
     def __init__(self, works: Sequence[Work]) -> None:
         self._works = [(_folded(_text_of(work)), work.year) for work in works]

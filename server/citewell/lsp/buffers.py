@@ -134,7 +134,7 @@ class Buffers:
         return self.reading_of(document, path), document
 
     def workspace_reading(self) -> Reading:
-        """The same for what the editor does not show: the settings, and what other buffers hold."""
+        """The reading of what the editor does not show: settings, and texts of other buffers."""
         from citewell.lsp.project_state import Reading
 
         roots = self._editor.roots
@@ -149,7 +149,7 @@ class Buffers:
         )
 
     def reading_of(self, document: OpenDocument, path: Path) -> Reading:
-        """The same for a document of which the path is known."""
+        """The reading of an open document with a known path."""
         from citewell.lsp.project_state import Reading
 
         return Reading(

@@ -1,4 +1,4 @@
-"""What is known of an entry beyond what it says, looked up once and remembered.
+"""Looks up once what is known of an entry beyond its fields, and caches it.
 
 Renderings and records are remembered by the entry's body, which stays the same for as long as the
 entry does: a hover over the same entry costs nothing but the look-up of where it is cited.

@@ -56,7 +56,7 @@ class CheckCache:
         return check
 
     def telling(self, digest: bytes) -> Check | None:
-        """The same, but None also where there is nothing to say. For a walk over many."""
+        """The known check if it has anything to report, else None. For loops over many entries."""
         encoded = None if digest in self._quiet else self._encoded.get(digest)
         return None if encoded is None else _DECODER.decode(encoded)
 
@@ -92,7 +92,7 @@ class CheckCache:
         return known
 
     def find_check(self, index: KeyIndex) -> FindCheck:
-        """The same for the entries of an index, by the paths of their files."""
+        """A function that returns the check of an indexed entry, given the path of its file."""
         files = {path: self.check_of(bib) for path, bib in index.files.items()} if self else {}
 
         def known(path: str, entry: BibEntry) -> Check | None:
@@ -102,7 +102,7 @@ class CheckCache:
         return known
 
     def source_of(self, bib: BibFile) -> Callable[[BibEntry], str]:
-        """The same as one line that says which record was found for an entry."""
+        """A function that returns one line about the record found for an entry."""
         from citewell.features.verify import question_digest
 
         few = len(bib.entries) <= FEW_ENTRIES

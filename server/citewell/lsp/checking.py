@@ -87,7 +87,7 @@ class Checking:
         return self.answers.get(digest)
 
     def telling(self, digest: bytes) -> Check | None:
-        """The same where there is something to say; quicker than `answer` for a walk over many."""
+        """The known check if it has anything to report, else None; faster than `answer`."""
         return self.answers.telling(digest)
 
     def of(self, bib: BibFile, entry: BibEntry) -> Check | None:

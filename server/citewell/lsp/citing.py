@@ -124,7 +124,7 @@ def _worth_telling(result: SearchResult) -> tuple[Problem, ...]:
 
 
 async def make_query(session: Session, snapshot: Snapshot, placeholder: Placeholder) -> Query:
-    """What a placeholder asks, with all that the paper says around it."""
+    """The query of a placeholder with its context in the paper."""
     from citewell.documents import query_for
 
     return await session.projects.read(

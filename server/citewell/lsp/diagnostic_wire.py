@@ -131,7 +131,7 @@ def answer(report: Report, previous: str | None) -> bytes:
 
 
 def item(report: Report, uri: str, version: int | None, previous: str) -> bytes:
-    """The same as one of many files."""
+    """The answer about one file within a report on many, as JSON."""
     place = b'"uri":%s,"version":%s' % (as_json(uri), as_json(version))
     return b"{%s,%s" % (place, answer(report, previous)[1:])
 

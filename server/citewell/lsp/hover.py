@@ -175,7 +175,7 @@ def _shown(workspace: WorkspaceSnapshot, place: KeyPlace) -> str:
 
 
 def plain(markdown: str) -> str:
-    """The same card for a client that shows text as it is."""
+    """The card as plain text, for a client without Markdown."""
     text = re.sub(r"\[([^\]]*)\]\(([^)]*)\)", r"\1 (\2)", markdown)
     text = re.sub(r"(?<!\\)[*`]+", "", text)
     return re.sub(r"\\([\\`*_{}\[\]<>#|~])", r"\1", text)

@@ -32,7 +32,7 @@ class PickerHistory:
         self._lists.append((query, variant, shown))
 
     def taken(self, project: Path, work: Work) -> Feedback:
-        """What choosing a work says: of the last list that it stood in."""
+        """The feedback of choosing a work from the last list that contained it."""
         for query, variant, shown in reversed(self._lists):
             if any(row is not None and row.id == work.id for row in shown):
                 return Feedback(

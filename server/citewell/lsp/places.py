@@ -48,7 +48,7 @@ class Places:
         return Range(self.position(span.start), self.position(span.end))
 
     def numbers(self, span: Span) -> tuple[int, int, int, int]:
-        """The same as line and character of both ends."""
+        """Line and character of the start, then of the end."""
         start, end = self.position(span.start), self.position(span.end)
         return start.line, start.character, end.line, end.character
 
@@ -67,7 +67,7 @@ class Places:
 
 
 class Ranges:
-    """The same as ranges for an edit."""
+    """Converts spans to LSP ranges for edits."""
 
     def __init__(self, text: str, encoding: str) -> None:
         self._places = Places(text, encoding)

@@ -80,7 +80,7 @@ class ReaderThread:
             raise ReadCancelled(self._what)
 
     def end(self) -> None:
-        """It is read."""
+        """Close the progress: the file has been read."""
         self._ended = time.monotonic()
         self._what = ""
 

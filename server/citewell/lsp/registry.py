@@ -25,7 +25,7 @@ class Request(Struct, frozen=True, eq=False):
     method: str
     handler: Handler
     options: Any = None
-    """What the server's capability says of it."""
+    """Its value in the server's capabilities."""
     switches: tuple[str, ...] = ()
     """Settings of `features`; one that is on is enough to announce it. A single one also decides
     in each document; a handler with several looks at them itself."""

@@ -40,7 +40,7 @@ class RequestPriority:
             self._open.add(number)
 
     def end(self, number: str | int) -> None:
-        """It is answered."""
+        """Note that the request has been answered."""
         if number in self._open:
             self._open.remove(number)
             self._calm = time.monotonic() + CALM

@@ -16,7 +16,7 @@ SECTION = "citewell"
 
 
 class Settings:
-    """What the files, the environment, the editor and the flags say, per folder."""
+    """The settings from files, environment, editor and flags, per folder."""
 
     def __init__(
         self, overrides: Mapping[str, Any] | None = None, user_file: Path | None = None

@@ -177,7 +177,7 @@ def failure(problem: Problem) -> str:
 
 
 def notes_of(problems: Iterable[Problem]) -> list[str]:
-    """The same for what went wrong beside a result, each once."""
+    """The problems beside a result as text for a model, each once."""
     return list(dict.fromkeys(failure(problem) for problem in problems))[:10]
 
 

@@ -120,7 +120,7 @@ class Writing:
         ctx: Context,
         write: bool = False,
     ) -> Annotated[CallToolResult, AddedEntries]:
-        """The same for several records: all of them or, where an id is unknown, none."""
+        """Add several records to a .bib file: all or, if an id is unknown, none."""
         with failures_told():
             self._may(write)
         done = await self._tools.run(partial(self._add_all, ids, bib, write), "document")

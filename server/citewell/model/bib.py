@@ -52,8 +52,8 @@ class BibFault(msgspec.Struct, frozen=True):
 
 
 class BibBody(msgspec.Struct, frozen=True, dict=True, eq=False):
-    """What one entry says, wherever it stands. Compared and hashed by identity: unchanged entries
-    keep their body when the file is read again."""
+    """The content of one entry, independent of its place. Compared and hashed by identity:
+    unchanged entries keep their body when the file is read again."""
 
     text: str
     """From `@` to the closing delimiter."""

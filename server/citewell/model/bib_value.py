@@ -1,4 +1,4 @@
-"""What the value of a BibTeX field says, as plain Unicode."""
+"""The value of a BibTeX field as plain Unicode."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ class FieldFinding(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     severity: Severity
     given: str = ""
     expected: str = ""
-    """What the record says instead; empty where the cure is not known."""
+    """The value of the record; empty where the correction is not known."""
     confidence: float = 1.0
     """From 0 to 1: how sure it is that the reference, not the record, is wrong."""
     url: str = ""
@@ -54,7 +54,7 @@ class FieldFinding(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
 
 
 class Claim(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
-    """What one reference says, wherever it was read: an entry, a \\bibitem, a line of text."""
+    """The fields of one reference, read from an entry, a \\bibitem or a line of text."""
 
     key: str = ""
     kind: str = "misc"

@@ -29,7 +29,7 @@ class Watch(Protocol):
         ...
 
     def end(self) -> None:
-        """It is read, or was given up."""
+        """Close the progress: the file was read, or its reading was cancelled."""
         ...
 
 

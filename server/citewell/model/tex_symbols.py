@@ -33,7 +33,7 @@ MATH_ACCENTS = frozenset(
         "widehat", "widetilde"
     }
 )  # fmt: skip
-"""The same in formulas, by name."""
+"""Names of accent commands in formulas."""
 _LONGEST = 8
 """Characters of the longest text that is a symbol."""
 

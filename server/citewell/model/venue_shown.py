@@ -55,7 +55,7 @@ def shown_venue(name: str) -> str:
 
 
 def short_venue(name: str, ids: frozenset[str] = frozenset()) -> str:
-    """The same for one row of a list: at most `LONGEST` letters, "" where that says nothing.
+    """The venue for one row of a list: at most `LONGEST` letters, "" if that says nothing.
 
     `ids` are the venues that the name stands for; proceedings of a workshop are not those of the
     conference beside which it was held.

@@ -20,7 +20,7 @@ def visible(text: str) -> str:
 
 
 def visible_json(text: str) -> str:
-    """The same of JSON, which means the same as before: its strings know only `\\u` escapes."""
+    """JSON of equal meaning, with C0, C1 and bidi controls as `\\u` escapes."""
     return _HIDDEN.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 

@@ -30,7 +30,7 @@ class Provenance(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
 
 
 class RecordVariant(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
-    """What one record says of a work where it differs from the merged record.
+    """The fields in which one record of a work differs from the merged record.
 
     Fields in which the record agrees, or of which it says nothing, are empty or None.
     """

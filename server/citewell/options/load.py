@@ -65,7 +65,7 @@ def library_settings(name: str) -> dict[str, str]:
 
 
 def wrong_flags(overrides: Mapping[str, Any]) -> tuple[Problem, ...]:
-    """What is wrong with `overrides`, whatever the layers below say."""
+    """The problems of `overrides`, independent of the layers below."""
     merge = Merge()
     merge.mapping("flag", overrides, "flags", base=Path.cwd(), textual=True)
     return tuple(merge.problems)

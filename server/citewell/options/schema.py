@@ -95,7 +95,7 @@ def is_section(kind: Any) -> bool:
 
 
 def constraints(kind: Any) -> Meta:
-    """What an annotation says besides the type; of a list, `constraints(item(kind))` too."""
+    """The constraints of an annotation; for a list, see also `constraints(item(kind))`."""
     meta = next(iter(getattr(kind, "__metadata__", ())), None)
     return meta if isinstance(meta, Meta) else Meta()
 

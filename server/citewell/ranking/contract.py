@@ -92,7 +92,7 @@ class Signals(Protocol):
         ...
 
     def memory(self, query: Query, rows: NDArray[np.int64]) -> NDArray[np.float32] | None:
-        """What the citation priors say of each row, shape (n, signals); None without priors."""
+        """Signals of the citation priors per row, shape (n, signals); None without priors."""
         ...
 
     def cocited(self, query: Query, rows: NDArray[np.int64]) -> NDArray[np.float32] | None:

@@ -29,7 +29,7 @@ UNCITED = 1.25
 """What a paper gains that stands in the author's bibliography and is not cited yet, where no other
 such candidate is."""
 CRITICISED = 8.0
-"""What a paper loses that the sentence before cites, in a sentence that says what is wrong with it:
+"""Penalty of a paper that the previous sentence cites, in a sentence that criticises it:
 it is no witness against itself, and never stands first."""
 ELSEWHERE = 60.0
 ELSEWHERE_DOUBT = 2.0
@@ -66,7 +66,7 @@ class Cited(msgspec.Struct, frozen=True):
 
 
 class Prior(msgspec.Struct, frozen=True):
-    """What the past says of n candidates."""
+    """History evidence of n candidates."""
 
     added: NDArray[np.float32]
     """To the score of each, shape (n,)."""
@@ -182,7 +182,7 @@ def _rivals(some: NDArray[np.bool_]) -> float:
 
 
 def _accepted(past: Past, here: NDArray[np.bool_], likeness: NDArray[np.float32]) -> Cited:
-    """What the project's events say that it cites."""
+    """The works that the project cites, from its events."""
     times = np.bincount(past.accepted[here], minlength=len(past.keys))
     times[past.accepted[here & (likeness > SAME_SENTENCE)]] = 0
     used = times > 0

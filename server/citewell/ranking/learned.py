@@ -106,7 +106,7 @@ class LearnedRanker:
         scores: NDArray[np.float32],
         signals: Signals,
     ) -> NDArray[np.float32]:
-        """What the typed words alone say of each candidate, shape (n, typed features)."""
+        """Features of the typed words per candidate, shape (n, typed features)."""
         alone = Query(text=query.text)
         vector, bm25 = signals.encode([alone]), signals.bm25(alone, known.rows)
         names = feature_names(MEMORY)

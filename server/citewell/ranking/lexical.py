@@ -1,4 +1,4 @@
-"""What the words of a passage say about titles, authors and years of the candidates."""
+"""Lexical features: words of a passage against titles, authors and years of candidates."""
 
 from __future__ import annotations
 
@@ -146,7 +146,7 @@ class TitleWords:
         return found
 
     def of(self, words: NDArray[np.uint32]) -> NDArray[np.float32]:
-        """The same, of an array that is asked for once."""
+        """The idf of each word, shape (n,), of an array that is queried once."""
         if not len(self._words):
             return np.full(len(words), self._new, np.float32)
         at = np.minimum(np.searchsorted(self._words, words), len(self._words) - 1)

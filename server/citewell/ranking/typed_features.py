@@ -1,4 +1,4 @@
-"""What typed words alone say of each candidate: title, names, year, and how well they explain it.
+"""Features of typed words per candidate: title, names, year, and how well they explain it.
 
 The head's own features read typed words and sentence as one. An author who types means what is
 typed: these features let the typed words decide, and the head break the ties.

@@ -54,7 +54,7 @@ def lucene_idf(frequency: NDArray[np.int64], papers: int) -> NDArray[np.float32]
 
 
 def lucene_idf_of(frequency: int, papers: int) -> float:
-    """The same for one term."""
+    """Inverse document frequency of one term as Lucene computes it; never negative."""
     return math.log1p((papers - frequency + 0.5) / (frequency + 0.5))
 
 

@@ -37,7 +37,7 @@ class Retriever(Protocol):
         ...
 
     def search_batch(self, queries: Sequence[Query], k: int) -> list[Ranking]:
-        """The same for many queries, for evaluation."""
+        """The best `k` rows for each query, in order. For evaluation."""
         ...
 
     def explain(self, query: Query, row: int, rank: int, score: float) -> Evidence:

@@ -88,7 +88,7 @@ class DenseRetriever:
         return self._nearest(vector, [query], k, cancel)[0]
 
     def search_batch(self, queries: Sequence[Query], k: int) -> list[Ranking]:
-        """The same; the queries of a batch share the passes over the vectors."""
+        """The best `k` rows for each query; a batch shares the passes over the vectors."""
         never = Cancel()
         found: list[Ranking] = []
         size = max(1, min(_BATCH, _BATCH_SCORES // max(1, self._end)))

@@ -34,7 +34,7 @@ LONGEST_NAME = 3
 WHOLE_TITLE, WHOLE_OPENING, OPENING, FIRST_AUTHOR, AUTHOR, YEAR = 20.0, 8.0, 4.0, 4.0, 2.0, 3.0
 """What each match weighs beside the logarithm of how often a paper is cited."""
 WHOLE_CALLED, CALLED = 20.0, 10.0
-"""The same for a name that others use, times the share of them that mean the paper."""
+"""Weights of a match by alias, times the share of its users that mean the paper."""
 _Weighted = tuple[NDArray[np.int64], NDArray[np.float64]]
 _YEAR = re.compile(rb"(?:19[5-9]|20[0-4])\d")
 

@@ -55,7 +55,7 @@ class Opening:
 
     @cached_property
     def known_terms(self) -> Bm25Retriever | None:
-        """The same; None when it cannot be read, which concerns only who searches with it."""
+        """The BM25 index; None when it cannot be read, which only its retriever reports."""
         try:
             return self.terms()
         except Exception:

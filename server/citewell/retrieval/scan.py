@@ -25,7 +25,7 @@ def dot_products(queries: NDArray[np.int8], rows: NDArray[np.int8]) -> NDArray[n
 
 
 def dot_products_numpy(queries: NDArray[np.int8], rows: NDArray[np.int8]) -> NDArray[np.float32]:
-    """The same by numpy alone."""
+    """Dot products by numpy alone, shape (queries, rows)."""
     left = queries.astype(np.float32)
     out = np.empty((len(queries), len(rows)), np.float32)
     for begin in range(0, len(rows), _BLOCK):

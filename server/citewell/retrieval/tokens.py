@@ -86,7 +86,7 @@ class Vocabulary:
         return self.encode_words(words(text))
 
     def encode_words(self, parts: Sequence[str]) -> list[int]:
-        """The same for words already cut."""
+        """Token numbers of words: each word's, and each adjacent pair's that is a phrase."""
         numbers: list[int] = []
         previous = -1
         phrase = self._phrase

@@ -1,4 +1,4 @@
-"""What a source says: records, that it has none, or why it could not say. Never an exception."""
+"""Answers of a source: records, none, or the reason of a failure. Never an exception."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Failed(msgspec.Struct, frozen=True):
 
     @property
     def problem(self) -> Problem:
-        """The same for the user."""
+        """The failure as a problem for the user."""
         return Problem(
             "source-unanswered",
             self.message,

@@ -1,4 +1,4 @@
-"""What each record of a merged work says, kept where the records disagree.
+"""Variants of a merged work: the values of each record, where the records disagree.
 
 Merging takes every field from one record. The others stay as variants, because a reference that
 agrees with any credible record of its work is no mistake.
@@ -19,7 +19,7 @@ _PLACES = ("venue", "booktitle", "journal")
 
 
 def variants_of(merged: Work, records: Sequence[Work]) -> tuple[RecordVariant, ...]:
-    """What the records say otherwise than `merged`, their own variants included.
+    """The values of the records that differ from `merged`, their own variants included.
 
     At most `MOST`, in the order of the records; records that say the same share a variant.
     """

@@ -1,4 +1,4 @@
-"""The same lists through several language models: gain, time, and cost of each."""
+"""Compares language models on equal lists: gain, time, and cost of each."""
 
 from __future__ import annotations
 

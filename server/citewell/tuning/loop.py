@@ -107,7 +107,7 @@ class Tuning(msgspec.Struct, frozen=True, kw_only=True):
     ranker: dict[str, float]
     """Figures on the test papers of the ranker's own order, without a model."""
     before: dict[str, float]
-    """The same of the version that was in use; `metric` is the weighted one."""
+    """Figures of the version in use on the test papers; `metric` is the weighted one."""
     after: dict[str, float]
     difference: Difference | None = None
     """Test papers, after against before; None when nothing was accepted."""

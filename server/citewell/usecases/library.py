@@ -101,7 +101,7 @@ class Library:
 
     @cached_property
     def checker(self) -> LocalEngine:
-        """The same without indexes, models and history, which no check needs."""
+        """An engine without indexes, models and history, which checks do not need."""
         from citewell.engine.local import LocalEngine
         from citewell.engine.retrievers import Opened
 
@@ -225,7 +225,7 @@ class Library:
         progress: Progress = no_progress,
         cancel: Cancel | None = None,
     ) -> Checks:
-        """The same for references that are read already; sources are asked for so many seconds."""
+        """The verdicts on parsed references; sources have `seconds` to answer."""
         if not claims:
             return Checks()
         size = SLICE if self.online else BATCH

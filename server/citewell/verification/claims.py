@@ -41,7 +41,7 @@ def claims_of_bib(bib: BibFile) -> list[Claim]:
 
 
 def claim_of_entry(bib: BibFile, entry: BibEntry, line: int | None = None) -> Claim:
-    """What an entry says, `crossref` and `xdata` included."""
+    """The fields of an entry, `crossref` and `xdata` included."""
     values = inherited(bib, entry)
     body = entry.body
     title = plain_title(values.get("title", ""))

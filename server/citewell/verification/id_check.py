@@ -57,7 +57,7 @@ def _of_doi(claim: Claim, code: str, message: str, sure: float, expected: str = 
 def _against_records(
     claim: Claim, match: Match, found: Candidates, known: Sequence[str]
 ) -> Against | None:
-    """What the records of this work and of the DOI's work say."""
+    """Findings from the records of this work and of the DOI's work."""
     others = [work for work in found.by_doi if not _same_title(claim, work, match.works)]
     if others and len(others) == len(found.by_doi):
         message = f"The DOI belongs to another work: “{others[0].title}”."
@@ -126,7 +126,7 @@ def _preprint_too_late(claim: Claim, works: Sequence[Work]) -> Against | None:
 
 
 def _against_form(claim: Claim, works: Sequence[Work]) -> Against | None:
-    """What the form of the DOI says against the venue, year and publisher of the records."""
+    """Findings of the form of the DOI against venue, year and publisher of the records."""
     said, venues = doi_says(claim.doi), _venues(works)
     if said.preprint:
         return None
@@ -170,7 +170,7 @@ def check_form(claim: Claim) -> list[FieldFinding]:
 
 
 def check_doi_alone(claim: Claim, found: Candidates) -> list[FieldFinding]:
-    """What the DOI says against a reference whose work is not known."""
+    """Findings of the DOI against a reference whose work is not known."""
     if not claim.doi:
         return check_form(claim)
     said, given = doi_says(claim.doi), venue_ids(claim.venue)

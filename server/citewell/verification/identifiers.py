@@ -1,4 +1,4 @@
-"""What a DOI or an arXiv identifier says by its own form, without asking anybody.
+"""Facts in the form of a DOI or an arXiv identifier, without any look-up.
 
 Many publishers put the venue and the year into the DOI; an arXiv identifier begins with the month
 of its first submission. Where that contradicts the reference, the reference contradicts itself.
@@ -16,7 +16,7 @@ from citewell.model.venues import venue_ids
 
 
 class Said(msgspec.Struct, frozen=True):
-    """What an identifier says about its work."""
+    """Facts about a work in the form of its identifier."""
 
     venues: frozenset[str] = frozenset()
     year: int | None = None
@@ -53,7 +53,7 @@ _MIT = {"10.1162/tacl": "tacl", "10.1162/coli": "cl", "10.1162/neco": "neco"}
 
 @lru_cache(maxsize=8192)
 def doi_says(doi: str) -> Said:
-    """What a normalised DOI says by its form; nothing for most."""
+    """Facts in the form of a normalised DOI; empty for most."""
     if anthology := acl_id(doi):
         return _acl(anthology)
     if arxiv := arxiv_id(doi):

@@ -183,7 +183,7 @@ def judge_said(
 
 
 def _disagreements(check: Check, found: Candidates) -> list[str]:
-    """What the records of the work contradict each other in, and who says what."""
+    """The fields in which the records of the work disagree, with the sources of each value."""
     if check.work is None:
         return []
     records = _distinct((check.work, *found.by_title, *found.by_doi, *found.by_arxiv))

@@ -231,7 +231,7 @@ class _Name:
         self.letters = "".join(sorted("".join(self.words)))
 
     def equals(self, other: _Name) -> bool:
-        """The same surname, or the same words in another order ("Zhang Wei", "Wei Zhang")."""
+        """True for equal surnames, or equal words in another order ("Zhang Wei", "Wei Zhang")."""
         if self.family == other.family:
             return self._initials_agree(other)
         return len(self.words) > 1 and self.words == other.words
@@ -243,7 +243,7 @@ class _Name:
         return self.family == other.given and self.given == other.family
 
     def may_be(self, other: _Name) -> bool:
-        """The same surname, or the same given name, at the same place.
+        """True for an equal surname or an equal given name at the same place.
 
         Bill for William, a name changed by marriage; or another person of that name.
         """

@@ -73,7 +73,7 @@ class CompactCatalogue:
             raise library_error("library-corrupt", "The catalogue lacks works.", folder)
 
     def records(self, rows: Iterable[int], kind: type[Part]) -> dict[int, Part]:
-        """The same as `works`, as `kind`: a struct with some of the fields of `Work`."""
+        """The records in these rows by row, decoded as `kind`, a part of the fields of `Work`."""
         works = self.works(rows)
         if kind is Work:
             return works  # type: ignore[return-value]

@@ -89,7 +89,7 @@ def check(service: Service, asked: CheckRequest, cancel: Cancel) -> CheckAnswer:
 
 
 def _claims(asked: CheckRequest) -> tuple[list[Claim], list[int], list[int]]:
-    """What the references say, the number of each, and the entries in which there is none."""
+    """The claims, their numbers, and the indexes of entries without a reference."""
     if asked.text:
         found = claims_in_text(asked.text)
         return found, list(range(1, len(found) + 1)), []

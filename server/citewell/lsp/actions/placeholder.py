@@ -177,7 +177,7 @@ async def _fill(chosen: Chosen, snapshot: Snapshot) -> ActionPlan:
 
 
 def _supported(plan: FillPlan) -> str:
-    """What the language model says of the abstracts of the first papers, where it was asked."""
+    """The language model's opinions of the first papers' abstracts, if requested."""
     from citewell.features.pick import what_it_says
 
     said = [

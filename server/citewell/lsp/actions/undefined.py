@@ -112,7 +112,7 @@ async def similar_to(session: Session, snapshot: Snapshot, meaning: KeyMeaning) 
 async def meaning_of(
     session: Session, snapshot: Snapshot, document: Document, use: KeyUse, meaning: KeyMeaning
 ) -> tuple[Meaning, Query]:
-    """What the library says that a key in a document of the paper means, and the sentence around
+    """The works that a key in a document of the paper may mean, and the sentence around
     it as a query."""
     from citewell.features.undefined_key import decide, questions
 

@@ -24,7 +24,7 @@ NOT_CLOSED = (
 """Why no paper is written there, however sure it is."""
 UNTYPED = "it has no words that identify a paper"
 """Why a placeholder is left open that nobody typed words into."""
-UNCERTAIN = "the best paper is too uncertain"
+UNCERTAIN = "the best paper is not certain enough"
 LEFT = "left open, as you chose"
 
 
@@ -59,7 +59,7 @@ class PlaceholderFill(msgspec.Struct, frozen=True, kw_only=True):
     picked: Picked | None = None
     """What the language model chose, where one is named; its choice is the first candidate."""
     supported: Supported | None = None
-    """What it says of the cited paper's abstract, where that is asked for; changes nothing."""
+    """Its opinion of the cited paper's abstract, if requested; for information only."""
 
     @property
     def advice(self) -> str:
@@ -113,7 +113,7 @@ def learn_fill(
 def fill_feedback(
     plan: FillPlan, through: Through, chosen: Container[int] | None = None
 ) -> tuple[Feedback, ...]:
-    """What writing the plan says of the papers that it adds to the project's bibliography.
+    """The feedback of writing the plan: the papers added to the project's bibliography.
 
     Where an author chose among the candidates (`picker`), those above the chosen one were passed
     over; a program looks at none. `chosen` are the numbers, from 1, of the placeholders whose paper

@@ -24,6 +24,9 @@ def find_cycle(imports: dict[str, set[str]]) -> list[str]:
 def test_no_module_imports_itself_by_way_of_others(package: str) -> None:
     graph = grimp.build_graph(package, cache_dir=None)
     imports = {module: graph.find_modules_directly_imported_by(module) for module in graph.modules}
+    # The root names the Python API for type checkers and imports each name at its first use;
+    # modules below it import the version from there.
+    imports[package] = set()
     assert len(imports) > 30
     assert find_cycle(imports) == []
 

@@ -28,6 +28,7 @@ from citewell.corpus.layout import (
 )
 from citewell.model import Work
 from citewell.model.atomic_write import write_atomically
+from citewell.model.database import open_database
 
 _LEVEL = 3
 _DICTIONARY = 112_640
@@ -62,11 +63,10 @@ def write_catalogue(
     """
     path = folder / CATALOGUE
     path.unlink(missing_ok=True)
-    connection = sqlite3.connect(path, isolation_level=None)
+    # Nobody reads the file before it is whole, and a torn one is thrown away: no journal.
+    pragmas = ("journal_mode = OFF", "synchronous = OFF", "locking_mode = EXCLUSIVE")
+    connection = open_database(path, seconds=5.0, pragmas=pragmas)
     try:
-        # Nobody reads the file before it is whole, and a torn one is thrown away: no journal.
-        for pragma in ("journal_mode = OFF", "synchronous = OFF", "locking_mode = EXCLUSIVE"):
-            connection.execute(f"PRAGMA {pragma}")
         connection.executescript(DDL)
         connection.execute("BEGIN")
         written = _fill(connection, folder, count, rows, sample, progress=progress)

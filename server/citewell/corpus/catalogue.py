@@ -15,7 +15,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TypeVar
-from urllib.parse import quote
 
 import msgspec
 import zstandard
@@ -23,6 +22,7 @@ import zstandard
 from citewell.corpus.errors import library_error
 from citewell.corpus.layout import FORMAT
 from citewell.model import Work
+from citewell.model.database import open_read_only
 
 APPLICATION_ID = 0x43495445
 """`CITE`, in the header of the SQLite file."""
@@ -163,8 +163,7 @@ class Catalogue:
         return [(name, number) for number, name in enumerate(names)]
 
     def _connect(self) -> sqlite3.Connection:
-        uri = f"file:{quote(self.path.absolute().as_posix())}?mode=ro&immutable=1"
-        connection = sqlite3.connect(uri, uri=True, check_same_thread=False, cached_statements=16)
+        connection = open_read_only(self.path, cached_statements=16)
         connection.execute(f"PRAGMA mmap_size = {_MMAP}")
         connection.execute("PRAGMA cache_size = -256")
         connection.execute("PRAGMA trusted_schema = OFF")

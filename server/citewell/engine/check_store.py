@@ -23,6 +23,7 @@ from citewell.corpus.layout import current_snapshot
 from citewell.engine.which_library import which_library
 from citewell.model import CitewellError
 from citewell.model.check import Check
+from citewell.model.database import NewerDatabaseError, open_database, transaction
 from citewell.options import Options
 from citewell.options.folders import cache_folder
 
@@ -33,13 +34,13 @@ MAX_BYTES = 512 * 1024 * 1024
 WORLDS = 4
 """Snapshots whose answers are kept, the latest used ones."""
 BUSY_SECONDS = 2.0
-_SQL = """
-PRAGMA journal_mode=WAL;
-PRAGMA synchronous=NORMAL;
+_MIGRATIONS = (
+    """
 CREATE TABLE IF NOT EXISTS checks (world BLOB, digest BLOB, value BLOB,
   PRIMARY KEY (world, digest)) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS worlds (world BLOB PRIMARY KEY, used INTEGER) WITHOUT ROWID;
-"""
+""",
+)
 _DECODER = msgspec.msgpack.Decoder(Check)
 
 
@@ -113,7 +114,7 @@ class CheckStore:
                 return
             try:
                 self._use(database, world)
-                with database:
+                with transaction(database):
                     database.executemany("INSERT OR REPLACE INTO checks VALUES (?, ?, ?)", rows)
             except sqlite3.Error as error:
                 self._give_up(error)
@@ -129,7 +130,7 @@ class CheckStore:
         if self._database is None and not self._broken:
             try:
                 self._database = self._connect()
-            except sqlite3.OperationalError as error:
+            except (sqlite3.OperationalError, NewerDatabaseError) as error:
                 self._give_up(error)  # in use, or a full disk: that will pass
             except sqlite3.DatabaseError as error:
                 # A damaged cache is no loss.
@@ -147,13 +148,12 @@ class CheckStore:
         self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         if self._path.exists() and self._path.stat().st_size > MAX_BYTES:
             self._remove()
-        database = sqlite3.connect(self._path, timeout=BUSY_SECONDS, check_same_thread=False)
-        try:
-            database.executescript(_SQL)
-        except sqlite3.Error:
-            database.close()
-            raise
-        return database
+        return open_database(
+            self._path,
+            _MIGRATIONS,
+            seconds=BUSY_SECONDS,
+            pragmas=("journal_mode = WAL", "synchronous = NORMAL"),
+        )
 
     def _remove(self) -> None:
         for suffix in ("", "-wal", "-shm"):
@@ -165,7 +165,7 @@ class CheckStore:
         if world in self._used:
             return
         self._used.add(world)
-        with database:
+        with transaction(database):
             database.execute(
                 "INSERT OR REPLACE INTO worlds VALUES "
                 "(?, (SELECT coalesce(max(used), 0) + 1 FROM worlds))",

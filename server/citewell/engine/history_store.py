@@ -13,14 +13,20 @@ import sqlite3
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TypeVar
 
 import msgspec
 
 from citewell.model import CitewellError, Problem
+from citewell.model.database import (
+    NewerDatabaseError,
+    open_database,
+    transaction,
+    version_of,
+)
 from citewell.model.feedback import Event
 from citewell.options.folders import data_folder
 
@@ -41,16 +47,15 @@ REST_NS = 2_000_000_000
 """How long a file was left alone before its times are trusted."""
 BUSY = (-1, -1)
 NAME = "history.sqlite"
-FORMAT = 1
-_SQL = f"""
-BEGIN IMMEDIATE;
+_MIGRATIONS = (
+    """
 CREATE TABLE IF NOT EXISTS events (number INTEGER PRIMARY KEY AUTOINCREMENT, time REAL, kind TEXT,
   work TEXT, title TEXT, key INTEGER, project TEXT, through TEXT, variant TEXT, encoder TEXT,
   asked BLOB);
 CREATE TABLE IF NOT EXISTS erasures (number INTEGER PRIMARY KEY AUTOINCREMENT, time REAL);
-PRAGMA user_version={FORMAT};
-COMMIT;
-"""
+""",
+)
+FORMAT = len(_MIGRATIONS)
 _FIELDS = "time, kind, work, title, key, project, through, variant, encoder, asked"
 _BUSY_CODES = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 _DAMAGE_CODES = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
@@ -102,7 +107,7 @@ class HistoryStore:
         ]  # fmt: skip
 
         def write(database: sqlite3.Connection) -> bool:
-            with _transaction(database):
+            with transaction(database):
                 marks = ",".join("?" * len(_FIELDS.split(",")))
                 database.executemany(f"INSERT INTO events ({_FIELDS}) VALUES ({marks})", rows)
                 database.execute(
@@ -151,7 +156,7 @@ class HistoryStore:
 
         def forget(database: sqlite3.Connection) -> int:
             database.execute("PRAGMA secure_delete=ON")
-            with _transaction(database):
+            with transaction(database):
                 if works or project:
                     marks = ",".join("?" * len(works))
                     where, values = f"work IN ({marks})", list(works)
@@ -220,21 +225,15 @@ class HistoryStore:
                 return None
             self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             self.path.touch(mode=0o600)
-        database = sqlite3.connect(
-            self.path, timeout=seconds, isolation_level=None, check_same_thread=False
-        )
         try:
-            version = database.execute("PRAGMA user_version").fetchone()[0]
-            if version > FORMAT:
-                raise CitewellError(_newer(self.path))
-            if version != FORMAT and not create:
-                database.close()  # made this moment by another process
-                return None
-            if version != FORMAT:
-                database.executescript(_SQL)
-        except BaseException:
-            database.close()
-            raise
+            database = open_database(self.path, _MIGRATIONS if create else (), seconds=seconds)
+            if not create and (version := version_of(database)) != FORMAT:
+                database.close()
+                if version > FORMAT:
+                    raise CitewellError(_newer(self.path))
+                return None  # made this moment by another process
+        except NewerDatabaseError:
+            raise CitewellError(_newer(self.path)) from None
         self._database, self._identity = database, _identity(self.path)
         self._timeout = seconds
         return database
@@ -279,18 +278,6 @@ class HistoryStore:
             with suppress(sqlite3.Error):
                 self._database.close()
         self._database = self._identity = None
-
-
-@contextmanager
-def _transaction(database: sqlite3.Connection) -> Iterator[None]:
-    """Takes the right to write at once: to ask for it later may be refused without waiting."""
-    database.execute("BEGIN IMMEDIATE")
-    try:
-        yield
-    except BaseException:
-        database.execute("ROLLBACK")
-        raise
-    database.execute("COMMIT")
 
 
 def _event(row: tuple[object, ...]) -> Event | None:

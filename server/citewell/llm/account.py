@@ -16,6 +16,7 @@ from pathlib import Path
 import msgspec
 
 from citewell.model import CitewellError, Problem
+from citewell.model.database import open_database, transaction
 from citewell.model.llm import Budget, Usage
 from citewell.options.folders import data_folder
 
@@ -28,8 +29,6 @@ CREATE TABLE IF NOT EXISTS usage (day TEXT, model TEXT, requests INTEGER, input_
   output_tokens INTEGER, cost REAL, unpriced INTEGER, local INTEGER DEFAULT 0,
   PRIMARY KEY (day, model)) WITHOUT ROWID;
 """
-_ADD_LOCAL = "ALTER TABLE usage ADD COLUMN local INTEGER DEFAULT 0"
-"""For a count that an older version began."""
 _ADD = """
 INSERT INTO usage (day, model, requests, input_tokens, output_tokens, cost, unpriced, local)
   VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (day, model) DO UPDATE SET
@@ -168,13 +167,16 @@ class Account:
     @contextmanager
     def _database(self) -> Iterator[sqlite3.Connection]:
         self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        database = sqlite3.connect(self._path, timeout=BUSY_SECONDS)
+        database = open_database(self._path, (_begin,), seconds=BUSY_SECONDS)
         try:
-            database.executescript(_SQL)
-            if not any(row[1] == "local" for row in database.execute("PRAGMA table_info(usage)")):
-                with suppress(sqlite3.OperationalError):  # another process was quicker
-                    database.execute(_ADD_LOCAL)
-            with database:
+            with transaction(database):
                 yield database
         finally:
             database.close()
+
+
+def _begin(database: sqlite3.Connection) -> None:
+    """The table, also in a file that an older version began without a column."""
+    database.execute(_SQL)
+    if not any(row[1] == "local" for row in database.execute("PRAGMA table_info(usage)")):
+        database.execute("ALTER TABLE usage ADD COLUMN local INTEGER DEFAULT 0")

@@ -1,0 +1,77 @@
+"""SQLite files: opened in one way, and brought up to date by migrations."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from urllib.parse import quote
+
+Migration = str | Callable[[sqlite3.Connection], None]
+"""Statements, or what makes them. Repeating one does no harm: two processes may begin alike."""
+
+
+class NewerDatabaseError(Exception):
+    """The file was written by a newer Citewell, and was not changed."""
+
+
+def open_database(
+    path: Path, migrations: Sequence[Migration] = (), *, seconds: float, pragmas: Sequence[str] = ()
+) -> sqlite3.Connection:
+    """A connection for any thread, in which each statement is a transaction of its own.
+
+    The file is created if need be, and gets the migrations that it lacks: `user_version` counts
+    them. A reader or writer waits so many seconds for others. Raises `sqlite3.Error`,
+    `NewerDatabaseError`.
+    """
+    database = sqlite3.connect(path, timeout=seconds, isolation_level=None, check_same_thread=False)
+    try:
+        for pragma in pragmas:
+            database.execute(f"PRAGMA {pragma}")
+        version = version_of(database)
+        if migrations and version > len(migrations):
+            raise NewerDatabaseError(f"{path} has format {version}")
+        for number, migration in enumerate(migrations[version:], version + 1):
+            with transaction(database):
+                if version_of(database) < number:  # else another process was quicker
+                    _migrate(database, migration)
+                    database.execute(f"PRAGMA user_version = {number}")
+    except BaseException:
+        database.close()
+        raise
+    return database
+
+
+def open_read_only(path: Path, *, cached_statements: int = 128) -> sqlite3.Connection:
+    """A connection, for any thread, to a file that nobody writes. Raises `sqlite3.Error`."""
+    uri = f"file:{quote(path.absolute().as_posix())}?mode=ro&immutable=1"
+    return sqlite3.connect(
+        uri, uri=True, check_same_thread=False, cached_statements=cached_statements
+    )
+
+
+def version_of(database: sqlite3.Connection) -> int:
+    """How many migrations the file has had."""
+    return int(database.execute("PRAGMA user_version").fetchone()[0])
+
+
+@contextmanager
+def transaction(database: sqlite3.Connection) -> Iterator[None]:
+    """Takes the right to write at once: to ask for it later may be refused without waiting."""
+    database.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+    except BaseException:
+        database.execute("ROLLBACK")
+        raise
+    database.execute("COMMIT")
+
+
+def _migrate(database: sqlite3.Connection, migration: Migration) -> None:
+    if not isinstance(migration, str):
+        migration(database)
+        return
+    for statement in migration.split(";"):
+        if statement.strip():
+            database.execute(statement)

@@ -103,7 +103,7 @@ function words(state: ServerState): Said | undefined {
         ],
       };
     case "old": {
-      const version = state.version ? `version ${state.version}` : "no version is said";
+      const version = state.version ? `version ${state.version}` : "version unknown";
       return {
         text: `The Citewell server at ${state.server.command} (${version}) is older than ${MINIMUM}, which this extension needs.`,
         buttons: [{ ...install, title: "Install a New Server" }],
@@ -119,7 +119,7 @@ function words(state: ServerState): Said | undefined {
       }
       return {
         text: state.ended
-          ? `The Citewell server has ended several times and was not started again.${state.reason && ` It said: ${state.reason}`}`
+          ? `The Citewell server stopped several times and was not restarted.${state.reason && ` Its last message: ${state.reason}`}`
           : `The Citewell server at ${state.server.command} did not run: ${state.reason}`,
         buttons: [restart, output],
       };

@@ -69,9 +69,9 @@ def add(
 @JSON
 @click.pass_context
 def build(ctx: click.Context, fresh: bool, compact: bool, name: str, as_json: bool) -> None:
-    """Bring a library up to its sources: read what changed, go on with a build that was stopped.
+    """Update a library from its sources: read what changed, continue an interrupted build.
 
-    Also renews the indexes when another encoder is set.
+    Also rebuilds the indexes if the encoder setting changed.
     """
     from citewell.corpus.layout import SOURCES, current_snapshot
 

@@ -29,7 +29,7 @@ class _Session(Protocol):
 
 @click.group("library", short_help="Build and manage libraries of papers.")
 def library() -> None:
-    """Build and look after libraries of papers.
+    """Build and manage libraries of papers.
 
     A library is what Citewell searches. `citewell library add starter` builds one from records
     that a Python package ships; `citewell library add refs.bib corpus.jsonl.zst` adds your own.

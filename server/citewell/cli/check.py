@@ -86,7 +86,7 @@ def check(
     unsafe_fixes: bool,
     show_all: bool,
 ) -> None:
-    """Check that references are real, and right.
+    """Check that references exist and are correct.
 
     FILES are .bib files, papers (the references that they cite are checked), lists of references
     as text, or folders with papers; - reads standard input. Each reference is looked up in the

@@ -69,7 +69,7 @@ class Diagnosis(msgspec.Struct, frozen=True):
 @click.option("--json", "as_json", is_flag=True, help="Write the diagnosis as JSON.")
 @click.pass_context
 def doctor(ctx: click.Context, online: bool, as_json: bool) -> None:
-    """Say what is installed, what answers, how fast, and what is wrong.
+    """Check the installation, the services and their speed.
 
     Every file of the library is read and compared with its checksum. Nothing is sent anywhere
     without --online. Exits with 1 if there is a problem.

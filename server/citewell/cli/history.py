@@ -55,7 +55,7 @@ def history(ctx: click.Context, count: int, as_json: bool) -> None:
 @click.option("-y", "--yes", is_flag=True, help="Erase without asking.")
 @click.pass_context
 def erase(ctx: click.Context, paper: str, project: Path | None, yes: bool) -> None:
-    """Erase all of it, or what concerns a paper or a project.
+    """Erase everything, or what concerns a paper or a project.
 
     What is erased is overwritten in the file. With both --paper and --project, what concerns
     either goes.

@@ -32,7 +32,7 @@ NEVER = "whole files, other parts of the text, your keys, file names"
 @click.option("--json", "as_json", is_flag=True, help="Write the facts as JSON.")
 @click.pass_context
 def llm(ctx: click.Context, ask: bool, as_json: bool) -> None:
-    """Say which language model may be asked, what it is sent, and what it has cost.
+    """Show the configured language model, what it receives and what it has cost.
 
     Nothing is sent without --ask, and then nothing of yours. Exits with 1 if there is a problem.
     """

@@ -42,7 +42,7 @@ def prompts() -> None:
 @click.option("--json", "as_json", is_flag=True, help="Write them as JSON.")
 @click.pass_obj
 def list_versions(session: Session, as_json: bool) -> None:
-    """Every version of every program, with the figures it was accepted by."""
+    """List all versions of all programs, with the figures of their acceptance."""
     from rich.table import Table
 
     from citewell.llm.versions import current, versions_of
@@ -77,7 +77,7 @@ def list_versions(session: Session, as_json: bool) -> None:
 @click.argument("version", required=False, default="")
 @click.pass_obj
 def show(session: Session, program: str, version: str) -> None:
-    """A version's instructions and examples, as JSON; without VERSION, of the one in use."""
+    """Show the instructions and examples of a version as JSON; default: the one in use."""
     from citewell.llm.versions import current_version
 
     folder = _folder(session)
@@ -90,7 +90,7 @@ def show(session: Session, program: str, version: str) -> None:
 @click.argument("second")
 @click.pass_obj
 def compare(session: Session, program: str, first: str, second: str) -> None:
-    """What differs between two versions: instructions, examples, figures."""
+    """Show the differences between two versions: instructions, examples, figures."""
     import difflib
 
     folder = _folder(session)
@@ -111,7 +111,7 @@ def compare(session: Session, program: str, first: str, second: str) -> None:
 @click.argument("version")
 @click.pass_obj
 def use(session: Session, program: str, version: str) -> None:
-    """Put a version in use, and end a trial."""
+    """Use a version, and end a trial."""
     from citewell.llm.versions import use_version
 
     use_version(program, version, _folder(session))
@@ -122,7 +122,7 @@ def use(session: Session, program: str, version: str) -> None:
 @click.argument("program", type=PROGRAM)
 @click.pass_obj
 def rollback(session: Session, program: str) -> None:
-    """Use what was in use before the present version, and end a trial."""
+    """Go back to the version used before, and end a trial."""
     from citewell.llm.versions import roll_back
 
     click.echo(f"{program}@{roll_back(program, _folder(session))} is in use.")
@@ -151,7 +151,7 @@ def trial(session: Session, program: str, version: str, share: float) -> None:
 @click.option("--json", "as_json", is_flag=True, help="Write them as JSON.")
 @click.pass_obj
 def show_outcomes(session: Session, as_json: bool) -> None:
-    """What you accepted of each version's suggestions, from `citewell history`."""
+    """Show how many suggestions of each version you accepted, from `citewell history`."""
     from rich.table import Table
 
     from citewell.engine.history_store import HistoryStore

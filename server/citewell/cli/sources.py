@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 @click.option("--json", "as_json", is_flag=True, help="Write the list as JSON.")
 @click.pass_context
 def sources(ctx: click.Context, as_json: bool) -> None:
-    """Say and choose which scholarly sources may be asked over the network.
+    """List scholarly sources, and allow or forbid them.
 
-    None is asked until you allow it. Without a command: each source, whether it is allowed, and
-    what it would be sent.
+    None is queried until you allow it. Without a command: each source, whether it is allowed, and
+    what it would receive.
     """
     if ctx.invoked_subcommand is not None:
         return
@@ -47,9 +47,9 @@ def sources(ctx: click.Context, as_json: bool) -> None:
 @click.option("--contact", metavar="MAIL", help="Your email address, which some sources ask for.")
 @click.pass_context
 def allow(ctx: click.Context, names: tuple[str, ...], contact: str | None) -> None:
-    """Allow sources to be asked, and remember that in your settings file.
+    """Allow sources, and save this in your settings file.
 
-    NAMES are names of sources, or all. What is sent to each is shown.
+    NAMES are names of sources, or all. The output shows what each receives.
     """
     from citewell.engine.online import missing_package
     from citewell.model import CitewellError
@@ -81,7 +81,7 @@ def allow(ctx: click.Context, names: tuple[str, ...], contact: str | None) -> No
 @click.argument("names", nargs=-1)
 @click.pass_context
 def forbid(ctx: click.Context, names: tuple[str, ...]) -> None:
-    """Ask sources no longer, all of them without NAMES, and remember that."""
+    """Forbid sources, all of them without NAMES, and save this in your settings file."""
     from citewell.sources.registry import allowed as read
 
     session: Session = ctx.obj

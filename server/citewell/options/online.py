@@ -85,7 +85,7 @@ class LlmOptions(Struct, frozen=True, kw_only=True):
     model: Annotated[
         str,
         about(
-            'The model\'s name as its provider writes it: "qwen3:8b", "claude-sonnet-4-5"; a '
+            'The provider\'s name for the model: "qwen3:8b", "claude-sonnet-4-5"; a '
             'folder or Hugging Face name for `transformers`; "groq/llama-3.3-70b" for `litellm`.',
             pattern=r"[^\s]{0,300}",
             trusted_only=True,

@@ -83,7 +83,7 @@ M.subcommands = {
     end,
   },
   messages = {
-    help = 'show all that Citewell has told',
+    help = 'show all messages of Citewell',
     run = function()
       require('citewell.tell').show_history()
     end,

@@ -193,7 +193,7 @@ def _show_status(found: Any) -> None:
         "age": f"{found.age_days:.1f} days" if found.age_days is not None else "",
         "size": human_size(found.size),
         "holds": found.card.summary if found.card else "",
-        "missing": missing_years(found.card) if found.card else "",
+        "few or none": missing_years(found.card) if found.card else "",
         "segments": f"{found.segments} ({found.rows - found.works:,} dead rows)",
         "unfinished": "a build was interrupted; `citewell library build` continues it"
         * found.unfinished,

@@ -38,9 +38,10 @@ def recent(path: Path, until: int) -> Iterator[bytes]:
             yield line
 
 
-def agreed(path: Path) -> Iterator[bytes]:
-    """Records of a file of works on which several bibliographies agree, in the exchange format."""
-    for _, line in lines(path, ImportReport()):
+def agreed(path: Path, until: int) -> Iterator[bytes]:
+    """Records of works on which several bibliographies agree, of `until` or earlier, in the
+    exchange format."""
+    for line in recent(path, until):
         found: dict[str, Any] = msgspec.json.decode(line)
         names = [" ".join(filter(None, (given, family, suffix)))
                  for family, given, suffix in found["authors"]]  # fmt: skip

@@ -71,7 +71,7 @@ def _gathered(sources: StarterSources, scratch: Path) -> list[Path]:
     for number, path in enumerate(sources.records):
         files.append(_written(scratch / f"records-{number}.jsonl", recent(path, sources.until)))
     for number, path in enumerate(sources.agreed):
-        files.append(_written(scratch / f"agreed-{number}.jsonl", agreed(path)))
+        files.append(_written(scratch / f"agreed-{number}.jsonl", agreed(path, sources.until)))
     if sources.wanted is not None:
         decode = msgspec.json.Decoder(type=_Titled).decode
         for path in files:

@@ -139,15 +139,22 @@ def _ended(error: BaseException, arguments: Sequence[str]) -> int:
         return INTERRUPTED
     if isinstance(error, BrokenPipeError):
         # The reader of our output left (`citewell find ... | head`); say nothing more.
-        sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123, SIM115
+        _discard_output()
         return OK
     if isinstance(error, OSError) and _is_of_output(error):
-        sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123, SIM115
+        _discard_output()
         click.echo(f"error: The output cannot be written: {error.strerror}.", err=True)
         return BROKEN
     _traceback(arguments)
     show_problem(_problem_of(error), error=True)
     return BROKEN
+
+
+def _discard_output() -> None:
+    """Send what is still buffered nowhere: Python writes it at its end, and would fail again."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, sys.stdout.fileno())
+    os.close(nowhere)
 
 
 def _is_of_output(error: OSError) -> bool:

@@ -26,9 +26,7 @@ const LATE: Reference = {
   cited: [place(3), place(7)],
   citations: 12,
   problems: [{ code: "year-differs", message: "The year is 2012.\nThe record has 2017.", level: "warning" }],
-  fixes: [
-    { title: "Use the record's year: 2017", preferred: true, act: { uri: "file:///w/refs.bib" } },
-  ],
+  fixes: [{ title: "Use the record's year: 2017", preferred: true, act: { uri: "file:///w/refs.bib" } }],
 };
 const list = (...references: Reference[]): ReferenceList => ({
   uri: "file:///w/a.tex",

@@ -11,8 +11,8 @@ import msgspec
 
 from citewell.corpus import Library
 from citewell.documents import Project
-from citewell.documents.bib_match import same_work
-from citewell.documents.bib_work import entry_work
+from citewell.documents.bib.match import same_work
+from citewell.documents.bib.work import entry_work
 from citewell.model.bib import BibEntry
 from citewell.model.venues import work_venues
 from citewell.model.work import Work

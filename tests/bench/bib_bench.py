@@ -122,9 +122,9 @@ def megabytes() -> float:
 
 
 def bench(path: Path, size: int, parser_limit: int) -> None:
-    from citewell.documents.bib_edit import insert_entry
-    from citewell.documents.bibtex import parse_bib, reparse
-    from citewell.documents.key_index import KeyIndex
+    from citewell.documents.bib.edit import insert_entry
+    from citewell.documents.bib.reader import parse_bib, reparse
+    from citewell.documents.keys.index import KeyIndex
     from citewell.model import Author, Work
     from citewell.options.tree import BibOptions
 

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import bibtexparser
 
-from citewell.documents.bibtex import parse_bib
+from citewell.documents.bib.reader import parse_bib
 from citewell.model import Provenance, Work
 from citewell.model.bib import BibEntry
 from citewell_corpus.importers.bib_entry import NO_PAPER, work_of

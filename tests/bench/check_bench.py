@@ -31,7 +31,7 @@ from corpus_library import corpus_library
 
 from citewell.corpus import Library
 from citewell.engine.records import LibraryRecords
-from citewell.features.check import claims_in_text, tally
+from citewell.features.checking.check import claims_in_text, tally
 from citewell.model.cancel import Cancel, Cancelled
 from citewell.model.check import Claim
 from citewell.verification.checker import Checker

@@ -44,10 +44,10 @@ def paper(folder: Path, entries: int) -> tuple[Path, Path, str, str]:
 
 def in_process(folder: Path, entries: int) -> None:
     """Processor time of finding and encoding the diagnostics, whole and after one edit."""
-    from citewell.lsp.diagnostics_builder import DiagnosticsBuilder, Wanted, subject_of
-    from citewell.lsp.project_cache import ProjectCache
-    from citewell.lsp.project_state import Reading
-    from citewell.lsp.text import LineIndex
+    from citewell.lsp.diagnostics.builder import DiagnosticsBuilder, Wanted, subject_of
+    from citewell.lsp.documents.project_cache import ProjectCache
+    from citewell.lsp.documents.project_state import Reading
+    from citewell.lsp.protocol.text import LineIndex
     from citewell.options import Options
 
     main, refs, text, bib = paper(folder, entries)

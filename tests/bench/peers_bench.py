@@ -217,7 +217,7 @@ def bench_server(server: Server, entries: int, arguments: argparse.Namespace) ->
 
 def bench_readers(entries: int) -> dict[str, dict[str, float]]:
     """Least and median ms of reading a .bib, and of reading it again after one letter."""
-    from citewell.documents.bibtex import parse_bib, reparse
+    from citewell.documents.bib.reader import parse_bib, reparse
 
     text = make_bib(entries)
     bib = parse_bib(text)

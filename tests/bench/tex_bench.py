@@ -18,7 +18,7 @@ from pathlib import Path
 
 from pylatexenc.latex2text import LatexNodes2Text
 
-from citewell.documents.bibtex import parse_bib
+from citewell.documents.bib.reader import parse_bib
 from citewell.model.tex import tex_to_unicode
 
 DATA = Path(__file__).resolve().parents[3] / "shared" / "data"

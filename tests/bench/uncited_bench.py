@@ -18,8 +18,8 @@ from pathlib import Path
 import numpy as np
 
 from citewell.documents import Project
-from citewell.documents.files import FileCache
-from citewell.features.uncited import sentence_end, uncited_at
+from citewell.documents.project.files import FileCache
+from citewell.features.checking.uncited import sentence_end, uncited_at
 from citewell.model.document import Document
 
 PAPERS = Path(__file__).resolve().parents[3] / "shared" / "data" / "projects"

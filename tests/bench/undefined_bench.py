@@ -30,8 +30,8 @@ from typing import Any
 from corpus_library import corpus_library
 
 from citewell.engine.local import LocalEngine
-from citewell.features.key_meaning import KeyMeaning, read_key
-from citewell.features.undefined_key import LIKELY, SURE, decide, questions
+from citewell.features.citing.key_meaning import KeyMeaning, read_key
+from citewell.features.citing.undefined_key import LIKELY, SURE, decide, questions
 from citewell.model import Query, Work
 from citewell.model.query import CitingPaper
 from citewell.model.titles import title_key

@@ -14,9 +14,9 @@ from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from typing import Any
 
-from citewell.documents.latex import scan_latex
-from citewell.features.complete import wanted
-from citewell.features.zotero_library import ZoteroLibrary
+from citewell.documents.latex.scanner import scan_latex
+from citewell.features.citing.complete import wanted
+from citewell.features.citing.zotero_library import ZoteroLibrary
 from citewell.sources import zotero
 
 LETTERS = ("a", "au", "auth12", "w1f w2a", "")

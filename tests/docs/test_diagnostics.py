@@ -4,10 +4,10 @@ import re
 from pathlib import Path
 from typing import Any
 
-from citewell.features import verify
-from citewell.features.diagnose import CODES
-from citewell.features.lint import RULES
-from citewell.features.lint_bibs import ANY_SYNTAX, SYNTAX
+from citewell.features.checking import verify
+from citewell.features.checking.diagnose import CODES
+from citewell.features.checking.lint import RULES
+from citewell.features.checking.lint_bibs import ANY_SYNTAX, SYNTAX
 from citewell.model.diagnostic import Level
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
@@ -41,7 +41,7 @@ def test_every_fault_of_syntax_that_is_found_has_a_level(problem_codes: Any) -> 
     scanned = {
         code
         for code, places in problem_codes.places.items()
-        if any("bib_scan" in place for place in places)
+        if any("bib/scan" in place for place in places)
     }
     assert scanned
     assert scanned == set(SYNTAX)

@@ -6,7 +6,7 @@ from pathlib import Path
 from packaging.version import Version
 
 from citewell import __version__
-from citewell.lsp import completion
+from citewell.lsp.requests import completion
 from citewell.lsp.server import create_server
 
 REPOSITORY = Path(__file__).resolve().parents[2]
@@ -21,9 +21,9 @@ def test_every_command_of_the_server_is_on_the_page() -> None:
 
 
 def test_every_argument_of_the_commands_is_on_the_page() -> None:
-    from citewell.features.picker_rows import PaperRow
-    from citewell.lsp.commands import InsertArguments
-    from citewell.lsp.picker_commands import InsertPaperArguments, SearchArguments
+    from citewell.features.citing.picker_rows import PaperRow
+    from citewell.lsp.commands.execute import InsertArguments
+    from citewell.lsp.commands.picker import InsertPaperArguments, SearchArguments
 
     for structure in (InsertArguments, SearchArguments, InsertPaperArguments, PaperRow):
         for name in structure.__struct_encode_fields__:

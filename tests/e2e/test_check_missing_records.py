@@ -16,7 +16,7 @@ import pytest
 import zstandard
 
 from citewell.corpus import Library
-from citewell.documents.bibtex import parse_bib
+from citewell.documents.bib.reader import parse_bib
 from citewell.engine.records import LibraryRecords
 from citewell.model.check import Check, Claim, Verdict
 from citewell.options import Options

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from citewell.documents.bibtex import parse_bib
+from citewell.documents.bib.reader import parse_bib
 
 FIXTURES = Path(__file__).resolve().parents[1] / "fixtures"
 PAPERS = (FIXTURES / "papers.jsonl", FIXTURES / "more_papers.jsonl")

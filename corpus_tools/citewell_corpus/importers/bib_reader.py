@@ -15,7 +15,7 @@ from struct import Struct
 from sys import intern
 from typing import Any
 
-from citewell.documents.bibtex import parse_bib
+from citewell.documents.bib.reader import parse_bib
 from citewell.model.bib import BibBody, BibEntry
 from citewell_corpus.importers.contract import ImportReport
 

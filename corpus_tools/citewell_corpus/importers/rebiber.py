@@ -14,7 +14,7 @@ from pathlib import Path
 import msgspec
 
 from citewell.corpus.errors import library_error
-from citewell.documents.bibtex import parse_bib
+from citewell.documents.bib.reader import parse_bib
 from citewell.model import Provenance, Work
 from citewell.model.ids import acl_id
 from citewell_corpus.importers import fields, files

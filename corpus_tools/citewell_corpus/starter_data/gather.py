@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from citewell.documents.bibtex import parse_bib
+from citewell.documents.bib.reader import parse_bib
 from citewell.model import Provenance, Work
 from citewell.model.names import family_key
 from citewell.model.titles import title_key

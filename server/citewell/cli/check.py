@@ -19,7 +19,7 @@ from citewell.sources.budget import ONLINE_SECONDS
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from citewell.features.check import Claims
+    from citewell.features.checking.check import Claims
     from citewell.model import Problem
     from citewell.model.check import Check
     from citewell.options import Options
@@ -94,7 +94,7 @@ def check(
     record? A work that the library does not hold is "not found", which is no accusation. Nothing is
     sent anywhere without --online; with it, to the sources that you have allowed alone.
     """
-    from citewell.features.check import failing, selected
+    from citewell.features.checking.check import failing, selected
     from citewell.usecases.library import Library
 
     _check_flags(select, ignore, form, fix=fix, write=write, unsafe=unsafe_fixes)
@@ -158,7 +158,7 @@ def _write(text: str, out: Path | None) -> None:
 
 
 def _claims(files: Sequence[Path], options: Options, every: bool) -> Claims:
-    from citewell.features.check import Claims, claims_in_files, claims_in_text, nothing_in
+    from citewell.features.checking.check import Claims, claims_in_files, claims_in_text, nothing_in
 
     named = [path for path in files if str(path) != "-"]
     found = claims_in_files(named, options.documents, every=every)
@@ -211,12 +211,12 @@ def _written(
 
     if form == "text":
         return None
-    from citewell.features import check_report
+    from citewell.features.checking import report as check_report
 
     if form == "github":
         return "".join(line + "\n" for line in check_report.to_github(checks, every=every))
     if form == "html":
-        from citewell.features import check_page
+        from citewell.features.checking import page as check_page
 
         names = ", ".join(path.name for path in files)
         return check_page.to_html(checks, f"References of {names}")
@@ -243,8 +243,8 @@ def _show(out: Console, checks: Sequence[Check], show_all: bool, online: bool) -
     """Worst first: what each reference is accused of, what stands there, what should."""
     from rich.text import Text
 
-    from citewell.features.check import ORDER, tally
-    from citewell.features.check_report import in_words
+    from citewell.features.checking.check import ORDER, tally
+    from citewell.features.checking.report import in_words
     from citewell.model.check import Verdict
 
     styles = {Verdict.FABRICATED: "bold red", Verdict.WRONG_DETAIL: "bold yellow",
@@ -266,8 +266,8 @@ def _show(out: Console, checks: Sequence[Check], show_all: bool, online: bool) -
 def _show_one(out: Console, one: Check, style: str) -> None:
     from rich.text import Text
 
-    from citewell.features.check import counts
-    from citewell.features.check_report import WORDS, label
+    from citewell.features.checking.check import counts
+    from citewell.features.checking.report import WORDS, label
 
     place = f"{one.claim.path}:{one.claim.line}: " if one.claim.path and one.claim.line else ""
     head = Text(place, style="cyan").append(label(one), style="bold default")
@@ -289,6 +289,6 @@ def _show_one(out: Console, one: Check, style: str) -> None:
 
 def counts_any(one: Check) -> bool:
     """True when a finding bears on the verdict."""
-    from citewell.features.check import counts
+    from citewell.features.checking.check import counts
 
     return any(counts(finding) for finding in one.findings)

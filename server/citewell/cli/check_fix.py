@@ -11,7 +11,7 @@ from citewell.cli.session import console
 from citewell.cli.terminal import echo
 
 if TYPE_CHECKING:
-    from citewell.features.check_fix import FixedEntry
+    from citewell.features.actions.check_fix import FixedEntry
     from citewell.model.check import Check
     from citewell.usecases.library import Library
 

@@ -136,7 +136,7 @@ def _outcome(found: PlaceholderFill) -> Any:
     from rich.text import Text
 
     from citewell.cli.papers import line_of
-    from citewell.features.pick import what_it_says, who_chose
+    from citewell.features.text.model_choice import what_it_says, who_chose
     from citewell.usecases.fill_plan import NAMED
 
     if found.hit is None:

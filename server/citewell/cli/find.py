@@ -136,7 +136,7 @@ def _query(
 
 def _keys(result: SearchResult, options: BibOptions) -> list[str]:
     """The key of each paper: the one that it has, else a suggested one; all distinct."""
-    from citewell.documents.keys import make_key
+    from citewell.documents.keys.pattern import make_key
 
     taken: set[str] = set()
     keys = []
@@ -175,7 +175,7 @@ def _to_json(
 def _show(result: SearchResult, keys: Sequence[str]) -> None:
     """A table at a terminal; elsewhere a line for each paper, its fields parted by tabs."""
     from citewell.cli.papers import authors_of, venue_of
-    from citewell.features.evidence import why
+    from citewell.features.text.evidence import why
 
     if not result.hits:
         click.echo("No papers found.", err=True)

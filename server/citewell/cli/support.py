@@ -12,7 +12,7 @@ from citewell.cli.report import FINDINGS, OK, show_cost, show_problems, write_js
 from citewell.cli.session import Session, console
 
 if TYPE_CHECKING:
-    from citewell.features.support import Support
+    from citewell.features.checking.support import Support
 
 
 @click.command("support", short_help="Ask a language model whether papers support the sentences.")
@@ -35,7 +35,7 @@ def support(
     from citewell.documents import Project
     from citewell.documents.scan import format_of
     from citewell.engine.llm_stage import OFF
-    from citewell.features.support import ask_support, cited_sentences
+    from citewell.features.checking.support import ask_support, cited_sentences
     from citewell.model.document import Format
     from citewell.usecases.library import Library
 
@@ -68,7 +68,7 @@ def support(
 
 def to_json(asked: list[Support], citations: int) -> dict[str, Any]:
     """The answers, each with its place, and how many citations there are."""
-    from citewell.features.support import CAUTION
+    from citewell.features.checking.support import CAUTION
 
     rows = [
         {
@@ -92,7 +92,7 @@ def to_json(asked: list[Support], citations: int) -> dict[str, Any]:
 def _show(one: Support, root: Path) -> None:
     from rich.text import Text
 
-    from citewell.features.pick import what_it_says
+    from citewell.features.text.model_choice import what_it_says
 
     cited, answer = one.cited, one.supported
     place = Path(cited.path)
@@ -106,7 +106,7 @@ def _show(one: Support, root: Path) -> None:
 
 
 def _summarise(asked: list[Support], citations: int) -> None:
-    from citewell.features.support import CAUTION
+    from citewell.features.checking.support import CAUTION
 
     count = Counter(
         "not asked" if one.supported.problem else one.supported.verdict for one in asked

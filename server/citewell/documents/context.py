@@ -10,8 +10,8 @@ from typing import Protocol, TypeVar
 import msgspec
 
 from citewell.documents.acronyms import acronyms_in, written_out
-from citewell.documents.markdown_text import markdown_to_text
-from citewell.documents.plaintext import latex_to_text
+from citewell.documents.latex.plaintext import latex_to_text
+from citewell.documents.markdown.plaintext import markdown_to_text
 from citewell.documents.sentences import split_sentences
 from citewell.model.document import Citation, Document, Format, Placeholder, Span
 from citewell.model.query import MARK, OTHER, CitingPaper, Query, Reference

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from citewell.documents.latex import scan_latex
-from citewell.documents.markdown import scan_markdown
+from citewell.documents.latex.scanner import scan_latex
+from citewell.documents.markdown.scanner import scan_markdown
 from citewell.model.document import Document, Format, IncludeMacro, format_of
 from citewell.options.tree import DocumentOptions
 

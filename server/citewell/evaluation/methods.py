@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from citewell.engine.contract import Tier
 from citewell.evaluation.results import problem
-from citewell.features.pick import picks
+from citewell.features.text.model_choice import picks
 from citewell.options import Options
 from citewell.retrieval import registry
 

@@ -9,7 +9,7 @@ from importlib.resources import files
 from citewell.evaluation import page_tables, svg
 from citewell.evaluation.results import Evaluation, MethodRun, Miss, Paper
 from citewell.evaluation.table import number, summary
-from citewell.features.check_page import POLICY
+from citewell.features.checking.page import POLICY
 
 MARK = "[CITATION]"
 OTHER = "[OTHER]"

@@ -14,8 +14,8 @@ from citewell.engine.contract import Tier
 from citewell.engine.local import LocalEngine
 from citewell.evaluation.matching import Offered
 from citewell.evaluation.results import Chose, Latency, Setting
-from citewell.features.confidence import confidence_of
-from citewell.features.pick import chosen_first
+from citewell.features.citing.confidence import confidence_of
+from citewell.features.text.model_choice import chosen_first
 from citewell.model import Problem, Query, Question, SearchResult
 from citewell.model.llm import Usage
 from citewell.options import Options

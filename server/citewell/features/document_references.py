@@ -7,13 +7,13 @@ from pathlib import Path
 
 import msgspec
 
-from citewell.documents.bib_style import BibStyle, detect_style
-from citewell.documents.key_table import BibKeys, DocumentKeys, KeyPlace, KeyTable, PlaceKind
+from citewell.documents.bib.style import BibStyle, detect_style
+from citewell.documents.keys.table import BibKeys, DocumentKeys, KeyPlace, KeyTable, PlaceKind
 from citewell.features.action import Action
-from citewell.features.completion import entry_candidate
-from citewell.features.state import SIGNS
-from citewell.features.verify import said
-from citewell.features.verify_fixes import actions_on
+from citewell.features.actions.verification import actions_on
+from citewell.features.checking.verify import said
+from citewell.features.citing.completion import entry_candidate
+from citewell.features.text.entry_state import SIGNS
 from citewell.model.bib import BibEntry, BibFile
 from citewell.model.check import Check, Verdict
 from citewell.model.diagnostic import Level

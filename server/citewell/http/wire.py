@@ -7,8 +7,8 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta
 
-from citewell.features.evidence import why
-from citewell.features.origin import source_of
+from citewell.features.text.evidence import why
+from citewell.features.text.origin import source_of
 from citewell.model import Hit, Work
 from citewell.usecases.find import MAX_PASSAGE
 

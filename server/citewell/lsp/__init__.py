@@ -22,8 +22,8 @@ def serve(
     `overrides` and `user_file` are those of `citewell.options.load`. Port 0 takes a free port; the
     log names it.
     """
+    from citewell.lsp.protocol.transport import serve_stdio, serve_tcp
     from citewell.lsp.server import create_server
-    from citewell.lsp.transport import serve_stdio, serve_tcp
 
     # The protocol's library logs each message at the level of information.
     if not logging.getLogger().isEnabledFor(logging.DEBUG):

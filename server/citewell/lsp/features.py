@@ -4,28 +4,27 @@ from __future__ import annotations
 
 from itertools import chain
 
-from citewell.lsp import (
+from citewell.lsp.commands import execute as commands
+from citewell.lsp.commands import online, reference_list
+from citewell.lsp.commands import picker as picker_commands
+from citewell.lsp.diagnostics import requests as diagnostics
+from citewell.lsp.protocol.editor import Editor
+from citewell.lsp.registration.registry import Handlers
+from citewell.lsp.registration.switches import Switches
+from citewell.lsp.requests import (
     code_action,
-    commands,
     completion,
-    diagnostics,
     folding,
     hover,
     inlay,
     lens,
     links,
     navigation,
-    online,
-    picker_commands,
-    reference_list,
     rename,
     symbols,
     tokens,
 )
-from citewell.lsp.editor import Editor
-from citewell.lsp.registry import Handlers
-from citewell.lsp.session import Session
-from citewell.lsp.switches import Switches
+from citewell.lsp.state.session import Session
 
 
 def features(

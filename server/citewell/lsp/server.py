@@ -14,17 +14,17 @@ from pygls.lsp.server import LanguageServer
 from pygls.uris import to_fs_path
 
 from citewell import __version__
-from citewell.lsp import formatting
-from citewell.lsp.client import ClientFlags
-from citewell.lsp.diagnostics import Diagnostics, pull_handlers
-from citewell.lsp.editor import Editor
+from citewell.lsp.diagnostics.requests import Diagnostics, pull_handlers
 from citewell.lsp.features import features
-from citewell.lsp.registrations import Registrations
-from citewell.lsp.registry import Command, Request, guarded
-from citewell.lsp.session import Session
-from citewell.lsp.settings import Settings
-from citewell.lsp.switches import Switches
-from citewell.lsp.text import Protocol
+from citewell.lsp.protocol.client import ClientFlags
+from citewell.lsp.protocol.editor import Editor
+from citewell.lsp.protocol.settings import Settings
+from citewell.lsp.protocol.text import Protocol
+from citewell.lsp.registration.registrations import Registrations
+from citewell.lsp.registration.registry import Command, Request, guarded
+from citewell.lsp.registration.switches import Switches
+from citewell.lsp.requests import formatting
+from citewell.lsp.state.session import Session
 
 logger = logging.getLogger(__name__)
 

@@ -14,9 +14,9 @@ from mcp_types import CallToolResult
 from pydantic import Field
 from typing_extensions import TypedDict
 
-from citewell.features.check import ORDER, claims_in_files, claims_in_text, counts, tally
-from citewell.features.check_report import label
-from citewell.features.cursor import from_cursor, to_cursor
+from citewell.features.checking.check import ORDER, claims_in_files, claims_in_text, counts, tally
+from citewell.features.checking.report import label
+from citewell.features.navigation.cursor import from_cursor, to_cursor
 from citewell.mcp.client_log import tell
 from citewell.mcp.papers import Detail, Ref, paper_of, within
 from citewell.mcp.tool_context import ToolContext, answer, failures_told, notes_of

@@ -12,14 +12,14 @@ from mcp_types import CallToolResult
 from pydantic import Field
 from typing_extensions import TypedDict
 
-from citewell.features.abstract_sentence import fitting_sentence
-from citewell.features.confidence import confidence_of
-from citewell.features.cursor import digest, from_cursor, to_cursor
-from citewell.features.evidence import why
-from citewell.features.known_works import KnownWorks
-from citewell.features.named_works import nearest_told
-from citewell.features.paper_text import Form, paper_texts
-from citewell.features.pick import picks
+from citewell.features.citing.abstract_sentence import fitting_sentence
+from citewell.features.citing.confidence import confidence_of
+from citewell.features.citing.known_works import KnownWorks
+from citewell.features.citing.named_works import nearest_told
+from citewell.features.navigation.cursor import digest, from_cursor, to_cursor
+from citewell.features.text.evidence import why
+from citewell.features.text.model_choice import picks
+from citewell.features.text.paper_text import Form, paper_texts
 from citewell.mcp.client_log import tell
 from citewell.mcp.papers import (
     Cited,

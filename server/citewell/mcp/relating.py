@@ -10,7 +10,7 @@ from pydantic import Field
 from typing_extensions import TypedDict
 
 from citewell.engine.contract import Related
-from citewell.features.cursor import digest, from_cursor, to_cursor
+from citewell.features.navigation.cursor import digest, from_cursor, to_cursor
 from citewell.mcp.papers import Neighbour, paper_of, within
 from citewell.mcp.tool_context import ToolContext, answer
 from citewell.model import CitewellError

@@ -17,9 +17,9 @@ from mcp_types import (
     ResourceTemplateReference,
 )
 
-from citewell.documents.bibtex import parse_bib
+from citewell.documents.bib.reader import parse_bib
 from citewell.documents.textfile import read_text
-from citewell.features.check_report import to_json
+from citewell.features.checking.report import to_json
 from citewell.mcp.papers import paper_of
 from citewell.mcp.tool_context import ToolContext, failure
 from citewell.model import CitewellError

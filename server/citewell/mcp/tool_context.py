@@ -21,8 +21,8 @@ from mcp_types import CallToolResult, TextContent
 
 from citewell.documents import FileCache, Project
 from citewell.engine.contract import Engine
-from citewell.features.cursor import digest
-from citewell.features.named_works import need_library, work_named, works_named
+from citewell.features.citing.named_works import need_library, work_named, works_named
+from citewell.features.navigation.cursor import digest
 from citewell.mcp.roots import Roots
 from citewell.mcp.write_lock import WriteLock
 from citewell.model import CitewellError, Problem, Query, SearchResult, Work

@@ -13,15 +13,15 @@ from pydantic import Field
 from typing_extensions import TypedDict
 
 from citewell.documents import FileCache
-from citewell.documents.bib_guard import BibOf, check_edits
-from citewell.documents.bibtex import parse_bib
+from citewell.documents.bib.guard import BibOf, check_edits
+from citewell.documents.bib.reader import parse_bib
 from citewell.documents.scan import format_of
-from citewell.features.diff import unified_diff
-from citewell.features.insert import InsertPlan, plan_entries, plan_entry
-from citewell.features.named_works import all_named
-from citewell.features.pick import what_it_says
-from citewell.features.text_rebase import RebasedText
-from citewell.features.write import write_edits
+from citewell.features.citing.insert import InsertPlan, plan_entries, plan_entry
+from citewell.features.citing.named_works import all_named
+from citewell.features.citing.text_rebase import RebasedText
+from citewell.features.citing.write import write_edits
+from citewell.features.text.diff import unified_diff
+from citewell.features.text.model_choice import what_it_says
 from citewell.mcp.client_log import tell
 from citewell.mcp.filled import Fill, Filled, bounded
 from citewell.mcp.finding import tell_dropped

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from html import escape
 from importlib.resources import files
 
-from citewell.features.check_page import POLICY
+from citewell.features.checking.page import POLICY
 from citewell.llm.versions import Version
 from citewell.model.llm import Usage
 from citewell.tuning.compare_models import RANKER, Comparison

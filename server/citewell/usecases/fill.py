@@ -11,8 +11,8 @@ from msgspec.structs import replace
 
 from citewell.documents import Project, query_for
 from citewell.engine.contract import Engine
-from citewell.features.citation_writer import CitationWriter
-from citewell.features.pick import its_words, picks
+from citewell.features.citing.writer import CitationWriter
+from citewell.features.text.model_choice import its_words, picks
 from citewell.model import CitewellError, Hit, Problem, Query, SearchResult, Work
 from citewell.model.cancel import Cancel
 from citewell.model.document import Document, Placeholder

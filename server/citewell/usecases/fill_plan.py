@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 
 from citewell.engine.contract import Engine
-from citewell.features.write import write_edits
+from citewell.features.citing.write import write_edits
 from citewell.model import Hit, Problem, Query, SearchResult
 from citewell.model.bib import FileEdit
 from citewell.model.document import Placeholder

@@ -15,8 +15,8 @@ import msgspec
 from citewell.documents import query_for
 from citewell.documents.scan import scan_document
 from citewell.engine.contract import Engine, Tier
-from citewell.features.confidence import confidence_of
-from citewell.features.pick import chosen_first, who_chose
+from citewell.features.citing.confidence import confidence_of
+from citewell.features.text.model_choice import chosen_first, who_chose
 from citewell.model import CitewellError, CitingPaper, Hit, Problem, Query, SearchResult
 from citewell.model.cancel import Cancel
 from citewell.model.identifiers import identifier_of

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import replace
 
 from citewell.engine.contract import Checks
-from citewell.features.check import claims_in_files, claims_in_text
+from citewell.features.checking.check import claims_in_files, claims_in_text
 from citewell.model import CitewellError, Problem, Query, Work
 from citewell.model.cancel import Cancel
 from citewell.model.check import Check, Claim
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from citewell.corpus import Library as Corpus
     from citewell.engine.local import LocalEngine
     from citewell.engine.retrievers import Opened
-    from citewell.features.check_fix import FixPlan
+    from citewell.features.actions.check_fix import FixPlan
 
 LOADING_SECONDS = 120.0
 """How long the first search waits for models that are still being loaded."""
@@ -145,7 +145,7 @@ class Library:
 
     def bibtex(self, works: Sequence[Work]) -> str:
         """The works as BibTeX entries in the style of the settings, with distinct keys."""
-        from citewell.documents.bib_edit import new_bib_text
+        from citewell.documents.bib.edit import new_bib_text
 
         taken: set[str] = set()
         texts = []
@@ -198,7 +198,7 @@ class Library:
 
         Raises `CitewellError` where a file has changed since, and nothing is written then.
         """
-        from citewell.features.write import write_edits
+        from citewell.features.citing.write import write_edits
 
         written = write_edits(plan.edits, plan.texts)
         if not written or not isinstance(plan, FillPlan):
@@ -238,7 +238,7 @@ class Library:
 
     def fixes(self, checks: Sequence[Check], *, unsafe: bool = False) -> FixPlan:
         """Plan corrections of the .bib files that were checked; each is checked again (`write`)."""
-        from citewell.features.check_fix import plan_fixes
+        from citewell.features.actions.check_fix import plan_fixes
 
         def recheck(claims: Sequence[Claim]) -> Sequence[Check]:
             return CheckTask(self.checker, claims).run().checks

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 import msgspec
 
-from citewell.documents.bib_work import inherited
+from citewell.documents.bib.work import inherited
 from citewell.model.bib import BibEntry, BibFile
 from citewell.model.bib_value import literal_value
 from citewell.model.check import Claim

@@ -4,9 +4,9 @@ import random
 
 import pytest
 
-from citewell.documents.bib_copy import self_contained, with_parents
-from citewell.documents.bib_edit import insert_texts
-from citewell.documents.bibtex import parse_bib
+from citewell.documents.bib.edit import insert_texts
+from citewell.documents.bib.entry_copy import self_contained, with_parents
+from citewell.documents.bib.reader import parse_bib
 from citewell.documents.textfile import apply_edits
 
 SOURCE = """@string{jml = {Journal of Machine Learning}}

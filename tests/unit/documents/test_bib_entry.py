@@ -6,13 +6,13 @@ from collections.abc import Callable
 
 import pytest
 
-from citewell.documents.bib_edit import insert_entry, new_bib_text
-from citewell.documents.bib_match import find_work
-from citewell.documents.bib_style import BibStyle, detect_style
-from citewell.documents.bib_work import entry_work, inherited
-from citewell.documents.bibtex import parse_bib
-from citewell.documents.entry import entry_text
-from citewell.documents.tex_escape import escape, escape_title
+from citewell.documents.bib.edit import insert_entry, new_bib_text
+from citewell.documents.bib.entry import entry_text
+from citewell.documents.bib.match import find_work
+from citewell.documents.bib.reader import parse_bib
+from citewell.documents.bib.style import BibStyle, detect_style
+from citewell.documents.bib.work import entry_work, inherited
+from citewell.documents.latex.escape import escape, escape_title
 from citewell.model import Author, Work
 from citewell.model.bib import FileEdit
 from citewell.options.tree import BibOptions

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from citewell.documents.bib_edit import insert_entry
-from citewell.documents.bibtex import parse_bib, reparse
+from citewell.documents.bib.edit import insert_entry
+from citewell.documents.bib.reader import parse_bib, reparse
 from citewell.model import Author, Work
 from citewell.model.bib import BibFile
 from citewell.options.tree import BibOptions

@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from citewell.documents.bib_edit import insert_entry, insert_texts
-from citewell.documents.bib_guard import check_edits, wrong_edit
-from citewell.documents.bibtex import parse_bib
-from citewell.documents.keys import check_key
-from citewell.features.bib_actions import plan_removal, plan_sort
-from citewell.features.write import write_edits
+from citewell.documents.bib.edit import insert_entry, insert_texts
+from citewell.documents.bib.guard import check_edits, wrong_edit
+from citewell.documents.bib.reader import parse_bib
+from citewell.documents.keys.pattern import check_key
+from citewell.features.actions.bib import plan_removal, plan_sort
+from citewell.features.citing.write import write_edits
 from citewell.model import Author, CitewellError, Work
 from citewell.model.bib import FileEdit, TextEdit
 from citewell.model.document import Span

@@ -6,9 +6,9 @@ import random
 
 import pytest
 
-from citewell.documents.bibtex import parse_bib, reparse
-from citewell.documents.key_index import KeyIndex
-from citewell.documents.key_segment import KeySegment
+from citewell.documents.bib.reader import parse_bib, reparse
+from citewell.documents.keys.index import KeyIndex
+from citewell.documents.keys.segment import KeySegment
 
 REFS = """
 @inproceedings{vaswani2017attention,

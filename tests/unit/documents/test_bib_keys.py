@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from citewell.documents.keys import DEFAULT_PATTERN, FIELDS, check_pattern, make_key
+from citewell.documents.keys.pattern import DEFAULT_PATTERN, FIELDS, check_pattern, make_key
 from citewell.model import Author, Work
 
 WORK = Work(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from citewell.documents.bibtex import parse_bib
+from citewell.documents.bib.reader import parse_bib
 from citewell.model.bib import BibFile
 
 

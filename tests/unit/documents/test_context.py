@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 
 from citewell.documents.context import context_at, query_for
-from citewell.documents.latex import scan_latex
-from citewell.documents.markdown import scan_markdown
-from citewell.documents.markdown_text import markdown_to_text
-from citewell.documents.plaintext import latex_to_text
+from citewell.documents.latex.plaintext import latex_to_text
+from citewell.documents.latex.scanner import scan_latex
+from citewell.documents.markdown.plaintext import markdown_to_text
+from citewell.documents.markdown.scanner import scan_markdown
 from citewell.documents.sentences import split_sentences
 from citewell.model.query import CitingPaper, Reference
 

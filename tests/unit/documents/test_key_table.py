@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from citewell.documents import FileCache
-from citewell.documents.key_table import KeyPlace, KeyTable
-from citewell.documents.workspace import Workspace
+from citewell.documents.keys.table import KeyPlace, KeyTable
+from citewell.documents.project.workspace import Workspace
 
 Files = Callable[..., Any]
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from citewell.documents.latex import scan_latex
+from citewell.documents.latex.scanner import scan_latex
 from citewell.model.document import Document
 
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from citewell.documents.markdown import scan_markdown
+from citewell.documents.markdown.scanner import scan_markdown
 from citewell.model.document import Placeholder, PlaceholderKind
 
 QUERY, EMPTY, MARKER = PlaceholderKind.QUERY, PlaceholderKind.EMPTY, PlaceholderKind.MARKER

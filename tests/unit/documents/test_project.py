@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from citewell.documents.declare import declaration_edit
-from citewell.documents.files import FileCache
-from citewell.documents.project import Project
+from citewell.documents.project.declare import declaration_edit
+from citewell.documents.project.files import FileCache
+from citewell.documents.project.paper_project import Project
 from citewell.documents.textfile import apply_edits, read_text, write_text
 from citewell.options.tree import BibOptions, DocumentOptions
 

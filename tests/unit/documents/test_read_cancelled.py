@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from citewell.documents import FileCache, Project
-from citewell.documents.bibtex import parse_bib, reparse
-from citewell.documents.workspace import Workspace
+from citewell.documents.bib.reader import parse_bib, reparse
+from citewell.documents.project.workspace import Workspace
 from citewell.model import Problem
 from citewell.model.read_progress import ReadCancelled, watch_this_thread
 

@@ -14,8 +14,8 @@ import pytest
 
 from citewell.documents import FileCache, Project, query_for, read_text, scan_document
 from citewell.documents.context import context_at
-from citewell.documents.latex import scan_latex
-from citewell.documents.markdown import scan_markdown
+from citewell.documents.latex.scanner import scan_latex
+from citewell.documents.markdown.scanner import scan_markdown
 from citewell.model.document import Document
 
 SUFFIXES = (".tex", ".md", ".sty", ".cls")

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from citewell.engine.local import LocalEngine
 from citewell.evaluation import methods
-from citewell.features.evidence import found_by, why
+from citewell.features.text.evidence import found_by, why
 from citewell.model import Evidence, Query
 from citewell.model.cancel import Cancel
 from citewell.options import Options

@@ -5,16 +5,16 @@ from pathlib import Path
 import pytest
 
 from citewell.documents import Project
-from citewell.documents.bibtex import parse_bib, reparse
-from citewell.documents.key_table import BibKeys, DocumentKeys, KeyTable
+from citewell.documents.bib.reader import parse_bib, reparse
+from citewell.documents.keys.table import BibKeys, DocumentKeys, KeyTable
 from citewell.documents.textfile import apply_edits, read_text
-from citewell.features.bib_actions import entry_actions, file_actions, plan_removal
-from citewell.features.bib_merge import plan_merge, twins_of
-from citewell.features.bib_normalise import normalise, record_of
-from citewell.features.bib_pieces import pieces_of, without
-from citewell.features.bib_sort import sort_entries
-from citewell.features.bib_unused import unused_entries
-from citewell.features.lint_rule import LintPaper
+from citewell.features.actions.bib import entry_actions, file_actions, plan_removal
+from citewell.features.bib.merge import plan_merge, twins_of
+from citewell.features.bib.normalise import normalise, record_of
+from citewell.features.bib.pieces import pieces_of, without
+from citewell.features.bib.sort import sort_entries
+from citewell.features.bib.unused import unused_entries
+from citewell.features.checking.lint_rule import LintPaper
 from citewell.model import Author, Problem, Work
 
 BIB = """% My references

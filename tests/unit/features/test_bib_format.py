@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from citewell.documents.bib_edit import insert_entry
-from citewell.documents.bibtex import parse_bib
+from citewell.documents.bib.edit import insert_entry
+from citewell.documents.bib.reader import parse_bib
 from citewell.documents.textfile import apply_edits
-from citewell.features.bib_format import format_bib
+from citewell.features.bib.format import format_bib
 from citewell.model import Work
 from citewell.model.document import Span
 from citewell.options import Options

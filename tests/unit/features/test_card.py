@@ -1,14 +1,14 @@
-from citewell.documents.bibtex import parse_bib
-from citewell.documents.latex import scan_latex
-from citewell.features.card import Known, entry_card, work_card
-from citewell.features.hover import (
+from citewell.documents.bib.reader import parse_bib
+from citewell.documents.latex.scanner import scan_latex
+from citewell.features.citing.site import key_at
+from citewell.features.display.hover import (
     hover_entry,
     hover_missing,
     hover_placeholder,
     hovered_placeholder,
 )
-from citewell.features.markdown import escape, fenced
-from citewell.features.site import key_at
+from citewell.features.text.card import Known, entry_card, work_card
+from citewell.features.text.markdown import escape, fenced
 from citewell.model import Author, Evidence, Hit, Provenance, Work
 from citewell.model.check import Check, Claim, FieldFinding, Severity, Verdict
 from citewell.model.document import Span

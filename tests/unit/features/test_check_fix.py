@@ -5,8 +5,8 @@ import datetime
 import pytest
 
 from citewell.documents.textfile import apply_edits
-from citewell.features.check import claims_in_files, counts
-from citewell.features.check_fix import plan_fixes
+from citewell.features.actions.check_fix import plan_fixes
+from citewell.features.checking.check import claims_in_files, counts
 from citewell.model import Author, Provenance, Work
 from citewell.verification.checker import Checker
 from citewell.verification.records import MemoryRecords

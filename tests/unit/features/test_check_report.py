@@ -8,15 +8,15 @@ from importlib import resources
 import msgspec
 import pytest
 
-from citewell.features.check import (
+from citewell.features.checking.check import (
     claims_in_files,
     claims_in_text,
     failing,
     selected,
     tally,
 )
-from citewell.features.check_page import to_html
-from citewell.features.check_report import to_github, to_json, to_sarif
+from citewell.features.checking.page import to_html
+from citewell.features.checking.report import to_github, to_json, to_sarif
 from citewell.model import Author, Work
 from citewell.model.check import Verdict
 from citewell.verification.checker import Checker

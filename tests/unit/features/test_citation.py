@@ -1,9 +1,9 @@
 import pytest
 
-from citewell.documents.latex import scan_latex
-from citewell.documents.markdown import scan_markdown
+from citewell.documents.latex.scanner import scan_latex
+from citewell.documents.markdown.scanner import scan_markdown
 from citewell.documents.textfile import apply_edits
-from citewell.features.citation import citation_edit, default_cite_command, until
+from citewell.features.citing.citation import citation_edit, default_cite_command, until
 
 
 def filled(document, default=""):

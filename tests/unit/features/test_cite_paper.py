@@ -3,9 +3,9 @@
 import pytest
 
 from citewell.documents import Project, apply_edits
-from citewell.documents.latex import scan_latex
-from citewell.documents.markdown import scan_markdown
-from citewell.features.cite_paper import cite_at, plan_cite
+from citewell.documents.latex.scanner import scan_latex
+from citewell.documents.markdown.scanner import scan_markdown
+from citewell.features.actions.cite_paper import cite_at, plan_cite
 from citewell.model import Author, Work
 from citewell.model.document import Span
 from citewell.options import Options

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import fields
 
-from citewell.features.coexist import DOES, REPORTS, is_offered, left_diagnostics
-from citewell.features.diagnose import CODES
+from citewell.features.checking.diagnose import CODES
+from citewell.features.display.coexist import DOES, REPORTS, is_offered, left_diagnostics
 from citewell.model.document import Format
 from citewell.options.tree import DiagnosticsOptions, FeatureOptions
 

@@ -1,14 +1,14 @@
 import pytest
 
-from citewell.documents.bibtex import parse_bib
-from citewell.documents.key_index import KeyIndex
-from citewell.documents.latex import scan_latex
-from citewell.documents.markdown import scan_markdown
+from citewell.documents.bib.reader import parse_bib
+from citewell.documents.keys.index import KeyIndex
+from citewell.documents.latex.scanner import scan_latex
+from citewell.documents.markdown.scanner import scan_markdown
 from citewell.documents.textfile import apply_edits
-from citewell.features.complete import complete, own_entries, search_words, wanted
-from citewell.features.known_works import KnownWorks
-from citewell.features.site import key_at, placeholder_at, wanted_at
-from citewell.features.state import unknown
+from citewell.features.citing.complete import complete, own_entries, search_words, wanted
+from citewell.features.citing.known_works import KnownWorks
+from citewell.features.citing.site import key_at, placeholder_at, wanted_at
+from citewell.features.text.entry_state import unknown
 from citewell.model import Author, Evidence, Hit, Work
 from citewell.model.bib import TextEdit
 from citewell.model.check import Check, Claim, Verdict

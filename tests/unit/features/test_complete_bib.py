@@ -4,12 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from citewell.documents.bibtex import parse_bib
-from citewell.documents.latex import scan_latex
-from citewell.documents.markdown import scan_markdown
-from citewell.features.bib_site import SiteKind, site_at
-from citewell.features.complete_bib import complete_bib, count_values
-from citewell.features.complete_path import complete_paths, path_at
+from citewell.documents.bib.reader import parse_bib
+from citewell.documents.latex.scanner import scan_latex
+from citewell.documents.markdown.scanner import scan_markdown
+from citewell.features.bib.complete import complete_bib, count_values
+from citewell.features.bib.complete_path import complete_paths, path_at
+from citewell.features.bib.site import SiteKind, site_at
 
 
 def at(text):

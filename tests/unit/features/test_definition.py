@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from citewell.features.definition import define
+from citewell.features.navigation.definition import define
 
 PAPER = r"""
 %! main.tex

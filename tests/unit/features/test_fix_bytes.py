@@ -6,10 +6,17 @@ import msgspec
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from citewell.documents.bibtex import parse_bib
+from citewell.documents.bib.reader import parse_bib
 from citewell.documents.textfile import apply_edits
-from citewell.features.check import counts
-from citewell.features.verify_fixes import DOI, FIELD, FIELDS, actions_on, edits_for, place_of
+from citewell.features.actions.verification import (
+    DOI,
+    FIELD,
+    FIELDS,
+    actions_on,
+    edits_for,
+    place_of,
+)
+from citewell.features.checking.check import counts
 from citewell.model import Author, Provenance, Work
 from citewell.verification.checker import Checker
 from citewell.verification.claims import claims_of_bib

@@ -1,7 +1,7 @@
 import pytest
 
 from citewell.documents import Project, apply_edits
-from citewell.features.insert import plan_insert
+from citewell.features.citing.insert import plan_insert
 from citewell.model import Author, Work
 from citewell.options import Options
 

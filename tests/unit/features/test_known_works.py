@@ -1,8 +1,8 @@
 import random
 
-from citewell.documents.bib_match import find_work
-from citewell.documents.bibtex import parse_bib
-from citewell.features.known_works import KnownWorks
+from citewell.documents.bib.match import find_work
+from citewell.documents.bib.reader import parse_bib
+from citewell.features.citing.known_works import KnownWorks
 from citewell.model import Author, Work
 
 BIB = """@article{a, title={Sparse Alignment of Corpora}, author={Adams, A.}, year=2001, doi={10.1234/A}}

@@ -2,8 +2,8 @@ from pathlib import Path
 
 import pytest
 
-from citewell.documents.bibtex import parse_bib
-from citewell.features.links import entry_links
+from citewell.documents.bib.reader import parse_bib
+from citewell.features.navigation.links import entry_links
 
 
 def links(field: str) -> list[tuple[str, str, tuple[str, ...]]]:

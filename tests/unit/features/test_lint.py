@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from citewell.documents import FileCache
-from citewell.documents.bibtex import parse_bib
-from citewell.documents.workspace import Workspace
-from citewell.features.lint import CODES, RULES, lint
-from citewell.features.suppress import unknown_codes
+from citewell.documents.bib.reader import parse_bib
+from citewell.documents.project.workspace import Workspace
+from citewell.features.checking.lint import CODES, RULES, lint
+from citewell.features.checking.suppress import unknown_codes
 from citewell.model.diagnostic import Diagnostic, Level
 
 GOOD = """%! refs.bib

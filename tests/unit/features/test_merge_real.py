@@ -5,13 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 from citewell.documents import Project
-from citewell.documents.bibtex import parse_bib
-from citewell.documents.files import FileCache
-from citewell.documents.key_table import BibKeys, DocumentKeys, KeyTable
+from citewell.documents.bib.reader import parse_bib
+from citewell.documents.keys.table import BibKeys, DocumentKeys, KeyTable
+from citewell.documents.project.files import FileCache
 from citewell.documents.textfile import apply_edits
-from citewell.features.bib_merge import best_of, plan_merge, twins_of
-from citewell.features.lint import lint_bib
-from citewell.features.lint_rule import LintPaper
+from citewell.features.bib.merge import best_of, plan_merge, twins_of
+from citewell.features.checking.lint import lint_bib
+from citewell.features.checking.lint_rule import LintPaper
 from citewell.model.bib import BibEntry, BibFile
 from citewell.model.document import Document
 

@@ -8,17 +8,17 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from citewell.documents.latex import scan_latex
-from citewell.documents.markdown import scan_markdown
+from citewell.documents.latex.scanner import scan_latex
+from citewell.documents.markdown.scanner import scan_markdown
 from citewell.documents.textfile import apply_edits
-from citewell.features.citation import citation_edit
-from citewell.features.complete import wanted
-from citewell.features.placeholder_actions import (
+from citewell.features.actions.placeholder import (
     placeholder_actions,
     placeholder_for,
     placeholder_near,
     plan_close,
 )
+from citewell.features.citing.citation import citation_edit
+from citewell.features.citing.complete import wanted
 from citewell.model.document import Document, Format, Span
 
 KEY = "kipf2017semi"

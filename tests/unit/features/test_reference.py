@@ -2,9 +2,9 @@
 
 import pytest
 
-from citewell.documents.bibtex import parse_bib
-from citewell.features.csl_item import TYPES, csl_of_entry, csl_of_work
-from citewell.features.reference import author_year, plain_reference, style_named
+from citewell.documents.bib.reader import parse_bib
+from citewell.features.text.csl_item import TYPES, csl_of_entry, csl_of_work
+from citewell.features.text.reference import author_year, plain_reference, style_named
 from citewell.model import Author, CitewellError, Work
 
 ENTRIES = r"""

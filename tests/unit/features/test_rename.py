@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from citewell.documents import FileCache, Project
-from citewell.documents.key_table import KeyTable
+from citewell.documents.keys.table import KeyTable
 from citewell.documents.textfile import read_text
-from citewell.features.rename import rename, renamed_span
-from citewell.features.write import write_edits
+from citewell.features.citing.write import write_edits
+from citewell.features.navigation.rename import rename, renamed_span
 
 PAPERS = r"""
 %! one/main.tex

@@ -2,12 +2,12 @@
 
 import pytest
 
-from citewell.documents.bibtex import parse_bib
-from citewell.documents.latex import scan_latex
-from citewell.documents.markdown import scan_markdown
-from citewell.features.inlay import MAX_HINTS, citation_hints, entry_hints
-from citewell.features.lens import entry_lenses, source_line
-from citewell.features.tokens import (
+from citewell.documents.bib.reader import parse_bib
+from citewell.documents.latex.scanner import scan_latex
+from citewell.documents.markdown.scanner import scan_markdown
+from citewell.features.display.inlay import MAX_HINTS, citation_hints, entry_hints
+from citewell.features.display.lens import entry_lenses, source_line
+from citewell.features.display.tokens import (
     TokenKind,
     bib_tokens,
     difference,

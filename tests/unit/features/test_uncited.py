@@ -2,9 +2,9 @@
 
 import pytest
 
-from citewell.documents.latex import scan_latex
-from citewell.documents.markdown import scan_markdown
-from citewell.features.uncited import uncited_at
+from citewell.documents.latex.scanner import scan_latex
+from citewell.documents.markdown.scanner import scan_markdown
+from citewell.features.checking.uncited import uncited_at
 
 
 def found(text, scan=scan_latex):

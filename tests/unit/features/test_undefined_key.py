@@ -6,15 +6,15 @@ import pytest
 
 from citewell.documents import Project
 from citewell.documents.textfile import apply_edits
-from citewell.features.key_meaning import read_key
-from citewell.features.undefined_actions import (
+from citewell.features.actions.undefined import (
     plan_addition,
     plan_change,
     similar_keys,
     undefined_actions,
     use_near,
 )
-from citewell.features.undefined_key import decide, questions
+from citewell.features.citing.key_meaning import read_key
+from citewell.features.citing.undefined_key import decide, questions
 from citewell.model import Author, Hit, Query, Work
 from citewell.options import Options
 

@@ -8,10 +8,10 @@ import msgspec
 import pytest
 
 from citewell.documents import apply_edits
-from citewell.documents.bibtex import parse_bib, reparse
-from citewell.features.diagnose import diagnose
-from citewell.features.verify import CODES, Question, question, said, verified
-from citewell.features.verify_fixes import Wanted, actions_on, edits_for
+from citewell.documents.bib.reader import parse_bib, reparse
+from citewell.features.actions.verification import Wanted, actions_on, edits_for
+from citewell.features.checking.diagnose import diagnose
+from citewell.features.checking.verify import CODES, Question, question, said, verified
 from citewell.model import Author, Work
 from citewell.model.check import Check, Verdict
 from citewell.model.diagnostic import Level
@@ -364,7 +364,7 @@ def test_the_entry_is_found_again_when_it_has_moved():
 
 @pytest.mark.parametrize("code", CODES)
 def test_every_code_can_be_set_by_its_first_word(code):
-    from citewell.features.suppress import level_of
+    from citewell.features.checking.suppress import level_of
 
     assert level_of(code, {code.split("-")[0]: "off"}) == "off"
 

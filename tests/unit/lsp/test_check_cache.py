@@ -1,4 +1,4 @@
-from citewell.lsp.check_cache import MAX_READ, CheckCache
+from citewell.lsp.state.check_cache import MAX_READ, CheckCache
 from citewell.model.check import Check, Claim, FieldFinding, Severity, Verdict
 from citewell.model.work import Work
 

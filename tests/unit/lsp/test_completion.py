@@ -1,8 +1,8 @@
 from lsprotocol import types
 
-from citewell.lsp.completion import may_complete
-from citewell.lsp.hover import plain
-from citewell.lsp.text import OpenDocument
+from citewell.lsp.protocol.text import OpenDocument
+from citewell.lsp.requests.completion import may_complete
+from citewell.lsp.requests.hover import plain
 
 
 def asked(text, marks=()):

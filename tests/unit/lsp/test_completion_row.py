@@ -2,9 +2,9 @@
 
 import pytest
 
-from citewell.documents.bibtex import parse_bib
-from citewell.features.completion import entry_candidate, work_candidate
-from citewell.lsp.completion_row import INVENTED, WIDTH, Row, row_of
+from citewell.documents.bib.reader import parse_bib
+from citewell.features.citing.completion import entry_candidate, work_candidate
+from citewell.lsp.requests.completion_row import INVENTED, WIDTH, Row, row_of
 from citewell.model import Author, Work
 from citewell.model.check import Check, Claim, Verdict
 from citewell.model.shorten import shorten

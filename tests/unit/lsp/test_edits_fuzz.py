@@ -14,10 +14,10 @@ from pathlib import Path
 import pytest
 from lsprotocol import types
 
-from citewell.documents.bibtex import parse_bib
-from citewell.lsp.project_cache import ProjectCache
-from citewell.lsp.project_state import LinkedProjects, Reading
-from citewell.lsp.text import LineIndex, OpenDocument
+from citewell.documents.bib.reader import parse_bib
+from citewell.lsp.documents.project_cache import ProjectCache
+from citewell.lsp.documents.project_state import LinkedProjects, Reading
+from citewell.lsp.protocol.text import LineIndex, OpenDocument
 from citewell.model.document import Span
 from citewell.options import Options
 

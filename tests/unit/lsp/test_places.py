@@ -1,8 +1,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from citewell.lsp.places import Places
-from citewell.lsp.text import LineIndex
+from citewell.lsp.documents.positions import Places
+from citewell.lsp.protocol.text import LineIndex
 
 TEXT = st.text(alphabet="ab\n\ré神🎉\u2028\x0c ", max_size=60)
 

@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
-from citewell.documents import files
-from citewell.lsp.file_version import read_file_version
-from citewell.lsp.project_cache import ProjectCache
-from citewell.lsp.project_state import Reading
+from citewell.documents.project import files
+from citewell.lsp.documents.file_version import read_file_version
+from citewell.lsp.documents.project_cache import ProjectCache
+from citewell.lsp.documents.project_state import Reading
 from citewell.options import Options
 
 PAPER = "\\documentclass{article}\n\\begin{document}\n\\cite{a}\n\\bibliography{refs}\n\\end{document}\n"

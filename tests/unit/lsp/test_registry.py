@@ -9,9 +9,9 @@ import msgspec
 import pytest
 from lsprotocol import types
 
-from citewell.lsp import formatting
 from citewell.lsp.features import features
-from citewell.lsp.registry import Command, Request
+from citewell.lsp.registration.registry import Command, Request
+from citewell.lsp.requests import formatting
 from citewell.lsp.server import Server, create_server
 from citewell.options.tree import FeatureOptions
 

@@ -3,7 +3,7 @@ import random
 import pytest
 from lsprotocol import types
 
-from citewell.lsp.text import (
+from citewell.lsp.protocol.text import (
     FEW_EDITS,
     FEW_LINES,
     LineIndex,

@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from citewell.documents.bibtex import parse_bib, reparse
-from citewell.features.folding import block_folds, body_folds, comment_folds
-from citewell.features.links import entry_links
-from citewell.features.symbols import entry_symbol, macro_symbols
-from citewell.lsp.folding import _folds
-from citewell.lsp.links import _bib_links
-from citewell.lsp.symbols import _outline
-from citewell.lsp.text import LineIndex
+from citewell.documents.bib.reader import parse_bib, reparse
+from citewell.features.navigation.folding import block_folds, body_folds, comment_folds
+from citewell.features.navigation.links import entry_links
+from citewell.features.navigation.symbols import entry_symbol, macro_symbols
+from citewell.lsp.protocol.text import LineIndex
+from citewell.lsp.requests.folding import _folds
+from citewell.lsp.requests.links import _bib_links
+from citewell.lsp.requests.symbols import _outline
 from citewell.model.document import Span
 
 REFS = r"""% A comment

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from citewell.engine.local import LocalEngine
-from citewell.features.cursor import from_cursor, to_cursor
+from citewell.features.navigation.cursor import from_cursor, to_cursor
 from citewell.mcp.papers import within
 from citewell.model import CitewellError
 from citewell.options import Options

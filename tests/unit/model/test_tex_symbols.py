@@ -2,7 +2,7 @@
 
 import pytest
 
-from citewell.documents.plaintext import latex_to_text
+from citewell.documents.latex.plaintext import latex_to_text
 from citewell.model.tex import tex_to_unicode
 from citewell.model.tex_symbols import accented, symbol
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-from citewell.documents.bibtex import parse_bib
+from citewell.documents.bib.reader import parse_bib
 from citewell.model import Author, Provenance, Work
 from citewell.model.check import Check
 from citewell.verification.checker import Checker

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from citewell.documents.bibtex import parse_bib
+from citewell.documents.bib.reader import parse_bib
 from citewell.model.cancel import Cancel, Cancelled
 from citewell.model.check import Severity, Verdict
 from citewell.verification.checker import Checker

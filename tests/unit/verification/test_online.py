@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from citewell.documents.bibtex import parse_bib
+from citewell.documents.bib.reader import parse_bib
 from citewell.model import Author, Provenance, Work
 from citewell.model.cancel import Cancel, Cancelled
 from citewell.model.check import Check, Claim, Verdict

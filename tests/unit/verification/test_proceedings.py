@@ -4,7 +4,7 @@ import datetime
 
 import pytest
 
-from citewell.documents.bibtex import parse_bib
+from citewell.documents.bib.reader import parse_bib
 from citewell.model import Author, Work
 from citewell.model.check import Severity, Verdict
 from citewell.verification.checker import Checker

@@ -7,8 +7,8 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta
 
-from citewell.features.check import claims_in_text, tally
-from citewell.features.check_report import label
+from citewell.features.checking.check import claims_in_text, tally
+from citewell.features.checking.report import label
 from citewell.http.contract import LONG_SECONDS, Endpoint, Service, told
 from citewell.http.wire import MAX_FILE, Paper, paper_of
 from citewell.model import CitewellError, Problem

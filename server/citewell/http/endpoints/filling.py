@@ -8,12 +8,12 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta
 
-from citewell.documents.bib_guard import check_edits
-from citewell.documents.bibtex import parse_bib
-from citewell.documents.text_project import MAX_NAME, TextProject
-from citewell.features.named_works import all_named
-from citewell.features.pick import what_it_says, who_chose
-from citewell.features.text_rebase import RebasedText
+from citewell.documents.bib.guard import check_edits
+from citewell.documents.bib.reader import parse_bib
+from citewell.documents.project.text_project import MAX_NAME, TextProject
+from citewell.features.citing.named_works import all_named
+from citewell.features.citing.text_rebase import RebasedText
+from citewell.features.text.model_choice import what_it_says, who_chose
 from citewell.http.contract import LONG_SECONDS, Endpoint, Service, told
 from citewell.http.wire import MAX_FILE, Confidence, Paper, found_paper
 from citewell.model import CitewellError, Problem

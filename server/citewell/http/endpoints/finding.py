@@ -7,10 +7,10 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
-from citewell.documents.bibtex import parse_bib
-from citewell.documents.cited_works import reference_of
-from citewell.features.known_works import KnownWorks
-from citewell.features.pick import picks
+from citewell.documents.bib.reader import parse_bib
+from citewell.documents.project.cited_works import reference_of
+from citewell.features.citing.known_works import KnownWorks
+from citewell.features.text.model_choice import picks
 from citewell.http.contract import LONG_SECONDS, Endpoint, Service, told
 from citewell.http.wire import (
     SUFFIXES,

@@ -8,9 +8,9 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta
 
-from citewell.features.csl_item import csl_of_work
-from citewell.features.named_works import need_library, work_named, works_named
-from citewell.features.paper_text import paper_texts
+from citewell.features.citing.named_works import need_library, work_named, works_named
+from citewell.features.text.csl_item import csl_of_work
+from citewell.features.text.paper_text import paper_texts
 from citewell.http.contract import Endpoint, Service
 from citewell.http.wire import MAX_PAPERS, Id, Record, fields_of
 from citewell.model import Work

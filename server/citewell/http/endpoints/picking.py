@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta
 
-from citewell.features.named_works import all_named
+from citewell.features.citing.named_works import all_named
 from citewell.http.contract import LONG_SECONDS, Endpoint, Service, told
 from citewell.http.wire import MAX_PAPERS, SUFFIXES, Count, Id, Markup, Paper, Passage, found_paper
 from citewell.model import Hit, Problem, SearchResult

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta
 
-from citewell.features.cursor import digest, from_cursor, to_cursor
+from citewell.features.navigation.cursor import digest, from_cursor, to_cursor
 from citewell.http.contract import Endpoint, Service, told
 from citewell.http.wire import Count, Paper, found_paper
 from citewell.model import Problem, Query

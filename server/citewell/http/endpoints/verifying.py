@@ -7,9 +7,9 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta
 
-from citewell.features.named_works import work_named
-from citewell.features.pick import what_it_says
-from citewell.features.support import CAUTION
+from citewell.features.checking.support import CAUTION
+from citewell.features.citing.named_works import work_named
+from citewell.features.text.model_choice import what_it_says
 from citewell.http.contract import LONG_SECONDS, Endpoint, Service, told
 from citewell.http.wire import SUFFIXES, Id, Markup, Paper, paper_of
 from citewell.model import Problem

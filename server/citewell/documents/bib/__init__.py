@@ -1,0 +1,1 @@
+"""BibTeX files: read, matched and edited without loss."""

@@ -1,0 +1,162 @@
+"""A .bib file read whole, exactly and tolerantly.
+
+A reader of our own, because an editor's file is broken most of the time: a fault costs its own
+entry and nothing else, every range is exact, and an edit is read again without the rest. A head
+`@type{` at the start of a line is where a broken entry ends at the latest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from sys import intern
+
+from citewell.documents.bib.grammar import Heads
+from citewell.documents.bib.scan import EntryScan
+from citewell.model.bib import BibBlock, BibEntry, BibFile
+from citewell.model.read_progress import stepper
+
+_CHUNK = 1 << 16
+_BLOCKS = frozenset({"string", "preamble", "comment"})
+
+
+def parse_bib(text: str, path: str = "") -> BibFile:
+    """Read a .bib file; never raises, but `ReadCancelled` on a thread that is watched.
+
+    `problems` of the result names each fault with its line; the good entries are all there, and so
+    are the bad ones as far as they can be read.
+    """
+    reader, step = _Reader(text, 0, {}), stepper()
+    while reader.step() is not None:
+        step()
+    return BibFile(path, text, tuple(reader.entries), reader.strings, tuple(reader.blocks))
+
+
+def reparse(old: BibFile, new_text: str) -> BibFile:
+    """`parse_bib(new_text, old.path)`, at the price of what changed.
+
+    Entries outside the change keep their body, and those below it only move. A change that touches
+    an @string reads all again, for its macros may stand in any entry.
+    """
+    if new_text == old.text:
+        return old
+    same_head, same_tail = _common_ends(old.text, new_text)
+    shift = len(new_text) - len(old.text)
+    kept, restart = _untouched(old, same_head)
+    starts = {entry.start: index for index, entry in enumerate(old.entries[kept:], kept)}
+    reader = _Reader(new_text, restart, old.strings)
+    tail: tuple[BibEntry, ...] = ()
+    rejoin = len(old.text)
+    step = stepper()
+    while (start := reader.step(len(new_text) - same_tail, shift, starts)) is not None:
+        if start < 0:
+            rejoin = -start - 1
+            tail = old.entries[starts[rejoin] :]
+            break
+        step()
+    lost = (block for block in old.blocks if restart <= block.start < rejoin)
+    if any(block.type == "string" for block in (*lost, *reader.blocks)):
+        return parse_bib(new_text, old.path)
+    if shift:
+        tail = tuple(
+            [BibEntry(entry.type, entry.key, entry.start + shift, entry.body) for entry in tail]
+        )
+    blocks = (
+        *(block for block in old.blocks if block.start < restart),
+        *reader.blocks,
+        *(
+            BibBlock(block.type, block.start + shift, block.body)
+            for block in old.blocks
+            if block.start >= rejoin
+        ),
+    )
+    entries = (*old.entries[:kept], *reader.entries, *tail)
+    return BibFile(old.path, new_text, entries, old.strings, blocks)
+
+
+class _Reader:
+    """Reads entry after entry from an offset between two of them."""
+
+    def __init__(self, text: str, at: int, strings: dict[str, str]) -> None:
+        self.text = text
+        self.at = at
+        self.heads = Heads(text, at)
+        self.strings = strings
+        self.entries: list[BibEntry] = []
+        self.blocks: list[BibBlock] = []
+
+    def step(
+        self, resume_at: int = 0, shift: int = 0, known: Mapping[int, int] | None = None
+    ) -> int | None:
+        """Read the next entry or block and return its start; None at the end of the file.
+
+        At an entry that was read before (it starts at or after `resume_at`, and `shift` earlier in
+        `known`) nothing is read, and -1 - its old start is returned.
+        """
+        head = self.heads.next(self.at)
+        if head is None:
+            return None
+        start = head.start()
+        if known is not None and start >= resume_at and (start - shift) in known:
+            return shift - start - 1
+        kind = intern(head[1].lower())
+        scan = EntryScan(self.text, self.heads, head, self.strings)
+        if kind in _BLOCKS:
+            body = scan.block(kind)
+            self.blocks.append(BibBlock(kind, start, body))
+            if kind == "string":
+                for index, name in enumerate(body.names):
+                    self.strings[name] = body.raw(index)
+        else:
+            key, body = scan.entry()
+            self.entries.append(BibEntry(kind, key, start, body))
+        self.at = start + len(body.text)
+        return start
+
+
+def _untouched(old: BibFile, same_head: int) -> tuple[int, int]:
+    """How many leading entries were read without a look beyond the common beginning, and where
+    reading must start again: after them and the blocks among them."""
+    kept, restart = len(old.entries), 0
+    for index, entry in enumerate(old.entries):
+        if entry.start + entry.body.reach > same_head:
+            kept = index
+            break
+    boundary = old.entries[kept].start if kept < len(old.entries) else len(old.text) + 1
+    for block in old.blocks:
+        if block.start < boundary and block.start + block.body.reach > same_head:
+            boundary = block.start
+            while kept and old.entries[kept - 1].start > boundary:
+                kept -= 1
+            break
+    if kept:
+        restart = old.entries[kept - 1].end
+    for block in old.blocks:
+        if block.start < boundary:
+            restart = max(restart, block.start + len(block.body.text))
+    return kept, restart
+
+
+def _common_ends(old: str, new: str) -> tuple[int, int]:
+    """Lengths of the longest common beginning and of the longest common end that leaves it.
+
+    Compared in chunks that fit the processor's cache: a slice of a string is a copy.
+    """
+    shorter = min(len(old), len(new))
+    head, size = 0, _CHUNK
+    while head < shorter:
+        if head + size <= shorter and new.startswith(old[head : head + size], head):
+            head += size
+        elif size == 1:
+            break
+        else:
+            size //= 2
+    tail, size = 0, _CHUNK
+    while tail < shorter - head:
+        piece = old[len(old) - tail - size : len(old) - tail] if tail + size <= len(old) else ""
+        if tail + size <= shorter - head and new.endswith(piece, 0, len(new) - tail):
+            tail += size
+        elif size == 1:
+            break
+        else:
+            size //= 2
+    return head, tail

@@ -1,0 +1,409 @@
+"""Reads one entry of a .bib file, whole or broken, into a body with exact offsets.
+
+The common field is one match of one regular expression; whatever that does not match goes through
+the careful steps below, which repair as a person would: a delimiter that was forgotten ends before
+the next line that begins a field, an entry that was not closed ends before the next head.
+"""
+
+from __future__ import annotations
+
+import re
+from array import array
+from collections.abc import Mapping
+from sys import intern
+
+from citewell.documents.bib import grammar
+from citewell.documents.bib.grammar import Heads
+from citewell.model.bib import BibBody, BibFault
+from citewell.model.bib_value import literal_end
+
+_EMBEDDED = 5
+"""A value may hold a few whole entries (an abstract that quotes BibTeX); so far is looked."""
+_EMBEDDED_IN_COMMENT = 32
+_MOST_FAULTS = 50
+"""Per entry: a file that is not BibTeX at all must not fill the memory with findings."""
+
+_BRACE = re.compile(r"[{}]")
+
+
+class EntryScan:
+    """The state of reading one entry."""
+
+    def __init__(
+        self, text: str, heads: Heads, head: re.Match[str], strings: Mapping[str, str]
+    ) -> None:
+        self.text = text
+        self.heads = heads
+        self.strings = strings
+        self.start = head.start()
+        self.kind = head[1]
+        self.open = head.end() - 1
+        self.closer = grammar.CLOSERS[head[2]]
+        self.limit = heads.limit(self.start)
+        self.end = -1
+        self.sight = 0
+        self.key = ""
+        self.key_at = head.end()
+        self.names: list[str] = []
+        self.marks: list[int] = []
+        self.faults: list[BibFault] = []
+        self.closed = True
+        self._pairs: dict[int, int] | None = None
+        self._looked_further = False
+
+    def entry(self) -> tuple[str, BibBody]:
+        """Read key and fields."""
+        self._fields(self._key())
+        if len(set(self.names)) < len(self.names):
+            self._duplicate_fields()
+        return self.key, self._body()
+
+    def block(self, kind: str) -> BibBody:
+        """Read a @string, @preamble or @comment."""
+        self.key_at = self.open + 1
+        if kind == "string":
+            self._fields(self.open + 1)
+            return self._body()
+        if self.closer == ")":
+            end = self.text.find(")", self.open, self.limit) + 1 or -1
+        else:
+            end = literal_end(self.text, self.open, self.limit)
+            if end < 0 and self.limit < len(self.text):
+                further = self.heads.limit(self.start, _EMBEDDED_IN_COMMENT)
+                end = literal_end(self.text, self.open, further)
+                self.sight = self.heads.sight(self.start, _EMBEDDED_IN_COMMENT)
+        if end < 0:
+            self._unclosed(f"This @{kind} is not closed.")
+        else:
+            self.end = end
+            self.sight = max(self.sight, end + 1)
+        return self._body()
+
+    def _body(self) -> BibBody:
+        start = self.start
+        if self.faults:
+            # How a fault is repaired depends on where the next entry begins.
+            self.sight = max(self.sight, self.heads.sight(self.limit - 1))
+        self.sight = max(self.sight, self.heads.comment_sight)
+        return BibBody(
+            self.text[start : self.end],
+            self.key_at - start,
+            tuple(self.names),
+            array("I", [mark - start for mark in self.marks]).tobytes(),
+            self.strings,
+            tuple(self.faults),
+            self.sight - start,
+            self.closed,
+        )
+
+    def _key(self) -> int:
+        """Read the key; return where the fields begin."""
+        text, limit = self.text, self.limit
+        found = grammar.KEY[self.closer].match(text, self.open + 1, limit)
+        assert found is not None, "every part of the pattern is optional"
+        self.key_at, at = found.span(1)
+        self.key = found[1]
+        if found[2] == ",":
+            at = found.end()
+        elif found[2]:
+            at = found.end() - 1
+        elif found.end() < limit and text[found.end()] == "=":
+            self.key, at = "", self.key_at
+        elif long := grammar.LONG_KEY.match(text, self.key_at, limit):
+            self.key = long.group().rstrip()
+            if self.key:
+                self._fault(
+                    "bib-key-blank",
+                    f'The key "{self.key}" contains whitespace.',
+                    "Remove the whitespace.",
+                    self.key_at,
+                )
+            at = long.end() + 1
+        elif found.end() < limit and self.key:
+            self._fault(
+                "bib-missing-comma",
+                f'A comma is missing after the key "{self.key}".',
+                "Put a comma after the key.",
+                at,
+            )
+        if not self.key:
+            self._fault(
+                "bib-missing-key",
+                f"This @{self.kind} has no key.",
+                "Write a key and a comma after the opening brace.",
+                self.key_at,
+            )
+        return at
+
+    def _fields(self, at: int) -> None:
+        """Read fields up to the end of the entry, which is `self.end`."""
+        text = self.text
+        match = grammar.FIELD[self.closer].match
+        names, marks = self.names, self.marks
+        while self.end < 0:
+            found = match(text, at, self.limit)
+            if found is None:
+                at = self._careful(at)
+                continue
+            names.append(intern(found[1].lower()))
+            marks += found.span(1)
+            marks += found.span(2)
+            at = found.end()
+            after = found[3]
+            if after == ",":
+                continue
+            # The end of the entry, or something odd after the value.
+            at = self._close(at) if after else self._after_value(first_part=True)
+
+    def _close(self, end: int) -> int:
+        """The entry ends at `end`, unless one brace too many stands there."""
+        at = grammar.SPACES.match(self.text, end, self.limit).end()  # type: ignore[union-attr]
+        self.sight = max(self.sight, at + 1)
+        if at < self.limit and self.text[at] == ",":
+            self.sight = max(self.sight, self.heads.sight(end))
+            if rest := grammar.AFTER_CLOSER.match(self.text, at, self.limit):
+                self._fault(
+                    "bib-extra-brace",
+                    f'"{self.text[end - 1]}" ends the entry "{self.key}" before its last field.',
+                    "Remove that closing delimiter.",
+                    end - 1,
+                )
+                return rest.end()
+        self.end = end
+        return end
+
+    def _careful(self, at: int) -> int:
+        """Take one step where the fast pattern fails; return where to go on."""
+        text, limit = self.text, self.limit
+        at = self._skip_blank(at)
+        if at >= limit:
+            return self._unclosed(
+                f'The entry "{self.key}" is not closed.'
+                if self.key
+                else f"This @{self.kind} is not closed."
+            )
+        if text[at] == self.closer:
+            return self._close(at + 1)
+        if text[at] == ",":
+            self._fault("bib-extra-comma", "Extra comma.", "Remove it.", at)
+            return at + 1
+        if name := grammar.NAME_EQUALS.match(text, at, limit):
+            return self._value(name)
+        if name := grammar.NAME_VALUE.match(text, at, limit):
+            self._fault(
+                "bib-missing-equals",
+                f'The field "{name[1]}" has no "=".',
+                'Write "=" between name and value.',
+                name.end(1),
+            )
+            return self._value(name)
+        return self._skip_junk(at)
+
+    def _skip_blank(self, at: int) -> int:
+        """Skip blanks and, as biber does, comment lines."""
+        while True:
+            at = grammar.BLANK.match(self.text, at, self.limit).end()  # type: ignore[union-attr]
+            if at >= self.limit or self.text[at] != "%":
+                return at
+            newline = self.text.find("\n", at, self.limit)
+            at = self.limit if newline < 0 else newline + 1
+
+    def _skip_junk(self, at: int) -> int:
+        end = min(at + 20, self.limit)
+        # The words shown may reach behind the end of the entry.
+        self.sight = max(self.sight, end)
+        words = self.text[at:end].split() or [self.text[at]]
+        self._fault(
+            "bib-unexpected-text",
+            f'Unexpected text "{words[0]}".',
+            "Write fields as name = {value}, separated by commas.",
+            at,
+        )
+        found = grammar.RESYNC[self.closer].search(self.text, at, self.limit)
+        if found is None:
+            return self.limit
+        if found.group() == self.closer:
+            return found.start()
+        if found.group() == "{":
+            end = self._literal_end(found.start())
+            if end < 0:
+                self.closed = False
+                return self._next_field(at)[1]
+            end = self._skip_blank(end)
+            return end + 1 if self.text[end : end + 1] == "," else end
+        return found.end()
+
+    def _value(self, name: re.Match[str]) -> int:
+        """Read the value after a field's name, part by part."""
+        text = self.text
+        begin = at = name.end()
+        end = begin
+        while True:
+            char = text[at] if at < self.limit else ""
+            if char in ("{", '"'):
+                end = self._literal_end(at)
+                if end < 0:
+                    return self._unterminated(name, begin)
+            else:
+                bare = grammar.BARE.match(text, at, self.limit)
+                if bare is None:
+                    self._fault(
+                        "bib-missing-value",
+                        f'The field "{name[1]}" has no value.',
+                        "Write a value in braces, or remove the field.",
+                        name.start(1),
+                    )
+                    if end == begin:
+                        begin = end = name.start() + len(name.group().rstrip())
+                    break
+                end = bare.end()
+            at = self._skip_blank(end)
+            if at >= self.limit or text[at] != "#":
+                break
+            end = at + 1
+            at = self._skip_blank(end)
+        self._add(name, begin, max(begin, min(end, self.limit)))
+        return self._after_value()
+
+    def _after_value(self, first_part: bool = False) -> int:
+        """Find out what follows the last value instead of a comma; return where to go on.
+
+        `first_part` says that a `#` and further parts may follow.
+        """
+        text = self.text
+        begin, end = self.marks[-2:]
+        at = self._skip_blank(end)
+        char = text[at] if at < self.limit else ""
+        if char == ",":
+            return at + 1
+        if char == self.closer:
+            return self._close(at + 1)
+        if char == "#" and first_part:
+            name = grammar.NAME_EQUALS.match(text, self.marks[-4], self.limit)
+            if name is not None:
+                self.names.pop()
+                del self.marks[-4:]
+                return self._value(name)
+        if char and grammar.NAME_EQUALS.match(text, at, self.limit):
+            self._fault(
+                "bib-missing-comma",
+                f'A comma is missing after the field "{self.names[-1]}".',
+                "Put a comma after the value.",
+                end,
+            )
+            return at
+        cut = grammar.NEXT_FIELD.search(text, begin, end)
+        if cut is None:
+            return at
+        self._fault_unterminated(self.names[-1], begin)
+        self.marks[-1] = cut.start()
+        return cut.end()
+
+    def _unterminated(self, name: re.Match[str], begin: int) -> int:
+        """The value that begins here never closes: it ends before the next field, or the entry."""
+        end, resume = self._next_field(begin)
+        self._fault_unterminated(name[1], begin)
+        self._add(name, begin, end)
+        return resume
+
+    def _next_field(self, at: int) -> tuple[int, int]:
+        """Where text that never closes ends, and where reading goes on."""
+        cut = grammar.NEXT_FIELD.search(self.text, at, self.limit)
+        if cut is not None:
+            return cut.start(), cut.end()
+        end = at + len(self.text[at : self.limit].rstrip())
+        if end > at and self.text[end - 1] == self.closer:
+            inner = at + len(self.text[at : end - 1].rstrip())
+            return inner, end - 1
+        return end, self.limit
+
+    def _literal_end(self, at: int) -> int:
+        """`literal_end` within this entry, looking beyond the next head for embedded entries."""
+        text = self.text
+        if self._pairs is None:
+            end = literal_end(text, at, self.limit)
+            if end >= 0:
+                return end
+            end = self._look_further(at)
+            if end >= 0:
+                return end
+            # From here on every look-up must be cheap, for a broken entry may fail at each field.
+            self._pairs = _pairs(text, self.start, self.limit)
+        if text[at] == "{":
+            return self._pairs.get(at, -1)
+        return self._quote_end(at + 1, self._pairs)
+
+    def _quote_end(self, at: int, pairs: Mapping[int, int]) -> int:
+        while (mark := re.compile(r"[{}\"]").search(self.text, at, self.limit)) is not None:
+            if mark.group() == '"':
+                return mark.end()
+            at = pairs.get(mark.start(), -1)
+            if at < 0:
+                return -1
+        return -1
+
+    def _look_further(self, at: int) -> int:
+        if self._looked_further or self.limit == len(self.text):
+            self.sight = max(self.sight, self.heads.sight(self.start, _EMBEDDED))
+            return -1
+        self._looked_further = True
+        further = self.heads.limit(self.start, _EMBEDDED)
+        self.sight = max(self.sight, self.heads.sight(self.start, _EMBEDDED))
+        end = literal_end(self.text, at, further)
+        if end < 0:
+            return -1
+        after = grammar.BLANK.match(self.text, end, further).end()  # type: ignore[union-attr]
+        if after >= further or self.text[after] not in (",", self.closer):
+            return -1
+        self.limit = self.heads.limit(end - 1)
+        return end
+
+    def _add(self, name: re.Match[str], begin: int, end: int) -> None:
+        self.names.append(intern(name[1].lower()))
+        self.marks += (name.start(1), name.end(1), begin, end)
+
+    def _unclosed(self, message: str) -> int:
+        """The next entry begins, or the file ends, before this one is closed."""
+        self.closed = False
+        self.sight = max(self.sight, self.heads.sight(self.start))
+        self.end = self.start + len(self.text[self.start : self.limit].rstrip())
+        self._fault("bib-unclosed", message, f'Close it with "{self.closer}".', self.start)
+        return self.limit
+
+    def _fault_unterminated(self, name: str, at: int) -> None:
+        self.closed = False
+        mark = {"{": "}", '"': '"'}.get(self.text[at], "}")
+        self._fault(
+            "bib-unclosed-value",
+            f'The value of "{name}" in "{self.key}" is not closed.',
+            f"Close it with {mark} before the next field.",
+            at,
+        )
+
+    def _duplicate_fields(self) -> None:
+        seen: set[str] = set()
+        for index, name in enumerate(self.names):
+            if name in seen:
+                self._fault(
+                    "bib-duplicate-field",
+                    f'Duplicate field "{name}" in "{self.key}"; BibTeX reads the first.',
+                    "Remove one of the two.",
+                    self.marks[4 * index],
+                )
+            seen.add(name)
+
+    def _fault(self, code: str, message: str, hint: str, at: int) -> None:
+        if len(self.faults) < _MOST_FAULTS:
+            self.faults.append(BibFault(code, message, hint, at - self.start))
+
+
+def _pairs(text: str, start: int, limit: int) -> dict[int, int]:
+    """Offset of each `{` that closes before `limit`, to the offset after its `}`."""
+    pairs: dict[int, int] = {}
+    stack: list[int] = []
+    for brace in _BRACE.finditer(text, start, limit):
+        if brace.group() == "{":
+            stack.append(brace.start())
+        elif stack:
+            pairs[stack.pop()] = brace.end()
+    return pairs

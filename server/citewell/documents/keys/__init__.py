@@ -1,0 +1,1 @@
+"""Citation keys: made, indexed, and where each is used."""

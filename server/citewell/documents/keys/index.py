@@ -1,0 +1,280 @@
+"""Which entries does an author mean who types part of a key, a title, a name or a year?
+
+Built once over all .bib files of a project, refreshed at the price of what changed.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from citewell.documents.keys.segment import AUTHOR, FIELD_NAMES, KEY, TITLE, YEAR, KeySegment
+from citewell.model.bib import BibEntry, BibFile
+from citewell.model.titles import fold
+
+_EXACT_KEY, _KEY_START, _KEY_PART, _ALL_WORDS, _FUZZY = 100.0, 60.0, 32.0, 40.0, 12.0
+_FIELD_WEIGHT = {KEY: 2.0, TITLE: 3.0, YEAR: 4.0, AUTHOR: 5.0}
+_HERE, _CITED = 15.0, 6.0
+"""What a citation in this document, or elsewhere in the project, adds."""
+_REBUILD = 0.05
+"""Part of the rows that may be new before all is built again."""
+
+_WORD = re.compile(r"[^\W_]+")
+_PIECE = re.compile(r"[^\W\d_]+|\d+")
+
+_Scores = NDArray[np.float32]
+
+
+class KeyMatch(msgspec.Struct, frozen=True):
+    """One entry that fits what was typed."""
+
+    entry: BibEntry
+    path: str
+    score: float
+    """Orders one result; means nothing outside it."""
+    field: str
+    """The field that fits best: "key", "title", "author", "year"; "" when nothing was typed."""
+
+
+class KeyIndex:
+    """An index over the entries of a project's .bib files. Immutable: `refreshed` makes another."""
+
+    def __init__(
+        self,
+        files: Mapping[str, BibFile],
+        segments: Sequence[KeySegment],
+        alive: Sequence[NDArray[np.bool_]],
+        cited: Mapping[str, int],
+    ) -> None:
+        self.files = files
+        self.segments = segments
+        self.alive = alive
+        self.cited = cited
+
+    @classmethod
+    def build(cls, bibs: Iterable[BibFile], cited: Mapping[str, int] | None = None) -> KeyIndex:
+        """Index all entries; `cited` says how often the project cites each key."""
+        files = {bib.path: bib for bib in bibs}
+        segment = _segment(_entries(files.values()))
+        return cls(files, [segment], [np.ones(len(segment), np.bool_)], cited or {})
+
+    def refreshed(
+        self, bibs: Iterable[BibFile], cited: Mapping[str, int] | None = None
+    ) -> KeyIndex:
+        """The index of the files as they are now, built anew only for entries that changed."""
+        files = {bib.path: bib for bib in bibs}
+        cited = self.cited if cited is None else cited
+        base = self.segments[0]
+        found = _entries(files.values())
+        live = {id(entry.body) for entry, _ in found}
+        alive = np.fromiter((id(entry.body) in live for entry in base.entries), np.bool_, len(base))
+        new = [item for item in found if id(item[0].body) not in base.bodies]
+        if len(new) > max(64, _REBUILD * len(base)) or int(alive.sum()) * 2 < len(base):
+            return KeyIndex.build(files.values(), cited)
+        if not new:
+            return KeyIndex(files, [base], [alive], cited)
+        delta = _segment(new)
+        return KeyIndex(files, [base, delta], [alive, np.ones(len(delta), np.bool_)], cited)
+
+    def __len__(self) -> int:
+        return sum(int(alive.sum()) for alive in self.alive)
+
+    def search(
+        self,
+        typed: str,
+        limit: int = 50,
+        here: Collection[str] = (),
+        cited: Mapping[str, int] | None = None,
+    ) -> list[KeyMatch]:
+        """The best entries for what was typed, best first; every entry when nothing was.
+
+        Words fit in any order at the beginning of a word of key, title, author or year; the whole
+        fits anywhere in a key. Only when nothing fits, misspelt words and keys are tried. `here`
+        are the keys that this document cites, which go before equally good others.
+        """
+        typed = fold(typed).strip()
+        cited = self.cited if cited is None else cited
+        found: list[tuple[float, str, str, str]] = []
+        for attempt in (_direct, _pieces, _misspelt) if typed else (_everything,):
+            for segment, alive in zip(self.segments, self.alive, strict=True):
+                scores, fields = attempt(segment, typed)
+                scores[~alive] = 0.0
+                _add_use(segment, scores, here, cited)
+                for number in _best(scores, limit):
+                    name = FIELD_NAMES[fields[number]] if typed else ""
+                    key = segment.entries[number].key
+                    found.append((-float(scores[number]), key, segment.paths[number], name))
+            if found:
+                break
+        if typed:
+            found.sort(key=lambda item: item[:2])
+        else:
+            found.sort(key=lambda item: item[0])
+        return [
+            KeyMatch(self.files[path].by_key[key], path, -score, field)
+            for score, key, path, field in found[:limit]
+        ]
+
+
+def _entries(bibs: Iterable[BibFile]) -> list[tuple[BibEntry, str]]:
+    """The first entry of each key, with its path; @xdata cannot be cited."""
+    return [
+        (entry, bib.path)
+        for bib in bibs
+        for key, entry in bib.by_key.items()
+        if key and entry.type != "xdata"
+    ]
+
+
+def _segment(found: Sequence[tuple[BibEntry, str]]) -> KeySegment:
+    return KeySegment([entry for entry, _ in found], [path for _, path in found])
+
+
+def _best(scores: _Scores, limit: int) -> NDArray[np.int64]:
+    """The numbers of the best rows with a score above zero, best first; ties in file order."""
+    hits = np.flatnonzero(scores > 0)
+    if len(hits) > 4 * limit:
+        cut = np.partition(scores[hits], len(hits) - limit)[len(hits) - limit]
+        hits = hits[scores[hits] >= cut]
+    return hits[np.argsort(-scores[hits], kind="stable")][: 4 * limit]
+
+
+def _add_use(
+    segment: KeySegment, scores: _Scores, here: Collection[str], cited: Mapping[str, int]
+) -> None:
+    table = segment.rows_of_key
+    for key in {*here, *cited}:
+        for number in table.get(key, ()):
+            if scores[number] > 0:
+                often = math.log1p(cited.get(key, 0))
+                scores[number] += (_HERE if key in here else _CITED) + min(often, 4.0)
+
+
+def _everything(segment: KeySegment, _: str) -> tuple[_Scores, NDArray[np.int8]]:
+    return np.ones(len(segment), np.float32), np.zeros(len(segment), np.int8)
+
+
+def _direct(segment: KeySegment, typed: str) -> tuple[_Scores, NDArray[np.int8]]:
+    """All words fit, or the whole fits a key."""
+    words = _WORD.findall(typed)
+    scores, fields = _all_words(segment, words)
+    whole = typed.replace(" ", "")
+    if not whole:
+        return scores, fields
+    if len(whole) == 1:
+        rows = segment.rows_with_key_start(whole)
+        starts = np.ones(len(rows), np.bool_)
+    else:
+        rows, starts = segment.rows_with_key_part(whole)
+    if len(rows):
+        lengths = segment.key_lengths[rows].astype(np.float32)
+        part = _KEY_PART + min(20.0, 2.0 * len(whole))
+        key_scores = np.where(starts, _KEY_START, part) + 10.0 * len(whole) / lengths
+        key_scores[lengths == len(whole)] = _EXACT_KEY
+        better = key_scores > scores[rows]
+        scores[rows[better]] = key_scores[better]
+        fields[rows[better]] = KEY
+    return scores, fields
+
+
+def _pieces(segment: KeySegment, typed: str) -> tuple[_Scores, NDArray[np.int8]]:
+    """Letters and digits apart: "vas17att" fits vaswani2017attention."""
+    return _all_words(segment, _PIECE.findall(typed))
+
+
+def _all_words(segment: KeySegment, words: Sequence[str]) -> tuple[_Scores, NDArray[np.int8]]:
+    """Rows in which every word begins some word, scored by the fields; and the best field."""
+    size = len(segment)
+    total = np.zeros(size, np.float32)
+    fields = np.zeros(size, np.int8)
+    fits = np.full(size, bool(words))
+    for word in words[:16]:
+        low, high = segment.prefix_range(word)
+        weight, field = _word_weights(segment, range(low, high), 1.0)
+        if low < high and segment.vocabulary[low] == word:
+            whole, _ = _word_weights(segment, range(low, low + 1), 1.3)
+            np.maximum(weight, whole, out=weight)
+        if len(word) > 2:
+            rows, _ = segment.rows_with_key_part(word)
+            weight[rows] = np.maximum(weight[rows], np.float32(1.0))
+        fits &= weight > 0
+        if not fits.any():
+            return np.zeros(size, np.float32), fields
+        total += weight
+        np.maximum(fields, field, out=fields)
+    total[fits] += _ALL_WORDS
+    total[~fits] = 0.0
+    return total, fields
+
+
+def _word_weights(
+    segment: KeySegment, tokens: range, factor: float
+) -> tuple[_Scores, NDArray[np.int8]]:
+    """For each row the weight of the best field that has one of the words, and that field."""
+    weights = np.zeros(len(segment), np.float32)
+    fields = np.zeros(len(segment), np.int8)
+    if tokens:
+        rows, in_fields = segment.postings(tokens.start, tokens.stop)
+        for field in (KEY, TITLE, YEAR, AUTHOR):
+            there = rows[in_fields == field]
+            weights[there] = _FIELD_WEIGHT[field] * factor
+            fields[there] = field
+    return weights, fields
+
+
+def _misspelt(segment: KeySegment, typed: str) -> tuple[_Scores, NDArray[np.int8]]:
+    """A key that begins nearly so, or rows that hold nearly these words."""
+    from rapidfuzz import process
+    from rapidfuzz.distance import OSA
+
+    size = len(segment)
+    scores = np.zeros(size, np.float32)
+    fields = np.zeros(size, np.int8)
+    whole = typed.replace(" ", "")
+    if len(whole) < 4:
+        return scores, fields
+    beginnings = [key[: len(whole)] for key in segment.keys]
+    for _, similarity, row in process.extract(
+        whole, beginnings, scorer=OSA.normalized_similarity, score_cutoff=0.7, limit=200
+    ):
+        scores[row] = _FUZZY * similarity
+    total = np.zeros(size, np.float32)
+    fits = np.ones(size, np.bool_)
+    best = np.zeros(size, np.int8)
+    for word in _WORD.findall(typed)[:8]:
+        weight, field = _nearly(segment, word)
+        fits &= weight > 0
+        total += weight
+        np.maximum(best, field, out=best)
+    better = fits & (total + _FUZZY > scores)
+    scores[better] = total[better] + _FUZZY
+    fields[better] = best[better]
+    return scores, fields
+
+
+def _nearly(segment: KeySegment, word: str) -> tuple[_Scores, NDArray[np.int8]]:
+    """Weights of rows with a word that begins like `word` but for a slip or two."""
+    from rapidfuzz import process
+    from rapidfuzz.distance import OSA
+
+    low, high = segment.prefix_range(word)
+    weights, fields = _word_weights(segment, range(low, high), 1.0)
+    if len(word) < 4:
+        return weights, fields
+    # People get the first letter right.
+    low, high = segment.prefix_range(word[0])
+    beginnings = [token[: len(word)] for token in segment.vocabulary[low:high]]
+    slips = 1 if len(word) < 8 else 2
+    for _, _, at in process.extract(
+        word, beginnings, scorer=OSA.distance, score_cutoff=slips, limit=50
+    ):
+        token = low + at
+        near, near_field = _word_weights(segment, range(token, token + 1), 0.5)
+        np.maximum(weights, near, out=weights)
+        np.maximum(fields, near_field, out=fields)
+    return weights, fields

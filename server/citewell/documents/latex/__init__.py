@@ -1,0 +1,1 @@
+"""LaTeX sources: scanned with exact ranges, and as plain prose."""

@@ -1,0 +1,374 @@
+"""Reading one LaTeX cite command: its keys, or the words that wait to become a citation.
+
+The rules for `<...>`: it is apacite's prefix when a non-empty key follows, a beamer overlay when it
+is made of slide numbers, and the author's query in every other case.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import msgspec
+
+from citewell.documents.latex.arguments import ArgumentReader, skip_gap
+from citewell.documents.latex.commands import CiteCommand
+from citewell.documents.open_words import OpenWords, open_words, runs_on
+from citewell.documents.placeholders import KeyList, KeyPiece, free_text, split_keys, squeeze
+from citewell.model.document import Citation, KeyUse, Placeholder, PlaceholderKind, Span
+
+_OVERLAY = re.compile(
+    r"[\d\-,+.*|\s]*(?:\|?(?:handout|beamer|article|trans|second|all):[\d\-,+.]+)*"
+)
+_ANGLE = re.compile(
+    r"<((?:[^<>{}\n]|(?<=[-=])>|(?<=\s)>(?=[\s\w$\\=])|(?<=\b\w)>(?=\w)|>(?=[=\d])"
+    r"|\{[^{}\n]{0,200}\}|\r?\n(?![ \t]*\r?\n)){0,600})>"
+)
+_COMMAND = re.compile(r"\\[A-Za-z]")
+_KEY_STOP = re.compile(r"\\.|[{}$]|%[^\n]*|\n[ \t]*\r?\n", re.DOTALL)
+_LOOSE_STOP = re.compile(r"[\r\n\\${}<>%&]|[.!?;]\s+(?=[A-Z])")
+_COMMENT = re.compile(r"(?<!\\)%[^\n]*\n?[ \t]*")
+_BRACE = re.compile(r"\\.|[{}]|%[^\n]*", re.DOTALL)
+_PARAGRAPH = re.compile(r"\n[ \t]*\r?\n")
+
+MAX_KEYS = 20_000
+_LONG_WORDS = 8
+
+
+class CiteResult(msgspec.Struct, frozen=True):
+    """What one cite command turned out to be."""
+
+    end: int
+    citation: Citation | None = None
+    placeholder: Placeholder | None = None
+
+
+class _Site(msgspec.Struct, frozen=True):
+    """Where a command stands: its backslash, its name with star, the place after them."""
+
+    start: int
+    name: str
+    after_name: int
+
+
+class _Group(msgspec.Struct, frozen=True):
+    start: int
+    """First character of the contents."""
+    end: int
+    """End of the contents."""
+    after: int
+    """Place after the closing brace; `end` when it is missing."""
+    closed: bool
+
+
+class CiteReader:
+    """Reads the cite commands of one text."""
+
+    def __init__(self, text: str, arguments: ArgumentReader, *, apacite: bool = False) -> None:
+        self.text = text
+        self.arguments = arguments
+        self.apacite = apacite
+        """apacite is loaded: `<see>{}` is then its prefix."""
+        self._balance_checks = 100  # each reads a paragraph
+
+    def read(self, start: int, position: int, command: CiteCommand) -> CiteResult | None:
+        """Read the command whose backslash is at `start` and whose name ends at `position`.
+
+        None when it is no citation at all, as in `\\let\\mycite\\cite`.
+        """
+        text = self.text
+        name = command.name
+        if text.startswith("*", position):
+            position += 1
+            name += "*"
+        site = _Site(start, name, position)
+        keys: list[KeyUse] = []
+        wanted: Placeholder | None = None
+        end = None
+        while True:
+            found = self._group_place(position, command, site, first=end is None)
+            if isinstance(found, Placeholder):
+                return CiteResult(found.span.end, placeholder=found)
+            if found is None:
+                break
+            group_start, angle = found
+            group = self._key_group(group_start)
+            words = None
+            if group.closed:
+                listed = split_keys(self._pieces(group))
+                end = group.after
+            else:
+                listed, words = self._open_list(group)
+                end = words.end
+            keys += [KeyUse(piece.text, piece.span) for piece in listed.keys]
+            if not command.name.startswith("nocite"):
+                wanted = wanted or self._wanted(site, group, listed, angle, words)
+            if not group.closed or not command.repeats:
+                break
+            position = end
+        if end is None:
+            return None
+        citation = Citation(name, tuple(keys), Span(start, end)) if keys else None
+        return CiteResult(end, citation, wanted)
+
+    def _group_place(
+        self, position: int, command: CiteCommand, site: _Site, *, first: bool
+    ) -> tuple[int, Span | None] | Placeholder | None:
+        """Where the key group opens, and the `<...>` before it; a placeholder if that is one."""
+        text = self.text
+        angle: Span | None = None
+        before = command.groups_before
+        while True:
+            place = skip_gap(text, position)
+            char = text[place : place + 1]
+            end: int | None = None
+            if char == "[":
+                end = self.arguments.option(place)
+            elif char == "(" and place == position and first:
+                end = self._round(place)
+            elif char == "<" and first and angle is None:
+                found = self._angle(site, place)
+                if found is None or isinstance(found, Placeholder):
+                    return found
+                end, angle = found.end, found
+                if _OVERLAY.fullmatch(text, found.start + 1, found.end - 1):
+                    angle = None
+            elif char == "{" and before:
+                end = self.arguments.group(place, 1_000, blank=False)
+                before -= 1
+            elif char == "{":
+                return place, angle
+            if end is None:
+                return None
+            position = end
+
+    def _round(self, place: int) -> int | None:
+        """The end of `(..)`, a multicite's note, if arguments follow it directly."""
+        end = self.text.find(")", place, place + 500)
+        return end + 1 if end >= 0 and self.text[end + 1 : end + 2] in ("(", "[", "{") else None
+
+    def _angle(self, site: _Site, place: int) -> Span | Placeholder | None:
+        """Read `<...>`: its span when keys follow it, else the placeholder that it is."""
+        text = self.text
+        match = _ANGLE.match(text, place)
+        if match is None or not _closes(text, match.end() - 1) or self._runs_on(match[1]):
+            return self._open_angle(site, place)
+        span = Span(*match.span())
+        if self._keys_follow(span):
+            return span
+        return self._query(site, Span(*match.span(1)), span.end)
+
+    def _keys_follow(self, angle: Span) -> bool:
+        """The rule: options and a key group, which may be empty, follow the closing `>`."""
+        text = self.text
+        place = skip_gap(text, angle.end)
+        content = text[angle.start + 1 : angle.end - 1]
+        if (
+            content.strip()
+            and _OVERLAY.fullmatch(content)
+            and text[place : place + 1] in ("{", "[")
+        ):
+            return True
+        while text.startswith("[", place):
+            end = self.arguments.option(place)
+            if end is None:
+                return False
+            place = skip_gap(text, end)
+        if not text.startswith("{", place):
+            return False
+        end = self.arguments.group(place, 4_000, blank=False)
+        if end is None:
+            return False
+        inside = text[place + 1 : end - 1].strip()
+        listed = split_keys(_split(inside, 0))
+        if listed.query and not (self.apacite and place == angle.end):
+            return False  # a group of prose that happens to follow
+        return _COMMAND.search(inside) is None
+
+    @staticmethod
+    def _runs_on(content: str) -> bool:
+        """True when `>` was found in later prose and closes nothing: `\\cite<query ... $p > 0$`."""
+        foreign = "\\cite" in content or "\\begin" in content
+        return content.count("$") % 2 == 1 or foreign or runs_on(content)
+
+    def _open_angle(self, site: _Site, place: int) -> Placeholder:
+        words = open_words(self.text, place + 1, self._loose_end(place + 1))
+        return self._query(site, Span(place + 1, words.end), words.end, words)
+
+    def _query(
+        self, site: _Site, words: Span, end: int, open_: OpenWords | None = None
+    ) -> Placeholder:
+        query = squeeze(self._without_comments(words))
+        closed = open_ is None
+        return Placeholder(
+            kind=PlaceholderKind.QUERY if query else PlaceholderKind.EMPTY,
+            span=Span(site.start, end),
+            query=query,
+            query_span=self._trim(words) if closed else words,
+            command=site.name,
+            closed=closed,
+            prefix=self.text[site.after_name : words.start - 1].strip(),
+            reach=0 if open_ is None else open_.reach,
+            certain=open_ is None or open_.certain,
+        )
+
+    def _wanted(
+        self,
+        site: _Site,
+        group: _Group,
+        listed: KeyList,
+        angle: Span | None,
+        open_: OpenWords | None,
+    ) -> Placeholder | None:
+        """The placeholder that a key group holds, if it holds one."""
+        if listed.wanted is None:
+            return None
+        after_name = site.after_name
+        prefix = self.text[after_name : group.start - 1].strip()
+        query, span, kind = listed.query, listed.wanted, listed.kind
+        if angle is not None and not query and not listed.keys and not self.apacite:
+            # `\cite<query>{}`: the words are the query unless apacite makes them a prefix.
+            words = Span(angle.start + 1, angle.end - 1)
+            query = squeeze(self.text[words.start : words.end])
+            if query:
+                kind, span = PlaceholderKind.QUERY, self._trim(words)
+            prefix = self.text[after_name : angle.start] + self.text[angle.end : group.start - 1]
+            prefix = prefix.strip()
+        return Placeholder(
+            kind=kind,
+            span=Span(site.start, group.after if open_ is None else open_.end),
+            query=query,
+            query_span=span,
+            command=site.name,
+            closed=group.closed,
+            prefix=prefix,
+            other_keys=tuple(piece.text for piece in listed.keys),
+            reach=0 if open_ is None else open_.reach,
+            certain=open_ is None or open_.certain,
+        )
+
+    def _key_group(self, place: int) -> _Group:
+        """The contents of the group at `place`, up to a sensible end when it is not closed."""
+        text = self.text
+        depth = 1
+        for match in _KEY_STOP.finditer(text, place + 1, min(len(text), place + MAX_KEYS)):
+            token = match[0]
+            if token == "{":
+                depth += 1
+            elif token == "}":
+                depth -= 1
+                if depth == 0:
+                    group = _Group(place + 1, match.start(), match.end(), True)
+                    if self._belongs_outside(group):
+                        break
+                    return group
+            elif token[0] == "\\" and (len(token) < 2 or not token[1].isalpha()):
+                continue
+            elif token[0] in "\\$" and not text[place + 1 : match.start()].strip():
+                continue  # `\cite{\mykeys}`
+            elif token == "$" and not text[match.start() - 1].isspace():
+                continue  # Zotero makes keys such as yao$t$bench2024
+            elif token[0] in "\\$\n":
+                break
+        end = self._loose_end(place + 1)
+        return _Group(place + 1, end, end, False)
+
+    def _belongs_outside(self, group: _Group) -> bool:
+        """True when the brace that closes `\\footnote{see \\cite{neural mach and so on}` is the
+        footnote's: long prose in a paragraph that has one closing brace too few."""
+        text = self.text
+        words = text[group.start : group.end]
+        if runs_on(words):
+            return True
+        if len(words.split()) <= _LONG_WORDS or "," in words or self._balance_checks <= 0:
+            return False
+        self._balance_checks -= 1
+        window = 4_000
+        low, high = max(0, group.start - window), min(len(text), group.end + window)
+        for match in _PARAGRAPH.finditer(text, low, group.start):
+            low = match.end()
+        following = _PARAGRAPH.search(text, group.end, high)
+        high = following.start() if following else high
+        depth = 0
+        for match in _BRACE.finditer(text, low, high):
+            depth += {"{": 1, "}": -1}.get(match[0], 0)
+        return depth > 0
+
+    def _loose_end(self, start: int) -> int:
+        """Where words end that nothing closes: the line, a command or a sentence end."""
+        match = _LOOSE_STOP.search(self.text, start, min(len(self.text), start + 300))
+        return match.start() if match else min(len(self.text), start + 300)
+
+    def _open_list(self, group: _Group) -> tuple[KeyList, OpenWords]:
+        """The keys of a group that nothing closes, and the words that follow them."""
+        text, reach = self.text, group.end
+        if text[group.start : group.start + 1].isspace():  # only begun, in front of prose
+            words = open_words(text, group.start, reach)
+            return KeyList((), Span(group.start, group.start)), words
+        keys: list[KeyPiece] = []
+        end = group.start
+        for piece in self._pieces(group):
+            wanted = free_text(piece.text)
+            if wanted is None:
+                keys.append(piece)
+                end = piece.span.end
+                continue
+            start = piece.span.start
+            words = open_words(text, start, reach)
+            query = free_text(text[start : words.end] + " ?") if wanted else ""
+            if query or piece.span.end >= reach or not text[piece.span.end : reach].strip():
+                return KeyList(tuple(keys), Span(start, words.end), query or ""), words
+        return KeyList(tuple(keys)), OpenWords(end, reach, True)
+
+    def _pieces(self, group: _Group) -> Iterator[KeyPiece]:
+        text = self.text
+        content = text[group.start : group.end]
+        if "%" in content:
+            content = _COMMENT.sub(lambda m: " " * len(m[0]), content)
+        stripped = content.strip()
+        if stripped.startswith("{") and stripped.endswith("}"):
+            content = content.replace("{", " ").replace("}", " ")
+        if "#" in content or _COMMAND.search(content):
+            return  # a macro's parameter or a macro: no key that could be known here
+        pieces = list(_split(content, group.start))
+        if not group.closed and len(pieces) == 1 and content.strip() and content[-1:].isspace():
+            # A space after the first word, and no brace yet: words are being typed, not a key.
+            yield KeyPiece(pieces[0].text + " ?", pieces[0].span)
+            return
+        yield from pieces
+
+    def _without_comments(self, span: Span) -> str:
+        return _COMMENT.sub(" ", self.text[span.start : span.end])
+
+    def _trim(self, span: Span) -> Span:
+        content = self.text[span.start : span.end]
+        lead = len(content) - len(content.lstrip())
+        return Span(span.start + lead, span.start + max(lead, len(content.rstrip())))
+
+
+def _split(content: str, offset: int) -> Iterator[KeyPiece]:
+    """The comma-separated pieces of a key list, white space taken off.
+
+    REVTeX joins notes and keys with a star: `{a,*b}` cites a and b.
+    """
+    position = 0
+    for part in content.split(","):
+        inner = part.strip()
+        start = position + (len(part) - len(part.lstrip())) if inner else position
+        if len(inner) > 1 and inner[0] == "*":
+            inner, start = inner[1:], start + 1
+        span = Span(offset + start, offset + start + len(inner))
+        yield KeyPiece(inner, span)
+        position += len(part) + 1
+
+
+def _closes(text: str, place: int) -> bool:
+    """True of a `>` that ends words, false of one that compares or is part of an arrow."""
+    before, after = text[place - 1 : place], text[place + 1 : place + 2]
+    if after and after in "{[":
+        return True
+    if before.isspace():  # `accuracy > 90`, `accuracy >90`
+        return bool(after) and not after.isspace() and not after.isalnum() and after not in "$\\="
+    if before in ("-", "=") or after == "=" or after.isdigit():
+        return False
+    return not (after.isalpha() and re.search(r"\b\w\Z", text[max(0, place - 2) : place]))

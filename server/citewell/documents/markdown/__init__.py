@@ -1,0 +1,1 @@
+"""Markdown as Pandoc, Quarto and R Markdown write it."""

@@ -1,0 +1,1 @@
+"""The files of a paper and of a workspace, and which belong together."""

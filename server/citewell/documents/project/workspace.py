@@ -1,0 +1,292 @@
+"""All papers of a workspace: which projects hold a file, and which share a .bib with it.
+
+One project does not know of the others. A .bib that is opened in the editor, or a key that is
+renamed, concerns every document that uses it.
+"""
+
+from __future__ import annotations
+
+import time
+from bisect import bisect_left
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from pathlib import Path
+
+import msgspec
+
+from citewell.documents.keys.table import FileKeys
+from citewell.documents.project.files import FileCache, Overlay, is_source
+from citewell.documents.project.includes import MAINS, is_main, main_files
+from citewell.documents.project.paper_project import Project
+from citewell.documents.project.source_files import SourceFiles
+from citewell.documents.scan import format_of
+from citewell.model.bib import BibFile
+from citewell.model.document import Document, Format
+from citewell.model.problem import Problem
+from citewell.model.read_progress import ReadCancelled, reading, stepper
+from citewell.options.tree import BibOptions
+
+_MARKDOWN_HINTS = ("@", "bibliography")
+_LATEX_MAIN = ("\\documentclass", "\\begin{document}")
+
+
+class _File(msgspec.Struct, frozen=True):
+    """What was made of a text once."""
+
+    found: str | Problem | None
+    """What the cache gave: the same object for as long as the file stays."""
+    text: str | None
+    """None for what is no manuscript or .bib."""
+    is_main: bool = False
+    """A project may begin with it."""
+    cites: bool = False
+
+
+class Workspace:
+    """The projects of some folders over one cache. For one thread.
+
+    Ask `refresh` before anything else: it looks at every file once (a system call each), reads
+    those that changed, and opens again only the projects whose shape changed.
+    """
+
+    def __init__(
+        self, cache: FileCache, *, roots: Sequence[Path], bib_options: BibOptions | None = None
+    ) -> None:
+        self.roots = tuple(roots)
+        self._cache = cache
+        self._bib_options = bib_options or BibOptions()
+        self._sources = SourceFiles(self.roots)
+        self._listed: tuple[Path, ...] = ()
+        self._state: tuple[tuple[Path, ...], list[Path]] | None = None
+        self._read: Overlay = lambda path: None
+        self._files: dict[Path, _File] = {}
+        self._is_read = False
+        self._passed_over: set[Path] = set()
+        """Files that the author did not want to wait for."""
+        self._own_folders: frozenset[Path] = frozenset()
+        self._seen: set[Path] = set()
+        """The files that were looked at since the last refresh."""
+        self._projects: dict[Path, Project] = {}
+        self._opened: frozenset[Path] = frozenset()
+        """The strays that were open at the last refresh."""
+
+    @property
+    def projects(self) -> tuple[Project, ...]:
+        """Every project of the workspace, as of the last refresh, in a fixed order."""
+        return tuple(self._projects.values())
+
+    def refresh(
+        self,
+        read: Overlay,
+        opened: Collection[Path] = (),
+        own_folders: frozenset[Path] = frozenset(),
+    ) -> None:
+        """Take in what changed. `read` gives the texts of the editor's buffers, `opened` are their
+        files, which need not be on disk yet, `own_folders` what may be written outside."""
+        self._read = read
+        self._own_folders = own_folders
+        self._seen.clear()
+        listed = self._sources.list()
+        unsaved = [path for path in opened if self._is_unsaved(path, listed)]
+        state = (listed, unsaved)
+        anew = self._state is None or state[0] is not self._state[0] or unsaved != self._state[1]
+        self._state = state
+        self._listed = (*listed, *unsaved) if unsaved else listed
+        known, self._projects = self._projects, {}
+        covered: set[Path] = set()
+        for path in self._mains():
+            before = None if anew else known.get(path)
+            self._projects[path] = project = self._now(path, before, root=path)
+            covered.update(project.documents)
+        were_open, self._opened = self._opened, frozenset(opened) - covered
+        for path in self._strays(covered):
+            # One that is being written belongs to the paper that will include it.
+            is_open = path in self._opened
+            before = None if anew or is_open != (path in were_open) else known.get(path)
+            self._projects[path] = self._now(path, before, root=None if is_open else path)
+
+    def read_ahead(self, read: Overlay, seconds: float) -> bool:
+        """Scan for about so long what was never scanned; True when nothing is left. So a large
+        workspace can be read piece by piece, with other work in between. Raises
+        `ReadCancelled` on a thread whose reading was cancelled; the rest is then skipped."""
+        if self._is_read:
+            return True
+        limit = time.monotonic() + seconds
+        self._read = read
+        self._seen.clear()
+        listed = self._sources.list()
+        with reading("workspace", len(listed), len(self._files)):
+            step = stepper()
+            for path in listed:
+                if path in self._files:
+                    continue
+                file = self._file(path)
+                if file.text is not None and (file.is_main or file.cites):
+                    self._cache.document(path, file.text)
+                try:
+                    step()
+                except ReadCancelled:
+                    self._passed_over.update(set(listed) - set(self._files))
+                    self._is_read = True
+                    raise
+                if time.monotonic() > limit:
+                    return False
+        self._is_read = True
+        return True
+
+    @property
+    def passed_over(self) -> int:
+        """How many files the author did not want to wait for."""
+        return len(self._passed_over)
+
+    def take_up(self) -> None:
+        """Read them after all, at the next `read_ahead`."""
+        self._passed_over.clear()
+        self._is_read = False
+
+    def of(self, path: Path) -> tuple[Project, ...]:
+        """The projects that hold a file; at least one for a document, maybe none for a .bib."""
+        found = tuple(p for p in self._projects.values() if path in p.documents or path in p.bibs)
+        return found or tuple(self._others_of(path))
+
+    def sharing(self, projects: Iterable[Project]) -> tuple[Project, ...]:
+        """The projects, and all that share a .bib with one of them, or with such a one."""
+        found = {(project.root, project.path): project for project in projects}
+        waiting = list(self._projects.values())
+        asked: set[Path] = set()
+        while True:
+            bibs = {bib for project in found.values() for bib in project.bibs}
+            # Beside a .bib that no folder of the workspace holds, its papers are looked for.
+            for bib in bibs - asked:
+                if not any(bib.is_relative_to(root) for root in self.roots):
+                    waiting += self._others_of(bib)
+            asked |= bibs
+            more = [
+                p for p in waiting if (p.root, p.path) not in found and not bibs.isdisjoint(p.bibs)
+            ]
+            if not more:
+                return tuple(found.values())
+            found.update(((project.root, project.path), project) for project in more)
+
+    def bibs(self, opened: Iterable[Path] = ()) -> tuple[BibFile, ...]:
+        """Every .bib of the workspace or of its projects, or that is open, used or not."""
+        listed = (path for path in (*self._listed, *opened) if path.suffix.lower() == ".bib")
+        used = (path for project in self._projects.values() for path in project.bibs)
+        found = ((path, self._text(path)) for path in dict.fromkeys((*used, *listed)))
+        return tuple(self._cache.bib(path, text) for path, text in found if text is not None)
+
+    def keys(self, projects: Iterable[Project]) -> dict[Path, FileKeys]:
+        """The keys of every file of the projects."""
+        found: dict[Path, FileKeys] = {}
+        for project in projects:
+            for path, document in project.documents.items():
+                if path not in found:
+                    found[path] = self._cache.keys(path, document)
+            for path, bib in project.bibs.items():
+                if path not in found:
+                    found[path] = self._cache.keys(path, bib)
+        return found
+
+    # Which files a project begins with
+
+    def _mains(self) -> Iterator[Path]:
+        for path in self._listed:
+            file = self._file(path)
+            if file.is_main and file.text is not None:
+                is_markdown = format_of(path) is Format.MARKDOWN
+                if is_markdown or is_main(self._cache.document(path, file.text)):
+                    yield path
+
+    def _strays(self, covered: set[Path]) -> Iterator[Path]:
+        """Parts that cite and that no paper includes: they may use the .bib beside them."""
+        for path in self._listed:
+            if self._file(path).cites and path not in covered and path not in self._projects:
+                yield path
+
+    def _is_unsaved(self, path: Path, listed: Sequence[Path]) -> bool:
+        place = bisect_left(listed, path)
+        there = place < len(listed) and listed[place] == path
+        return (
+            not there
+            and path.name.lower().endswith(MAINS)
+            and any(path.is_relative_to(root) for root in self.roots)
+        )
+
+    def _others_of(self, path: Path) -> Iterator[Project]:
+        """The projects of a file that no project of the workspace holds, opened for it."""
+        is_bib = format_of(path) is Format.BIBTEX
+        mains = main_files(path, self._scan, self._text, self.roots) if is_bib else (path,)
+        for start in mains:
+            project = self._now(start, None, root=start if is_bib else None)
+            if path in project.documents or path in project.bibs:
+                yield project
+
+    # Reading
+
+    def _text(self, path: Path) -> str | None:
+        return self._file(path).text
+
+    def _file(self, path: Path) -> _File:
+        """What stands in a file now; one look at it between two refreshes."""
+        known = self._files.get(path)
+        if known is not None and path in self._seen:
+            return known
+        self._seen.add(path)
+        if path in self._passed_over:
+            if self._read(path) is None:
+                return _File(None, None)
+            self._passed_over.discard(path)  # it is open now
+        found = self._cache.text(path, self._read)
+        if known is None or known.found is not found:
+            self._files[path] = known = _look(path, found)
+        return known
+
+    def _scan(self, path: Path) -> Document | None:
+        text = self._text(path)
+        return None if text is None else self._cache.document(path, text)
+
+    def _now(self, path: Path, before: Project | None, root: Path | None) -> Project:
+        """The project that begins at `path`, read again as far as its files changed.
+
+        Without a `root`, the paper that a part belongs to is looked for anew: what other files
+        include, or declare, decides it.
+        """
+        if root is None and before is not None:
+            found = Project.root_of(path, roots=self.roots, read=self._read, cache=self._cache)
+            before = before if found == before.root else None
+        if before is not None and not any(self._text(p) is not None for p in before.unread_bibs):
+            if before.own_folders != self._own_folders:
+                before = before.with_own_folders(self._own_folders)
+            if self._is_same(before):
+                return before
+            if (after := before.with_changes(self._text)) is not None:
+                return after
+        return Project.open(
+            path,
+            roots=self.roots,
+            read=self._read,
+            bib_options=self._bib_options,
+            cache=self._cache,
+            root=root,
+            own_folders=self._own_folders,
+        )
+
+    def _is_same(self, project: Project) -> bool:
+        tables = (project.documents, project.bibs, project.styles)
+        return all(
+            (text := self._text(path)) is file.text or text == file.text
+            for table in tables
+            for path, file in table.items()
+        )
+
+
+def _look(path: Path, found: str | Problem | None) -> _File:
+    if not isinstance(found, str):
+        return _File(found, None)
+    kind = format_of(path)
+    if kind is Format.BIBTEX:
+        return _File(found, found)
+    if not is_source(found):
+        return _File(found, None)
+    if kind is Format.MARKDOWN:
+        return _File(found, found, is_main=any(hint in found for hint in _MARKDOWN_HINTS))
+    return _File(found, found, any(mark in found for mark in _LATEX_MAIN), "cite" in found)

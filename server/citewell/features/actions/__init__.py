@@ -1,0 +1,1 @@
+"""Code actions, one module per subject."""

@@ -1,0 +1,233 @@
+"""What can be done about a key that no .bib defines: another key, or the entry that it lacks."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import msgspec
+
+from citewell.documents import Project
+from citewell.documents.keys.pattern import check_key
+from citewell.features.action import QUICK_FIX, Action, ActionPlan
+from citewell.features.actions.placeholder import Choice, joined
+from citewell.features.citing.completion import entry_candidate, work_candidate
+from citewell.features.citing.insert import entry_of, plan_insert
+from citewell.features.citing.key_meaning import KeyMeaning, fit
+from citewell.features.citing.undefined_key import Meaning
+from citewell.model import Work
+from citewell.model.bib import BibEntry, TextEdit
+from citewell.model.document import Document, KeyUse, Span
+from citewell.model.titles import fold
+from citewell.options import Options
+
+CODE = "undefined-key"
+RIVALS = 2
+"""Further papers that are offered where it is not sure which one is meant."""
+_NEAR = 0.78
+"""Similarity of two keys from which one may be the other, misspelt."""
+_TWIN = 0.87
+_WORTH_A_LOOK = 0.15
+_DIGITS = re.compile(r"\d+")
+
+
+class Similar(msgspec.Struct, frozen=True):
+    """A key that the paper's .bib files have, and that may be meant."""
+
+    key: str
+    entry: BibEntry
+    likeness: float
+    """1 for keys that differ in case or signs only."""
+    certain: bool = False
+
+
+def may_be_a_key(key: str) -> bool:
+    """True for a key that an entry can have."""
+    return check_key(key) is None
+
+
+def similar_keys(
+    meaning: KeyMeaning, entries: Iterable[tuple[str, BibEntry]], limit: int = 2
+) -> list[Similar]:
+    """The defined keys that an undefined one may have been meant to be, best first.
+
+    Misspelt keys have the same numbers: `blei-03` is no slip for `blei-06`. An entry of the same
+    author and year is near, too, when nothing in the key contradicts it.
+    """
+    from rapidfuzz.distance import OSA
+
+    key = meaning.key
+    bare, numbers = _bare(key), _DIGITS.findall(key)
+    found: list[Similar] = []
+    for _, entry in entries:
+        if not entry.key or entry.key == key:
+            continue
+        other = _bare(entry.key)
+        if other == bare:
+            found.append(Similar(entry.key, entry, 1.0, certain=True))
+            continue
+        if _DIGITS.findall(entry.key) == numbers:
+            likeness = OSA.normalized_similarity(bare, other, score_cutoff=_NEAR)
+            if likeness and min(len(bare), len(other)) >= 4:
+                found.append(Similar(entry.key, entry, likeness, certain=likeness >= _TWIN))
+                continue
+        year = entry.body.year
+        if meaning.year is None or year is None or abs(year - meaning.year) > 1:
+            continue
+        if len(meaning.surname) < 3:
+            continue
+        fits = fit(meaning, _work(entry))
+        if fits.surname >= 0.9 and fits.contradicts < 0.3:
+            whole = fits.title * fits.told >= 0.9 and fits.year == 1.0
+            found.append(Similar(entry.key, entry, 0.8 + 0.1 * whole, certain=whole))
+    found.sort(key=lambda one: (-one.likeness, one.key))
+    first = [one for one in found if one.certain]
+    # Two that fit alike: neither is certain.
+    if len(first) > 1 and first[0].likeness - first[1].likeness < 0.02:
+        found = [msgspec.structs.replace(one, certain=False) for one in found]
+    return found[:limit]
+
+
+def _bare(key: str) -> str:
+    return re.sub(r"[^a-z0-9]", "", fold(key))
+
+
+def _work(entry: BibEntry) -> Work:
+    return Work(
+        id=f"bib:{entry.key}",
+        title=entry.get("title"),
+        authors=entry.body.authors,
+        year=entry.body.year,
+        booktitle=entry.get("booktitle"),
+        journal=entry.get("journal"),
+    )
+
+
+def shelf_action(use: KeyUse) -> Action:
+    """The action on a key that the author's Zotero has."""
+    return Action(
+        title=f"Add `{use.key}` from Zotero",
+        kind=QUICK_FIX,
+        name="shelf",
+        arguments={"start": use.span.start, "key": use.key},
+        fixes=(CODE,),
+        span=use.span,
+        is_preferred=True,
+    )
+
+
+def undefined_actions(
+    use: KeyUse,
+    similar: Sequence[Similar],
+    meaning: Meaning | None,
+    project: Project,
+) -> list[Action]:
+    """The actions on an undefined key, the likeliest first; one at most is preferred.
+
+    A paper that a .bib of the project has under another key is not added again.
+    """
+    found: list[Action] = []
+    offered: set[str] = set()
+    where: dict[str, str | int | bool] = {"start": use.span.start, "key": use.key}
+
+    def change(key: str, shown: str, preferred: bool) -> None:
+        if key in offered:
+            return
+        offered.add(key)
+        found.append(
+            Action(
+                title=f"Change to `{key}`{f' ({shown})' if shown else ''}",
+                kind=QUICK_FIX,
+                name="change",
+                arguments={**where, "new": key},
+                fixes=(CODE,),
+                span=use.span,
+                is_preferred=preferred,
+            )
+        )
+
+    for one in similar:
+        if one.certain:
+            change(one.key, _shown_entry(one.entry), not found)
+    papers: list[Work] = []
+    if meaning is not None and meaning.work is not None and meaning.is_likely:
+        papers = [meaning.work, *([] if meaning.is_sure else meaning.rivals[:RIVALS])]
+    for rank, work in enumerate(papers):
+        sure = meaning is not None and meaning.is_sure and rank == 0 and not found
+        known = entry_of(project, work)
+        if known is not None:
+            change(known[1].key, _shown_entry(known[1]), sure)
+        elif may_be_a_key(use.key):
+            found.append(
+                Action(
+                    title=f"Add {_shown_work(work)} as `{use.key}`",
+                    kind=QUICK_FIX,
+                    name="add",
+                    arguments={**where, "work": work.id},
+                    fixes=(CODE,),
+                    span=use.span,
+                    is_preferred=sure,
+                )
+            )
+    for one in similar:
+        change(one.key, _shown_entry(one.entry), False)
+    return found
+
+
+def worth_a_search(use: KeyUse) -> bool:
+    """False for what is no key but a mark or a piece of LaTeX."""
+    return bool(use.key) and "\\" not in use.key and len(use.key) <= 200
+
+
+def _shown_work(work: Work) -> str:
+    shown = work_candidate(work, "", "")
+    return Choice("", work, shown.authors, shown.year, shown.title).shown
+
+
+def _shown_entry(entry: BibEntry) -> str:
+    shown = entry_candidate(entry, "", "")
+    return Choice(entry.key, None, shown.authors, shown.year, shown.title).shown
+
+
+def use_near(document: Document, start: int, key: str) -> KeyUse | None:
+    """The use of a key that stood at `start`: still there, or the nearest of the same key."""
+    uses = [u for c in document.citations for u in c.keys if u.key == key]
+    return min(uses, key=lambda use: abs(use.span.start - start), default=None)
+
+
+def plan_change(documents: Iterable[Document], key: str, new: str) -> ActionPlan:
+    """Write another key wherever the undefined one stands in the paper."""
+    edits: list[tuple[Path, tuple[TextEdit, ...], str]] = []
+    for document in documents:
+        changes = tuple(
+            TextEdit(Span(use.span.start, use.span.end), new)
+            for citation in document.citations
+            for use in citation.keys
+            if use.key == key
+        )
+        if changes:
+            edits.append((Path(document.path), changes, document.text))
+    from citewell.model.bib import FileEdit
+
+    return ActionPlan(
+        edits=tuple(FileEdit(str(path), changes) for path, changes, _ in edits),
+        texts={path: text for path, _, text in edits},
+        label=f"Change {key} to {new}",
+    )
+
+
+def plan_addition(
+    project: Project, document: Document, use: KeyUse, work: Work, options: Options
+) -> ActionPlan:
+    """Enter a paper under exactly the key that is cited."""
+    path = Path(document.path)
+    plan = plan_insert(project, work, options, for_path=path, key=use.key)
+    if not plan.key:
+        return ActionPlan(problems=plan.problems)
+    texts = {path: document.text, **{Path(name): text for name, text in plan.texts.items()}}
+    edits = plan.edits
+    if plan.key != use.key:
+        # It came in meanwhile under another key.
+        edits = joined(edits, path, (TextEdit(use.span, plan.key),))
+    return ActionPlan(edits=edits, texts=texts, label=f"Add {plan.key}")

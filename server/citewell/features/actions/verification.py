@@ -1,0 +1,312 @@
+"""What can be done about a reference that is not right: take what its record has.
+
+One field, all fields in question, or the whole record; the key, the user's own fields and all bytes
+that are not in question stay.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+
+import msgspec
+
+from citewell.documents.bib.entry import entry_content
+from citewell.documents.bib.entry_edit import EntryEdit
+from citewell.documents.bib.style import BibStyle, detect_style
+from citewell.documents.latex.escape import escape
+from citewell.features.action import QUICK_FIX, REWRITE, Action
+from citewell.features.checking.author_fix import corrected_authors
+from citewell.features.checking.check import counts
+from citewell.features.checking.verify import place_of
+from citewell.model.bib import BibEntry, BibFile, TextEdit
+from citewell.model.check import Check, FieldFinding, Verdict
+from citewell.model.document import Span
+from citewell.model.names import ends_with_others, split_authors
+from citewell.model.shorten import shorten
+from citewell.model.titles import plain_title, title_key
+from citewell.model.work import Work
+from citewell.verification.people import Difference, compare_people
+
+FIELD, FIELDS, REPLACE, PUBLISHED, DOI = "field", "fields", "replace", "published", "doi"
+_NAMES = {"author": "authors", "booktitle": "venue", "journal": "venue", "journaltitle": "venue",
+          "doi": "DOI", "eprint": "arXiv identifier"}  # fmt: skip
+_CONTAINERS = ("booktitle", "journal", "journaltitle")
+_OF_THE_WORK = (
+    "editor", "volume", "number", "issue", "pages", "publisher", "series", "address", "location",
+    "month", "doi", "url", "eprint", "archiveprefix", "primaryclass", "isbn", "issn", "institution",
+    "school", "organization", "edition", "eid", "numpages",
+)  # fmt: skip
+"""Fields that are no more to be believed when the reference is an invention."""
+_PREPRINT = re.compile(r"arxiv|corr\b", re.IGNORECASE)
+_YEAR = re.compile(r"\d{4}")
+
+
+def actions_on(
+    bib: BibFile, entry: BibEntry, check: Check, style: BibStyle | None = None
+) -> list[Action]:
+    """What can be done about an entry, the likeliest first.
+
+    Who asks about many entries gives the file's `style`, which takes long to detect.
+    """
+    style = style or detect_style(bib)
+    named: dict[str, str | int] = {"key": entry.key, "start": entry.start}
+    found: list[Action] = []
+    hints = list(_cures(entry, check, _content(check, style)))
+    for finding, field, value in hints:
+        what = _NAMES.get(field, field)
+        found.append(
+            Action(
+                title=f"Use the record's {what}: {shorten(plain_title(value), 60)}",
+                kind=QUICK_FIX,
+                name=FIELD,
+                arguments={**named, "code": finding.code},
+                fixes=(finding.code,),
+                span=_span(entry, field),
+                is_preferred=len(hints) == 1 and check.verdict is Verdict.WRONG_DETAIL,
+            )
+        )
+    work = check.work
+    if work is None:
+        return found
+    counted = tuple(dict.fromkeys(f.code for f in check.findings if counts(f)))
+    wrong = [finding.code for finding, _, _ in hints if counts(finding)]
+    if len(wrong) > 1 and check.verdict is Verdict.WRONG_DETAIL:
+        codes = tuple(wrong)
+        title = f"Use all {len(wrong)} values of the record"
+        found.insert(0, _action(title, FIELDS, named, codes, entry, preferred=True))
+    if any(f.code == "preprint-published" for f in check.findings):
+        kind, fields = entry_content(work, style)
+        venue = fields.get("booktitle") or fields.get("journal") or kind
+        title = f"Cite the published version: {shorten(plain_title(venue), 60)}, {work.year}"
+        found.append(_action(title, PUBLISHED, named, ("preprint-published",), entry))
+    if (
+        check.findings
+        and check.verdict is not Verdict.NOT_FOUND
+        and edits_for(bib, entry, check, REPLACE, style=style)
+    ):
+        title = f"Replace with the record of “{shorten(work.title, 60)}”"
+        found.append(_action(title, REPLACE, named, counted, entry))
+    if work.doi and not entry.body.doi and not _may_be_another_version(check):
+        title = f"Add the DOI: {work.doi}"
+        found.append(_action(title, DOI, named, (), entry, kind=REWRITE))
+    return found
+
+
+_VERSION = re.compile(r"(?:venue|year|author|title)-(?!spelling|given|cut|subtitle)")
+
+
+def _may_be_another_version(check: Check) -> bool:
+    """True when the DOI of the record may be that of another version than the one cited."""
+    return any(_VERSION.match(finding.code) for finding in check.findings)
+
+
+def _action(
+    title: str,
+    name: str,
+    arguments: Mapping[str, str | int],
+    codes: tuple[str, ...],
+    entry: BibEntry,
+    *,
+    kind: str = QUICK_FIX,
+    preferred: bool = False,
+) -> Action:
+    return Action(
+        title=title,
+        kind=kind,
+        name=name,
+        arguments=dict(arguments),
+        fixes=codes,
+        span=entry.span,
+        is_preferred=preferred,
+    )
+
+
+def _content(check: Check, style: BibStyle) -> dict[str, str]:
+    """The fields of the record as the file would write them; none without a record."""
+    return {} if check.work is None else entry_content(check.work, style)[1]
+
+
+def edits_for(
+    bib: BibFile,
+    entry: BibEntry,
+    check: Check,
+    name: str,
+    code: str = "",
+    *,
+    style: BibStyle | None = None,
+) -> tuple[TextEdit, ...]:
+    """The edits of one of the actions; none when there is nothing to be done."""
+    style = style or detect_style(bib)
+    edit = EntryEdit(bib, entry, style)
+    content = _content(check, style)
+    if check.work is None:
+        return ()
+    kind, _ = entry_content(check.work, style)
+    if name in (FIELD, FIELDS):
+        for finding, field, value in _cures(entry, check, content):
+            if finding.code == code if name == FIELD else counts(finding):
+                _set_field(edit, kind, content, field, value)
+        return edit.edits
+    if name == DOI:
+        edit.set("doi", content["doi"])
+    elif name == PUBLISHED:
+        _publish(edit, entry, check.work, kind, content)
+    elif name == REPLACE:
+        _replace(edit, entry, check, kind, content)
+    return edit.edits
+
+
+def _cures(
+    entry: BibEntry, check: Check, content: Mapping[str, str]
+) -> Iterator[tuple[FieldFinding, str, str]]:
+    """The findings that one field's new value cures: each with that field and value."""
+    spans = {field.name: field.value_span for field in entry.fields}
+    taken: set[str] = set()
+    for finding in check.findings:
+        value = _value(finding, content)
+        field = place_of(finding, spans)
+        if field == "author" and check.work is not None:
+            value = _authors(entry, check.work, finding.code)
+        if not value or field in taken or field in ("url", "editor"):
+            continue
+        if field == "date":
+            value = _YEAR.sub(value, entry.get("date"), count=1)
+        if not field:
+            field = finding.field
+            if field in ("author", "title") or not field.isidentifier():
+                continue
+        taken.add(field)
+        yield finding, field, value
+
+
+def _authors(entry: BibEntry, work: Work, code: str) -> str:
+    """The author field cured of one finding; empty for a field that macros are a part of."""
+    raw = next((field.raw for field in entry.fields if field.name == "author"), "")
+    if raw[:1] not in ("{", '"') or "#" in raw:
+        return ""
+    return corrected_authors(raw[1:-1], work.authors, code)
+
+
+def _set_field(
+    edit: EntryEdit, kind: str, content: Mapping[str, str], field: str, value: str
+) -> None:
+    """One field's value; a venue goes into the field, and makes the type, that it belongs to."""
+    own = "journal" if "journal" in content else "booktitle"
+    if field in _CONTAINERS and own in content:
+        same = field == own or (own == "journal" and field == "journaltitle")
+        if not same:
+            edit.remove(field)
+            edit.retype(kind)
+            edit.set(own, content[own])
+            return
+        value = content[own]
+    edit.set(field, value)
+
+
+def _value(finding: FieldFinding, content: Mapping[str, str]) -> str:
+    """What the record has for a finding, in LaTeX."""
+    field, expected = finding.field, finding.expected
+    if finding.code == "retracted" or not expected:
+        return ""
+    if field in ("title", "author", "pages"):
+        return content.get(field, "")
+    if field == "year" and not _YEAR.fullmatch(expected):
+        return ""
+    if field in ("year", "doi", "eprint"):
+        return expected
+    return escape(expected) if field in (*_CONTAINERS, "volume", "number") else ""
+
+
+def _publish(
+    edit: EntryEdit, entry: BibEntry, work: Work, kind: str, content: Mapping[str, str]
+) -> None:
+    """Of a preprint make the paper: type, title, authors, venue, year and place.
+
+    A title or an author list that is the paper's already stays as it is written.
+    """
+    edit.retype(kind)
+    kept = {"booktitle", "journal", "year", "volume", "number", "pages", "publisher", "doi"}
+    if entry.body.title_key != title_key(work.title):
+        kept.add("title")
+    values = {name: value for name, value in content.items() if name in kept}
+    authors = _published_authors(entry, work)
+    if authors:
+        values["author"] = authors
+    _set_all(edit, entry, values)
+    journal = "journal" in content and "journal" not in entry.names
+    for name in ("howpublished", "note", *_CONTAINERS):
+        if name in content or (name == "journaltitle" and journal):
+            continue
+        if name in _CONTAINERS or _PREPRINT.search(entry.get(name)):
+            edit.remove(name)
+    if _PREPRINT.search(entry.get("volume")) and "volume" not in content:
+        edit.remove("volume")
+
+
+def _published_authors(entry: BibEntry, work: Work) -> str:
+    """The paper's authors where the preprint's differ; empty where they do not."""
+    given = split_authors(entry.get("author"))
+    people = compare_people(given, work.authors, others=ends_with_others(entry.get("author")))
+    difference = people.difference
+    if difference in (Difference.SAME, Difference.UNKNOWN):
+        misnamed = len(people.other_given) > 1 or len(people.swapped) > 1
+        return _authors(entry, work, "author-given") if misnamed else ""
+    pairs = {Difference.ORDER: "author-order", Difference.MISSING: "author-missing",
+             Difference.CUT: "author-missing"}  # fmt: skip
+    names = _authors(entry, work, pairs.get(difference, "author-replaced"))
+    return _authors_in_order(names, work) if names else ""
+
+
+def _authors_in_order(names: str, work: Work) -> str:
+    return corrected_authors(names, work.authors, "author-order")
+
+
+def _replace(
+    edit: EntryEdit, entry: BibEntry, check: Check, kind: str, content: Mapping[str, str]
+) -> None:
+    """All that the record says; what was found to be right stays as it is written, and so do the
+    user's own fields. Of an invention nothing but its title is right."""
+    edit.retype(kind)
+    invented = check.verdict is Verdict.FABRICATED
+    wrong = {finding.field for finding in check.findings}
+    right = {name for name in entry.names if not invented and name not in wrong}
+    right.discard("year")  # that of the preprint is not that of the paper
+    if check.work is not None and entry.body.title_key == title_key(check.work.title):
+        right.add("title")
+    _set_all(edit, entry, {name: value for name, value in content.items() if name not in right})
+    doubted: Iterable[str] = (finding.field for finding in check.findings if counts(finding))
+    if invented:
+        doubted = (*doubted, *_OF_THE_WORK)
+    for name in (*doubted, *_CONTAINERS):
+        if name not in content and name in entry.names:
+            edit.remove(name)
+
+
+def _set_all(edit: EntryEdit, entry: BibEntry, content: Mapping[str, str]) -> None:
+    names = entry.names
+    for name, value in content.items():
+        if name == "year" and "year" not in names and "date" in names:
+            if _YEAR.search(entry.get("date")):
+                edit.set("date", _YEAR.sub(value, entry.get("date"), count=1))
+            continue
+        if name == "journal" and "journal" not in names and "journaltitle" in names:
+            edit.set("journaltitle", value)
+            continue
+        edit.set(name, value)
+
+
+def _span(entry: BibEntry, field: str) -> Span:
+    return next((f.value_span for f in entry.fields if f.name == field), entry.key_span)
+
+
+class Wanted(msgspec.Struct, frozen=True):
+    """Which entry an action was offered for."""
+
+    key: str
+    start: int
+
+    def find(self, bib: BibFile) -> BibEntry | None:
+        """That entry now: the one of the key that begins nearest to where it was."""
+        same = [entry for entry in bib.entries if entry.key == self.key]
+        return min(same, key=lambda entry: abs(entry.start - self.start), default=None)

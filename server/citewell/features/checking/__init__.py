@@ -1,0 +1,1 @@
+"""The lint and the check against the literature."""

@@ -1,0 +1,184 @@
+"""The check of a file's references as plain data: claims in, verdicts out."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import msgspec
+
+from citewell.documents import Project
+from citewell.documents.bib.reader import parse_bib
+from citewell.documents.project.files import FileCache, Overlay
+from citewell.documents.project.includes import absolute
+from citewell.documents.project.source_files import SourceFiles
+from citewell.documents.project.workspace import Workspace
+from citewell.documents.scan import format_of
+from citewell.documents.textfile import FileError, is_stream, read_stream, read_text
+from citewell.model import Problem
+from citewell.model.check import Check, Claim, FieldFinding, Severity, Verdict
+from citewell.model.document import Format
+from citewell.options.tree import DocumentOptions
+from citewell.verification.claims import (
+    claims_of_bib,
+    claims_of_text,
+    claims_of_thebibliography,
+)
+from citewell.verification.finding import SURE
+
+_ENTRY = re.compile(r"^\s*@\w+\s*[{(]", re.MULTILINE)
+ORDER = (Verdict.FABRICATED, Verdict.WRONG_DETAIL, Verdict.NOT_FOUND, Verdict.UNCHECKED,
+         Verdict.VERIFIED)  # fmt: skip
+"""From what a reader wants to see first to what needs no look."""
+
+
+class Claims(msgspec.Struct, frozen=True):
+    """The references of some files, in order, and why some could not be read."""
+
+    claims: tuple[Claim, ...] = ()
+    problems: tuple[Problem, ...] = ()
+
+
+def claims_in_files(
+    paths: Sequence[Path],
+    options: DocumentOptions | None = None,
+    *,
+    every: bool = False,
+    read: Overlay | None = None,
+) -> Claims:
+    """The references of .bib files, of papers, and of reference lists in text.
+
+    Of a paper, those that it cites (all with `every`), from its .bib files and its
+    `thebibliography`. A file that cannot be read is a problem, and the others are read. `read`
+    gives the text of files that a paper names, where it is not the one on disk. Of a folder, those
+    of all papers in it, and those of .bib files that none of them uses. A pipe is read as text.
+    """
+    claims: list[Claim] = []
+    problems: list[Problem] = []
+    for path in paths:
+        try:
+            if path.is_dir():
+                found, troubles = _claims_of_folder(path, options, every)
+                problems += troubles
+            elif is_stream(path):
+                found = claims_in_text(read_stream(path), str(path))
+            elif format_of(path) in (Format.LATEX, Format.MARKDOWN):
+                found, troubles = _claims_of_paper(path, options, every, read)
+                problems += troubles
+            else:
+                found = claims_in_text(read_text(path).text, str(path))
+        except FileError as error:
+            problems.append(error.problem)
+            continue
+        claims += found
+        if not found:
+            problems.append(nothing_in(path.absolute().name, str(path)))
+    return Claims(tuple(claims), tuple(problems))
+
+
+def nothing_in(name: str, path: str = "") -> Problem:
+    """What is said of a file, or of a pasted text, in which there is no reference."""
+    return Problem(
+        "check-empty",
+        f"No references found in {name}.",
+        "Give a .bib file, a paper with a bibliography, or a list of references.",
+        path=path,
+    )
+
+
+def claims_in_text(text: str, path: str = "") -> list[Claim]:
+    """The references of a text: BibTeX entries, else \\bibitems, else a list in words."""
+    if path.lower().endswith(".bib") or _ENTRY.search(text):
+        return claims_of_bib(parse_bib(text, path))
+    if "\\bibitem" in text:
+        return claims_of_thebibliography(text, path)
+    return claims_of_text(text, path)
+
+
+def _claims_of_paper(
+    path: Path, options: DocumentOptions | None, every: bool, read: Overlay | None
+) -> tuple[list[Claim], list[Problem]]:
+    text = read_text(path).text
+    claims = claims_of_thebibliography(text, str(path)) if "\\bibitem" in text else []
+    project = Project.open(path, options or DocumentOptions(), read=read)
+    return [*claims, *_cited_in(project, every)], list(project.problems)
+
+
+def _claims_of_folder(
+    folder: Path, options: DocumentOptions | None, every: bool
+) -> tuple[list[Claim], list[Problem]]:
+    roots = [absolute(folder)]
+    workspace = Workspace(FileCache(options), roots=roots)
+    # As if all were open: a part that no paper includes yet belongs to the one above it.
+    workspace.refresh(lambda path: None, opened=SourceFiles(roots).list())
+    claims: list[Claim] = []
+    problems: list[Problem] = []
+    used: set[str] = set()
+    for project in workspace.projects:
+        for document in project.documents.values():
+            if "\\bibitem" in document.text:
+                claims += claims_of_thebibliography(document.text, document.path)
+        claims += _cited_in(project, every)
+        problems += project.problems
+        used.update(bib.path for bib in project.bibliographies)
+    for bib in workspace.bibs():
+        if bib.path not in used:
+            claims += claims_of_bib(bib)
+    # Papers share bibliographies.
+    once = {(claim.path, claim.line, claim.key): claim for claim in claims}
+    return list(once.values()), list(dict.fromkeys(problems))
+
+
+def _cited_in(project: Project, every: bool) -> list[Claim]:
+    """The references of a paper's .bib files that it cites, or all."""
+    claims: list[Claim] = []
+    cited = set(project.cited_keys())
+    nocite = any(document.nocite_all for document in project.documents.values())
+    for bib in project.bibliographies:
+        found = claims_of_bib(bib)
+        claims += [claim for claim in found if every or nocite or claim.key in cited]
+    return claims
+
+
+def selected(checks: Iterable[Check], select: Sequence[str], ignore: Sequence[str]) -> list[Check]:
+    """The checks with the findings that are asked for; a verdict without its reasons is withdrawn.
+
+    Names are codes or their beginnings: "author" stands for "author-missing" and its like.
+    """
+    return [_selected(check, tuple(select), tuple(ignore)) for check in checks]
+
+
+def _selected(check: Check, select: tuple[str, ...], ignore: tuple[str, ...]) -> Check:
+    kept = tuple(
+        one
+        for one in check.findings
+        if (not select or one.code.startswith(select))
+        and not (ignore and one.code.startswith(ignore))
+    )
+    verdict = check.verdict
+    if kept != check.findings and verdict in (Verdict.FABRICATED, Verdict.WRONG_DETAIL):
+        counted = [one for one in kept if counts(one)]
+        if not counted:
+            verdict = Verdict.VERIFIED if check.work is not None else Verdict.NOT_FOUND
+    return msgspec.structs.replace(check, findings=kept, verdict=verdict)
+
+
+def counts(finding: FieldFinding) -> bool:
+    """True for a finding that bears on the verdict; the others are notes."""
+    return finding.severity is not Severity.INFO and finding.confidence >= SURE
+
+
+def tally(checks: Iterable[Check]) -> dict[Verdict, int]:
+    """How many references have each verdict, in the order of `ORDER`."""
+    found = Counter(check.verdict for check in checks)
+    return {verdict: found[verdict] for verdict in ORDER}
+
+
+def failing(checks: Iterable[Check], fail_on: str) -> bool:
+    """True when a verdict is as bad as `fail_on` ("never" for none) or worse."""
+    if fail_on == "never":
+        return False
+    bad = ORDER[: ORDER.index(Verdict(fail_on)) + 1]
+    return any(check.verdict in bad for check in checks)

@@ -1,0 +1,60 @@
+"""All that an editor underlines in one file: the lint, and what is known of its references."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import chain
+
+from citewell.documents import Project
+from citewell.features.checking import verify
+from citewell.features.checking.lint import CODES as LINT_CODES
+from citewell.features.checking.lint import LintPaper, lint_bib, lint_document
+from citewell.features.checking.suppress import heard, unknown_codes
+from citewell.features.checking.verify import CheckOf, cited_inventions, summarised, verified
+from citewell.model import Problem
+from citewell.model.bib import BibFile
+from citewell.model.diagnostic import Diagnostic
+from citewell.model.document import Document
+from citewell.options.tree import DiagnosticsOptions
+
+CODES = (*LINT_CODES, *verify.CODES)
+"""Every code that an editor may show."""
+
+
+def diagnose(
+    source: Document | BibFile,
+    projects: Sequence[Project],
+    options: DiagnosticsOptions,
+    check_of: CheckOf | None = None,
+) -> list[Diagnostic]:
+    """The diagnostics of a file in the order of its text, as far as the author wants them."""
+    if not options.enabled:
+        return []
+    paper = LintPaper(projects)
+    found: Iterable[Diagnostic]
+    if isinstance(source, BibFile):
+        found = lint_bib(source, paper)
+        if check_of is not None and options.verification != "off":
+            listed = options.list_not_found
+            more = verified(source, check_of, options.severity, list_not_found=listed)
+            found = chain(found, more)
+    else:
+        found = lint_document(source, paper)
+        if check_of is not None and options.verification != "off":
+            found = chain(found, cited_inventions(source, projects, check_of, options.severity))
+    found = heard(found, source, options.severity)
+    if not options.list_not_found:
+        found = summarised(found)
+    return sorted(found, key=lambda one: one.span)
+
+
+def wrong_codes(options: DiagnosticsOptions) -> list[Problem]:
+    """The names in `diagnostics.severity` that are no codes, each with the nearest one."""
+    from citewell.options.values import nearest
+
+    problems = []
+    for name in unknown_codes(options.severity, CODES):
+        close = nearest(name, CODES)
+        hint = f'Did you mean "{close}"?' if close else "See docs/diagnostics.md for the codes."
+        problems.append(Problem("diagnostic-unknown", f'Unknown diagnostic code "{name}".', hint))
+    return problems

@@ -1,0 +1,269 @@
+"""The rules about bibliographies."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from itertools import chain
+from pathlib import Path
+
+from citewell.documents import Project
+from citewell.documents.bib.work import inherited
+from citewell.features.checking.lint_rule import LintFinding, LintPaper, bib_rule
+from citewell.features.checking.required_fields import missing_fields
+from citewell.model.bib import BibBlock, BibEntry, BibFile
+from citewell.model.cooperative import cooperative
+from citewell.model.diagnostic import Level, Related
+from citewell.model.document import Format, Span
+from citewell.model.names import family_key
+
+_LETTER = re.compile(r"[^\W_]")
+_TOKEN = re.compile(r"@\s*\w+\s*[{(]?[^\s,{}=]*|[^\s,{}=\"@]+|\S")
+ANY_SYNTAX = "bib-syntax"
+"""Stands in the list of rules for all codes of `SYNTAX`."""
+SYNTAX = {
+    "bib-unclosed": Level.ERROR,
+    "bib-unclosed-value": Level.ERROR,
+    "bib-missing-key": Level.ERROR,
+    "bib-missing-comma": Level.ERROR,
+    "bib-missing-equals": Level.ERROR,
+    "bib-missing-value": Level.ERROR,
+    "bib-extra-brace": Level.ERROR,
+    "bib-key-blank": Level.ERROR,
+    "bib-unexpected-text": Level.WARNING,
+    "bib-duplicate-field": Level.WARNING,
+    "bib-extra-comma": Level.WARNING,
+}
+"""The faults of syntax; after the warnings BibTeX reads the entry all the same."""
+_NO_WORKS = frozenset({"xdata", "set", "comment"})
+_THESES = frozenset({"phdthesis", "mastersthesis", "thesis"})
+_PARTS = ("volume", "version", "edition", "number", "part", "chapter")
+"""Fields that tell works of one title apart when they differ."""
+_SHORT_TITLE = 12
+"""Letters below which an equal title says nothing: "Introduction"."""
+
+
+@bib_rule(ANY_SYNTAX, Level.ERROR)
+def wrong_syntax(bib: BibFile, _: LintPaper) -> Iterator[LintFinding]:
+    """What BibTeX cannot read as it is meant; each kind of fault has a code of its own."""
+    items: Iterator[BibEntry | BibBlock] = chain(bib.entries, bib.blocks)
+    for item in cooperative(items):
+        for fault in item.body.faults:
+            yield LintFinding(
+                span=_visible(bib.text, item.start + fault.at),
+                message=f"{fault.message} {fault.hint}",
+                code=fault.code,
+                level=SYNTAX[fault.code],
+            )
+
+
+def _visible(text: str, at: int) -> Span:
+    """What an editor underlines for a fault at an offset: the word there, else the one before."""
+    token = _TOKEN.match(text, at)
+    if token is not None:
+        return Span(at, token.end())
+    end = len(text[:at].rstrip())
+    return Span(max(0, end - 1), end)
+
+
+@bib_rule("bib-duplicate-key", Level.ERROR)
+def duplicate_key(bib: BibFile, paper: LintPaper) -> Iterator[LintFinding]:
+    """A key that an entry above, or a bibliography that the paper reads before, has already."""
+    path = Path(bib.path)
+    before: list[tuple[Path, BibFile]] = []
+    for other, companion in paper.companions(path).items():
+        if other == path:
+            break
+        before.append((other, companion))
+    folds = paper.folds_case
+    seen: dict[str, BibEntry] = {}
+    for entry in cooperative(bib.entries):
+        if not entry.key:
+            continue
+        form = entry.key.lower() if folds else entry.key
+        first = seen.setdefault(form, entry)
+        if first is not entry:
+            yield _same_key(entry, first, path, f"is already used in line {_line(bib, first)}")
+            continue
+        for other, companion in before:
+            twin = companion.by_key.get(entry.key)
+            if twin is not None:
+                yield _same_key(entry, twin, other, f"is also in {other.name}", Level.WARNING)
+                break
+
+
+def _same_key(
+    entry: BibEntry, first: BibEntry, path: Path, where: str, level: Level | None = None
+) -> LintFinding:
+    words = f'The key "{entry.key}" {where}.'
+    if first.key != entry.key:
+        words = f'The key "{entry.key}" {where}, as "{first.key}": keys are not case-sensitive.'
+    related = Related(path, first.key_span, f'The first "{first.key}"')
+    return LintFinding(
+        span=entry.key_span, message=words, related=(related,), data={"key": entry.key}, level=level
+    )
+
+
+def _line(bib: BibFile, entry: BibEntry) -> int:
+    return bib.text.count("\n", 0, entry.start) + 1
+
+
+@bib_rule("duplicate-work", Level.WARNING)
+def duplicate_work(bib: BibFile, paper: LintPaper) -> Iterator[LintFinding]:
+    """A work that stands under another key already.
+
+    In another file only where both are cited: a collection may hold what one's own file holds.
+    """
+    path = Path(bib.path)
+    known: dict[str, _Place] = {}
+    meeting: dict[str, list[_Place]] = {}
+    """Of the few forms that more than one entry has, all entries, in order."""
+    for other, companion in paper.companions(path).items():
+        own = other == path
+        for entry in cooperative(companion.entries):
+            if own or paper.is_used(entry):
+                for form in _forms(entry):
+                    place = (other, entry)
+                    first = known.setdefault(form, place)
+                    if first is not place:
+                        meeting.setdefault(form, [first]).append(place)
+        if own:
+            break
+    told: set[int] = set()
+    for found in cooperative(meeting.values()):
+        for number, (other, entry) in enumerate(found):
+            if other == path and entry.start not in told:
+                twin = _twin(entry, found[:number], path, paper)
+                if twin is not None:
+                    told.add(entry.start)
+                    yield twin
+
+
+_Place = tuple[Path, BibEntry]
+
+
+def _twin(
+    entry: BibEntry, before: list[_Place], path: Path, paper: LintPaper
+) -> LintFinding | None:
+    for where, first in before:
+        if where != path and not paper.is_used(entry):
+            continue
+        if first.key != entry.key and (why := _same_work(entry, first)):
+            place = f" in {where.name}" if where != path else ""
+            return LintFinding(
+                span=entry.key_span,
+                message=f'The same work as "{first.key}"{place}: {why}.',
+                related=(Related(where, first.key_span, f'"{first.key}"'),),
+                data={"key": entry.key, "other": first.key, "path": str(where)},
+            )
+    return None
+
+
+def _forms(entry: BibEntry) -> tuple[str, ...]:
+    """Under what an entry may meet another of its work."""
+    if entry.type in _NO_WORKS or not entry.key:
+        return ()
+    known: tuple[str, ...] | None = entry.body.notes.get("work-forms")
+    if known is None:
+        body = entry.body
+        title = body.title_key
+        forms = (body.doi, f"={title}" if len(title) >= _SHORT_TITLE else "")
+        known = body.notes["work-forms"] = tuple(form for form in forms if form)
+    return known
+
+
+def _same_work(entry: BibEntry, first: BibEntry) -> str:
+    """Why the two are the same work; empty when that is not sure."""
+    one, other = entry.body, first.body
+    title = one.title_key == other.title_key
+    if one.doi and one.doi == other.doi:
+        # Chapters are often given the DOI of their book.
+        return "the same DOI" if title or not (one.title_key and other.title_key) else ""
+    if (
+        not title
+        or len(one.title_key) < _SHORT_TITLE
+        or (entry.type in _THESES) != (first.type in _THESES)
+    ):
+        return ""
+    if one.year is None or other.year is None or abs(one.year - other.year) > 1:
+        return ""
+    ours = {family_key(author) for author in one.authors}
+    theirs = {family_key(author) for author in other.authors}
+    if ours.isdisjoint(theirs):
+        return ""
+    if any((a := one.get(f)) and (b := other.get(f)) and a != b for f in _PARTS):
+        return ""
+    published = one.doi and other.doi and not one.arxiv and not other.arxiv
+    return "" if published else "the same title and authors"
+
+
+@bib_rule("missing-field", Level.WARNING)
+def missing_field(bib: BibFile, paper: LintPaper) -> Iterator[LintFinding]:
+    """An entry without a field that its type needs; what it inherits by `crossref` counts."""
+    biblatex = paper.is_biblatex
+    note = "missing-biblatex" if biblatex else "missing-bibtex"
+    for entry in cooperative(bib.entries):
+        notes = entry.body.notes
+        missing: tuple[str, ...] | None = notes.get(note)
+        if missing is None:
+            missing = notes[note] = _missing(entry, biblatex)
+        if missing and ("crossref" in entry.body.names or "xdata" in entry.body.names):
+            missing = _missing(entry, biblatex, inherited(bib, entry))
+        if missing and not _is_broken(entry):
+            yield LintFinding(
+                span=entry.key_span,
+                message=f'The @{entry.type} "{entry.key}" has no {_listed(missing)}.',
+                data={"key": entry.key, "fields": ",".join(missing)},
+            )
+
+
+def _uses(project: Project, path: Path, bib: BibFile) -> bool:
+    """True when a paper declares the .bib, or cites from it though it stands there undeclared."""
+    if path not in project.bibs or project.root_document.format is Format.BIBTEX:
+        return False
+    return project.declares_bibs or any(key in bib.by_key for key in project.cited_keys())
+
+
+def _missing(
+    entry: BibEntry, biblatex: bool, fields: Mapping[str, str] | None = None
+) -> tuple[str, ...]:
+    names = [
+        name
+        for name in (entry.body.names if fields is None else fields)
+        if (_is_filled(entry, name) if fields is None else fields[name].strip())
+    ]
+    return tuple(missing_fields(entry.type, names, biblatex=biblatex))
+
+
+def _is_filled(entry: BibEntry, name: str) -> bool:
+    """True when a field says something. A letter in plain braces does; only the rest is read."""
+    raw = entry.body.raw(entry.body.names.index(name))
+    if raw[:1] in ("{", '"') and "\\" not in raw and "#" not in raw and _LETTER.search(raw):
+        return True
+    return bool(entry.get(name).strip())
+
+
+def _is_broken(entry: BibEntry) -> bool:
+    """True when fields may have been lost in a fault."""
+    return not entry.body.closed or any(
+        SYNTAX[fault.code] is Level.ERROR for fault in entry.body.faults
+    )
+
+
+def _listed(names: tuple[str, ...]) -> str:
+    return names[0] if len(names) == 1 else ", ".join(names[:-1]) + " and no " + names[-1]
+
+
+@bib_rule("unused-entry", Level.HINT, unnecessary=True)
+def unused_entry(bib: BibFile, paper: LintPaper) -> Iterator[LintFinding]:
+    """An entry that no paper cites, neither itself nor through an entry that names it."""
+    path = Path(bib.path)
+    if paper.nocite_all or not any(_uses(project, path, bib) for project in paper.projects):
+        return
+    for entry in cooperative(bib.entries):
+        if entry.key and not paper.is_used(entry):
+            yield LintFinding(
+                span=entry.key_span,
+                message=f'Unused entry: no paper cites "{entry.key}".',
+                data={"key": entry.key},
+            )

@@ -1,0 +1,179 @@
+"""What a rule of the lint is, what it may know, and the one list in which all rules stand."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+
+import msgspec
+
+from citewell.documents import Project
+from citewell.model.bib import BibEntry, BibFile
+from citewell.model.cooperative import cooperative
+from citewell.model.diagnostic import Level, Related
+from citewell.model.document import Document, Format, Span
+
+LINKS = ("crossref", "xdata", "xref", "related", "entryset")
+"""Fields that name other entries: an entry that is used makes those used."""
+_LINKS = frozenset(LINKS)
+
+
+class LintFinding(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """One finding of a rule at a place; the rule itself has the level."""
+
+    span: Span
+    message: str
+    related: tuple[Related, ...] = ()
+    data: Mapping[str, str] = msgspec.field(default_factory=dict)
+    code: str = ""
+    """Where one rule reports under several codes."""
+    level: Level | None = None
+    """Where this case is less bad than the others of its code."""
+
+
+DocumentRule = Callable[[Document, "LintPaper"], Iterator[LintFinding]]
+BibRule = Callable[[BibFile, "LintPaper"], Iterator[LintFinding]]
+
+
+class Rule(msgspec.Struct, frozen=True, kw_only=True):
+    """One rule: a code, what it costs to break it, and the function that finds where."""
+
+    code: str
+    level: Level
+    unnecessary: bool = False
+    in_document: DocumentRule | None = None
+    in_bib: BibRule | None = None
+
+
+RULES: list[Rule] = []
+"""Every rule, in the order in which they run. A module with rules is imported in
+`features/checking/lint.py`; a code has a section in docs/diagnostics.md.
+"""
+
+
+def document_rule(code: str, level: Level) -> Callable[[DocumentRule], DocumentRule]:
+    """Put a rule about manuscripts into the list."""
+
+    def register(function: DocumentRule) -> DocumentRule:
+        RULES.append(Rule(code=code, level=level, in_document=function))
+        return function
+
+    return register
+
+
+def bib_rule(code: str, level: Level, *, unnecessary: bool = False) -> Callable[[BibRule], BibRule]:
+    """Put a rule about bibliographies into the list."""
+
+    def register(function: BibRule) -> BibRule:
+        RULES.append(Rule(code=code, level=level, unnecessary=unnecessary, in_bib=function))
+        return function
+
+    return register
+
+
+class LintPaper:
+    """What rules may know beyond the file they look at: the projects that this file belongs to.
+
+    For a manuscript those that hold it; for a .bib all that use it, so that an entry counts as used
+    when any paper cites it. Costs nothing until it is asked.
+    """
+
+    def __init__(self, projects: Sequence[Project]) -> None:
+        self.projects = tuple(projects)
+        self.documents: dict[Path, Document] = {}
+        self.bibs: dict[Path, BibFile] = {}
+        for project in projects:
+            self.documents.update(project.documents)
+            self.bibs.update(project.bibs)
+
+    @cached_property
+    def manuscripts(self) -> tuple[Document, ...]:
+        """The documents that can cite."""
+        return tuple(d for d in self.documents.values() if d.format is not Format.BIBTEX)
+
+    @cached_property
+    def cited(self) -> frozenset[str]:
+        """All cited keys, by `\\nocite` too; in lower case as well where BibTeX reads them."""
+        keys = {u.key for d in self.manuscripts for c in d.citations for u in c.keys}
+        return frozenset(self._forms(keys))
+
+    @cached_property
+    def nocite_all(self) -> bool:
+        """True when a document says `\\nocite{*}`."""
+        return any(document.nocite_all for document in self.manuscripts)
+
+    @cached_property
+    def is_biblatex(self) -> bool:
+        """True when biblatex, not BibTeX, reads the bibliographies."""
+        return any(
+            "biblatex" in d.packages or any(b.command == "addbibresource" for b in d.bibliographies)
+            for d in self.manuscripts
+        )
+
+    @cached_property
+    def folds_case(self) -> bool:
+        """True when keys that differ in case only are one key, as BibTeX sees it."""
+        return not self.is_biblatex and all(d.format is Format.LATEX for d in self.manuscripts)
+
+    @cached_property
+    def defined(self) -> frozenset[str]:
+        """Every key that a citation may use."""
+        keys = {item.key for document in self.manuscripts for item in document.bibitems}
+        for bib in self.bibs.values():
+            keys.update(bib.by_key)
+            keys.update(
+                alias for entry in cooperative(bib.entries) for alias in _named(entry, ("ids",))
+            )
+        return frozenset(self._forms(keys))
+
+    @cached_property
+    def used(self) -> frozenset[str]:
+        """The keys that are cited, and those that a used entry names in `crossref` and the like."""
+        links: dict[str, list[str]] = {}
+        for bib in self.bibs.values():
+            for entry in cooperative(bib.entries):
+                if not _LINKS.isdisjoint(entry.body.names):
+                    keys = [entry.key, *_named(entry, ("ids",))]
+                    for key in self._forms(keys):
+                        links.setdefault(key, []).extend(self._forms(_named(entry, LINKS)))
+        used = set(self.cited)
+        waiting = [key for key in used if key in links]
+        while waiting:
+            for key in links[waiting.pop()]:
+                if key not in used:
+                    used.add(key)
+                    if key in links:
+                        waiting.append(key)
+        return frozenset(used)
+
+    def is_used(self, entry: BibEntry) -> bool:
+        """True when a paper cites the entry by its key or an alias, itself or through another."""
+        used = self.used
+        if entry.key in used or (self.folds_case and entry.key.lower() in used):
+            return True
+        return "ids" in entry.body.names and any(key in used for key in _named(entry, ("ids",)))
+
+    def companions(self, path: Path) -> dict[Path, BibFile]:
+        """The bibliographies that one paper reads together with this one, in order, itself too."""
+        return {
+            other: bib
+            for project in self.projects
+            if path in project.bibs
+            for other, bib in project.bibs.items()
+        }
+
+    def _forms(self, keys: Iterator[str] | set[str] | list[str]) -> Iterator[str]:
+        folds = self.folds_case
+        for key in keys:
+            yield key
+            if folds:
+                yield key.lower()
+
+
+def _named(entry: BibEntry, fields: Sequence[str]) -> Iterator[str]:
+    for name in fields:
+        if name in entry.body.names:
+            for key in entry.get(name).split(","):
+                if key.strip():
+                    yield key.strip()

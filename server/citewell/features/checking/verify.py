@@ -1,0 +1,270 @@
+"""Is each entry real, and right? What to ask, and how an editor shows the answer.
+
+An entry is asked about by what it says: entries that say the same share one answer, and an answer
+stays true when the entry moves or its key changes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from hashlib import blake2b
+from pathlib import Path
+
+import msgspec
+
+from citewell.documents import Project
+from citewell.features.checking.check import counts
+from citewell.features.checking.suppress import heard
+from citewell.model.bib import BibEntry, BibFile
+from citewell.model.check import Check, Claim, FieldFinding, Verdict
+from citewell.model.cooperative import cooperative
+from citewell.model.diagnostic import Diagnostic, Level, Related
+from citewell.model.document import Document, KeyUse, Span
+from citewell.model.shorten import shorten
+from citewell.model.titles import plain_title
+from citewell.verification.claims import claim_of_entry
+from citewell.verification.codes import MEANINGS
+
+NOT_FOUND, UNCHECKED = "reference-not-found", "reference-unchecked"
+FABRICATED = "reference-fabricated"
+"""Stands where an invented reference is cited; in the .bib its findings stand on its fields."""
+NOTES = tuple(code for code, meaning in MEANINGS.items() if meaning.endswith("(note)."))
+"""Findings that never change a verdict."""
+FINDINGS = tuple(code for code in MEANINGS if code not in NOTES)
+CODES = (*FINDINGS, *NOTES, FABRICATED, NOT_FOUND, UNCHECKED)
+"""Every code under which a verified entry, or what cites it, may be underlined."""
+NAMED = 3
+"""Entries that the summary of those without a record names."""
+_TITLE = 50
+_SKIPPED = frozenset({"comment", "set", "xdata"})
+_PARENTS = frozenset({"crossref", "xdata"})
+_INSTEAD = {"booktitle": ("journal", "journaltitle", "maintitle", "howpublished"),
+            "journal": ("booktitle", "journaltitle", "howpublished"),
+            "year": ("date",), "eprint": ("arxivid", "url", "journal"), "doi": ("url",),
+            "author": ("editor",), "number": ("issue",)}  # fmt: skip
+"""Where a finding is shown when the field that it names is not in the entry."""
+
+
+class Question(msgspec.Struct, frozen=True):
+    """The fields of one entry, without its place and key."""
+
+    claim: Claim
+    digest: bytes
+    """Equal for entries that say the same."""
+
+
+CheckOf = Callable[[bytes], Check | None]
+"""The answer to a question by its digest; None while there is none."""
+
+
+def question(bib: BibFile, entry: BibEntry) -> Question | None:
+    """What is to be checked of an entry; None for one that is no reference, or too broken."""
+    if entry.type in _SKIPPED or not entry.body.names:
+        return None
+    found = _question(bib, entry)
+    if not _depends_on_others(entry):
+        entry.body.notes["question"] = found.digest if found is not None else None
+    return found
+
+
+def question_digest(bib: BibFile, entry: BibEntry) -> bytes | None:
+    """The digest of `question`. It is remembered, and the claim is not: of a large file the claims
+    would take as much memory as its text."""
+    notes = entry.body.notes
+    if "question" in notes:
+        known: bytes | None = notes["question"]
+        return known
+    asked = question(bib, entry)
+    return asked.digest if asked is not None else None
+
+
+def _depends_on_others(entry: BibEntry) -> bool:
+    return bool(entry.key) and not _PARENTS.isdisjoint(entry.body.names)
+
+
+def _question(bib: BibFile, entry: BibEntry) -> Question | None:
+    claim = claim_of_entry(bib, entry)
+    bare = msgspec.structs.replace(claim, key="", line=None, span=None, spans={}, path="")
+    if not (bare.title or bare.doi or bare.arxiv):
+        return None
+    return Question(bare, blake2b(msgspec.msgpack.encode(bare), digest_size=16).digest())
+
+
+def verified(
+    bib: BibFile,
+    check_of: CheckOf,
+    levels: Mapping[str, str] | None = None,
+    *,
+    list_not_found: bool = False,
+) -> Iterator[Diagnostic]:
+    """Diagnostics of the known checks of a file, each with key and title.
+
+    An entry without a record is a hint for `summarised`, unless they are to be listed.
+    """
+    tells_unchecked = UNCHECKED in (levels or {})
+    for entry in cooperative(bib.entries):
+        digest = question_digest(bib, entry)
+        check = check_of(digest) if digest is not None else None
+        if check is None:
+            continue
+        if check.verdict is Verdict.VERIFIED and not check.findings:
+            continue
+        for one in said(entry, check):
+            if one.code == NOT_FOUND:
+                level = Level.INFORMATION if list_not_found else Level.HINT
+                yield msgspec.structs.replace(_with_name(one, entry), level=level)
+            elif one.code != UNCHECKED or tells_unchecked:
+                yield _with_name(one, entry)
+
+
+def _with_name(one: Diagnostic, entry: BibEntry) -> Diagnostic:
+    words = " is likely fabricated:" if one.level is Level.ERROR else ":"
+    return msgspec.structs.replace(one, message=f"{named(entry)}{words} {one.message}")
+
+
+def summarised(found: Iterable[Diagnostic]) -> Iterator[Diagnostic]:
+    """The diagnostics, with one for all entries of the file that have no record: hundreds of
+    them would hide what is wrong."""
+    first: Diagnostic | None = None
+    keys: list[str] = []
+    for one in found:
+        if one.code != NOT_FOUND:
+            yield one
+            continue
+        keys.append(one.data["key"])
+        first = one if first is None or one.span < first.span else first
+    if first is None:
+        return
+    if len(keys) == 1:
+        yield first
+        return
+    more = f" and {len(keys) - NAMED:,} more" if len(keys) > NAMED else ""
+    yield msgspec.structs.replace(
+        first,
+        message=f"No records found for {len(keys):,} references in this file, which is no "
+        f"evidence against them: {', '.join(keys[:NAMED])}{more}.",
+    )
+
+
+def cited_inventions(
+    document: Document,
+    projects: Sequence[Project],
+    check_of: CheckOf,
+    levels: Mapping[str, str] | None = None,
+) -> Iterator[Diagnostic]:
+    """Where a document cites an entry that was found invented, with the entry as the related place.
+
+    Silent where a comment in the .bib, or the settings, silence what speaks against the entry.
+    """
+    for use, bib, entry, check in _inventions(document, projects, check_of):
+        heard_of = heard(said(entry, check), bib, levels or {})
+        why = next((one for one in heard_of if one.code in FINDINGS and "key" in one.data), None)
+        if why is None:
+            continue
+        yield Diagnostic(
+            code=FABRICATED,
+            span=use.span,
+            message=f"{named(entry)} is likely fabricated: {why.message}",
+            level=why.level,
+            related=(Related(Path(bib.path), entry.key_span, f"The entry {entry.key}"),),
+            data={"key": entry.key},
+        )
+
+
+def invented_keys(
+    document: Document, projects: Sequence[Project], check_of: CheckOf
+) -> tuple[tuple[str, Check], ...]:
+    """The cited keys whose entries were found invented, each with what is known: while that is the
+    same, `cited_inventions` gives the same."""
+    found = {use.key: check for use, _, _, check in _inventions(document, projects, check_of)}
+    return tuple(found.items())
+
+
+def _inventions(
+    document: Document, projects: Sequence[Project], check_of: CheckOf
+) -> Iterator[tuple[KeyUse, BibFile, BibEntry, Check]]:
+    known: dict[str, tuple[BibFile, BibEntry, Check] | None] = {}
+    for citation in document.citations:
+        for use in citation.keys:
+            if use.key not in known:
+                known[use.key] = _invention(use.key, projects, check_of)
+            found = known[use.key]
+            if found is not None:
+                yield use, *found
+
+
+def _invention(
+    key: str, projects: Sequence[Project], check_of: CheckOf
+) -> tuple[BibFile, BibEntry, Check] | None:
+    for project in projects:
+        place = project.entry(key)
+        if place is None:
+            continue
+        bib, entry = project.bibs[place[0]], place[1]
+        digest = question_digest(bib, entry)
+        check = check_of(digest) if digest is not None else None
+        invented = check is not None and check.verdict is Verdict.FABRICATED
+        return (bib, entry, check) if check is not None and invented else None
+    return None
+
+
+def named(entry: BibEntry) -> str:
+    """ "vaswani2017 (“Attention Is All You Need”)"."""
+    title = plain_title(entry.get("title"))
+    return f"{entry.key} (“{shorten(title, _TITLE)}”)" if title else entry.key
+
+
+def said(entry: BibEntry, check: Check) -> Iterator[Diagnostic]:
+    """The answer about one entry: each finding on its field, those that bear on the verdict first,
+    else a word on the key."""
+    spans = {field.name: field.value_span for field in reversed(entry.fields)}
+    why = "" if not check.evidence else check.evidence[0]
+    for finding in sorted(check.findings, key=lambda one: not counts(one)):
+        field = place_of(finding, spans)
+        yield Diagnostic(
+            code=finding.code,
+            span=spans.get(field) or _elsewhere(finding, entry),
+            message=_words(finding, why),
+            level=_level(finding, check.verdict),
+            data={"key": entry.key, "field": field, "expected": finding.expected},
+        )
+    if check.verdict is Verdict.NOT_FOUND:
+        yield _on_key(entry, NOT_FOUND, " ".join(check.evidence[:2]) or "No record found.")
+    elif check.verdict is Verdict.UNCHECKED:
+        yield _on_key(entry, UNCHECKED, why or "This reference could not be looked up.")
+
+
+def place_of(finding: FieldFinding, fields: Mapping[str, Span]) -> str:
+    """The field of the entry that a finding speaks of; empty when it has none of them."""
+    names = (finding.field, *_INSTEAD.get(finding.field, ()))
+    return next((name for name in names if name in fields), "")
+
+
+def _elsewhere(finding: FieldFinding, entry: BibEntry) -> Span:
+    if finding.code == "type-differs":
+        return Span(entry.start, entry.start + 1 + len(entry.type))
+    return entry.key_span
+
+
+def _on_key(entry: BibEntry, code: str, message: str) -> Diagnostic:
+    return Diagnostic(
+        code=code,
+        span=entry.key_span,
+        message=message,
+        level=Level.INFORMATION,
+        data={"key": entry.key},
+    )
+
+
+def _level(finding: FieldFinding, verdict: Verdict) -> Level:
+    if not counts(finding):
+        return Level.HINT
+    return Level.ERROR if verdict is Verdict.FABRICATED else Level.WARNING
+
+
+def _words(finding: FieldFinding, why: str) -> str:
+    text = finding.message
+    if finding.expected and finding.expected not in text:
+        text += f" The record has “{shorten(finding.expected, 160)}”."
+    text += f" ({finding.confidence:.0%} sure)"
+    return f"{text}\n{why}" if why and why not in text else text

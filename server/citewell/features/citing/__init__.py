@@ -1,0 +1,1 @@
+"""From words or a placeholder to a citation and its entry."""

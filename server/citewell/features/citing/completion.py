@@ -1,0 +1,157 @@
+"""What a completion list holds, and how its edit is placed; shared by papers and keys.
+
+The form is the one that every editor's filter and every editor's way of applying an item agree on:
+all items replace the same range, which starts on the cursor's line; the new text has no white
+space (one editor cuts it there); nothing but that range changes.
+"""
+
+from __future__ import annotations
+
+import re
+
+import msgspec
+
+from citewell.features.text.entry_state import doubt
+from citewell.model import Evidence, Problem, Query, Work
+from citewell.model.bib import BibEntry, TextEdit
+from citewell.model.check import Check
+from citewell.model.document import Document, Span
+from citewell.model.titles import plain_title
+from citewell.model.venue_shown import short_venue, shown_venue
+
+_SPACE = re.compile(r"\s")
+
+
+class Candidate(msgspec.Struct, frozen=True):
+    """One thing to cite: a new paper (`work`) or an entry of the project's own (`entry`)."""
+
+    key: str
+    text: str
+    """What replaces the list's range."""
+    title: str
+    year: int | None = None
+    venue: str = ""
+    authors: str = ""
+    work: Work | None = None
+    """Set when accepting must add an entry to a .bib."""
+    entry: BibEntry | None = None
+    bib: str = ""
+    """Path of the .bib that holds `entry`."""
+    evidence: tuple[Evidence, ...] = ()
+    check: Check | None = None
+    """What is known of `entry`, where that is in doubt."""
+
+
+def where_and_when(candidate: Candidate) -> str:
+    """ "NeurIPS 2017", as short as a row of a list wants it."""
+    from citewell.model.venues import venue_ids
+
+    name = plain_title(candidate.venue)
+    venue = short_venue(name, venue_ids(name)) if name else ""
+    year = str(candidate.year or "")
+    # Names of proceedings often hold the year.
+    return venue if year and venue.endswith(year) else f"{venue} {year}".strip()
+
+
+class Completion(msgspec.Struct, frozen=True):
+    """A list of candidates, best first, for one place in a document."""
+
+    span: Span
+    """What is replaced. Begins at the same place in each list for this placeholder or key."""
+    typed: str
+    """The document's text from the span's start to the cursor."""
+    tail: str
+    """The document's text from the cursor to the span's end: an editor that replaces up to the
+    cursor only leaves it behind."""
+    candidates: tuple[Candidate, ...] = ()
+    problems: tuple[Problem, ...] = ()
+    query: Query | None = None
+    """What the library was asked; None where it was not."""
+    variant: str = ""
+    """What made the order of its papers."""
+
+
+class Place(msgspec.Struct, frozen=True):
+    """Where the text of the candidates goes."""
+
+    span: Span
+    typed: str
+    tail: str
+    after: str
+    """What each candidate's text ends with: what stands between the edit and the cursor."""
+
+
+def place_for(document: Document, cursor: int, edit: TextEdit) -> Place | None:
+    """The range for an edit at a cursor; None where no editor could apply it in one piece."""
+    text = document.text
+    start, end = edit.span.start, max(edit.span.end, cursor)
+    if not start <= cursor or _breaks_line(text, start, end):
+        return None
+    after = text[edit.span.end : cursor]
+    if _SPACE.search(edit.text) or _SPACE.search(after):
+        return None
+    return Place(Span(start, end), text[start:cursor], text[cursor:end], after)
+
+
+def family_names(names: tuple[str, ...]) -> str:
+    """ "Vaswani", "Kipf and Welling", "Devlin et al.": three names stand for more."""
+    if len(names) <= 1:
+        return "".join(names)
+    return f"{names[0]} and {names[1]}" if len(names) == 2 else f"{names[0]} et al."
+
+
+def work_candidate(
+    work: Work, key: str, text: str, evidence: tuple[Evidence, ...] = ()
+) -> Candidate:
+    """A candidate for a paper that is in no .bib of the project yet."""
+    return Candidate(
+        key=key,
+        text=text,
+        title=work.title,
+        year=work.year,
+        venue=shown_venue(work.venue or work.booktitle or work.journal or work.publisher),
+        authors=family_names(tuple(a.family or a.given for a in work.authors)),
+        work=work,
+        evidence=evidence,
+    )
+
+
+def entry_candidate(
+    entry: BibEntry,
+    bib: str,
+    text: str,
+    evidence: tuple[Evidence, ...] = (),
+    check: Check | None = None,
+) -> Candidate:
+    """A candidate for an entry that stands in a .bib of the project; `check` is what is known."""
+    title, year, venue, authors = _shown(entry)
+    return Candidate(
+        key=entry.key,
+        text=text,
+        title=title,
+        year=year,
+        venue=venue,
+        authors=authors,
+        entry=entry,
+        bib=bib,
+        evidence=evidence,
+        check=check if doubt(check) else None,
+    )
+
+
+def _shown(entry: BibEntry) -> tuple[str, int | None, str, str]:
+    """What a list shows of an entry: read once, since the next letter shows most of it again."""
+    known: tuple[str, int | None, str, str] | None = entry.body.notes.get("shown")
+    if known is None:
+        venue = entry.get("booktitle") or entry.get("journaltitle") or entry.get("journal")
+        known = entry.body.notes["shown"] = (
+            entry.get("title"),
+            entry.body.year,
+            venue or entry.get("publisher"),
+            family_names(tuple(a.family or a.given for a in entry.body.first_authors(3))),
+        )
+    return known
+
+
+def _breaks_line(text: str, start: int, end: int) -> bool:
+    return "\n" in text[start:end] or "\r" in text[start:end]

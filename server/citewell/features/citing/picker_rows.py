@@ -1,0 +1,151 @@
+"""What a picker of papers lists for typed words: the author's own entries, then the library's."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import PurePath
+
+import msgspec
+
+from citewell.documents import query_for
+from citewell.documents.keys.index import KeyIndex
+from citewell.features.citing.complete import SURE_SCORE, FindWork, NewKey, search_words
+from citewell.features.citing.completion import Candidate, entry_candidate, work_candidate
+from citewell.features.citing.known_works import entries_identified
+from citewell.features.citing.site import wanted_at
+from citewell.features.text.entry_state import FindCheck, doubt, is_invented, unknown
+from citewell.model import CitingPaper, Hit, Query
+from citewell.model.bib import BibEntry
+from citewell.model.document import Document, Placeholder, PlaceholderKind, Span
+from citewell.model.identifiers import identifier_of
+from citewell.model.shorten import shorten
+
+MAX_ABSTRACT = 1500
+MAX_WORDS = 500
+"""Characters of a typed query that count."""
+
+
+class PaperRow(msgspec.Struct, frozen=True):
+    """One line of the picker, as plain text."""
+
+    id: str
+    """Of the paper in the library; empty for an entry of the author's own."""
+    key: str
+    """Cites the paper: the one that its entry has, or that a new entry would get."""
+    title: str
+    authors: str = ""
+    """Short: "Vaswani et al."."""
+    year: int | None = None
+    venue: str = ""
+    abstract: str = ""
+    known: bool = False
+    """True when a .bib of the project describes the paper: citing it adds no entry."""
+    source: str = ""
+    """The .bib that holds the entry, or the names of the sources whose record it is."""
+    doi: str = ""
+    url: str = ""
+    retracted: bool = False
+
+
+def search_query(
+    document: Document | None, offset: int | None, words: str, paper: CitingPaper
+) -> Query:
+    """The query: the typed words, and the context of the place, if any.
+
+    Without words the placeholder at the place, else its sentence, is what is asked.
+    """
+    words = " ".join(words[:MAX_WORDS].split())
+    if document is None or offset is None:
+        return Query(text=words, paper=paper)
+    here = wanted_at(document, offset)
+    if here is None:
+        place = Span(offset, offset)
+        here = Placeholder(PlaceholderKind.MARKER, place, "", place, "")
+    return query_for(
+        document, msgspec.structs.replace(here, query=words or search_words(here)), paper=paper
+    )
+
+
+def asks_nothing(query: Query) -> bool:
+    """True when there is neither a word nor a sentence to search for."""
+    return not query.text and not query.sentence
+
+
+def paper_rows(
+    words: str,
+    hits: Sequence[Hit],
+    *,
+    index: KeyIndex | None,
+    find_work: FindWork,
+    new_key: NewKey,
+    check_of: FindCheck = unknown,
+    limit: int,
+) -> list[PaperRow]:
+    """Own entries in which all words fit (half of the rows at most), then papers, each once, then
+    the own entries that fit and are known to be invented."""
+    rows: list[PaperRow] = []
+    invented: list[PaperRow] = []
+    seen: set[str] = set()
+    if index is not None and words.strip():
+        for path, entry in _own(words, index, max(1, limit // 2)):
+            if entry.key not in seen:
+                seen.add(entry.key)
+                check = check_of(path, entry)
+                row = _entry_row(entry_candidate(entry, path, ""), doubt(check))
+                (invented if is_invented(check) else rows).append(row)
+    for hit in hits:
+        known = find_work(hit.work)
+        if known is not None and known[1].key in seen:
+            continue
+        if known is not None:
+            seen.add(known[1].key)
+        key = known[1].key if known is not None else new_key(hit.work)
+        rows.append(_work_row(hit, key, known[0] if known is not None else ""))
+    return [*rows[: limit - len(invented)], *invented]
+
+
+def _own(words: str, index: KeyIndex, most: int) -> list[tuple[str, BibEntry]]:
+    """Own entries in which all words fit, or that the words identify."""
+    identifier = identifier_of(words)
+    if identifier is not None:
+        return entries_identified(index.files.values(), identifier)[:most]
+    found = index.search(words, most)
+    return [(match.path, match.entry) for match in found if match.score >= SURE_SCORE]
+
+
+def _entry_row(shown: Candidate, doubt: str) -> PaperRow:
+    entry = shown.entry
+    assert entry is not None
+    return PaperRow(
+        id="",
+        key=shown.key,
+        title=" ".join(shown.title.split()),
+        authors=shown.authors,
+        year=shown.year,
+        venue=shown.venue,
+        abstract=shorten(entry.get("abstract"), MAX_ABSTRACT),
+        known=True,
+        source=" · ".join(part for part in (PurePath(shown.bib).name, doubt) if part),
+        doi=entry.body.doi,
+        url=entry.get("url"),
+    )
+
+
+def _work_row(hit: Hit, key: str, bib: str) -> PaperRow:
+    work = hit.work
+    shown = work_candidate(work, key, "")
+    names = dict.fromkeys(origin.source for origin in work.provenance)
+    return PaperRow(
+        id=work.id,
+        key=key,
+        title=" ".join(work.title.split()),
+        authors=shown.authors,
+        year=work.year,
+        venue=shown.venue,
+        abstract=shorten(work.abstract, MAX_ABSTRACT),
+        known=bool(bib),
+        source=PurePath(bib).name if bib else ", ".join(names),
+        doi=work.doi,
+        url=work.url,
+        retracted=work.retracted,
+    )

@@ -1,0 +1,1 @@
+"""Definitions, references, renames, symbols and links."""

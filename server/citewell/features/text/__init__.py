@@ -1,0 +1,1 @@
+"""Records, entries and changes as text: cards, references, diffs."""

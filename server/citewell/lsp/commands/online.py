@@ -1,0 +1,210 @@
+"""Online actions of the editor, and the one question that comes before the first of them.
+
+The answer is written into the user's settings file rather than asked back from the editor: that
+file is the same for every editor and the command line, and it is no part of a workspace, which
+travels with other people's manuscripts.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from lsprotocol import types
+
+from citewell.lsp.documents.buffers import is_bibliography
+from citewell.lsp.protocol.editor import Editor
+from citewell.lsp.protocol.progress import Report, on_thread, with_progress
+from citewell.lsp.registration.registry import Command, Handlers
+from citewell.lsp.state.session import Session
+from citewell.model import CitewellError, Problem
+
+if TYPE_CHECKING:
+    from citewell.features.checking.verify import Question
+    from citewell.model.check import Check
+
+logger = logging.getLogger(__name__)
+
+ALLOW = "citewell.allowSources"
+CHECK_ONLINE = "citewell.checkOnline"
+YES, NOT_NOW, NEVER = "Allow", "Not now", "Never"
+BATCH = 8
+"""References that are asked about in one request to the worker: sources are slow."""
+
+
+def handlers(editor: Editor, session: Session) -> Handlers:
+    """The commands that ask scholarly sources."""
+    consent = Consent(editor, session)
+
+    async def allow() -> dict[str, Any]:
+        names = await consent.ask()
+        return {"allowed": list(names)}
+
+    async def check_online(uri: Any) -> dict[str, Any]:
+        if not isinstance(uri, str):
+            problem = Problem("command-arguments", f"`{CHECK_ONLINE}` takes the URI of a document.")
+            session.tell([problem], again=True)
+            return {"checked": 0}
+        await editor.configured()
+        if not await consent.given():
+            return {"checked": 0}
+        return await _check(editor, session, uri)
+
+    return (
+        Command(ALLOW, allow),
+        Command(CHECK_ONLINE, check_online),
+    )
+
+
+class Consent:
+    """Whether sources may be asked, and how the author comes to say so."""
+
+    def __init__(self, editor: Editor, session: Session) -> None:
+        self._editor = editor
+        self._session = session
+        self._asked = False
+        """Asked in this session: "Not now" holds until the editor is started again."""
+        self._asking = asyncio.Lock()
+
+    async def given(self) -> bool:
+        """True when sources are allowed, be it by the answer to the question put now."""
+        async with self._asking:
+            if self._names():
+                return True
+            options = self._session.buffers.workspace_options().sources
+            if not options.ask or self._asked:
+                from citewell.engine.online import OFF
+
+                self._editor.tell([OFF], again=True)
+                return False
+            return bool(await self._ask())
+
+    async def ask(self) -> tuple[str, ...]:
+        """Put the question, also to an author who has been asked; the sources allowed now."""
+        await self._editor.configured()
+        async with self._asking:
+            return await self._ask()
+
+    async def _ask(self) -> tuple[str, ...]:
+        from citewell.sources.consent import question
+        from citewell.sources.registry import suggested
+
+        offered = self._names() or suggested()
+        self._asked = True
+        title = await self._editor.ask(
+            types.MessageType.Info, question(offered), (YES, NOT_NOW, NEVER)
+        )
+        if title == YES:
+            self._remember({"allow": list(offered)})
+        elif title == NEVER:
+            self._remember({"allow": [], "ask": False})
+        return self._names()
+
+    def _remember(self, values: Mapping[str, Any]) -> None:
+        from citewell.options.remember import remember, user_file_in_use
+
+        settings = self._editor.settings
+        path = user_file_in_use(settings.user_file)
+        try:
+            remember(path, "sources", values)
+        except CitewellError as error:
+            self._editor.tell([error.problem], again=True)
+            return
+        settings.forget_files()
+        self._session.reconfigure()
+        say = "are allowed now" if values["allow"] else "are not allowed"
+        self._editor.inform(f"Scholarly sources {say}. Saved in {path}.")
+
+    def _names(self) -> tuple[str, ...]:
+        from citewell.sources.registry import allowed
+
+        return allowed(self._session.buffers.workspace_options().sources.allow)[0]
+
+
+async def _check(editor: Editor, session: Session, uri: str) -> dict[str, Any]:
+    from citewell.usecases.check import CheckTask
+
+    asked = await _questions(editor, session, uri)
+    if not asked:
+        editor.inform("No references to check.")
+        return {"checked": 0}
+    answers: dict[bytes, Check] = {}
+
+    async def job(report: Report) -> bool:
+        claims = [one.claim for one in asked]
+        task = CheckTask(session.engine, claims, online=True, size=BATCH)
+        while not task.is_done:
+            start = len(task.checks)
+            report(f"{start:,} of {len(asked):,} references")
+            try:
+                checks = await on_thread(lambda _, cancel: task.step(cancel), report)
+            except CitewellError as error:
+                session.tell([error.problem], again=True)
+                return False
+            found = {one.digest: c for one, c in zip(asked[start:], checks, strict=False)}
+            answers.update(found)
+            # What could not be looked up now takes nothing from what was known before.
+            known = session.checks.answer
+            news = {d: c for d, c in found.items() if not _is_open(c) or known(d) is None}
+            if news and task.snapshot:
+                await session.checks.take(task.snapshot, news)
+        session.tell(tuple({one.code: one for one in task.problems}.values()), again=True)
+        return True
+
+    done = await with_progress(editor, "asking scholarly sources", job)
+    if answers:
+        editor.inform(_summary(list(answers.values()), complete=bool(done)))
+    counts = Counter(check.verdict.value for check in answers.values())
+    return {"checked": len(answers), "verdicts": dict(counts)}
+
+
+async def _questions(editor: Editor, session: Session, uri: str) -> list[Question]:
+    """The references of a bibliography, or those that a paper cites; each once."""
+    from citewell.documents.bib.reader import parse_bib
+    from citewell.features.checking.verify import question
+
+    path = session.buffers.path_of(uri)
+    document = editor.open_document(uri)
+    if path is None or document is None:
+        return []
+    if is_bibliography(document, path):
+        text = document.source
+        bibs = [await session.projects.read(lambda: parse_bib(text, str(path)))]
+        keys = None
+    else:
+        snapshot = await session.projects.snapshot(uri)
+        if snapshot is None:
+            return []
+        bibs = list(snapshot.state.project.bibliographies)
+        keys = set(snapshot.state.cited)
+
+    def collect() -> list[Question]:
+        found = (
+            question(bib, entry)
+            for bib in bibs
+            for entry in bib.entries
+            if keys is None or entry.key in keys
+        )
+        return list({one.digest: one for one in found if one is not None}.values())
+
+    return await session.projects.read(collect)
+
+
+def _is_open(check: Check) -> bool:
+    from citewell.model.check import Verdict
+
+    return check.verdict is Verdict.UNCHECKED
+
+
+def _summary(checks: Sequence[Check], *, complete: bool) -> str:
+    from citewell.features.checking.check import tally
+    from citewell.features.checking.report import WORDS
+
+    words = [f"{count} {WORDS[verdict]}" for verdict, count in tally(checks).items() if count]
+    sources = dict.fromkeys(name for check in checks for name in check.sources)
+    begin = "" if complete else "Stopped early. "
+    asked = f" Answers came from {', '.join(sources)}." if sources else " No source answered."
+    return f"{begin}{len(checks)} references: {', '.join(words)}.{asked}"

@@ -1,0 +1,1 @@
+"""Diagnostics: what is found, when, and how it is sent."""

@@ -1,0 +1,322 @@
+"""Diagnostics, asked for by the client (LSP 3.17) or sent to one that does not ask.
+
+A client that asks is told to ask again when a change in one file, or an answer about a reference,
+altered what it was last told of another.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+from lsprotocol import types
+from pygls.uris import from_fs_path, to_fs_path
+
+from citewell.lsp.diagnostics.publishing import Publisher
+from citewell.lsp.diagnostics.report_pass import DiagnosticsPass
+from citewell.lsp.diagnostics.wire import answer, gone, item, unchanged
+from citewell.lsp.protocol.editor import Editor
+from citewell.lsp.protocol.wire import Encoded
+from citewell.lsp.registration.registry import Command, Handlers, Request
+from citewell.lsp.state.checking import Entries
+from citewell.lsp.state.session import Session
+
+if TYPE_CHECKING:
+    from citewell.lsp.diagnostics.wire import Report
+    from citewell.model import Problem
+    from citewell.model.bib import BibFile
+    from citewell.options.tree import DiagnosticsOptions
+
+logger = logging.getLogger(__name__)
+
+CHECK = "citewell.check"
+LONGEST_WAIT = 10
+"""So many times the delay a request waits, at most, for an author who types on and on."""
+FILES = 250
+"""Closed files that are looked for in one go on the reader thread, where a hover may wait."""
+REST = 4
+"""So many times as long as the last round took the next one waits, if nothing but answers about
+references is new: of a large bibliography they come for a minute."""
+
+
+def handlers(diagnostics: Diagnostics) -> Handlers:
+    """The command that looks all references up again."""
+
+    async def check(uri: Any = None) -> dict[str, Any]:
+        diagnostics.check_again()
+        if isinstance(uri, str):
+            await diagnostics.check_now(uri)
+        return {"started": True}
+
+    return (Command(CHECK, check),)
+
+
+def pull_handlers(diagnostics: Diagnostics) -> tuple[Request, ...]:
+    """The requests of a client that asks for diagnostics."""
+    options = types.DiagnosticOptions(
+        identifier="citewell", inter_file_dependencies=True, workspace_diagnostics=True
+    )
+
+    async def document(params: types.DocumentDiagnosticParams) -> Any:
+        return await diagnostics.pull(params.text_document.uri, params.previous_result_id)
+
+    async def workspace(params: types.WorkspaceDiagnosticParams) -> Any:
+        known = {one.uri: one.value for one in params.previous_result_ids}
+        return await diagnostics.pull_workspace(known)
+
+    return (
+        Request(types.TEXT_DOCUMENT_DIAGNOSTIC, document, options),
+        Request(types.WORKSPACE_DIAGNOSTIC, workspace),
+    )
+
+
+class Diagnostics:
+    """What the client has been told about which file, and what it should be told next."""
+
+    def __init__(self, editor: Editor, session: Session) -> None:
+        self._editor = editor
+        self._session = session
+        self._given: dict[str, tuple[str, int | None]] = {}
+        """Result id and version of what the client was last told, by URI."""
+        self._changed: dict[str, float] = {}
+        self._last_change = 0.0
+        self._delay_of = ""
+        self._task: asyncio.Task[None] | None = None
+        self._again = False
+        self._rest_until = 0.0
+        self._resting: asyncio.TimerHandle | None = None
+        self._closing = False
+        self._changes = 0
+        self._workspace: tuple[object, dict[str, str]] = (None, {})
+        """When the workspace was last asked about, and the result ids that were given."""
+        self._levels: Mapping[str, str] = {}
+        """The levels of the settings whose codes were looked at."""
+        self._checks = session.checks
+        self._checks.on_news = self._news
+        session.buffers.watchers.append(self.touch)
+        self._reporter = DiagnosticsPass(editor, session)
+        self._publisher = Publisher(editor, session.buffers, self._reporter)
+
+    # -- life ---------------------------------------------------------------------------------
+
+    def close(self) -> None:
+        """The connection ends."""
+        self._closing = True
+        self._checks.close()
+        if self._task is not None:
+            self._task.cancel()
+        if self._resting is not None:
+            self._resting.cancel()
+
+    def touch(self, uri: str) -> None:
+        """Something changed: a document, or, with "", anything else."""
+        if self._closing:
+            return
+        self._changes += 1
+        self._last_change = asyncio.get_running_loop().time()
+        if uri:
+            self._changed[uri] = self._last_change
+            self._delay_of = uri
+            if self._editor.open_document(uri) is None:
+                self._changed.pop(uri)
+                self._given.pop(uri, None)
+        self._start()
+
+    def _news(self) -> None:
+        """More is known about references: nothing changed, so that nobody need wait for long."""
+        if self._closing or self._resting is not None:
+            return
+        loop = asyncio.get_running_loop()
+        wait = self._rest_until - loop.time()
+        if wait > 0:
+            self._resting = loop.call_later(wait, self._rested)
+        else:
+            self._rested()
+
+    def _rested(self) -> None:
+        self._resting = None
+        if not self._closing:
+            self._start()
+            self._session.refresher.soon()
+
+    def _start(self) -> None:
+        self._again = True
+        if self._task is None or self._task.done():
+            self._task = asyncio.ensure_future(self._settle())
+
+    async def _settle(self) -> None:
+        loop = asyncio.get_running_loop()
+        await self._editor.configured()
+        while self._again:
+            await self._quiet("")
+            self._again = False
+            begin = loop.time()
+            try:
+                await self._round()
+            except Exception:
+                logger.exception("The diagnostics could not be found")
+            end = loop.time()
+            self._rest_until = end + REST * (end - begin)
+
+    async def _quiet(self, uri: str) -> None:
+        """Wait until nothing has been typed (in this document) for the delay of the settings."""
+        loop = asyncio.get_running_loop()
+        delay = self._delay(uri or self._delay_of)
+        limit = loop.time() + LONGEST_WAIT * delay
+        while True:
+            changed = self._changed.get(uri, 0.0) if uri else self._last_change
+            wait = min(changed + delay, limit) - loop.time()
+            if wait <= 0:
+                return
+            await asyncio.sleep(wait)
+
+    def _delay(self, uri: str) -> float:
+        return self._session.buffers.options_of(uri).diagnostics.delay_ms / 1000
+
+    # -- looked up ----------------------------------------------------------------------------
+
+    def check_again(self) -> None:
+        """Forget what was given up, and look it up again."""
+        self._checks.again()
+        self.touch("")
+
+    async def check_now(self, uri: str) -> None:
+        """Look up what a paper cites, or every entry of a .bib; return when all is known, and told
+        to a client that is sent its diagnostics."""
+        await self._editor.configured()
+        found = await self._reporter.of_open(uri)
+        if found is not None:
+            await self._checks.consider(_subjects({uri: found}, True))
+            await self._checks.settled()
+        if not self._editor.flags.pull_diagnostics:
+            await self._round()
+
+    # -- asked --------------------------------------------------------------------------------
+
+    async def pull(self, uri: str, previous: str | None) -> Encoded:
+        """The answer to `textDocument/diagnostic`."""
+        await self._editor.configured()
+        await self._quiet(uri)
+        found = await self._reporter.of_open(uri)
+        if found is None:
+            return Encoded(msgspec.Raw(b'{"kind":"full","items":[]}'))
+        report, version = found
+        self._given[uri] = (report.result_id, version)
+        return Encoded(msgspec.Raw(answer(report, previous)))
+
+    async def pull_workspace(self, previous: Mapping[str, str]) -> Encoded:
+        """The answer to `workspace/diagnostic`: of files that are not open all but hints."""
+        session = self._session
+        await self._editor.configured()
+        await self._quiet("")
+        state = (self._changes, self._checks.generation)
+        # A client asks every other second. One that tells of files on disk needs no look at them.
+        if self._editor.flags.watch_files and self._workspace == (state, dict(previous)):
+            items = [unchanged(uri, value) for uri, value in previous.items()]
+            return Encoded(msgspec.Raw(b'{"items":[%s]}' % b",".join(items)))
+        given: dict[str, str] = {}
+        before = {_path(uri): (uri, value) for uri, value in previous.items()}
+        items = []
+        told: set[Path] = set()
+        for uri in list(self._editor.documents.opened):
+            path = session.buffers.path_of(uri)
+            found = await self._reporter.of_open(uri)
+            if found is not None and path is not None:
+                told.add(path)
+                report, version = found
+                self._given[uri] = (report.result_id, version)
+                given[uri] = report.result_id
+                items.append(item(report, uri, version, before.get(path, ("", ""))[1]))
+        reading = session.buffers.workspace_reading()
+        wanted = self._reporter.wanted(reading.options)
+        await session.projects.read_ahead(reading)
+        files = await self._reporter.files(reading)
+        files = [path for path in files if path not in told]
+        for start in range(0, len(files), FILES):
+            part = files[start : start + FILES]
+            for path, one in zip(
+                part, await self._reporter.of_closed(reading, wanted, part), strict=True
+            ):
+                uri, known = before.get(path, (from_fs_path(str(path)) or "", ""))
+                if one is not None and (known or one.items != b"[]"):
+                    told.add(path)
+                    given[uri] = one.result_id
+                    items.append(item(one, uri, None, known))
+        for path, (uri, _) in before.items():
+            if path not in told and path not in files:
+                items.append(gone(uri))
+        self._workspace = (state, given)
+        return Encoded(msgspec.Raw(b'{"items":[%s]}' % b",".join(items)))
+
+    # -- unasked ------------------------------------------------------------------------------
+
+    async def _round(self) -> None:
+        """Bring the client up to date, and begin to look up what is not known."""
+        session = self._session
+        reports: dict[str, tuple[Report, int | None]] = {}
+        for uri in list(self._editor.documents.opened):
+            try:
+                found = await self._reporter.of_open(uri)
+            except Exception:
+                # One file that fails must not cost the others.
+                logger.exception("The diagnostics of %s could not be found", uri)
+                continue
+            if found is not None:
+                reports[uri] = found
+        if self._editor.flags.pull_diagnostics:
+            await self._ask_to_ask(reports)
+        else:
+            await self._publisher.push(reports)
+        options = session.buffers.workspace_options().diagnostics
+        if options.severity != self._levels:
+            self._levels = options.severity
+            session.tell(await session.projects.read(lambda: _wrong_codes(options)))
+        if options.enabled and options.verification != "off":
+            await self._checks.consider(_subjects(reports, options.verification == "all"))
+
+    async def _ask_to_ask(self, reports: Mapping[str, tuple[Report, int | None]]) -> None:
+        """What the client was told of the present version of a document may be true no more."""
+        stale = [
+            uri
+            for uri, (report, version) in reports.items()
+            if (given := self._given.get(uri)) is not None
+            and given[1] == version
+            and given[0] != report.result_id
+        ]
+        if not stale:
+            return
+        await self._editor.refresh_diagnostics()
+
+
+def _subjects(reports: Mapping[str, tuple[Report, int | None]], open_bibs: bool) -> list[Entries]:
+    """What is to be looked up: what open manuscripts cite, then the rest of open .bib files."""
+    from citewell.model.bib import BibFile
+
+    cited: dict[Path, tuple[BibFile, set[str]]] = {}
+    whole: list[Entries] = []
+    for report, _ in reports.values():
+        source = report.source
+        if isinstance(source, BibFile):
+            if open_bibs:
+                whole.append(Entries(source))
+            continue
+        keys = {use.key for citation in source.citations for use in citation.keys}
+        for project in report.projects:
+            for path, bib in project.bibs.items():
+                cited.setdefault(path, (bib, set()))[1].update(keys & bib.by_key.keys())
+    parts = [Entries(bib, frozenset(keys)) for bib, keys in cited.values() if keys]
+    return [*parts, *whole]
+
+
+def _wrong_codes(options: DiagnosticsOptions) -> list[Problem]:
+    from citewell.features.checking.diagnose import wrong_codes
+
+    return wrong_codes(options)
+
+
+def _path(uri: str) -> Path:
+    return Path(to_fs_path(uri) or uri)

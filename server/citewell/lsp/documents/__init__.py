@@ -1,0 +1,1 @@
+"""Open documents, their files and projects, as they stand."""

@@ -1,0 +1,179 @@
+"""The author's files as the editor holds them: which are open, what they say, whose settings count.
+
+An editor that took an edit of a file it does not show says nothing of that file again; the text is
+assumed then, until the file changes on disk.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pygls.exceptions import JsonRpcContentModified
+from pygls.uris import to_fs_path, uri_scheme
+
+from citewell.lsp.documents.file_version import is_empty, read_file_version
+from citewell.lsp.documents.snapshot import OpenFile
+from citewell.lsp.protocol.editor import Editor
+from citewell.lsp.protocol.text import OpenDocument
+from citewell.options import Options
+
+if TYPE_CHECKING:
+    from citewell.lsp.documents.project_state import Reading
+    from citewell.lsp.documents.snapshot import WorkspaceSnapshot
+
+SUFFIXES = {"latex": ".tex", "tex": ".tex", "plaintex": ".tex", "markdown": ".md", "quarto": ".qmd"}
+
+
+class Buffers:
+    """The editor's documents by path. For the event loop."""
+
+    def __init__(self, editor: Editor) -> None:
+        self._editor = editor
+        self._assumed: dict[Path, tuple[object, str]] = {}
+        self._allowed: set[Path] = set()
+        self.epoch = 0
+        """Rises with every change of a file other than the one that is asked about."""
+        self.watchers: list[Callable[[str], None]] = []
+        """Called with the URI of a document that changed, or with "" for anything else."""
+
+    def changed(self, uri: str = "", *, others: bool = True) -> None:
+        """Tell of a changed document, or of any other change; `others` may depend on it."""
+        if others:
+            self.epoch += 1
+        for watcher in self.watchers:
+            watcher(uri)
+
+    def path_of(self, uri: str) -> Path | None:
+        """The file of a document; for one that has no file yet, where it would stand."""
+        if uri_scheme(uri) == "file":
+            found = to_fs_path(uri)
+            return Path(os.path.abspath(found)) if found else None  # noqa: PTH100
+        roots = self._editor.roots
+        document = self._editor.open_document(uri)
+        if not roots or document is None:
+            return None
+        suffix = SUFFIXES.get(document.language_id or "", "")
+        return roots[-1] / f"untitled-{abs(hash(uri)) % 10**6}{suffix}" if suffix else None
+
+    def root_of(self, path: Path) -> Path | None:
+        """The workspace folder of a file."""
+        return next((root for root in self._editor.roots if path.is_relative_to(root)), None)
+
+    def options_for(self, path: Path) -> Options:
+        """The settings for a file."""
+        return self._editor.settings.of(self.root_of(path), path)
+
+    def open_document(self, path: Path) -> OpenDocument | None:
+        """The open document of a file."""
+        found = self._editor.documents.opened.items()
+        return next((document for uri, document in found if self.path_of(uri) == path), None)
+
+    def workspace_options(self) -> Options:
+        """The settings of the engine: those of the outermost workspace folder."""
+        roots = self._editor.roots
+        return self._editor.settings.of(roots[-1] if roots else None)
+
+    def options_of(self, uri: str) -> Options:
+        """The settings for a document; those of the workspace where it has no file."""
+        path = self.path_of(uri) if uri else None
+        return self.workspace_options() if path is None else self.options_for(path)
+
+    def opened(self) -> dict[Path, OpenFile]:
+        """The files that the editor has open now."""
+        return {
+            found: OpenFile(uri, document.version)
+            for uri, document in self._editor.documents.opened.items()
+            if (found := self.path_of(uri)) is not None
+        }
+
+    def own_folders(self) -> frozenset[Path]:
+        """Folders outside of the workspace that may be written: a file that the editor has open is
+        the author's, and some others the author has allowed."""
+        opened = (path.parent for path in self.opened() if self.root_of(path) is None)
+        return frozenset(opened) | frozenset(self._allowed)
+
+    def allow(self, folder: Path) -> None:
+        """The author wants a folder outside of the workspace to be written."""
+        self._allowed.add(folder)
+        self.epoch += 1
+
+    def marks(self, uri: str) -> tuple[str, ...]:
+        """The author's own stand-ins for a citation."""
+        path = self.path_of(uri)
+        return () if path is None else self.options_for(path).documents.placeholders
+
+    def texts(self) -> dict[Path, str]:
+        """The texts of all open documents, and of files just edited through the editor, by path."""
+        for path, (version, _) in list(self._assumed.items()):
+            if read_file_version(path) != version:
+                del self._assumed[path]
+        texts = {path: text for path, (_, text) in self._assumed.items()}
+        for uri, document in self._editor.documents.opened.items():
+            found = self.path_of(uri)
+            if found is not None:
+                texts[found] = document.source
+        return texts
+
+    def assume(self, path: Path, text: str, before: object) -> None:
+        """The editor took an edit of a file that it may not show to us: this is what it holds now,
+        until the file changes on disk. `before` is its version before the edit: one that
+        changed since was written by the editor, or by another program, and counts as it is."""
+        now = read_file_version(path)
+        if now == before or (before is None and is_empty(path)):
+            self._assumed[path] = (now, text)
+
+    def reading(self, uri: str) -> tuple[Reading, OpenDocument] | None:
+        """What the reader thread needs to read an open document or .bib; None when it is not."""
+        document = self._editor.open_document(uri)
+        path = self.path_of(uri)
+        if document is None or path is None:
+            return None
+        return self.reading_of(document, path), document
+
+    def workspace_reading(self) -> Reading:
+        """The reading of what the editor does not show: settings, and texts of other buffers."""
+        from citewell.lsp.documents.project_state import Reading
+
+        roots = self._editor.roots
+        return Reading(
+            path=(roots[-1] if roots else Path.cwd()) / ".citewell-no-file",
+            text="",
+            texts=self.texts(),
+            roots=tuple(roots),
+            options=self.workspace_options(),
+            epoch=self.epoch,
+            own_folders=self.own_folders(),
+        )
+
+    def reading_of(self, document: OpenDocument, path: Path) -> Reading:
+        """The reading of an open document with a known path."""
+        from citewell.lsp.documents.project_state import Reading
+
+        return Reading(
+            path=path,
+            text=document.source,
+            texts=self.texts(),
+            roots=tuple(self._editor.roots),
+            options=self.options_for(path),
+            epoch=self.epoch,
+            is_bib=is_bibliography(document, path),
+            own_folders=self.own_folders(),
+        )
+
+    def refuse_outdated(self, snapshot: WorkspaceSnapshot) -> None:
+        """Give up an answer about a text that was edited meanwhile: the editor asks again."""
+        document = self._editor.open_document(snapshot.uri)
+        if document is None or document.version != snapshot.version:
+            raise JsonRpcContentModified("The document has changed")
+
+    def forget(self, path: Path) -> None:
+        """Assume nothing more of a file."""
+        self._assumed.pop(path, None)
+
+
+def is_bibliography(document: OpenDocument, path: Path) -> bool:
+    """True for a .bib, which is no manuscript."""
+    return path.suffix.lower() == ".bib" or document.language_id in ("bib", "bibtex", "biblatex")

@@ -1,0 +1,79 @@
+"""Positions in a .bib by entry: where each begins, and what lies inside it, counted from there.
+
+What lies inside stays where it is as long as the entry's body lives, so that a list of all entries
+costs a walk over them after an edit, and no counting in their text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from citewell.lsp.documents.positions import Places
+from citewell.lsp.protocol.text import units
+from citewell.model.bib import BibBody, BibEntry, BibFile
+from citewell.model.document import Span
+
+
+class Inside(NamedTuple):
+    """A range in an entry, in lines from the entry's first one. Characters in line 0 are counted
+    from the `@`, in the others from the beginning of the line. (A body never ends in a blank, so
+    that no line end is parted.)"""
+
+    row: int
+    column: int
+    last_row: int
+    last_column: int
+
+    def at(self, line: int, column: int) -> tuple[int, int, int, int]:
+        """The range when the `@` stands there: line and character of both ends."""
+        return (
+            line + self.row,
+            self.column if self.row else self.column + column,
+            line + self.last_row,
+            self.last_column if self.last_row else self.last_column + column,
+        )
+
+
+class BodyPlaces:
+    """Ranges inside one body."""
+
+    def __init__(self, body: BibBody, encoding: str) -> None:
+        self._text = body.text
+        self._encoding = encoding
+        self._is_plain = encoding == "utf-32" or body.text.isascii()
+        self._places = Places(body.text, encoding) if "\r" in body.text else None
+
+    def inside(self, begin: int, end: int) -> Inside:
+        """The range between two offsets of the body's text."""
+        if self._places is not None:
+            return Inside(*self._places.numbers(Span(begin, end)))
+        return Inside(*self._place(begin), *self._place(end))
+
+    def _place(self, offset: int) -> tuple[int, int]:
+        if not offset:
+            return 0, 0
+        text = self._text
+        start = text.rfind("\n", 0, offset) + 1
+        row = text.count("\n", 0, start) if start else 0
+        if self._is_plain:
+            return row, offset - start
+        return row, units(text[start:offset], self._encoding)
+
+
+def placed(bib: BibFile, encoding: str) -> Iterator[tuple[BibEntry, int, int]]:
+    """Each entry with line and character of its `@`."""
+    text = bib.text
+    returns = "\r" in text and text.count("\r") != text.count("\r\n")
+    line = at = 0
+    for entry in bib.entries:
+        start = entry.start
+        line += text.count("\n", at, start)
+        if returns:
+            line += text.count("\r", at, start) - text.count("\r\n", at, start)
+        at = start
+        if start == 0 or text[start - 1] in "\n\r":
+            yield entry, line, 0
+        else:
+            begin = max(text.rfind("\n", 0, start), text.rfind("\r", 0, start) if returns else -1)
+            yield entry, line, units(text[begin + 1 : start], encoding)

@@ -1,0 +1,197 @@
+"""The papers being written, as the reader thread holds them: read again only where they changed."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from citewell.documents import FileCache, Project
+from citewell.documents.keys.index import KeyIndex
+from citewell.documents.keys.table import KeyTable
+from citewell.documents.project.paper_project import shape_of
+from citewell.documents.project.workspace import Workspace
+from citewell.features.navigation.symbols import Symbol, workspace_symbols
+from citewell.lsp.documents.project_state import LinkedProjects, ProjectState, Reading
+from citewell.model import Problem
+from citewell.model.bib import BibFile
+from citewell.model.document import Document
+from citewell.options import Options
+
+MAX_PAPERS = 32
+
+
+class ProjectCache:
+    """Projects by the file that is open, over one cache of texts. For one thread."""
+
+    def __init__(self) -> None:
+        self._caches: dict[object, FileCache] = {}
+        self._known: OrderedDict[Path, tuple[object, ProjectState]] = OrderedDict()
+        self._workspaces: dict[object, Workspace] = {}
+        self._entries: KeyIndex | None = None
+        """Of the whole workspace."""
+        self._tables: OrderedDict[tuple[Path, bool], KeyTable] = OrderedDict()
+
+    def read(self, wanted: Reading, *, anew: bool = False) -> tuple[Document, ProjectState]:
+        """The document with its present text, and its paper.
+
+        While an author types prose nothing but the document is read: the paper is opened again
+        when a declaration, an include or any other of its files has changed. Its own copy of the
+        document may then be an older one, unless it is opened `anew`.
+        """
+        cache = self._cache(wanted.options)
+        known = self._known.get(wanted.path)
+        if known is not None and not anew:
+            project = known[1].project
+            document = project.scan(wanted.path, wanted.text)
+            if known[0] == (wanted.setting, shape_of(document)) and self._unchanged(
+                cache, project, wanted.texts
+            ):
+                self._known.move_to_end(wanted.path)
+                known[1].file_versions = _file_versions(cache, project)
+                return document, known[1]
+        project = Project.open(
+            wanted.path,
+            wanted.options.documents,
+            roots=wanted.roots,
+            read=wanted.overlay,
+            bib_options=wanted.options.bib,
+            cache=cache,
+            own_folders=wanted.own_folders,
+        )
+        state = ProjectState(project, known[1] if known is not None else None)
+        state.file_versions = _file_versions(cache, project)
+        self._known[wanted.path] = ((wanted.setting, shape_of(project.document)), state)
+        self._known.move_to_end(wanted.path)
+        while len(self._known) > MAX_PAPERS:
+            self._known.popitem(last=False)
+        return project.document, state
+
+    def linked(self, wanted: Reading) -> LinkedProjects:
+        """A document or .bib with every project of the workspace that holds it."""
+        workspace = self.workspace(wanted)
+        projects = workspace.of(wanted.path)
+        bib = document = None
+        if wanted.is_bib:
+            projects = tuple(project for project in projects if wanted.path in project.bibs)
+            bib = self.bib(wanted)
+        else:
+            document = projects[0].documents[wanted.path]
+        keys = self._table(wanted, workspace, projects, bib, wide=False)
+        sharing = workspace.sharing(projects)
+        wide = keys
+        if len(sharing) > len(projects):
+            wide = self._table(wanted, workspace, sharing, bib, wide=True)
+        return LinkedProjects(wanted.path, document, bib, projects, keys, wide)
+
+    def outdated(self, wanted: Reading, texts: Mapping[Path, str]) -> list[Path]:
+        """The files that hold something else than these texts; one that is not there holds ""."""
+        cache = self._cache(wanted.options)
+        return [path for path in texts if (cache.text(path, wanted.overlay) or "") != texts[path]]
+
+    def bib(self, wanted: Reading) -> BibFile:
+        """A bibliography by itself."""
+        return self._cache(wanted.options).bib(wanted.path, wanted.text)
+
+    def parsed(self, path: Path, text: str, options: Options) -> BibFile:
+        """Any .bib with the text that an edit refers to."""
+        return self._cache(options).bib(path, text)
+
+    def find_entries(self, wanted: Reading, query: str, limit: int) -> list[tuple[Symbol, str]]:
+        """Entries of every .bib of the workspace and of those that are open, the best first, each
+        with the text of its file."""
+        bibs = {bib.path: bib for bib in self.workspace(wanted).bibs(wanted.texts)}
+        index = self._entries
+        if index is None:
+            index = KeyIndex.build(bibs.values())
+        elif any(index.files.get(path) is not bib for path, bib in bibs.items()) or len(
+            index.files
+        ) != len(bibs):
+            index = index.refreshed(bibs.values())
+        self._entries = index
+        found = workspace_symbols(index, query, limit)
+        return [(symbol, bibs[symbol.path].text) for symbol in found]
+
+    def workspace(self, wanted: Reading) -> Workspace:
+        """All projects of the workspace, as they are now."""
+        workspace = self._workspace(wanted)
+        workspace.refresh(wanted.overlay, wanted.texts.keys(), wanted.own_folders)
+        return workspace
+
+    def read_ahead(self, wanted: Reading, seconds: float = 0.02) -> bool:
+        """Read some of the workspace; True when nothing is left to be read for the first time."""
+        return self._workspace(wanted).read_ahead(wanted.overlay, seconds)
+
+    def given_up(self) -> list[Problem]:
+        """What the author did not want to wait for."""
+        found = [problem for cache in self._caches.values() for problem in cache.given_up()]
+        left = sum(workspace.passed_over for workspace in self._workspaces.values())
+        return [*found, _left(left)] if left else found
+
+    def take_up(self) -> None:
+        """Read it after all."""
+        for cache in self._caches.values():
+            cache.try_again()
+        for workspace in self._workspaces.values():
+            workspace.take_up()
+
+    def try_again(self, path: Path) -> None:
+        """Read one bibliography after all."""
+        for cache in self._caches.values():
+            cache.try_again(path)
+
+    def _workspace(self, wanted: Reading) -> Workspace:
+        options = wanted.options
+        setting = (options.documents, options.bib, wanted.roots)
+        workspace = self._workspaces.get(setting)
+        if workspace is None:
+            cache = self._cache(options)
+            workspace = Workspace(cache, roots=wanted.roots, bib_options=options.bib)
+            self._workspaces[setting] = workspace
+        return workspace
+
+    def _table(
+        self,
+        wanted: Reading,
+        workspace: Workspace,
+        projects: Sequence[Project],
+        bib: BibFile | None,
+        *,
+        wide: bool,
+    ) -> KeyTable:
+        files = workspace.keys(projects)
+        if bib is not None and wanted.path not in files:
+            files[wanted.path] = self._cache(wanted.options).keys(wanted.path, bib)
+        groups = [(*project.documents, *project.bibs) for project in projects]
+        known = self._tables.pop((wanted.path, wide), None)
+        table = known.updated(files, groups) if known is not None else KeyTable.of(files, groups)
+        self._tables[wanted.path, wide] = table
+        while len(self._tables) > MAX_PAPERS:
+            self._tables.popitem(last=False)
+        return table
+
+    def _cache(self, options: Options) -> FileCache:
+        return self._caches.setdefault(options.documents, FileCache(options.documents))
+
+    @staticmethod
+    def _unchanged(cache: FileCache, project: Project, texts: Mapping[Path, str]) -> bool:
+        others: dict[Path, BibFile | Document] = {**project.documents, **project.bibs}
+        others.pop(project.path, None)
+        if any(isinstance(cache.text(path, texts.get), str) for path in project.unread_bibs):
+            return False
+        return all(cache.text(path, texts.get) == file.text for path, file in others.items())
+
+
+def _left(count: int) -> Problem:
+    return Problem(
+        "workspace-given-up",
+        f"{count} files of the workspace were not read; their keys are unknown.",
+        "Each is read when you open it, all when you rename a key.",
+    )
+
+
+def _file_versions(cache: FileCache, project: Project) -> tuple[tuple[Path, object], ...]:
+    versions = ((path, cache.file_version(path)) for path in (*project.bibs, *project.unread_bibs))
+    missing = project.missing_bibs
+    # A file that cannot be read has no version: it is looked at again by itself.
+    return tuple((p, version) for p, version in versions if version is not None or p in missing)

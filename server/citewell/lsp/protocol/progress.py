@@ -1,0 +1,174 @@
+"""Work-done progress: created, reported and ended here alone, with a cancel button."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import itertools
+import logging
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from lsprotocol import types
+
+from citewell.lsp.protocol.editor import Editor
+from citewell.model.cancel import Cancel
+
+if TYPE_CHECKING:
+    from citewell.usecases import find
+
+logger = logging.getLogger(__name__)
+
+CREATE_SECONDS = 2.0
+"""How long an editor may take to say that it shows the progress."""
+
+Report = Callable[[str], None]
+R = TypeVar("R")
+_numbers = itertools.count(1)
+
+
+class Progress:
+    """One progress that the editor shows. For the event loop."""
+
+    def __init__(self, editor: Editor, token: str) -> None:
+        self._progress = editor.progress
+        self._token = token
+        self.cancelled: asyncio.Future[Any] = asyncio.wrap_future(self._progress.tokens[token])
+        """Done as soon as the author has pressed the button."""
+
+    @classmethod
+    async def begin(
+        cls, editor: Editor, title: str, message: str = "", percentage: int | None = None
+    ) -> Progress | None:
+        """Show it; None where the editor shows none."""
+        if not editor.flags.progress:
+            return None
+        token = "-".join(("citewell", *title.split()[:1], str(next(_numbers))))
+        creating = asyncio.ensure_future(editor.progress.create_async(token))
+        try:
+            # None, though pygls says that it is a future.
+            _ = await asyncio.wait_for(asyncio.shield(creating), CREATE_SECONDS)
+        except Exception as error:
+            logger.info("The editor shows no progress: %s", error)
+            return None
+        begin = types.WorkDoneProgressBegin(
+            title=f"Citewell: {title}",
+            cancellable=True,
+            message=message or None,
+            percentage=percentage,
+        )
+        editor.progress.begin(token, begin)
+        return cls(editor, token)
+
+    async def is_cancelled(self, seconds: float) -> bool:
+        """Wait for so long; True as soon as the author has pressed the button."""
+        if not self.cancelled.done():
+            await asyncio.wait({self.cancelled}, timeout=seconds)
+        else:
+            await asyncio.sleep(seconds)
+        return self.cancelled.done()
+
+    def report(self, message: str, percentage: int | None = None) -> None:
+        """Show how far the work is."""
+        self._progress.report(
+            self._token,
+            types.WorkDoneProgressReport(
+                message=message, percentage=percentage, cancellable=not self.cancelled.done()
+            ),
+        )
+
+    def end(self, message: str = "") -> None:
+        """Take it away."""
+        with contextlib.suppress(Exception):  # the connection may be gone
+            self._progress.end(self._token, types.WorkDoneProgressEnd(message=message or None))
+        self._progress.tokens.pop(self._token, None)
+        self.cancelled.cancel()
+
+
+async def with_progress(
+    editor: Editor, title: str, job: Callable[[Report], Awaitable[R]]
+) -> R | None:
+    """Run a job while the editor shows that it runs; None when the author cancelled it.
+
+    The job is given a function that reports what it is doing. An editor without progress waits.
+    """
+    progress = await Progress.begin(editor, title)
+    if progress is None:
+        return await job(lambda message: None)
+    task = asyncio.ensure_future(job(progress.report))
+    try:
+        waiting: set[asyncio.Future[Any]] = {task, progress.cancelled}
+        await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+        if not task.done():
+            await _stop(task)
+            return None
+        return task.result()
+    except asyncio.CancelledError:
+        await asyncio.shield(_stop(task))
+        raise
+    finally:
+        progress.end("Cancelled." if task.cancelled() else "Done.")
+
+
+async def on_thread(job: Callable[[find.Progress, Cancel], R], report: Report) -> R:
+    """Run a use case on a thread: what it is doing is reported, and cancelling the task ends it."""
+    loop = asyncio.get_running_loop()
+    cancel = Cancel()
+
+    def progress(stage: str, done: int, total: int) -> None:
+        loop.call_soon_threadsafe(report, f"{stage} ({done} of {total})")
+
+    try:
+        return await asyncio.to_thread(job, progress, cancel)
+    except asyncio.CancelledError:
+        cancel.set()
+        raise
+
+
+async def _stop(task: asyncio.Future[R]) -> None:
+    """End a task, also one that a library kept from noticing the first time."""
+    while not task.done():
+        task.cancel()
+        await asyncio.wait({task}, timeout=0.05)
+
+
+class DelayedProgress:
+    """Progress that is shown once the work has taken so many seconds."""
+
+    def __init__(self, editor: Editor, title: str, seconds: float) -> None:
+        self._message = ""
+        self._percentage = 0
+        self._progress: Progress | None = None
+        self._showing = asyncio.ensure_future(self._begin(editor, title, seconds))
+
+    async def finishes(self, job: asyncio.Future[R]) -> bool:
+        """Wait for a job; False when the author pressed the button, which ends the job."""
+        while not job.done():
+            waiting: set[asyncio.Future[Any]] = {job}
+            if self._progress is not None:
+                waiting.add(self._progress.cancelled)
+            await asyncio.wait(waiting, timeout=0.2, return_when=asyncio.FIRST_COMPLETED)
+            if self._is_cancelled:
+                job.cancel()
+                return False
+        return not self._is_cancelled
+
+    def report(self, message: str, percentage: int) -> None:
+        """Show how far the work is, now or when the progress is shown."""
+        self._message, self._percentage = message, percentage
+        if self._progress is not None:
+            self._progress.report(message, percentage)
+
+    def end(self) -> None:
+        """Take it away."""
+        self._showing.cancel()
+        if self._progress is not None:
+            self._progress.end()
+
+    @property
+    def _is_cancelled(self) -> bool:
+        return self._progress is not None and self._progress.cancelled.done()
+
+    async def _begin(self, editor: Editor, title: str, seconds: float) -> None:
+        await asyncio.sleep(seconds)
+        self._progress = await Progress.begin(editor, title, self._message, self._percentage)

@@ -1,0 +1,1 @@
+"""Which requests are served, and which are switched off."""

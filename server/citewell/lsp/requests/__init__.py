@@ -1,0 +1,1 @@
+"""One module per request of the protocol."""

@@ -1,0 +1,93 @@
+"""What a provider of code actions is asked, and what it gives."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from lsprotocol import types
+from msgspec import Struct
+
+from citewell.model.document import Span
+
+if TYPE_CHECKING:
+    from citewell.features.action import Action, ActionPlan
+    from citewell.lsp.documents.snapshot import Snapshot
+    from citewell.lsp.state.session import Session
+
+Report = Callable[[str], None]
+"""Tells the author what a long plan is doing."""
+
+
+class Asked(Struct, frozen=True, eq=False):
+    """One request for actions."""
+
+    session: Session
+    uri: str
+    path: Path
+    is_bib: bool
+    range: types.Range
+    diagnostics: Sequence[types.Diagnostic]
+    """Those that the editor shows there; ours carry the source "citewell"."""
+    automatic: bool
+    """True when the editor only wants to know whether to show a lamp: be quick."""
+    on_character: bool = False
+    """An empty range stands on a letter, as in Neovim, and not between two."""
+    wants_source: bool = False
+    """True when the editor asks for nothing but actions on the source as a whole."""
+
+    async def snapshot(self) -> Snapshot | None:
+        """The manuscript as it is now; None for a .bib."""
+        return None if self.is_bib else await self.session.projects.snapshot(self.uri)
+
+    def codes(self) -> frozenset[str]:
+        """The codes of our diagnostics there."""
+        return frozenset(str(d.code) for d in self.diagnostics if d.source == "citewell")
+
+
+class Chosen(Struct, frozen=True, eq=False):
+    """One action that the author wants done, on the present texts."""
+
+    session: Session
+    uri: str
+    name: str
+    arguments: Mapping[str, Any]
+    """As the editor sent it back: to be checked before use."""
+    report: Report
+
+    def text(self, key: str) -> str:
+        """A text among the arguments; empty when it is missing or no text."""
+        value = self.arguments.get(key)
+        return value if isinstance(value, str) else ""
+
+    def number(self, key: str, default: int = -1) -> int:
+        """A whole number among the arguments."""
+        value = self.arguments.get(key)
+        return value if isinstance(value, int) else default
+
+    def span(self) -> Span:
+        """The arguments `start` and `end`."""
+        return Span(self.number("start", 0), self.number("end", 0))
+
+
+class Provider(Protocol):
+    """Offers the actions of one subject and plans those that are chosen. Keeps no state."""
+
+    @property
+    def name(self) -> str:
+        """Stable: travels through the editor with each action."""
+        ...
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """The kinds of its actions, so that it is not asked when the editor wants others."""
+        ...
+
+    async def offer(self, asked: Asked) -> Sequence[Action]:
+        """The actions at a place, best first, without their edits."""
+        ...
+
+    async def plan(self, chosen: Chosen) -> ActionPlan | None:
+        """The edits of an action for the texts as they are now; None when its place is gone."""
+        ...

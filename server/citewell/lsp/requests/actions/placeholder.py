@@ -1,0 +1,216 @@
+"""Actions on a placeholder: one of the best papers, the best of all, or every one in the file."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from citewell.lsp.protocol.progress import on_thread
+from citewell.lsp.requests import citing
+from citewell.lsp.requests.actions.choice import with_choice
+from citewell.lsp.requests.actions.contract import Asked, Chosen
+
+if TYPE_CHECKING:
+    from citewell.features.action import Action, ActionPlan
+    from citewell.lsp.documents.snapshot import Snapshot
+    from citewell.model import Problem, Query, Work
+    from citewell.model.document import Placeholder
+    from citewell.usecases.fill_plan import FillPlan
+
+DEEP = 8
+"""Papers that the longer search is asked for."""
+VERIFIED = 8
+"""Citations of which it is told what the language model says of the abstract."""
+
+
+class PlaceholderActions:
+    """Cites papers where a placeholder asks for them."""
+
+    name = "placeholder"
+    kinds = ("quickfix", "source.fillCitations")
+
+    async def offer(self, asked: Asked) -> Sequence[Action]:
+        """The best three papers by name, the best after a longer search, and all in the file."""
+        from citewell.features.actions import placeholder as feature
+
+        snapshot = await asked.snapshot()
+        if snapshot is None or not snapshot.document.placeholders:
+            return ()
+        count = len(snapshot.document.placeholders)
+        selected = snapshot.index.span(asked.range)
+        placeholder = feature.placeholder_for(
+            snapshot.document, selected, on_character=asked.on_character
+        )
+        if asked.wants_source or placeholder is None:
+            return () if asked.automatic else (feature.fill_action(count),)
+        if not placeholder.certain:
+            return feature.placeholder_actions(placeholder, (), sure=False, open_places=count)
+        query = await citing.make_query(asked.session, snapshot, placeholder)
+        result = await asked.session.engine.find_async(query, feature.SHOWN)
+        words = placeholder.query
+        paper = snapshot.state
+
+        def choose() -> list[feature.Choice]:
+            own = paper.index.search(words, feature.SHOWN) if words else []
+            check_of = asked.session.checks.answers.find_check(paper.index)
+            return feature.choices_at(placeholder, own, result.hits, paper.find_work, check_of)
+
+        choices = await asked.session.projects.read(choose)
+        own_first = bool(choices and choices[0].key and not choices[0].invented)
+        sure = feature.is_sure(query, result.hits) or own_first
+        return feature.placeholder_actions(
+            placeholder, choices, sure=sure, open_places=count, variant=result.variant
+        )
+
+    async def plan(self, chosen: Chosen) -> ActionPlan | None:
+        """The edits for one placeholder, or for all."""
+
+        snapshot = await chosen.session.projects.snapshot(chosen.uri, fresh=True)
+        if snapshot is None:
+            return None
+        if chosen.name == "fill":
+            return await _fill(chosen, snapshot)
+        return await self._plan_one(chosen, snapshot)
+
+    async def _plan_one(self, chosen: Chosen, snapshot: Snapshot) -> ActionPlan | None:
+        from citewell.features.actions import placeholder as feature
+
+        placeholder = feature.placeholder_near(
+            snapshot.document,
+            chosen.number("start", 0),
+            chosen.text("query"),
+            chosen.number("typed", 0),
+        )
+        if placeholder is None:
+            return None
+        if chosen.name == "close":
+            return feature.plan_close(snapshot.document, placeholder)
+        work, key = None, chosen.text("key")
+        variant = chosen.text("variant")
+        query = await citing.make_query(chosen.session, snapshot, placeholder)
+        if chosen.name == "best":
+            best = await _best(chosen, snapshot, placeholder, query)
+            if not isinstance(best, tuple):
+                return best
+            work, variant = best
+        elif not key:
+            work = await citing.find_work(chosen.session, chosen.text("work"))
+            if work is None:
+                return None
+        plan = await chosen.session.projects.read(
+            partial(
+                feature.plan_citation,
+                snapshot.state.project,
+                snapshot.document,
+                placeholder,
+                snapshot.options,
+                work=work,
+                key=key,
+            )
+        )
+        return await with_choice(plan, chosen, snapshot, work, query, variant=variant)
+
+
+async def _best(
+    chosen: Chosen, snapshot: Snapshot, placeholder: Placeholder, query: Query
+) -> tuple[Work, str] | ActionPlan:
+    """The best paper after a longer search, and what found it; or what the author is told."""
+    from citewell.features.actions import placeholder as feature
+    from citewell.features.text.model_choice import none_fits, picks
+    from citewell.usecases.find import find_papers
+
+    (found,) = await on_thread(
+        lambda progress, cancel: find_papers(
+            chosen.session.engine,
+            [query],
+            DEEP,
+            pick=picks(snapshot.options),
+            progress=progress,
+            cancel=cancel,
+        ),
+        chosen.report,
+    )
+    if not found.hits:
+        return _told((*found.result.problems, feature.nothing_found(placeholder)))
+    if found.picked is not None and found.picked.problem is not None:
+        chosen.session.tell([found.picked.problem])
+    if found.picked is not None and found.none_fits:
+        return _told([none_fits(found.picked)])
+    return found.hits[0].work, found.result.variant
+
+
+def _told(problems: Sequence[Problem]) -> ActionPlan:
+    from citewell.features.action import ActionPlan
+
+    return ActionPlan(problems=tuple(problems))
+
+
+async def _fill(chosen: Chosen, snapshot: Snapshot) -> ActionPlan:
+    from citewell.features.action import ActionPlan
+    from citewell.usecases.fill import FillTask, places_of
+    from citewell.usecases.fill_plan import fill_feedback
+
+    session, project = chosen.session, snapshot.state.project
+    if not snapshot.document.placeholders:
+        return ActionPlan(message=f"No placeholders in {snapshot.path.name}.")
+    places = await session.projects.read(lambda: places_of(project, [snapshot.document]))
+
+    task = FillTask(session.engine, snapshot.options)
+    await on_thread(partial(task.search, places), chosen.report)
+    planned = await session.projects.read(lambda: task.plan(project, places))
+    plan = await on_thread(partial(task.verify, planned), chosen.report)
+    answers = [answer for one in plan.fills for answer in (one.picked, one.supported) if answer]
+    session.tell([answer.problem for answer in answers if answer.problem])
+    problems = [problem for result in plan.results for problem in result.problems]
+    if plan.open:
+        problems.append(_left_open(plan))
+    return ActionPlan(
+        edits=plan.edits,
+        texts={Path(path): text for path, text in plan.texts.items()},
+        label=f"Fill {len(plan.filled)} citations",
+        message=_supported(plan),
+        problems=tuple(dict.fromkeys(problems)),
+        feedback=fill_feedback(plan, "fill"),
+    )
+
+
+def _supported(plan: FillPlan) -> str:
+    """The language model's opinions of the first papers' abstracts, if requested."""
+    from citewell.features.text.model_choice import what_it_says
+
+    said = [
+        f"line {one.line}, {one.key}: {what_it_says(one.supported)}"
+        for one in plan.filled
+        if one.supported is not None and one.supported.problem is None
+    ]
+    more = len(said) - VERIFIED
+    return "\n".join([*said[:VERIFIED], *([f"and {more} more"] if more > 0 else [])])
+
+
+def _left_open(filled: FillPlan) -> Problem:
+    """Which lines are open and why, with the best papers of the first ones."""
+    from citewell.model import Problem
+    from citewell.model.shorten import shorten
+    from citewell.usecases.fill_plan import NAMED
+
+    why: dict[str, list[str]] = {}
+    for one in filled.open:
+        why.setdefault(one.reason, []).append(str(one.line))
+    reasons = "; ".join(
+        f"{'line' if len(lines) == 1 else 'lines'} {', '.join(lines[:8])}: {reason}"
+        for reason, lines in why.items()
+    )
+    best = "; ".join(
+        f"line {one.line}: "
+        + ", ".join(f"“{shorten(hit.work.title, 60)}”" for hit in one.candidates[:NAMED])
+        for one in filled.open[:NAMED]
+        if one.candidates
+    )
+    return Problem(
+        "placeholders-left-open",
+        f"{len(filled.filled)} of {len(filled.fills)} placeholders were filled; {reasons}."
+        + (f" Best for {best}." if best else ""),
+        "Choose from the list at the placeholder, or type words into it.",
+    )

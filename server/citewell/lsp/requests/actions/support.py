@@ -1,0 +1,77 @@
+"""A question about a citation: does the paper support the sentence? Answered, never diagnosed."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from citewell.lsp.requests.actions.contract import Asked, Chosen
+
+if TYPE_CHECKING:
+    from citewell.features.action import Action, ActionPlan
+    from citewell.model import Problem
+
+
+class SupportActions:
+    """Asks the language model about the citation at the cursor, where one is named."""
+
+    name = "support"
+    kinds = ("citewell.ask",)
+
+    async def offer(self, asked: Asked) -> Sequence[Action]:
+        """The question about the key at the place, if its entry is known."""
+        if asked.is_bib:
+            return ()
+        snapshot = await asked.session.projects.snapshot(asked.uri)
+        if snapshot is None or snapshot.options.llm.provider == "none":
+            return ()
+        from citewell.features.checking.support import support_action
+
+        offset = snapshot.index.offset(asked.range.start)
+        action = support_action(snapshot.document, offset, snapshot.options)
+        if action is None:
+            return ()
+        entry = snapshot.state.project.entry(str(action.arguments["key"]))
+        return () if entry is None else (action,)
+
+    async def plan(self, chosen: Chosen) -> ActionPlan | None:
+        """No edits: what the model says of the sentence as it is now."""
+        from citewell.features.action import ActionPlan
+        from citewell.features.checking.support import (
+            cited_sentence,
+            find_record,
+            in_words,
+            readable_work,
+            use_near,
+            without_abstract,
+        )
+
+        session = chosen.session
+        snapshot = await session.projects.snapshot(chosen.uri, fresh=True)
+        if snapshot is None:
+            return None
+        key, document = chosen.text("key"), snapshot.document
+        use = use_near(document, chosen.number("start", 0), key)
+        project = snapshot.state.project
+        found = project.entry(key)
+        cited = await session.projects.read(lambda: cited_sentence(document, use)) if use else None
+        if cited is None or found is None:
+            return None
+        path, entry = found
+        chosen.report("looking up the paper")
+        record = await asyncio.to_thread(find_record, session.engine, entry)
+        work = readable_work(project.bibs[path], entry, record)
+        if not work.abstract:
+            return _told(without_abstract(key))
+        chosen.report("asking the language model")
+        supported = await session.engine.verify_async(cited.sentence, work)
+        if supported.problem is not None:
+            return _told(supported.problem)
+        return ActionPlan(message=in_words(key, work, supported))
+
+
+def _told(problem: Problem) -> ActionPlan:
+    from citewell.features.action import ActionPlan
+
+    return ActionPlan(problems=(problem,))

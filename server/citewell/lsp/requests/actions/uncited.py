@@ -1,0 +1,81 @@
+"""Actions on a sentence that leans on others and cites nobody: one of the papers it may mean."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import TYPE_CHECKING
+
+from citewell.lsp.requests import citing
+from citewell.lsp.requests.actions.choice import with_choice
+from citewell.lsp.requests.actions.contract import Asked, Chosen
+
+if TYPE_CHECKING:
+    from citewell.features.action import Action, ActionPlan
+
+LEAST = 0.15
+"""Probability below which no paper is offered."""
+
+
+class UncitedActions:
+    """Offers a citation where the cursor stands, and nowhere else."""
+
+    name = "uncited"
+    kinds = ("refactor.rewrite",)
+
+    async def offer(self, asked: Asked) -> Sequence[Action]:
+        """The best papers for the sentence at the cursor, if it wants a citation."""
+        from citewell.features.actions import placeholder as feature
+        from citewell.features.checking.uncited import uncited_at
+        from citewell.features.citing.confidence import confidence_of
+
+        session, snapshot = asked.session, await asked.snapshot()
+        if snapshot is None or (asked.automatic and not session.engine.begun):
+            return ()
+        offset = snapshot.index.offset(asked.range.start)
+        found = await session.projects.read(lambda: uncited_at(snapshot.document, offset))
+        if found is None:
+            return ()
+        query = await citing.make_query(session, snapshot, found.placeholder)
+        result = await session.engine.find_async(query, feature.SHOWN)
+        if confidence_of(query, result.hits) < LEAST:
+            return ()
+        find_work = snapshot.state.find_work
+        choices = await session.projects.read(
+            lambda: feature.choices_at(found.placeholder, (), result.hits, find_work)
+        )
+        return feature.sentence_actions(found.at, found.sentence, choices, result.variant)
+
+    async def plan(self, chosen: Chosen) -> ActionPlan | None:
+        """The citation before the full stop, with the entry of its paper."""
+        from citewell.features.actions import placeholder as feature
+        from citewell.features.checking.uncited import uncited_at
+
+        session = chosen.session
+        snapshot = await session.projects.snapshot(chosen.uri, fresh=True)
+        if snapshot is None:
+            return None
+        at = chosen.number("at", 0)
+        found = await session.projects.read(lambda: uncited_at(snapshot.document, at))
+        if found is None or found.sentence[:200] != chosen.text("sentence"):
+            return None
+        work, key = None, chosen.text("key")
+        if not key:
+            work = await citing.find_work(session, chosen.text("work"))
+            if work is None:
+                return None
+        query = await citing.make_query(session, snapshot, found.placeholder)
+        plan = await session.projects.read(
+            partial(
+                feature.plan_citation,
+                snapshot.state.project,
+                snapshot.document,
+                found.placeholder,
+                snapshot.options,
+                work=work,
+                key=key,
+            )
+        )
+        return await with_choice(
+            plan, chosen, snapshot, work, query, variant=chosen.text("variant")
+        )

@@ -1,0 +1,147 @@
+"""Actions on a key that no .bib defines: find and add its paper, or another key that exists."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from functools import partial
+from typing import TYPE_CHECKING
+
+from citewell.lsp.requests import citing
+from citewell.lsp.requests.actions.choice import with_choice
+from citewell.lsp.requests.actions.contract import Asked, Chosen
+
+if TYPE_CHECKING:
+    from citewell.features.action import Action, ActionPlan
+    from citewell.features.actions.undefined import Similar
+    from citewell.features.citing.key_meaning import KeyMeaning
+    from citewell.features.citing.undefined_key import Meaning
+    from citewell.lsp.documents.snapshot import Snapshot
+    from citewell.lsp.state.session import Session
+    from citewell.model import Query, Work
+    from citewell.model.document import Document, KeyUse
+
+
+class UndefinedKeyActions:
+    """Gives an undefined key its entry."""
+
+    name = "undefined-key"
+    kinds = ("quickfix",)
+
+    async def offer(self, asked: Asked) -> Sequence[Action]:
+        """Keys that it may have been meant to be, and the paper that it means."""
+        from citewell.features.actions import undefined as feature
+        from citewell.features.citing.key_meaning import read_key
+        from citewell.features.citing.site import key_at
+
+        session, snapshot = asked.session, await asked.snapshot()
+        if snapshot is None:
+            return ()
+        found = key_at(snapshot.document, snapshot.index.offset(asked.range.start))
+        if found is None or not feature.worth_a_search(found[1]):
+            return ()
+        use, paper = found[1], snapshot.state
+        if use.key == "*" or use.key in paper.taken:
+            return ()
+        session.zotero.wake(use.key)
+        if session.zotero.entry(use.key) is not None:
+            return (feature.shelf_action(use),)
+        meaning = read_key(use.key)
+        similar = await similar_to(session, snapshot, meaning)
+        meant = None
+        if not any(one.certain for one in similar):
+            meant, _ = await meaning_of(session, snapshot, snapshot.document, use, meaning)
+        return await session.projects.read(
+            lambda: feature.undefined_actions(use, similar, meant, paper.project)
+        )
+
+    async def plan(self, chosen: Chosen) -> ActionPlan | None:
+        """The entry, or the other key."""
+        if chosen.name == "shelf":
+            return await _copied(chosen.session, chosen.uri, chosen.text("key"))
+        from citewell.features.actions import undefined as feature
+
+        session = chosen.session
+        snapshot = await session.projects.snapshot(chosen.uri, fresh=True)
+        if snapshot is None:
+            return None
+        key, new = chosen.text("key"), chosen.text("new")
+        use = feature.use_near(snapshot.document, chosen.number("start", 0), key)
+        changing = chosen.name == "change"
+        project = snapshot.state.project
+        if use is None or (changing and not (feature.may_be_a_key(new) or project.entry(new))):
+            return None
+        if changing:
+            return await session.projects.read(
+                lambda: feature.plan_change(project.documents.values(), key, new)
+            )
+        work = await citing.find_work(session, chosen.text("work"))
+        if work is None:
+            return None
+        plan = await session.projects.read(
+            partial(feature.plan_addition, project, snapshot.document, use, work, snapshot.options)
+        )
+        query = await session.projects.read(lambda: _context(snapshot, snapshot.document, use))
+        return await with_choice(plan, chosen, snapshot, work, query)
+
+
+async def _copied(session: Session, uri: str, key: str) -> ActionPlan | None:
+    """The entry of the author's Zotero under its own key."""
+    from citewell.features.action import ActionPlan
+    from citewell.features.citing.zotero_library import SCHEME
+
+    work = await citing.find_work(session, SCHEME + key)
+    found = await citing.plan_insertion(session, uri, work, key) if work is not None else None
+    if found is None:
+        return None
+    return ActionPlan(
+        edits=found.edits, texts=found.texts, label=f"Add {key}", problems=found.problems
+    )
+
+
+async def similar_to(session: Session, snapshot: Snapshot, meaning: KeyMeaning) -> list[Similar]:
+    """The keys of the paper's .bib files that an undefined one may have been meant to be."""
+    from citewell.features.actions.undefined import similar_keys
+
+    project = snapshot.state.project
+    return await session.projects.read(
+        lambda: similar_keys(meaning, ((str(path), entry) for path, entry in project.entries()))
+    )
+
+
+async def meaning_of(
+    session: Session, snapshot: Snapshot, document: Document, use: KeyUse, meaning: KeyMeaning
+) -> tuple[Meaning, Query]:
+    """The works that a key in a document of the paper may mean, and the sentence around
+    it as a query."""
+    from citewell.features.citing.undefined_key import decide, questions
+
+    context = await session.projects.read(lambda: _context(snapshot, document, use))
+    known = asyncio.to_thread(_look_up, session, meaning)
+    asked = questions(meaning, context)
+    searches = [session.engine.find_async(query, count) for query, count in asked]
+    works, results = await asyncio.gather(known, asyncio.gather(*searches))
+    return decide(meaning, works, [result.hits for result in results]), context
+
+
+def _context(snapshot: Snapshot, document: Document, use: KeyUse) -> Query:
+    from citewell.documents.context import context_at
+    from citewell.model import Query
+
+    around = context_at(document, use.span.start)
+    return Query(
+        sentence=around.sentence,
+        before=around.before,
+        after=around.after,
+        section=around.section,
+        paper=snapshot.state.citing,
+    )
+
+
+def _look_up(session: Session, meaning: KeyMeaning) -> list[Work]:
+    """The works whose identifier the key is, or which a source gives this very key."""
+    engine = session.engine
+    found = list(engine.lookup(doi=meaning.doi, arxiv=meaning.arxiv, bibkey=meaning.key))
+    if meaning.anthology:
+        found += [w for w in engine.works([f"acl:{meaning.anthology}"]) if w is not None]
+    return found

@@ -1,0 +1,165 @@
+"""Completion inside a .bib, and of the names of bibliographies inside a document."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, OrderedDict
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+from lsprotocol import types
+
+from citewell.lsp.protocol import wire
+from citewell.lsp.protocol.editor import Editor
+from citewell.lsp.state.session import Session
+from citewell.model import Query
+
+if TYPE_CHECKING:
+    from citewell.features.bib.complete import BibItem
+    from citewell.lsp.documents.project_cache import ProjectCache
+    from citewell.lsp.documents.snapshot import WorkspaceSnapshot
+    from citewell.lsp.protocol.text import OpenDocument
+    from citewell.model.bib import BibFile
+    from citewell.model.document import Span
+
+LIBRARY_SECONDS = 0.3
+MIN_LETTERS = 4
+"""Fewer are no search for a venue."""
+MAX_COUNTS = 64
+_PLACE = re.compile(r"(?:bibliography|addbibresource|addglobalbib|addsectionbib)\b[^\n]*$|^\s*-\s")
+_KINDS = {
+    "type": types.CompletionItemKind.Class,
+    "field": types.CompletionItemKind.Field,
+    "value": types.CompletionItemKind.Value,
+    "macro": types.CompletionItemKind.Constant,
+    "key": types.CompletionItemKind.Reference,
+    "file": types.CompletionItemKind.File,
+}
+
+
+class Values:
+    """What the fields of bibliographies hold, counted once per version of a file."""
+
+    def __init__(self) -> None:
+        self._known: OrderedDict[tuple[str, str], tuple[BibFile, Counter[str]]] = OrderedDict()
+
+    def of(self, bib: BibFile, field: str) -> Counter[str]:
+        """How often each value stands in a field."""
+        from citewell.features.bib.complete import count_values
+
+        known = self._known.get((bib.path, field))
+        if known is None or known[0] is not bib:
+            known = (bib, count_values(bib, field))
+        self._known[bib.path, field] = known
+        self._known.move_to_end((bib.path, field))
+        while len(self._known) > MAX_COUNTS:
+            self._known.popitem(last=False)
+        return known[1]
+
+
+async def complete_in_bib(
+    editor: Editor, session: Session, values: Values, uri: str, position: types.Position
+) -> wire.Encoded | None:
+    """The list at a place in a .bib; None where nothing can be completed, or in no .bib."""
+    from citewell.features.bib.complete import VENUE_FIELDS, complete_bib
+    from citewell.features.bib.site import SiteKind, site_at
+
+    snapshot = await session.projects.workspace(uri)
+    if snapshot is None or snapshot.linked.bib is None:
+        return None
+    bib = snapshot.linked.bib
+    site = site_at(bib, snapshot.index.offset(position))
+    if site is None:
+        return None
+    more: list[str] = []
+    if site.kind is SiteKind.TEXT and site.field in VENUE_FIELDS:
+        more = await _venues(session, site.typed, site.field)
+    bibs = [
+        bib,
+        *(keys.source for keys in snapshot.linked.all_keys.bibs if keys.path != snapshot.path),
+    ]
+    found = await session.projects.read(lambda: complete_bib(site, bibs, values.of, bib.text, more))
+    return _list(editor, snapshot, site.span, site.typed, found)
+
+
+async def complete_path(
+    editor: Editor, session: Session, document: OpenDocument, position: types.Position
+) -> wire.Encoded | None:
+    """The bibliographies that can be named at the place; None at any other place."""
+    from citewell.features.bib.complete_path import complete_paths, path_at
+
+    line = document.before(position, 400).rpartition("\n")[2]
+    if _PLACE.search(line) is None:
+        return None
+    snapshot = await session.projects.workspace(document.uri)
+    if snapshot is None or snapshot.linked.document is None:
+        return None
+    manuscript = snapshot.linked.document
+    cursor = snapshot.index.offset(position)
+    found = path_at(manuscript, cursor)
+    if found is None:
+        return None
+    place, with_suffix = found
+    root = snapshot.linked.projects[0].root if snapshot.linked.projects else snapshot.path
+    bibs = await _bib_paths(session, snapshot)
+    items = complete_paths(manuscript, place, with_suffix, root, bibs)
+    return _list(editor, snapshot, place, manuscript.text[place.start : cursor], items)
+
+
+async def _bib_paths(session: Session, snapshot: WorkspaceSnapshot) -> list[Path]:
+    """Every .bib of the workspace, and those beside a document that is in none."""
+    found = session.buffers.reading(snapshot.uri)
+    if found is None:
+        return []
+    wanted, _ = found
+    roots = [project.root.parent for project in snapshot.linked.projects]
+
+    def look(cache: ProjectCache) -> list[Path]:
+        known = [Path(bib.path) for bib in cache.workspace(wanted).bibs(wanted.texts)]
+        beside = [path for folder in roots for path in sorted(folder.glob("*.bib"))]
+        return list(dict.fromkeys((*beside, *known)))
+
+    return await session.projects.look_up(look)
+
+
+async def _venues(session: Session, typed: str, field: str) -> list[str]:
+    """Names of venues in the library that hold all the words."""
+    from citewell.model.titles import fold
+
+    words = fold(typed).split()
+    if sum(map(len, words)) < MIN_LETTERS:
+        return []
+    query = Query(text=typed)
+    result = await session.engine.find_async(query, 50, seconds=LIBRARY_SECONDS)
+    names: Counter[str] = Counter()
+    for hit in result.hits:
+        work = hit.work
+        name = work.booktitle if field == "booktitle" else work.journal
+        if name and all(word in fold(name) for word in words):
+            names[name] += 1
+    return [name for name, _ in names.most_common(20)]
+
+
+def _list(
+    editor: Editor, snapshot: WorkspaceSnapshot, span: Span, typed: str, found: Sequence[BibItem]
+) -> wire.Encoded:
+    place = msgspec.Raw(msgspec.json.encode(snapshot.index.wire_range(span)))
+    snippets = editor.flags.snippets
+    formats = types.InsertTextFormat
+    items = [
+        wire.CompletionItem(
+            label=item.label,
+            kind=_KINDS[item.kind.value],
+            detail=item.detail or None,
+            sort_text=f"{rank:05d}",
+            filter_text=typed or None,
+            text_edit=wire.TextEdit(
+                place, item.snippet if snippets and item.snippet else item.text
+            ),
+            insert_text_format=formats.Snippet if snippets and item.snippet else formats.PlainText,
+        )
+        for rank, item in enumerate(found)
+    ]
+    return wire.Encoded(wire.CompletionList(True, items))

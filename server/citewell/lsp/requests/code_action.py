@@ -1,0 +1,344 @@
+"""textDocument/codeAction and codeAction/resolve: all providers asked at once, edits when chosen.
+
+An action is shown before its edits are known. They are planned for the texts as they are when it
+is chosen: at resolution, where the editor can resolve edits, else by the command `citewell.act`,
+which writes through the editor. What may take a second runs by the command, with progress.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+from lsprotocol import types
+
+from citewell.lsp.documents.buffers import is_bibliography
+from citewell.lsp.documents.edit_applier import FileVersions, file_versions_of
+from citewell.lsp.protocol.arguments import arguments_of
+from citewell.lsp.protocol.editor import Editor
+from citewell.lsp.protocol.progress import with_progress
+from citewell.lsp.registration.registry import Command, Handlers, Request
+from citewell.lsp.requests.actions.bibliography import BibliographyActions
+from citewell.lsp.requests.actions.contract import Asked, Chosen, Provider
+from citewell.lsp.requests.actions.missing import MissingEntriesActions
+from citewell.lsp.requests.actions.placeholder import PlaceholderActions
+from citewell.lsp.requests.actions.support import SupportActions
+from citewell.lsp.requests.actions.uncited import UncitedActions
+from citewell.lsp.requests.actions.undefined import UndefinedKeyActions
+from citewell.lsp.requests.actions.verification import VerificationActions
+from citewell.lsp.state.checking import Checking
+from citewell.lsp.state.session import Session
+from citewell.model import CitewellError, Problem
+
+if TYPE_CHECKING:
+    from citewell.features.action import Action, ActionPlan
+    from citewell.lsp.protocol.text import LineIndex
+    from citewell.model.feedback import Feedback
+
+logger = logging.getLogger(__name__)
+
+ACT = "citewell.act"
+ACTED = "citewell.acted"
+WHOLE = {
+    "citewell.fillPlaceholders": ("placeholder", "fill", "Fill placeholders"),
+    "citewell.addMissingEntries": ("missing-entries", "add-all", "Add all missing entries"),
+}
+"""Commands on an open document: provider and name of the action that each does, and its title."""
+KINDS = ("quickfix", "refactor.rewrite", "source", "citewell.ask")
+MAX_PLANS = 16
+"""Resolved edits that are remembered until the editor says that it made them."""
+
+
+class ActArguments(msgspec.Struct, frozen=True):
+    """One action as it travels through the editor."""
+
+    uri: str
+    provider: str
+    name: str
+    title: str = ""
+    arguments: dict[str, str | int | bool] = msgspec.field(default_factory=dict)
+    slow: bool = False
+    asks: bool = False
+
+
+def providers(checks: Checking) -> tuple[Provider, ...]:
+    """All that offer actions, in the order in which theirs are shown."""
+    return (
+        UndefinedKeyActions(),
+        MissingEntriesActions(),
+        PlaceholderActions(),
+        UncitedActions(),
+        VerificationActions(checks),
+        BibliographyActions(),
+        SupportActions(),
+    )
+
+
+def handlers(editor: Editor, session: Session) -> Handlers:
+    """The actions, and the commands that they run."""
+    actions = CodeActions(editor, session, providers(session.checks))
+
+    async def code_action(
+        params: types.CodeActionParams,
+    ) -> list[types.CodeAction | types.Command] | None:
+        return await actions.offer(params)
+
+    async def resolve(action: types.CodeAction) -> types.CodeAction:
+        return await actions.resolve(action)
+
+    async def act(arguments: Any) -> dict[str, Any]:
+        wanted = arguments_of(editor, ACT, arguments, ActArguments)
+        if wanted is None:
+            return {"applied": False}
+        return {"applied": await actions.act(wanted)}
+
+    async def acted(number: Any) -> None:
+        await actions.acted(number)
+
+    return (
+        Request(
+            types.TEXT_DOCUMENT_CODE_ACTION,
+            code_action,
+            types.CodeActionOptions(code_action_kinds=list(KINDS), resolve_provider=True),
+            switches=("code_actions",),
+        ),
+        Request(types.CODE_ACTION_RESOLVE, resolve),
+        Command(ACT, act),
+        *(Command(name, _whole(editor, session, actions, name)) for name in WHOLE),
+        Command(ACTED, acted),
+    )
+
+
+def _whole(
+    editor: Editor, session: Session, actions: CodeActions, name: str
+) -> Callable[..., Awaitable[dict[str, Any]]]:
+    """The handler of a command on an open document."""
+    provider, action, title = WHOLE[name]
+
+    async def whole(uri: Any = None) -> dict[str, Any]:
+        path = session.buffers.path_of(uri) if isinstance(uri, str) else None
+        document = editor.open_document(uri) if path is not None else None
+        if path is None or document is None or is_bibliography(document, path):
+            message = f"`{name}` needs the URI of an open LaTeX or Markdown document."
+            editor.tell([Problem("command-arguments", message)], again=True)
+            return {"applied": False}
+        wanted = ActArguments(uri=uri, provider=provider, name=action, title=title, slow=True)
+        return {"applied": await actions.act(wanted)}
+
+    return whole
+
+
+class CodeActions:
+    """The providers, and the plans that were sent for resolution."""
+
+    def __init__(self, editor: Editor, session: Session, offering: Sequence[Provider]) -> None:
+        self._editor = editor
+        self._session = session
+        self._providers = {provider.name: provider for provider in offering}
+        self._plans: OrderedDict[int, tuple[ActionPlan, FileVersions]] = OrderedDict()
+        self._sent = 0
+
+    # -- the list -----------------------------------------------------------------------------
+
+    async def offer(
+        self, params: types.CodeActionParams
+    ) -> list[types.CodeAction | types.Command] | None:
+        """The actions at a range; None where there are none."""
+        session = self._session
+        await self._editor.configured()
+        uri = params.text_document.uri
+        path = session.buffers.path_of(uri)
+        document = self._editor.open_document(uri)
+        if path is None or document is None:
+            return None
+        context = params.context
+        only = [str(getattr(kind, "value", kind)) for kind in context.only or ()]
+        asked = Asked(
+            session=session,
+            uri=uri,
+            path=path,
+            is_bib=is_bibliography(document, path),
+            range=params.range,
+            diagnostics=context.diagnostics,
+            automatic=context.trigger_kind is types.CodeActionTriggerKind.Automatic,
+            on_character=self._editor.flags.cursor_on_character,
+            wants_source=bool(only) and all(_within(kind, ["source"]) for kind in only),
+        )
+        wanted = [
+            provider
+            for provider in self._providers.values()
+            if not only or any(_may_hold(kind, only) for kind in provider.kinds)
+        ]
+        lists = await asyncio.gather(*(self._ask(provider, asked) for provider in wanted))
+        found = [
+            self._shown(provider, action, asked, document.index)
+            for provider, offered in zip(wanted, lists, strict=True)
+            for action in offered
+            if not only or _within(action.kind, only)
+        ]
+        return found or None
+
+    @staticmethod
+    async def _ask(provider: Provider, asked: Asked) -> Sequence[Action]:
+        """One provider that fails must not cost the actions of the others."""
+        try:
+            return await provider.offer(asked)
+        except Exception:
+            logger.exception("The actions of %s failed", provider.name)
+            return ()
+
+    def _shown(
+        self, provider: Provider, action: Action, asked: Asked, index: LineIndex
+    ) -> types.CodeAction | types.Command:
+        flags = self._editor.flags
+        wanted = ActArguments(
+            uri=asked.uri,
+            provider=provider.name,
+            name=action.name,
+            title=action.title,
+            arguments=dict(action.arguments),
+            slow=action.slow,
+            asks=action.asks,
+        )
+        data = msgspec.to_builtins(wanted)
+        command = types.Command(title=action.title, command=ACT, arguments=[data])
+        if not flags.action_literals:
+            return command
+        lazy = flags.resolve_edits and not action.slow
+        return types.CodeAction(
+            title=action.title,
+            kind=action.kind,
+            diagnostics=[d for d in asked.diagnostics if _fixes(action, d, index)] or None,
+            is_preferred=action.is_preferred or None,
+            command=None if lazy else command,
+            data=data,
+        )
+
+    # -- what is chosen -------------------------------------------------------------------------
+
+    async def resolve(self, action: types.CodeAction) -> types.CodeAction:
+        """The action with its edits; unchanged when it runs by its command."""
+        if action.command is not None or action.edit is not None:
+            return action
+        try:
+            wanted = msgspec.convert(action.data, ActArguments)
+        except msgspec.ValidationError:
+            return action
+        plan = await self._plan(wanted, lambda message: None)
+        if plan is None or not plan.edits:
+            return action
+        try:
+            await self._session.applier.check_meaning(plan.edits, plan.texts)
+        except CitewellError as error:
+            self._editor.tell([error.problem], again=True)
+            return action
+        if any(edit.create for edit in plan.edits) and not self._editor.flags.create_files:
+            # Only a command can create the file first.
+            action.command = types.Command(
+                title=action.title, command=ACT, arguments=[msgspec.to_builtins(wanted)]
+            )
+            return action
+        action.edit = self._session.applier.edit_of(plan.edits, plan.texts, plan.label)
+        self._sent += 1
+        self._plans[self._sent] = plan, file_versions_of(plan.edits)
+        while len(self._plans) > MAX_PLANS:
+            self._plans.popitem(last=False)
+        action.command = types.Command(title=action.title, command=ACTED, arguments=[self._sent])
+        return action
+
+    async def acted(self, number: object) -> None:
+        """The editor made the edits of a resolved action."""
+        found = self._plans.pop(number, None) if isinstance(number, int) else None
+        if found is not None:
+            plan, before = found
+            self._session.applier.assume(plan.edits, plan.texts, before)
+            await self._session.learn(plan.feedback)
+
+    async def act(self, wanted: ActArguments) -> bool:
+        """Plan an action and have the editor make its edits; True when it did."""
+        feedback = await self._act(wanted)
+        if feedback is not None:
+            await asyncio.shield(self._session.learn(feedback))
+        return feedback is not None
+
+    async def _act(self, wanted: ActArguments) -> tuple[Feedback, ...] | None:
+        """What the author chose by it; None when the edits were not made."""
+        if wanted.asks:
+            await self._planned(wanted)
+            return None
+        # Two actions must never be planned on the same texts.
+        async with self._session.edits:
+            plan = await self._planned(wanted)
+            if plan is None or not plan.edits:
+                return None
+            # A cancelled command must not leave a citation without its entry.
+            applying = self._session.applier.apply(plan.edits, plan.texts, plan.label)
+            return plan.feedback if await asyncio.shield(applying) else None
+
+    async def _planned(self, wanted: ActArguments) -> ActionPlan | None:
+        """The plan, made with progress where that may take a second."""
+        if not wanted.slow:
+            return await self._plan(wanted, lambda message: None)
+        title = wanted.title or wanted.name
+        return await with_progress(self._editor, title, lambda report: self._plan(wanted, report))
+
+    async def _plan(self, wanted: ActArguments, report: Callable[[str], None]) -> ActionPlan | None:
+        session = self._session
+        provider = self._providers.get(wanted.provider)
+        if provider is None:
+            return None
+        chosen = Chosen(session, wanted.uri, wanted.name, wanted.arguments, report)
+        try:
+            plan = await provider.plan(chosen)
+        except CitewellError as error:
+            session.tell([error.problem], again=True)
+            return None
+        except Exception as error:
+            logger.exception("The action %s failed", wanted.name)
+            message = f"“{wanted.title or wanted.name}” failed: {error}."
+            session.tell([Problem("action-failed", message, "Nothing was changed.")], again=True)
+            return None
+        if plan is None:
+            message = f"“{wanted.title or wanted.name}” no longer applies here."
+            problem = Problem("action-outdated", message, "Request the actions again.")
+            session.tell([problem], again=True)
+            return None
+        session.obstacles.tell(plan.problems, lambda: self.act(wanted))
+        if plan.message:
+            self._editor.inform(plan.message)
+        return plan if await self._is_current(plan.texts) else None
+
+    async def _is_current(self, texts: Mapping[Path, str]) -> bool:
+        """False when the author went on typing, or a file was replaced, while the plan was made."""
+        session = self._session
+        stale = await session.projects.outdated(texts)
+        if stale:
+            message = f"{stale[0].name} changed in the meantime; nothing was done."
+            problem = Problem("action-outdated", message, "Request the actions again.")
+            session.tell([problem], again=True)
+        return not stale
+
+
+def _within(kind: str, wanted: Sequence[str]) -> bool:
+    """True when an editor that wants these kinds wants this one: "source" wants "source.sort"."""
+    return any(kind == one or kind.startswith(f"{one}.") for one in wanted)
+
+
+def _may_hold(kind: str, wanted: Sequence[str]) -> bool:
+    """True when a provider of a kind may have actions of the wanted ones: "source" of
+    "source.sort"."""
+    return _within(kind, wanted) or any(one.startswith(f"{kind}.") for one in wanted)
+
+
+def _fixes(action: Action, diagnostic: types.Diagnostic, index: LineIndex) -> bool:
+    if diagnostic.source != "citewell" or str(diagnostic.code) not in action.fixes:
+        return False
+    if action.span is None:
+        return True
+    shown = index.span(diagnostic.range)
+    return shown.start <= action.span.end and action.span.start <= shown.end

@@ -1,0 +1,185 @@
+"""textDocument/hover: the cited entry, or the papers that a placeholder asks for."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from lsprotocol import types
+
+from citewell.lsp.protocol.editor import Editor
+from citewell.lsp.registration.registry import Handlers, Request
+from citewell.lsp.registration.switches import Switches
+from citewell.lsp.requests import citing
+from citewell.lsp.state.session import Session
+
+if TYPE_CHECKING:
+    from citewell.documents.keys.table import KeyPlace
+    from citewell.features.display.hover import HoverCard
+    from citewell.lsp.documents.snapshot import Snapshot, WorkspaceSnapshot
+    from citewell.model.bib import BibEntry
+    from citewell.model.document import KeyUse, Span
+
+PAPERS = 3
+
+
+def handlers(editor: Editor, session: Session, switches: Switches) -> Handlers:
+    """The card at a place."""
+    cards = HoverCards(editor, session, switches)
+
+    async def hover(params: types.HoverParams) -> types.Hover | None:
+        uri = params.text_document.uri
+        snapshot = await session.projects.snapshot(uri)
+        if snapshot is not None:
+            index, card = (
+                snapshot.index,
+                await cards.in_document(snapshot, params.position),
+            )
+        else:
+            workspace = await session.projects.workspace(uri)
+            if workspace is None:
+                return None
+            index, card = (
+                workspace.index,
+                await cards.in_bib(workspace, params.position),
+            )
+        if card is None:
+            return None
+        markdown = editor.flags.markdown_hover
+        return types.Hover(
+            contents=types.MarkupContent(
+                kind=types.MarkupKind.Markdown if markdown else types.MarkupKind.PlainText,
+                value=card.markdown if markdown else plain(card.markdown),
+            ),
+            range=index.range(card.span),
+        )
+
+    return (
+        Request(types.TEXT_DOCUMENT_HOVER, hover, switches=("hover_keys", "hover_placeholders")),
+    )
+
+
+class HoverCards:
+    """The card at a place."""
+
+    def __init__(self, editor: Editor, session: Session, switches: Switches) -> None:
+        self._editor = editor
+        self._session = session
+        self._switches = switches
+
+    async def in_document(self, snapshot: Snapshot, position: types.Position) -> HoverCard | None:
+        from citewell.features.citing.site import key_at
+        from citewell.features.display.hover import (
+            hover_missing,
+            hover_placeholder,
+            hovered_placeholder,
+        )
+
+        offset = snapshot.index.offset(position)
+        placeholder = hovered_placeholder(snapshot.document, offset)
+        if placeholder is not None:
+            if not self._switches.is_on("hover_placeholders", snapshot.uri):
+                return None
+            query = await citing.make_query(self._session, snapshot, placeholder)
+            result = await self._session.engine.find_async(query, PAPERS, tier="full")
+            self._session.tell(result.problems)
+            return hover_placeholder(placeholder, result.hits)
+        found = key_at(snapshot.document, offset)
+        if found is None or not self._switches.is_on("hover_keys", snapshot.uri):
+            return None
+        _, use = found
+        workspace = await self._session.projects.workspace(snapshot.uri)
+        place = workspace.keys.definition(use.key) if workspace is not None else None
+        if workspace is None or place is None or place.entry is None:
+            shelved = await self._shelved_card(snapshot, use)
+            return shelved or hover_missing(use)
+        return await self._entry_card(workspace, use.span, place.path, place.entry)
+
+    async def _shelved_card(self, snapshot: Snapshot, use: KeyUse) -> HoverCard | None:
+        """The card of a key that no .bib of the paper has, but the author's Zotero."""
+        from citewell.features.display.hover import hover_shelved
+        from citewell.features.text.card import Known
+
+        zotero, cards = self._session.zotero, self._session.cards
+        zotero.wake(use.key)
+        library, entry = zotero.zotero_library, zotero.entry(use.key)
+        if library is None or entry is None:
+            return None
+        options = snapshot.options.hover
+        folders = (snapshot.path.parent, *self._editor.roots)
+        reference = await cards.reference(library.bib, entry, options.style, folders)
+        return hover_shelved(use.span, entry, Known(reference=reference, abstract=options.abstract))
+
+    async def in_bib(
+        self, workspace: WorkspaceSnapshot, position: types.Position
+    ) -> HoverCard | None:
+        """Over an entry's head its own card; over a key in a field that of the entry it names."""
+        from citewell.documents.keys.table import BibKeys
+
+        if not self._switches.is_on("hover_keys", workspace.uri):
+            return None
+        offset = workspace.index.offset(position)
+        place = workspace.keys.at(workspace.path, offset)
+        if place is not None:
+            target = workspace.keys.definition(place.key)
+            if target is not None and target.entry is not None:
+                return await self._entry_card(workspace, place.span, target.path, target.entry)
+        keys = workspace.keys.files.get(workspace.path)
+        entry = keys.entry_at(offset) if isinstance(keys, BibKeys) else None
+        if entry is None or offset > entry.key_span.end:
+            return None
+        return await self._entry_card(workspace, entry.key_span, workspace.path, entry)
+
+    async def _entry_card(
+        self, workspace: WorkspaceSnapshot, span: Span, path: Path, entry: BibEntry
+    ) -> HoverCard:
+        from citewell.documents.keys.table import BibKeys, PlaceKind
+        from citewell.features.display.hover import hover_entry
+        from citewell.features.text.card import MAX_PLACES, Known
+
+        options, table = workspace.options.hover, workspace.linked.all_keys
+        keys = table.files.get(path)
+        bib = keys.source if isinstance(keys, BibKeys) else workspace.linked.bib
+        # Asked at once: the library answers while the reference is rendered.
+        record = asyncio.ensure_future(self._session.cards.record(self._session.engine, entry))
+        reference, check = "", None
+        if bib is not None:
+            folders = self._folders(workspace)
+            reference = await self._session.cards.reference(bib, entry, options.style, folders)
+            check = self._session.checks.answers.check_of(bib)(entry)
+        uses = [place for place in table.uses(entry.key) if place.kind is not PlaceKind.LINK]
+        known = Known(
+            reference=reference,
+            record=await record,
+            check=check,
+            cited=len(uses),
+            uses=tuple(_shown(workspace, place) for place in uses[:MAX_PLACES]),
+            abstract=options.abstract,
+        )
+        return hover_entry(span, entry, str(path), str(workspace.path), known)
+
+    def _folders(self, workspace: WorkspaceSnapshot) -> tuple[Path, ...]:
+        """Where a file that the settings name for a document may lie."""
+        own = (
+            workspace.path.parent,
+            *(project.root.parent for project in workspace.linked.projects),
+        )
+        return tuple(dict.fromkeys((*own, *self._editor.roots)))
+
+
+def _shown(workspace: WorkspaceSnapshot, place: KeyPlace) -> str:
+    """ "main.tex:12"."""
+    from citewell.features.display.hover import shown_path
+
+    text = workspace.linked.all_keys.files[place.path].source.text
+    line = text.count("\n", 0, place.span.start) + 1
+    return f"{shown_path(str(place.path), str(workspace.path))}:{line}"
+
+
+def plain(markdown: str) -> str:
+    """The card as plain text, for a client without Markdown."""
+    text = re.sub(r"\[([^\]]*)\]\(([^)]*)\)", r"\1 (\2)", markdown)
+    text = re.sub(r"(?<!\\)[*`]+", "", text)
+    return re.sub(r"\\([\\`*_{}\[\]<>#|~])", r"\1", text)

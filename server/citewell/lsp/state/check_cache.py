@@ -1,0 +1,133 @@
+"""What is known of references, kept small: a bibliography may have a hundred thousand of them."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
+from sys import intern
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from citewell.model.check import Check, Verdict
+
+if TYPE_CHECKING:
+    from citewell.documents.keys.index import KeyIndex
+    from citewell.features.text.entry_state import CheckOf, FindCheck
+    from citewell.model.bib import BibEntry, BibFile
+
+MAX_READ = 512
+"""Answers that are kept as objects too: a hover and the lenses of a screen ask again and again."""
+FEW_ENTRIES = 500
+"""To read so many entries as references takes a few hundredths of a second."""
+_DECODER = msgspec.msgpack.Decoder(Check)
+_ENCODER = msgspec.msgpack.Encoder()
+
+
+class CheckCache:
+    """Checks by the digest of their question, encoded: an answer as an object takes six times as
+    much. One thread adds; any may ask."""
+
+    def __init__(self) -> None:
+        self._encoded: dict[bytes, bytes] = {}
+        self._quiet: set[bytes] = set()
+        """Of these there is nothing to say: most references are right."""
+        self._read: OrderedDict[bytes, Check] = OrderedDict()
+        self._lines: dict[bytes, str] = {}
+
+    def __len__(self) -> int:
+        return len(self._encoded)
+
+    def __contains__(self, digest: object) -> bool:
+        return digest in self._encoded
+
+    def get(self, digest: bytes) -> Check | None:
+        """The answer to a question, if it is known."""
+        check = self._read.get(digest)
+        if check is None:
+            encoded = self._encoded.get(digest)
+            if encoded is None:
+                return None
+            check = self._read[digest] = _DECODER.decode(encoded)
+            if self._encoded.get(digest) is not encoded:  # there is a newer one meanwhile
+                self._read.pop(digest, None)
+            while len(self._read) > MAX_READ:
+                self._forget_one()
+        return check
+
+    def telling(self, digest: bytes) -> Check | None:
+        """The known check if it has anything to report, else None. For loops over many entries."""
+        encoded = None if digest in self._quiet else self._encoded.get(digest)
+        return None if encoded is None else _DECODER.decode(encoded)
+
+    def line(self, digest: bytes) -> str:
+        """What a lens shows of an answer, read once; the few different lines are kept once."""
+        from citewell.features.display.lens import source_line
+
+        line = self._lines.get(digest)
+        if line is None:
+            encoded = self._encoded.get(digest)
+            if encoded is None:
+                return ""
+            line = self._lines[digest] = intern(source_line(_DECODER.decode(encoded)))
+            if self._encoded.get(digest) is not encoded:
+                self._lines.pop(digest, None)
+        return line
+
+    def check_of(self, bib: BibFile) -> CheckOf:
+        """The verdicts that are known already for the entries of a .bib. For any thread.
+
+        What was not even considered yet is not known: of a large file that is most, for a while.
+        """
+        few = len(bib.entries) <= FEW_ENTRIES
+
+        def known(entry: BibEntry) -> Check | None:
+            from citewell.features.checking.verify import question_digest
+
+            if not few and "question" not in entry.body.notes:
+                return None
+            digest = question_digest(bib, entry)
+            return self.get(digest) if digest is not None else None
+
+        return known
+
+    def find_check(self, index: KeyIndex) -> FindCheck:
+        """A function that returns the check of an indexed entry, given the path of its file."""
+        files = {path: self.check_of(bib) for path, bib in index.files.items()} if self else {}
+
+        def known(path: str, entry: BibEntry) -> Check | None:
+            check_of = files.get(path)
+            return check_of(entry) if check_of is not None else None
+
+        return known
+
+    def source_of(self, bib: BibFile) -> Callable[[BibEntry], str]:
+        """A function that returns one line about the record found for an entry."""
+        from citewell.features.checking.verify import question_digest
+
+        few = len(bib.entries) <= FEW_ENTRIES
+
+        def line(entry: BibEntry) -> str:
+            if not few and "question" not in entry.body.notes:
+                return ""
+            digest = question_digest(bib, entry)
+            return self.line(digest) if digest is not None else ""
+
+        return line
+
+    def update(self, known: Mapping[bytes, Check]) -> None:
+        """Add answers, in place of earlier ones."""
+        for digest, check in known.items():
+            self._encoded[digest] = _ENCODER.encode(check)
+            self._read.pop(digest, None)
+            self._lines.pop(digest, None)
+            if check.verdict is Verdict.VERIFIED and not check.findings:
+                self._quiet.add(digest)
+            else:
+                self._quiet.discard(digest)
+
+    def _forget_one(self) -> None:
+        try:
+            self._read.popitem(last=False)
+        except KeyError:  # another thread was faster
+            return

@@ -1,0 +1,303 @@
+"""Looking references up in the background: which to ask about, in what order, and what is known.
+
+Answers are kept by what an entry says, in memory and on disk, so that only entries that changed are
+asked about again. The worker checks in slices between its searches; a completion never waits.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import Executor
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from citewell.lsp.documents.buffers import Buffers
+from citewell.lsp.protocol.editor import Editor
+from citewell.lsp.protocol.progress import DelayedProgress
+from citewell.lsp.state.check_cache import CheckCache
+
+if TYPE_CHECKING:
+    from citewell.engine.check_store import CheckStore
+    from citewell.engine.worker_client import WorkerEngine
+    from citewell.features.checking.verify import Question
+    from citewell.model.bib import BibEntry, BibFile
+    from citewell.model.check import Check, Claim
+
+logger = logging.getLogger(__name__)
+
+BATCH = 64
+"""References that travel to the worker in one request: a twentieth of a second."""
+CHUNK = 400
+"""Entries whose questions are put together before the first of them is asked."""
+NEWS_SECONDS = 1.0
+"""How often, at most, what was found meanwhile is shown."""
+PROGRESS_SECONDS = 1.0
+RETRY_SECONDS = 60.0
+"""After a failure of the engine the references are asked about again at the earliest."""
+MAX_ANSWERS = 300_000
+TITLE = "checking references"
+
+
+class Entries(Struct, frozen=True, eq=False):
+    """Entries of one bibliography that are to be looked up."""
+
+    bib: BibFile
+    keys: frozenset[str] | None = None
+    """Only these; None for all."""
+
+
+class Checking:
+    """What is known of references. All tables belong to the event loop."""
+
+    def __init__(
+        self,
+        editor: Editor,
+        buffers: Buffers,
+        engine: Callable[[], WorkerEngine],
+        background: Executor,
+    ) -> None:
+        self._editor = editor
+        self._buffers = buffers
+        self._engine = engine
+        self._background = background
+        self.on_news: Callable[[], None] = lambda: None
+        """Called when more is known."""
+        self.answers = CheckCache()
+        self._queue: dict[bytes, Claim] = {}
+        self._refused: set[bytes] = set()
+        """What the author does not want to wait for."""
+        self._world: bytes | None = None
+        self._store: CheckStore | None = None
+        self._task: asyncio.Task[None] | None = None
+        self._seen: dict[Path, tuple[BibFile, frozenset[str] | None]] = {}
+        self._not_before = 0.0
+        self._told_at = 0.0
+        self.generation = 0
+        """Rises when more is known."""
+
+    # -- what is known ------------------------------------------------------------------------
+
+    def answer(self, digest: bytes) -> Check | None:
+        """The answer to a question, if it is known. Any thread may ask."""
+        return self.answers.get(digest)
+
+    def telling(self, digest: bytes) -> Check | None:
+        """The known check if it has anything to report, else None; faster than `answer`."""
+        return self.answers.telling(digest)
+
+    def of(self, bib: BibFile, entry: BibEntry) -> Check | None:
+        """What is known of an entry; None while it is not checked."""
+        from citewell.features.checking.verify import question_digest
+
+        digest = question_digest(bib, entry)
+        return self.answers.get(digest) if digest is not None else None
+
+    @property
+    def knows_any(self) -> bool:
+        """False while nothing is known of any reference."""
+        return len(self.answers) > 0
+
+    @property
+    def is_running(self) -> bool:
+        """True while references are being looked up."""
+        return self._task is not None and not self._task.done()
+
+    async def take(self, snapshot: str, answers: Mapping[bytes, Check]) -> None:
+        """Answers that came another way, from the sources, for a snapshot of the library."""
+        from citewell.engine.check_store import world_named
+
+        world = await asyncio.to_thread(world_named, snapshot)
+        if world != self._world:
+            self._begin(world)
+        self._told_at = 0.0
+        self._learn(answers)
+        await asyncio.to_thread(self._kept().put, world, list(answers.items()))
+
+    # -- what to ask --------------------------------------------------------------------------
+
+    async def consider(self, parts: Iterable[Entries]) -> None:
+        """Look up what is not known yet of these entries."""
+        options = self._buffers.workspace_options()
+        if time.monotonic() < self._not_before:
+            return
+        world = await asyncio.to_thread(_world_of, options)
+        if world is None:
+            return
+        if world != self._world:
+            self._begin(world)
+        for part in parts:
+            path = Path(part.bib.path)
+            if not self._is_new(path, part):
+                continue
+            for start in range(0, _size(part), CHUNK):
+                await self._want(await self._unknown(part, start))
+            self._seen[path] = (part.bib, part.keys)
+
+    def again(self) -> None:
+        """Forget what the author cancelled, and what failed: ask about it at the next occasion."""
+        self._refused.clear()
+        self._seen.clear()
+        self._not_before = 0.0
+
+    async def settled(self) -> None:
+        """Return when nothing is being looked up."""
+        while self._task is not None and not self._task.done():
+            await asyncio.wait({self._task})
+
+    def close(self) -> None:
+        """Stop."""
+        if self._task is not None:
+            self._task.cancel()
+        if self._store is not None:
+            self._store.close()
+
+    def _begin(self, world: bytes) -> None:
+        """The library is another one now: nothing that was known counts."""
+        self._world = world
+        self.answers = CheckCache()
+        self._queue.clear()
+        self._seen.clear()
+        self.generation += 1
+
+    def _is_new(self, path: Path, part: Entries) -> bool:
+        seen = self._seen.get(path)
+        if seen is None or seen[0] is not part.bib:
+            return True
+        if seen[1] is None:
+            return False
+        return part.keys is None or not part.keys <= seen[1]
+
+    async def _unknown(self, part: Entries, start: int) -> Sequence[Question]:
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(
+            self._background, lambda: _questions(part, start, self.answers, self._queue)
+        )
+
+    async def _want(self, asked: Sequence[Question]) -> None:
+        wanted = {
+            one.digest: one.claim
+            for one in asked
+            if one.digest not in self._queue and one.digest not in self._refused
+        }
+        if not wanted or self._world is None:
+            return
+        world = self._world
+        known = await asyncio.to_thread(self._kept().get, world, list(wanted))
+        if world != self._world:
+            return
+        if known:
+            self._learn(known)
+        self._queue.update((d, claim) for d, claim in wanted.items() if d not in known)
+        if self._queue and not self.is_running:
+            self._task = asyncio.ensure_future(self._run())
+
+    def _kept(self) -> CheckStore:
+        from citewell.engine.check_store import CheckStore
+
+        if self._store is None:
+            self._store = CheckStore()
+        return self._store
+
+    def _learn(self, known: Mapping[bytes, Check]) -> None:
+        if len(self.answers) + len(known) > MAX_ANSWERS:
+            self.answers = CheckCache()
+            self._seen.clear()
+        self.answers.update(known)
+        self.generation += 1
+        now = time.monotonic()
+        if now - self._told_at > NEWS_SECONDS or not self._queue:
+            self._told_at = now
+            self.on_news()
+
+    # -- asking -------------------------------------------------------------------------------
+
+    async def _run(self) -> None:
+        progress = DelayedProgress(self._editor, TITLE, PROGRESS_SECONDS)
+        done = 0
+        try:
+            while self._queue:
+                batch = list(self._queue.items())[:BATCH]
+                asking = asyncio.ensure_future(self._ask(batch))
+                if not await progress.finishes(asking):
+                    self._refused.update(self._queue)
+                    return
+                if not asking.result():
+                    return
+                done += len(batch)
+                total = done + len(self._queue)
+                progress.report(f"{done:,} of {total:,}", 100 * done // total)
+        except Exception:
+            logger.exception("Checking references failed")
+            self._not_before = time.monotonic() + RETRY_SECONDS
+        finally:
+            self._queue.clear()
+            progress.end()
+            self._told_at = time.monotonic()
+            self.on_news()
+
+    async def _ask(self, batch: Sequence[tuple[bytes, Claim]]) -> bool:
+        """Ask about a batch; False when there is no use in going on."""
+        from citewell.engine.check_store import world_named
+
+        world = self._world
+        result = await self._engine().check_async([claim for _, claim in batch])
+        if len(result.checks) != len(batch):
+            logger.info("References are not checked: %s", [str(p) for p in result.problems])
+            self._not_before = time.monotonic() + RETRY_SECONDS
+            self._seen.clear()
+            return False
+        if world != self._world:
+            return bool(self._queue)
+        # The worker may have opened a newer library meanwhile: then all are asked about again.
+        if await asyncio.to_thread(world_named, result.snapshot) != world:
+            self._seen.clear()
+            return False
+        answers = {d: check for (d, _), check in zip(batch, result.checks, strict=True)}
+        for digest in answers:
+            self._queue.pop(digest, None)
+        self._learn(answers)
+        assert world is not None
+        await asyncio.to_thread(self._kept().put, world, list(answers.items()))
+        return True
+
+
+def _world_of(options: object) -> bytes | None:
+    from citewell.engine.check_store import world_of
+    from citewell.options import Options
+
+    assert isinstance(options, Options)
+    return world_of(options)
+
+
+def _size(part: Entries) -> int:
+    return len(part.bib.entries) if part.keys is None else 1
+
+
+def _questions(
+    part: Entries, start: int, known: CheckCache, waiting: Mapping[bytes, Claim]
+) -> list[Question]:
+    """The questions of some entries that nobody has answered. For the thread that gives way."""
+    from citewell.features.checking.verify import question, question_digest
+    from citewell.model.cooperative import cooperative
+
+    bib = part.bib
+    found: Iterable[BibEntry]
+    if part.keys is None:
+        found = bib.entries[start : start + CHUNK]
+    else:
+        found = [bib.by_key[key] for key in sorted(part.keys) if key in bib.by_key]
+    asked: list[Question] = []
+    for entry in cooperative(found):
+        if "question" in entry.body.notes:
+            digest = question_digest(bib, entry)
+            if digest is None or digest in known or digest in waiting:
+                continue
+        one = question(bib, entry)
+        if one is not None and one.digest not in known and one.digest not in waiting:
+            asked.append(one)
+    return asked

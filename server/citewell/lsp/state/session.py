@@ -1,0 +1,141 @@
+"""What one connection works on: documents and projects, checks, the engine, shown lists.
+
+Papers are searched in the worker process. All tables here belong to the event loop.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from citewell.engine.worker_client import WorkerEngine
+from citewell.lsp.documents.buffers import Buffers
+from citewell.lsp.documents.edit_applier import EditApplier
+from citewell.lsp.documents.preload import CHECKS, preload
+from citewell.lsp.documents.projects import Projects
+from citewell.lsp.protocol.editor import Editor
+from citewell.lsp.protocol.library_progress import LibraryProgress
+from citewell.lsp.protocol.obstacles import Obstacles
+from citewell.lsp.protocol.refresh import Refresher
+from citewell.lsp.state.cards import Cards
+from citewell.lsp.state.checking import Checking
+from citewell.lsp.state.picker_history import PickerHistory
+from citewell.lsp.state.rerank_prefetch import RerankPrefetch
+from citewell.lsp.state.shown import ShownLists
+from citewell.lsp.state.zotero import Zotero
+
+if TYPE_CHECKING:
+    from citewell.model.feedback import Feedback
+
+
+class Session:
+    """The state behind the handlers."""
+
+    def __init__(self, editor: Editor) -> None:
+        self._editor = editor
+        self._engine: WorkerEngine | None = None
+        self.tell = editor.tell
+        self.background = editor.protocol.request_priority.background("citewell-background")
+        """For what nobody waits for."""
+        self.buffers = Buffers(editor)
+        """The author's files as the editor holds them."""
+        self.projects = Projects(editor, self.buffers, self.background, self.wake)
+        """The open documents and their projects, as they stand."""
+        self.checks = Checking(editor, self.buffers, lambda: self.engine, self.background)
+        """What is known of references."""
+        self.applier = EditApplier(editor, self.buffers, self.projects)
+        """Edits of the author's files, through the editor."""
+        self.obstacles = Obstacles(editor, self.buffers.allow)
+        self.lists = ShownLists()
+        """Completion lists that the client may ask about."""
+        self.cards = Cards(editor.tell)
+        """References as they are shown, and records of the library."""
+        self.zotero = Zotero(editor.tell)
+        """The entries of the Zotero that runs on this machine, where the author wants them."""
+        self.opening = LibraryProgress(editor)
+        self.refresher = Refresher(editor)
+        self.buffers.watchers.append(self.refresher.changed)
+        self.better = RerankPrefetch()
+        """The longer search for the placeholder that is being typed."""
+        self.picker_history = PickerHistory()
+        """What the picker has shown."""
+        self.edits = asyncio.Lock()
+        """Held while an entry is inserted, so that two never work from the same text."""
+
+    # -- life ---------------------------------------------------------------------------------
+
+    def start(self) -> None:
+        """The settings are known: load the scanners, in the background. The worker starts when a
+        document is opened, or written, that cites or wants to (`wake`)."""
+        self._editor.settings_are_known()
+        self.projects.start()
+        self.background.submit(preload, CHECKS)
+        self.zotero.configure(self.buffers.workspace_options().zotero)
+
+    def close(self) -> None:
+        """End the worker and the threads."""
+        self.better.stop()
+        self.opening.stop()
+        self.zotero.close()
+        self.refresher.close()
+        if self._engine is not None:
+            self._engine.close()
+        self.projects.close()
+        self.background.shutdown(wait=False, cancel_futures=True)
+
+    def reconfigure(self) -> None:
+        """The settings changed: scan and search with the new ones."""
+        self.better.stop()
+        self.buffers.changed()
+        self._editor.forget_told()
+        self.projects.forget()
+        self.cards.forget_records()
+        if self._engine is not None:
+            options = self.buffers.workspace_options()
+            if self._engine.configure(options):
+                self.opening.watch(self._engine, options.library.name)
+        if self._editor.is_configured:
+            self.zotero.configure(self.buffers.workspace_options().zotero)
+
+    def wake(self) -> None:
+        """Papers will be asked for: start the worker, so that the first request finds it warm."""
+        if not self.engine.begun:
+            self.engine.start()
+            self.opening.watch(self.engine, self.buffers.workspace_options().library.name)
+
+    @property
+    def engine(self) -> WorkerEngine:
+        """The search engine; its process starts at the first use."""
+        if self._engine is None:
+            self._engine = WorkerEngine(self.buffers.workspace_options())
+        return self._engine
+
+    async def learn(self, feedback: Sequence[Feedback]) -> None:
+        """Have the engine keep what the author accepted and dismissed, unless that is off."""
+        if not self.buffers.workspace_options().learning.enabled:
+            return
+        for one in feedback:
+            self.tell(await self.engine.learn_async(one))
+
+    # -- documents ----------------------------------------------------------------------------
+
+    def opened(self, uri: str) -> None:
+        """A document was opened: scan it before it is asked about."""
+        self.buffers.changed(uri)
+        self.projects.opened(uri)
+
+    def changed(self, uri: str) -> None:
+        """A document was edited. The version tells; other documents may depend on a .bib."""
+        self.buffers.changed(uri, others=uri.lower().endswith(".bib"))
+
+    def closed(self, uri: str) -> None:
+        """A document was closed: the disk counts again."""
+        self.buffers.changed(uri)
+        self.projects.closed(uri)
+
+    def touched(self, paths: Sequence[Path]) -> None:
+        """Files changed on disk."""
+        if paths:
+            self.buffers.changed()

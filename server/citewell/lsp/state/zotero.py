@@ -1,0 +1,231 @@
+"""The running Zotero as a live bibliography: what it exports is held here, and asked for again.
+
+Nothing is asked unless `zotero.live` is on, and nothing beyond this machine ever. Zotero is asked
+when the server starts and while an author cites: no export begins before the last one is
+`zotero.refreshS` old, a slow one waits twenty times as long as it took, and words that nothing
+fits are looked up by themselves, so that an item which was just added is there a moment later.
+While Zotero is closed the last export stays.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import threading
+import time
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from citewell.model import Problem
+from citewell.options.tree import ZoteroOptions
+
+if TYPE_CHECKING:
+    from citewell.features.citing.zotero_library import ZoteroLibrary
+    from citewell.model.bib import BibEntry, BibFile
+
+logger = logging.getLogger(__name__)
+
+PULL_SECONDS = 120.0
+"""Zotero writes some hundred items in a second, the first time."""
+MAX_BYTES = 128 << 20
+ENTRY_SECONDS = 1.5
+"""How long accepting an entry waits for Zotero before it takes the one that is held here."""
+SEARCH_SECONDS = 5.0
+SEARCH_PAUSE = 1.0
+"""Between two look-ups of words that nothing fits."""
+MIN_LETTERS = 3
+EASE = 20.0
+"""An export that took a second is not asked for again within so many."""
+
+Tell = Callable[[Sequence[Problem]], None]
+R = TypeVar("R")
+
+
+class Zotero:
+    """The one live source. Its tables belong to the event loop."""
+
+    def __init__(self, tell: Tell) -> None:
+        self._tell = tell
+        self._options = ZoteroOptions()
+        self._closed = threading.Event()
+        self._pulling: asyncio.Task[None] | None = None
+        self._searching: asyncio.Task[None] | None = None
+        self._due = 0.0
+        self._search_due = 0.0
+        self._took = 0.0
+        self._elsewhere: set[str] = set()
+        """Keys that Zotero finds and does not export: those of other libraries."""
+        self.zotero_library: ZoteroLibrary | None = None
+        """What Zotero exported last; None while nothing is known."""
+        self.problem: Problem | None = None
+        """Why the last question had no answer."""
+
+    def configure(self, options: ZoteroOptions) -> None:
+        """Take the settings; the first export is asked for at once."""
+        if options == self._options:
+            return
+        source = (options.url, options.collection, options.format)
+        if not options.live or source != (
+            self._options.url, self._options.collection, self._options.format,
+        ):  # fmt: skip
+            self.zotero_library = self.problem = None
+            self._elsewhere.clear()
+        self._options = options
+        self._due = 0.0
+        if self._pulling is not None:
+            self._pulling.cancel()
+            self._pulling = None
+        self.wake()
+
+    def close(self) -> None:
+        """Give up what runs."""
+        self._closed.set()
+        for task in (self._pulling, self._searching):
+            if task is not None:
+                task.cancel()
+
+    def wake(self, unfound: str = "") -> None:
+        """The author cites: ask Zotero again when it is time. `unfound` are words that fitted
+        nothing here."""
+        if not self._options.live or self._closed.is_set():
+            return
+        now = time.monotonic()
+        if now >= self._due and not _runs(self._pulling):
+            self._pulling = asyncio.ensure_future(self._pull())
+        elif (
+            len(unfound) >= MIN_LETTERS
+            and self.zotero_library is not None
+            and not self._options.collection
+            and now >= self._search_due
+            and not _runs(self._searching)
+            and not _runs(self._pulling)
+        ):
+            self._searching = asyncio.ensure_future(self._seek(unfound))
+
+    def entry(self, key: str) -> BibEntry | None:
+        """The entry of a key, as Zotero exported it last."""
+        return self.zotero_library.entry(key) if self.zotero_library is not None else None
+
+    def entry_text(self, key: str) -> str:
+        """Its text; empty when there is none."""
+        entry = self.entry(key)
+        return entry.body.text if entry is not None else ""
+
+    async def fresh_entry(self, key: str) -> BibFile | None:
+        """A bibliography that holds the entry of a key as Zotero writes it now, or, when it does
+        not answer at once, as it did last; None when there is none."""
+        from citewell.sources import zotero
+
+        held = self.zotero_library
+        if held is None:
+            return None
+        options = self._options
+        if options.live and not options.collection and not self._closed.is_set():
+
+            def ask() -> ZoteroLibrary | None:
+                text = zotero.export(options.url, key, options.format, seconds=ENTRY_SECONDS)
+                return None if isinstance(text, Problem) else _zotero_library(text, None)
+
+            now = await _in_thread(ask)
+            if now is not None and now.entry(key) is not None:
+                return now.bib
+        return held.bib
+
+    def state(self) -> dict[str, Any]:
+        """For `citewell.status`."""
+        problem = self.problem
+        return {
+            "live": self._options.live,
+            "entries": len(self.zotero_library) if self.zotero_library is not None else 0,
+            "problem": problem and {"code": problem.code, "message": problem.message},
+        }
+
+    async def _pull(self) -> None:
+        from citewell.sources import zotero
+
+        options, before = self._options, self.zotero_library
+
+        def pull() -> ZoteroLibrary | Problem:
+            start = time.monotonic()
+            data = zotero.pull(
+                options.url,
+                options.collection.strip("/"),
+                options.format,
+                seconds=PULL_SECONDS,
+                max_bytes=MAX_BYTES,
+                given_up=self._closed.is_set,
+            )
+            self._took = time.monotonic() - start
+            if isinstance(data, Problem):
+                return data
+            try:
+                return _zotero_library(data.decode("utf-8-sig"), before)
+            except UnicodeDecodeError:
+                message = "Better BibTeX did not send text."
+                return Problem("zotero-refused", message, "Update Better BibTeX.")
+
+        self._due = time.monotonic() + options.refresh_s
+        found = await _in_thread(pull)
+        self._due = time.monotonic() + max(options.refresh_s, EASE * self._took)
+        if isinstance(found, Problem):
+            logger.info("%s", found)
+            self.problem = found
+            if self.zotero_library is None:
+                self._tell([found])
+        else:
+            self.zotero_library, self.problem = found, None
+            logger.info("Zotero has %d entries (%.2f s)", len(found), self._took)
+
+    async def _seek(self, words: str) -> None:
+        """Does Zotero have an item that was not there when it exported? Then have it export."""
+        from citewell.sources import zotero
+
+        url = self._options.url
+        found = await _in_thread(lambda: zotero.search(url, words, seconds=SEARCH_SECONDS))
+        self._search_due = time.monotonic() + SEARCH_PAUSE
+        if isinstance(found, Problem):
+            self.problem = found
+            return
+        new = {key for key in found if self.entry(key) is None} - self._elsewhere
+        if new:
+            self._search_due += EASE * self._took
+            self._elsewhere |= new
+            self._due = 0.0
+            self.wake()
+
+
+def _runs(task: asyncio.Task[None] | None) -> bool:
+    return task is not None and not task.done()
+
+
+def _zotero_library(text: str, before: ZoteroLibrary | None) -> ZoteroLibrary:
+    from citewell.features.citing.zotero_library import ZoteroLibrary
+
+    return ZoteroLibrary.of(text, before)
+
+
+async def _in_thread(job: Callable[[], R]) -> R:
+    """Run a job on a thread of its own that nothing waits for at the end: Zotero may be slow."""
+    loop = asyncio.get_running_loop()
+    future: asyncio.Future[R] = loop.create_future()
+
+    def give(result: R | None, error: BaseException | None) -> None:
+        if not future.done():
+            if error is not None:
+                future.set_exception(error)
+            else:
+                future.set_result(result)  # type: ignore[arg-type]
+
+    def run() -> None:
+        result, failed = None, None
+        try:
+            result = job()
+        except Exception as error:
+            failed = error
+        try:
+            loop.call_soon_threadsafe(give, result, failed)
+        except RuntimeError:
+            logger.debug("The server has stopped")
+
+    threading.Thread(target=run, name="citewell-zotero", daemon=True).start()
+    return await future

@@ -1,1 +1,1 @@
-"""What an editor shows beside the text: hovers, hints, lenses, the list of references."""
+"""What an editor shows beside the text: hovers, hints, lenses, semantic tokens."""

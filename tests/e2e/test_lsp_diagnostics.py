@@ -296,7 +296,7 @@ async def test_wrong_and_invented_references_are_underlined_on_their_field(start
     editor.open("refs.bib", language="bibtex")
     await editor.wait_for(lambda: sent(editor, "refs.bib") == FOUND, 30)
     late, invented, unknown = editor.client.diagnostics[editor.uri("refs.bib")]
-    assert late.message.startswith("late (“Semi-Supervised Classification with Graph …”): ")
+    assert late.message.startswith("late (“Semi-Supervised Classification with Graph…”): ")
     assert "The work is from 2017, not from 2012. Source: fixture." in late.message
     assert "(90% sure)\n" in late.message
     assert "Semi-Supervised Classification with Graph Convolutional Networks" in late.message

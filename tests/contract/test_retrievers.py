@@ -75,7 +75,7 @@ def test_more_than_there_are_is_all_that_match(retriever: Retriever, library: Li
 
 
 def test_a_batch_answers_as_single_searches(retriever: Retriever) -> None:
-    for query, answer in zip(QUERIES, retriever.search_batch(QUERIES, 20), strict=True):
+    for query, answer in zip(QUERIES, retriever.search_batch(QUERIES, 20, Cancel()), strict=True):
         assert answer.rows.tolist() == retriever.search(query, 20, Cancel()).rows.tolist()
 
 
@@ -98,6 +98,8 @@ def test_a_cancelled_search_stops(retriever: Retriever) -> None:
     cancel.set()
     with pytest.raises(Cancelled):
         retriever.search(RICH, 10, cancel)
+    with pytest.raises(Cancelled):
+        retriever.search_batch([RICH, RICH], 10, cancel)
 
 
 def test_threads_get_what_one_gets(retriever: Retriever) -> None:

@@ -40,9 +40,9 @@ class LateRetriever:
         """As soon as it is loaded. Raises `CitewellError` if it could not be."""
         return self._retriever.get(cancel).search(query, k, cancel)
 
-    def search_batch(self, queries: Sequence[Query], k: int) -> list[Ranking]:
+    def search_batch(self, queries: Sequence[Query], k: int, cancel: Cancel) -> list[Ranking]:
         """Waits as long as loading takes."""
-        return self._retriever.get().search_batch(queries, k)
+        return self._retriever.get().search_batch(queries, k, cancel)
 
     def explain(self, query: Query, row: int, rank: int, score: float) -> Evidence:
         """As the retriever itself does."""

@@ -134,4 +134,4 @@ def _search_task(retriever: Retriever, query: Query, depth: int) -> Callable[[Ca
 def _batch_task(
     retriever: Retriever, queries: Sequence[Query], depth: int
 ) -> Callable[[Cancel], list[Ranking]]:
-    return lambda cancel: retriever.search_batch(queries, depth)
+    return lambda cancel: retriever.search_batch(queries, depth, cancel)

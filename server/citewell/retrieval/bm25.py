@@ -152,10 +152,9 @@ class Bm25Retriever:
         rows = top(scores, k, above=0.0)
         return Ranking(rows, scores[rows])
 
-    def search_batch(self, queries: Sequence[Query], k: int) -> list[Ranking]:
+    def search_batch(self, queries: Sequence[Query], k: int, cancel: Cancel) -> list[Ranking]:
         """One after the other: the time is in the scores, which queries do not share."""
-        never = Cancel()
-        return [self.search(query, k, never) for query in queries]
+        return [self.search(query, k, cancel) for query in queries]
 
     def scores(self, query: Query, cancel: Cancel) -> NDArray[np.float32] | None:
         """Score of every row, shape (rows,); None when no term is known."""

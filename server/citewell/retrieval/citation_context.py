@@ -130,10 +130,9 @@ class CitationContextRetriever:
         place = place[np.lexsort((rows[place], -score[place]))]
         return Ranking(rows[place], score[place].astype(np.float32))
 
-    def search_batch(self, queries: Sequence[Query], k: int) -> list[Ranking]:
+    def search_batch(self, queries: Sequence[Query], k: int, cancel: Cancel) -> list[Ranking]:
         """One after the other."""
-        never = Cancel()
-        return [self.search(query, k, never) for query in queries]
+        return [self.search(query, k, cancel) for query in queries]
 
     def explain(self, query: Query, row: int, rank: int, score: float) -> Evidence:
         """Which kinds of evidence spoke: told as fields, for there are no words to name."""

@@ -36,8 +36,8 @@ class Retriever(Protocol):
         """The best `k` rows. Empty for an empty query. Raises `Cancelled`; checks it often."""
         ...
 
-    def search_batch(self, queries: Sequence[Query], k: int) -> list[Ranking]:
-        """The best `k` rows for each query, in order. For evaluation."""
+    def search_batch(self, queries: Sequence[Query], k: int, cancel: Cancel) -> list[Ranking]:
+        """The best `k` rows for each query, in order. Raises `Cancelled`."""
         ...
 
     def explain(self, query: Query, row: int, rank: int, score: float) -> Evidence:

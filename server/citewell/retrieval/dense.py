@@ -87,14 +87,14 @@ class DenseRetriever:
         cancel.check()
         return self._nearest(vector, [query], k, cancel)[0]
 
-    def search_batch(self, queries: Sequence[Query], k: int) -> list[Ranking]:
+    def search_batch(self, queries: Sequence[Query], k: int, cancel: Cancel) -> list[Ranking]:
         """The best `k` rows for each query; a batch shares the passes over the vectors."""
-        never = Cancel()
         found: list[Ranking] = []
         size = max(1, min(_BATCH, _BATCH_SCORES // max(1, self._end)))
         for begin in range(0, len(queries), size):
+            cancel.check()
             batch = queries[begin : begin + size]
-            found += self._nearest(self.encoder.encode_queries(batch), batch, k, never)
+            found += self._nearest(self.encoder.encode_queries(batch), batch, k, cancel)
         return found
 
     def explain(self, query: Query, row: int, rank: int, score: float) -> Evidence:

@@ -90,10 +90,9 @@ class ExactMatchRetriever:
         best = np.lexsort((rows, -scores))[:k]
         return Ranking(rows[best], scores[best])
 
-    def search_batch(self, queries: Sequence[Query], k: int) -> list[Ranking]:
+    def search_batch(self, queries: Sequence[Query], k: int, cancel: Cancel) -> list[Ranking]:
         """One after the other."""
-        never = Cancel()
-        return [self.search(query, k, never) for query in queries]
+        return [self.search(query, k, cancel) for query in queries]
 
     def explain(self, query: Query, row: int, rank: int, score: float) -> Evidence:
         """Which of the fields the words name."""

@@ -85,7 +85,7 @@ class Broken:
     def search(self, query: Query, k: int, cancel: Cancel) -> Ranking:
         raise self.error
 
-    def search_batch(self, queries: Sequence[Query], k: int) -> list[Ranking]:
+    def search_batch(self, queries: Sequence[Query], k: int, cancel: Cancel) -> list[Ranking]:
         raise self.error
 
     def explain(self, query: Query, row: int, rank: int, score: float) -> Evidence:

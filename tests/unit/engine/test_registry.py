@@ -33,8 +33,8 @@ class Newest:
         rows = np.argsort(-self._years, kind="stable")[:k].astype(np.int64)
         return Ranking(rows, self._years[rows].astype(np.float32))
 
-    def search_batch(self, queries: Sequence[Query], k: int) -> list[Ranking]:
-        return [self.search(query, k, Cancel()) for query in queries]
+    def search_batch(self, queries: Sequence[Query], k: int, cancel: Cancel) -> list[Ranking]:
+        return [self.search(query, k, cancel) for query in queries]
 
     def explain(self, query: Query, row: int, rank: int, score: float) -> Evidence:
         return Evidence(self.name, rank, score, ("year",))

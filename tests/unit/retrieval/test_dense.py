@@ -103,7 +103,7 @@ def test_a_batch_answers_as_single_searches(
     retriever = DenseRetriever(
         build_segments(many_papers, [DenseBuilder(HashedWords())]), HashedWords()
     )
-    batch = retriever.search_batch(QUERIES, 20)
+    batch = retriever.search_batch(QUERIES, 20, Cancel())
     for query, answer in zip(QUERIES, batch, strict=True):
         single = retriever.search(query, 20, Cancel())
         assert answer.rows.tolist() == single.rows.tolist()

@@ -78,7 +78,7 @@ def test_a_longer_text_is_no_list_of_names_but_may_be_a_title(retriever):
 def test_fewer_are_the_head_of_more_and_a_batch_answers_alike(retriever):
     assert found(retriever, "long", 2) == [2, 3]
     queries = [Query(text="long"), Query(), Query(sentence="Long [CITATION].")]
-    lists = [answer.rows.tolist() for answer in retriever.search_batch(queries, 10)]
+    lists = [answer.rows.tolist() for answer in retriever.search_batch(queries, 10, Cancel())]
     assert lists == [[2, 3, 0], [], []]
 
 

@@ -119,15 +119,16 @@ def _found(work: Work, identifier: Identifier, origin: Work | None = None) -> Se
     return SearchResult(hits=(Hit(work=work, score=1.0, evidence=tuple(evidence), confidence=1.0),))
 
 
-def _not_held(identifier: Identifier, asked: Sequence[str] = ()) -> Problem:
-    if asked:
+def _not_held(identifier: Identifier, sources: Sequence[str] = ()) -> Problem:
+    if sources:
         return Problem(
             "identifier-unknown",
-            f"The library has no work with {identifier.told}, and no source has answered yet.",
+            f"The library has no work with {identifier.description}, "
+            "and no source has answered yet.",
             "Try again in a moment, or search by title.",
         )
     return Problem(
         "identifier-unknown",
-        f"The library has no work with {identifier.told}.",
+        f"The library has no work with {identifier.description}.",
         "Search by title, or ask the sources that you allow: `citewell find --online`.",
     )

@@ -22,7 +22,7 @@ from citewell.options.online import SourceOptions
 from citewell.sources.answers import Answer, Wanted
 from citewell.sources.budget import ONLINE_SECONDS, Budget
 from citewell.sources.registry import allowed
-from citewell.sources.service import Said, Sources
+from citewell.sources.service import SourceAnswers, Sources
 
 T = TypeVar("T")
 
@@ -84,7 +84,7 @@ class Online:
         wanted: Sequence[Wanted],
         cancel: Cancel | None = None,
         budget: Budget | None = None,
-    ) -> list[Said]:
+    ) -> list[SourceAnswers]:
         """What the sources know by DOI and arXiv identifier. Raises only `Cancelled`."""
         return self._wait(lambda sources: sources.by_ids(wanted, budget), cancel)
 
@@ -103,7 +103,7 @@ class Online:
         done: Callable[[int], None] | None = None,
         cancel: Cancel | None = None,
         budget: Budget | None = None,
-    ) -> list[Said]:
+    ) -> list[SourceAnswers]:
         """What the sources have under the titles. Raises only `Cancelled`."""
         return self._wait(lambda sources: sources.match(wanted, done, budget), cancel)
 
@@ -235,7 +235,7 @@ class OnlineAct:
         """Who did not answer in time."""
         return self._budget.problems
 
-    def by_ids(self, wanted: Sequence[Wanted], cancel: Cancel | None = None) -> list[Said]:
+    def by_ids(self, wanted: Sequence[Wanted], cancel: Cancel | None = None) -> list[SourceAnswers]:
         return self._online.by_ids(wanted, cancel, self._budget)
 
     def notices(
@@ -248,7 +248,7 @@ class OnlineAct:
         wanted: Sequence[Wanted],
         done: Callable[[int], None] | None = None,
         cancel: Cancel | None = None,
-    ) -> list[Said]:
+    ) -> list[SourceAnswers]:
         return self._online.match(wanted, done, cancel, self._budget)
 
 

@@ -57,7 +57,7 @@ class Identifier(msgspec.Struct, frozen=True):
     """In its canonical form; of an address as it was given."""
 
     @property
-    def told(self) -> str:
+    def description(self) -> str:
         """As a message names it: "the arXiv id 1706.03762"."""
         return f"the {_NAMES[self.kind]} {self.value[:200]}"
 
@@ -88,8 +88,8 @@ class Identifier(msgspec.Struct, frozen=True):
 
 def arxiv_ids(work: Work) -> frozenset[str]:
     """The arXiv ids that a record has in any of its fields ("CoRR abs/1706.03762")."""
-    told = (work.arxiv, work.doi, work.url, work.journal)
-    return frozenset(found for text in told if text and (found := arxiv_id(text)))
+    fields = (work.arxiv, work.doi, work.url, work.journal)
+    return frozenset(found for text in fields if text and (found := arxiv_id(text)))
 
 
 def dois_of(work: Work) -> tuple[str, ...]:

@@ -56,27 +56,27 @@ def forms_of(author: Author) -> tuple[NameForm, ...]:
     return tuple(found)
 
 
-def forms_asked(text: str) -> tuple[tuple[NameForm, ...], ...]:
+def wanted_forms(text: str) -> tuple[tuple[NameForm, ...], ...]:
     """For each person that a filter names the forms of the name, any of which may fit.
 
     Several people are parted by "and", "&" or a semicolon. A name without comma is read in both
     orders, and each of its words may begin the surname.
     """
     names = _AMONG.sub(" and ", text.strip())
-    people = [_asked(name) for name in names.split(" and ") if split_authors(name)]
+    people = [_forms_in_any_order(name) for name in names.split(" and ") if split_authors(name)]
     return tuple(forms for forms in people if forms)
 
 
 def is_by(text: str, authors: Sequence[Author]) -> bool:
     """True when everybody whom a filter names is among the authors."""
-    people = forms_asked(text)
+    people = wanted_forms(text)
     own = [form for author in authors for form in forms_of(author)]
     return bool(people) and all(
-        any(asked.fits(form) for asked in forms for form in own) for forms in people
+        any(wanted.fits(form) for wanted in forms for form in own) for forms in people
     )
 
 
-def _asked(name: str) -> tuple[NameForm, ...]:
+def _forms_in_any_order(name: str) -> tuple[NameForm, ...]:
     found: dict[NameForm, None] = {}
     if "," in name:
         author = parse_author(name)

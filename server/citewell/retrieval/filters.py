@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from citewell.model import Problem, Query, Work
-from citewell.model.name_forms import NameForm, forms_asked
+from citewell.model.name_forms import NameForm, wanted_forms
 from citewell.model.names import parse_author
 from citewell.model.titles import normalise_title
 from citewell.model.venue_names import SHORT
@@ -146,7 +146,7 @@ class Filters:
 
     def _by(self, text: str) -> _Rows:
         """Rows by everybody whom the text names."""
-        people = forms_asked(text)
+        people = wanted_forms(text)
         found = np.full(len(self._years), bool(people))
         for person in people:
             found &= self._by_person(person)
@@ -193,11 +193,11 @@ class Filters:
 
     def _hint(self, query: Query) -> str:
         """What there is under the surname alone, where a full name found nobody."""
-        people = forms_asked(query.author)
+        people = wanted_forms(query.author)
         if self._facets is None or len(people) != 1:
             return ""
         surname = parse_author(query.author).family
-        for forms in forms_asked(surname) if any(form.initial for form in people[0]) else ():
+        for forms in wanted_forms(surname) if any(form.initial for form in people[0]) else ():
             count = int((self._facets.by(forms, len(self._years)) & self._live).sum())
             if count:
                 papers = "1 paper" if count == 1 else f"{count:,} papers"

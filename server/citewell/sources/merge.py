@@ -29,7 +29,7 @@ class Merged(msgspec.Struct, frozen=True):
     """The work that some records describe, and what each source said of each field."""
 
     work: Work
-    said: Mapping[str, tuple[Value, ...]]
+    values_by_field: Mapping[str, tuple[Value, ...]]
     """Field -> its different values, the one that most sources give first."""
 
     @property
@@ -37,14 +37,14 @@ class Merged(msgspec.Struct, frozen=True):
         """The fields in which sources contradict each other."""
         return {
             name: values
-            for name, values in self.said.items()
+            for name, values in self.values_by_field.items()
             if len(values) > 1 and name not in _PLACES
         }
 
 
 def merge(records: Sequence[Work]) -> Merged:
     """The work of one or more records of it; fields are taken by trust, contradictions stay."""
-    said: dict[str, tuple[Value, ...]] = {}
+    values_by_field: dict[str, tuple[Value, ...]] = {}
     for name in FIELDS:
         found: dict[str, tuple[str, list[str]]] = {}
         for record in records:
@@ -56,8 +56,8 @@ def merge(records: Sequence[Work]) -> Merged:
                     known.append(source)
         values = [Value(text, tuple(sources)) for text, sources in found.values()]
         if values:
-            said[name] = tuple(sorted(values, key=lambda value: -len(value.sources)))
-    return Merged(combine(records), said)
+            values_by_field[name] = tuple(sorted(values, key=lambda value: -len(value.sources)))
+    return Merged(combine(records), values_by_field)
 
 
 def same_works(records: Sequence[Work]) -> list[list[Work]]:

@@ -56,9 +56,9 @@ def source_named(name: str) -> type[Source]:
 
 def allowed(names: Iterable[str]) -> tuple[tuple[str, ...], tuple[Problem, ...]]:
     """The sources that a setting allows, in the registry's order, and what it names wrongly."""
-    asked = [name.strip().lower().replace("_", "-") for name in names if name.strip()]
-    found = set(SOURCES) if ALL in asked else {name for name in asked if name in SOURCES}
-    unknown = [name for name in asked if name not in (*SOURCES, *DOWNLOADS, ALL)]
+    requested = [name.strip().lower().replace("_", "-") for name in names if name.strip()]
+    found = set(SOURCES) if ALL in requested else {name for name in requested if name in SOURCES}
+    unknown = [name for name in requested if name not in (*SOURCES, *DOWNLOADS, ALL)]
     problems = tuple(
         Problem(
             "sources-unknown",
@@ -72,8 +72,8 @@ def allowed(names: Iterable[str]) -> tuple[tuple[str, ...], tuple[Problem, ...]]
 
 def may_download(names: Iterable[str], name: str) -> bool:
     """Whether a setting allows works to be fetched in bulk from a source."""
-    asked = {one.strip().lower().replace("_", "-") for one in names}
-    return ALL in asked or name in asked
+    requested = {one.strip().lower().replace("_", "-") for one in names}
+    return ALL in requested or name in requested
 
 
 def classes(names: Sequence[str]) -> list[type[Source]]:

@@ -21,7 +21,7 @@ MATCHES_AT_ONCE = 12
 """References whose matches are under way together; the sources' own paces hold beside it."""
 
 
-class Said(msgspec.Struct, frozen=True):
+class SourceAnswers(msgspec.Struct, frozen=True):
     """What the sources said of one reference, by the question."""
 
     doi: tuple[Answer, ...] = ()
@@ -49,13 +49,15 @@ class Sources:
 
         self.by_name: Mapping[str, Source] = {name: source_named(name)(listening) for name in names}
 
-    async def by_ids(self, wanted: Sequence[Wanted], budget: Budget | None = None) -> list[Said]:
+    async def by_ids(
+        self, wanted: Sequence[Wanted], budget: Budget | None = None
+    ) -> list[SourceAnswers]:
         """What every source knows by the DOIs and arXiv identifiers, in order."""
         doi, arxiv = await asyncio.gather(
             self._all_by("doi", [one.doi for one in wanted], budget),
             self._all_by("arxiv", [one.arxiv for one in wanted], budget),
         )
-        return [Said(doi=d, arxiv=a) for d, a in zip(doi, arxiv, strict=True)]
+        return [SourceAnswers(doi=d, arxiv=a) for d, a in zip(doi, arxiv, strict=True)]
 
     async def notices(
         self, dois: Sequence[str], budget: Budget | None = None
@@ -72,24 +74,24 @@ class Sources:
         wanted: Sequence[Wanted],
         done: Callable[[int], None] | None = None,
         budget: Budget | None = None,
-    ) -> list[Said]:
+    ) -> list[SourceAnswers]:
         """What every source has under the titles, in order; `done(1)` after each."""
         turn = asyncio.Semaphore(MATCHES_AT_ONCE)
         able = [source for source in self.by_name.values() if "match" in source.can]
 
-        async def one(asked: Wanted) -> Said:
+        async def one(reference: Wanted) -> SourceAnswers:
             async with turn:
                 answers = await asyncio.gather(
                     *(
-                        self._within(budget, source, partial(source.match, asked), _itself)
+                        self._within(budget, source, partial(source.match, reference), _itself)
                         for source in able
                     )
                 )
             if done is not None:
                 done(1)
-            return Said(title=tuple(answers))
+            return SourceAnswers(title=tuple(answers))
 
-        return list(await asyncio.gather(*(one(asked) for asked in wanted)))
+        return list(await asyncio.gather(*(one(reference) for reference in wanted)))
 
     async def search(self, text: str, limit: int) -> list[Answer]:
         """What every source finds for words."""
@@ -137,15 +139,17 @@ class Sources:
         """Answers by value, in the order of the sources; a value is asked for once."""
 
         async def ask(source: Source) -> dict[str, Answer]:
-            asked = list(dict.fromkeys(v for v in values if v and _concerns(source, kind, v)))
-            if not asked:
+            relevant = list(dict.fromkeys(v for v in values if v and _concerns(source, kind, v)))
+            if not relevant:
                 return {}
 
             def late(failed: Failed) -> list[Answer]:
-                return [failed for _ in asked]
+                return [failed for _ in relevant]
 
-            answers = await self._within(budget, source, partial(source.by_ids, kind, asked), late)
-            return dict(zip(asked, answers, strict=True))
+            answers = await self._within(
+                budget, source, partial(source.by_ids, kind, relevant), late
+            )
+            return dict(zip(relevant, answers, strict=True))
 
         tables = await asyncio.gather(*(ask(source) for source in sources))
         return [

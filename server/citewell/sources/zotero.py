@@ -87,11 +87,11 @@ def search(base: str, words: str, *, seconds: float) -> list[str] | Problem:
 
 def export(base: str, key: str, suffix: str, *, seconds: float) -> str | Problem:
     """The entry of an item of one's own library, as Better BibTeX writes it now (`item.export`)."""
-    asked: list[Any] = [[key], TRANSLATORS[suffix]]
-    found = call(base, "item.export", asked, seconds=seconds)
+    arguments: list[Any] = [[key], TRANSLATORS[suffix]]
+    found = call(base, "item.export", arguments, seconds=seconds)
     if isinstance(found, Problem) and "library" in found.message.lower():
         # Some versions want the number of the library, which others refuse.
-        found = call(base, "item.export", [*asked, 1], seconds=seconds)
+        found = call(base, "item.export", [*arguments, 1], seconds=seconds)
     if isinstance(found, list) and len(found) == 3:
         # Older versions send what they would answer over HTTP: status, type, text.
         found = found[2]

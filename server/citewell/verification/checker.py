@@ -95,8 +95,8 @@ class Checker:
 
     def _reread(self, claims: list[Claim], found: list[Candidates]) -> None:
         """Free text that was taken apart wrongly: is any part of it the title of a known work?"""
-        asked = [n for n, claim in enumerate(claims) if claim.raw and not found[n].by_title]
-        guesses = [(n, guess) for n in asked for guess in title_guesses(claims[n].raw)]
+        unsettled = [n for n, claim in enumerate(claims) if claim.raw and not found[n].by_title]
+        guesses = [(n, guess) for n in unsettled for guess in title_guesses(claims[n].raw)]
         tries = [Claim(title=guess) for _, guess in guesses]
         for records in self.records if tries else ():
             answers = records.candidates(tries)
@@ -152,11 +152,11 @@ def judge(
     year_now: int,
     sources: tuple[str, ...] = (),
     *,
-    asked: bool = False,
+    online: bool = False,
 ) -> Check:
     """The verdict on one claim, given all that was found for it.
 
-    `asked`: scholarly sources were asked, so that an unknown title with the identifier of another
+    `online`: scholarly sources were asked, so that an unknown title with the identifier of another
     work is proof; a library alone may lack the work.
     """
     if not (claim.title or claim.doi or claim.arxiv):
@@ -167,7 +167,7 @@ def judge(
         match = None
         found = msgspec.structs.replace(found, by_title=())
     if match is None:
-        return _unknown(claim, found, year_now, sources, asked=asked)
+        return _unknown(claim, found, year_now, sources, online=online)
     findings = fields.compare(claim, match, found, year_now)
     if match.people.difference is Difference.UNRELATED:
         findings += check_placeholders(claim)
@@ -178,7 +178,10 @@ def judge(
         confidence=sure,
         findings=tuple(findings),
         work=_without_abstract(match.work),
-        evidence=(_told(match), *(one.message for one in findings if one.confidence >= SURE)),
+        evidence=(
+            _match_message(match),
+            *(one.message for one in findings if one.confidence >= SURE),
+        ),
         sources=sources,
     )
 
@@ -228,7 +231,7 @@ def _namesake(claim: Claim, match: Match) -> bool:
 
 
 def _unknown(
-    claim: Claim, found: Candidates, year_now: int, sources: tuple[str, ...], *, asked: bool
+    claim: Claim, found: Candidates, year_now: int, sources: tuple[str, ...], *, online: bool
 ) -> Check:
     """No record is the work: only the reference's own contradictions can speak against it."""
     findings = fields.check_alone(claim, found, year_now)
@@ -244,7 +247,7 @@ def _unknown(
         unknown = claim.year is not None and claim.year >= fields.PLACEHOLDER
         proven = codes & (_IMPOSSIBLE - {"year-future"} if unknown else _IMPOSSIBLE)
         # A wrong DOI is a slip as often as an invention while the title may be known elsewhere.
-        telling = {code for code in codes if asked or not code.startswith("doi-")}
+        telling = {code for code in codes if online or not code.startswith("doi-")}
         proven = proven or telling & {"doi-other-work", "arxiv-other-work"}
         verdict = Verdict.FABRICATED if proven or len(telling) > 1 else Verdict.WRONG_DETAIL
     work = next(iter((*found.by_doi, *found.by_arxiv)), None)
@@ -266,7 +269,7 @@ def _similar(found: Candidates) -> tuple[str, ...]:
     return (f"The most similar title is “{work.title}” ({names(work.authors[:3])}).",)
 
 
-def _told(match: Match) -> str:
+def _match_message(match: Match) -> str:
     work = match.work
     origin = work.provenance[0].source if work.provenance else work.id
     means = {"title": "The title belongs to", "doi": "The DOI belongs to",

@@ -106,7 +106,7 @@ def _codes_against(claim: Claim, found: Candidates, year_now: int) -> set[str]:
     """Codes of the findings that count, were this all that is known."""
     return {
         one.code
-        for one in judge(claim, found, year_now, asked=True).findings
+        for one in judge(claim, found, year_now, online=True).findings
         if one.severity is not Severity.INFO
     }
 

@@ -162,10 +162,10 @@ def check_year(
     preprint = means_preprint(claim)
     if claim.arxiv and preprint and arxiv_says(claim.arxiv).year in (claim.year, claim.year - 1):
         return []  # the preprint's own year
-    said = doi_says(claim.doi) if claim.doi else None
+    facts = doi_says(claim.doi) if claim.doi else None
     sure = 0.9
     if (
-        (said and said.year is not None and abs(said.year - claim.year) <= said.slack)
+        (facts and facts.year is not None and abs(facts.year - claim.year) <= facts.slack)
         or claim.kind in _BOOKS  # editions
         or any(work.kind == "book" for work in works)
         or preprint  # exports give the year of the last revision

@@ -15,7 +15,7 @@ from citewell.sources.trust import family
 from citewell.sources.variants import statements
 from citewell.verification.finding import finding
 from citewell.verification.identifiers import (
-    Said,
+    IdentifierFacts,
     arxiv_says,
     doi_says,
     fake_registrant,
@@ -41,10 +41,10 @@ def check_doi(claim: Claim, match: Match, found: Candidates) -> list[FieldFindin
     known = [doi for work in works for doi in dois_of(work)]
     if claim.doi in known:
         return []
-    said = _against_records(claim, match, found, known) or _against_form(claim, works)
-    if said is None:
+    against = _against_records(claim, match, found, known) or _against_form(claim, works)
+    if against is None:
         return []
-    code, message, sure = said
+    code, message, sure = against
     expected = next((doi for doi in known if not arxiv_id(doi)), "")
     return [_of_doi(claim, code, message, sure, expected)]
 
@@ -127,16 +127,16 @@ def _preprint_too_late(claim: Claim, works: Sequence[Work]) -> Against | None:
 
 def _against_form(claim: Claim, works: Sequence[Work]) -> Against | None:
     """Findings of the form of the DOI against venue, year and publisher of the records."""
-    said, venues = doi_says(claim.doi), _venues(works)
-    if said.preprint:
+    facts, venues = doi_says(claim.doi), _venues(works)
+    if facts.preprint:
         return None
     years = [work.year for work in works if work.year]
-    if said.venues and venues and not said.venues & (venues | venue_ids(claim.venue)):
-        message = f"The DOI belongs to a paper of {_named(said.venues)}."
+    if facts.venues and venues and not facts.venues & (venues | venue_ids(claim.venue)):
+        message = f"The DOI belongs to a paper of {_named(facts.venues)}."
         return "doi-other-venue", message, 0.85
-    wide = msgspec.structs.replace(said, slack=said.slack + 1)
-    if said.year and years and not any(wide.allows(year) for year in years):
-        return "doi-other-year", f"The DOI belongs to a paper of {said.year}.", 0.8
+    wide = msgspec.structs.replace(facts, slack=facts.slack + 1)
+    if facts.year and years and not any(wide.allows(year) for year in years):
+        return "doi-other-year", f"The DOI belongs to a paper of {facts.year}.", 0.8
     if unlikely_registrant(claim.doi, venues):
         message = (
             f"The DOI prefix 10.{registrant(claim.doi)} belongs to neither the work's publisher "
@@ -173,19 +173,19 @@ def check_doi_alone(claim: Claim, found: Candidates) -> list[FieldFinding]:
     """Findings of the DOI against a reference whose work is not known."""
     if not claim.doi:
         return check_form(claim)
-    said, given = doi_says(claim.doi), venue_ids(claim.venue)
+    facts, given = doi_says(claim.doi), venue_ids(claim.venue)
     verdict: Against | None = None
     if found.by_doi:
         message = f"The DOI belongs to another work: “{found.by_doi[0].title}”."
         verdict = "doi-other-work", message, 0.9
     elif impossible_doi(claim.doi):
         verdict = _impossible(claim)
-    elif said.venues and given and not said.venues & given:
-        message = f"The DOI belongs to a paper of {_named(said.venues)}, not of {claim.venue}."
+    elif facts.venues and given and not facts.venues & given:
+        message = f"The DOI belongs to a paper of {_named(facts.venues)}, not of {claim.venue}."
         verdict = "doi-other-venue", message, 0.8
-    elif said.year and claim.year and _contradicts(said, claim.year):
-        what = "preprint" if said.preprint else "paper"
-        verdict = "doi-other-year", f"The DOI belongs to a {what} of {said.year}.", 0.75
+    elif facts.year and claim.year and _contradicts(facts, claim.year):
+        what = "preprint" if facts.preprint else "paper"
+        verdict = "doi-other-year", f"The DOI belongs to a {what} of {facts.year}.", 0.75
     else:
         verdict = _fake(claim)
     return [] if verdict is None else [_of_doi(claim, *verdict)]
@@ -207,15 +207,15 @@ def check_arxiv(
     if claim.arxiv in known:
         return []
     others = [work for work in found.by_arxiv if not _same_title(claim, work, works)]
-    said = arxiv_says(claim.arxiv)
+    facts = arxiv_says(claim.arxiv)
     years = [work.year for work in works if work.year]
     if others and len(others) == len(found.by_arxiv):
         code, sure = "arxiv-other-work", 0.95
         message = f"The arXiv identifier belongs to another work: “{others[0].title}”."
-    elif said.year and years and said.year > max(years) + 2:
+    elif facts.year and years and facts.year > max(years) + 2:
         # Whole old proceedings were put there years later.
         code, sure = "arxiv-later", 0.75 if min(years) >= 2016 else 0.5
-        message = f"The arXiv identifier is from {said.year}, after the work appeared."
+        message = f"The arXiv identifier is from {facts.year}, after the work appeared."
     else:
         return []
     return [
@@ -225,12 +225,12 @@ def check_arxiv(
     ]  # fmt: skip
 
 
-def _contradicts(said: Said, year: int) -> bool:
+def _contradicts(facts: IdentifierFacts, year: int) -> bool:
     """True when a work of that year cannot have the identifier, a year of tolerance added."""
-    assert said.year is not None
-    if said.preprint:
-        return said.year > year + 1  # it may be much older than its paper, but not younger
-    return not msgspec.structs.replace(said, slack=said.slack + 1).allows(year)
+    assert facts.year is not None
+    if facts.preprint:
+        return facts.year > year + 1  # it may be much older than its paper, but not younger
+    return not msgspec.structs.replace(facts, slack=facts.slack + 1).allows(year)
 
 
 def _same_title(claim: Claim, work: Work, works: Sequence[Work]) -> bool:

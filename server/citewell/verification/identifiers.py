@@ -15,7 +15,7 @@ from citewell.model.ids import acl_id, arxiv_id
 from citewell.model.venues import venue_ids
 
 
-class Said(msgspec.Struct, frozen=True):
+class IdentifierFacts(msgspec.Struct, frozen=True):
     """Facts about a work in the form of its identifier."""
 
     venues: frozenset[str] = frozenset()
@@ -32,7 +32,7 @@ class Said(msgspec.Struct, frozen=True):
         return self.year - self.slack <= year <= self.year + self.slack + self.early
 
 
-_NOTHING = Said()
+_NOTHING = IdentifierFacts()
 _EARLY = 3
 """IEEE prints papers in an issue years after it has accepted and numbered them."""
 _ACL_LETTERS = {
@@ -52,7 +52,7 @@ _MIT = {"10.1162/tacl": "tacl", "10.1162/coli": "cl", "10.1162/neco": "neco"}
 
 
 @lru_cache(maxsize=8192)
-def doi_says(doi: str) -> Said:
+def doi_says(doi: str) -> IdentifierFacts:
     """Facts in the form of a normalised DOI; empty for most."""
     if anthology := acl_id(doi):
         return _acl(anthology)
@@ -60,52 +60,54 @@ def doi_says(doi: str) -> Said:
         return arxiv_says(arxiv)
     for start, name in _MIT.items():
         if doi.startswith(start):
-            return Said(frozenset({name}))
+            return IdentifierFacts(frozenset({name}))
     return _of_meeting(doi) or _of_journal(doi) or _NOTHING
 
 
-def _of_meeting(doi: str) -> Said | None:
+def _of_meeting(doi: str) -> IdentifierFacts | None:
     if found := _AAAI.match(doi):
-        return Said(frozenset({"aaai"}), 1986 + int(found[1]), 0)
+        return IdentifierFacts(frozenset({"aaai"}), 1986 + int(found[1]), 0)
     if found := _IJCAI.match(doi):
-        return Said(frozenset({found[1]}), int(found[2]), 0)
+        return IdentifierFacts(frozenset({found[1]}), int(found[2]), 0)
     if found := _SPOKEN.match(doi):
-        return Said(frozenset({"interspeech"}), int(found[1]), 0)
+        return IdentifierFacts(frozenset({"interspeech"}), int(found[1]), 0)
     if found := _CODE.match(doi):
         year = int(found[3] or 0)
         # A journal's code is followed by the year of acceptance, a meeting's by its own.
         known = not found[2] and 1980 < year < 2100
-        return Said(venue_ids(found[1]), year if known else None, 1, early=_EARLY if known else 0)
+        return IdentifierFacts(
+            venue_ids(found[1]), year if known else None, 1, early=_EARLY if known else 0
+        )
     return None
 
 
-def _of_journal(doi: str) -> Said | None:
+def _of_journal(doi: str) -> IdentifierFacts | None:
     if found := _SPRINGER_DOI.match(doi):
         year = int(found[2])
         ids = venue_ids(_SPRINGER.get(found[1], ""))
-        return Said(ids, 2000 + year if 12 < year < 60 else None, 2)
+        return IdentifierFacts(ids, 2000 + year if 12 < year < 60 else None, 2)
     if found := _ELSEVIER_DOI.match(doi):
-        return Said(venue_ids(_ELSEVIER.get(found[1], "")), int(found[2]), 2)
+        return IdentifierFacts(venue_ids(_ELSEVIER.get(found[1], "")), int(found[2]), 2)
     return None
 
 
-def arxiv_says(identifier: str) -> Said:
+def arxiv_says(identifier: str) -> IdentifierFacts:
     """The year of first submission; a paper appears in that year or later."""
     digits = identifier.partition("/")[2] or identifier
     if not digits[:2].isdigit():
-        return Said(preprint=True)
+        return IdentifierFacts(preprint=True)
     year = int(digits[:2])
-    return Said(frozenset(), (1900 if year > 90 else 2000) + year, 1, preprint=True)
+    return IdentifierFacts(frozenset(), (1900 if year > 90 else 2000) + year, 1, preprint=True)
 
 
-def _acl(anthology: str) -> Said:
+def _acl(anthology: str) -> IdentifierFacts:
     if anthology[0].isdigit():
         meeting, _, volume = anthology.partition(".")
-        return Said(venue_ids(volume.partition("-")[0]), int(meeting), 0)
+        return IdentifierFacts(venue_ids(volume.partition("-")[0]), int(meeting), 0)
     year = int(anthology[1:3])
     name = _ACL_LETTERS.get(anthology[0], "")
     # One letter covers what met together ("D19" holds EMNLP and its workshops).
-    return Said(venue_ids(name), (1900 if year > 50 else 2000) + year, 0)
+    return IdentifierFacts(venue_ids(name), (1900 if year > 50 else 2000) + year, 0)
 
 
 def registrant(doi: str) -> str:

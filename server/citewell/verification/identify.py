@@ -125,12 +125,12 @@ def _supported(claim: Claim, work: Work, people: Comparison, likeness: TitleLike
         return near_year and same_venue
     # In another place the same people may have written another paper with such a title.
     elsewhere = other_venue or (
-        bool(claim.venue) and not same_venue and not _told_alike(claim, work)
+        bool(claim.venue) and not same_venue and not _similar_venue_name(claim, work)
     )
     return near_year and (means_preprint(claim) or not elsewhere)
 
 
-def _told_alike(claim: Claim, work: Work) -> bool:
+def _similar_venue_name(claim: Claim, work: Work) -> bool:
     names = [name for name in (work.venue, work.booktitle, work.journal) if name]
     return not names or any(same_words(claim.venue, name) for name in names)
 

@@ -20,7 +20,7 @@ from citewell.model.ids import arxiv_id
 from citewell.model.titles import title_key
 from citewell.sources.answers import Answer, Failed, Found, Nothing, Wanted
 from citewell.sources.merge import merge, same_works
-from citewell.sources.service import Said, failures
+from citewell.sources.service import SourceAnswers, failures
 from citewell.verification.checker import Checker, in_parts, judge
 from citewell.verification.corroboration import (
     ALONE,
@@ -45,7 +45,9 @@ class Asker(Protocol):
 
     names: tuple[str, ...]
 
-    def by_ids(self, wanted: Sequence[Wanted], cancel: Cancel | None = None) -> list[Said]: ...
+    def by_ids(
+        self, wanted: Sequence[Wanted], cancel: Cancel | None = None
+    ) -> list[SourceAnswers]: ...
 
     def notices(
         self, dois: Sequence[str], cancel: Cancel | None = None
@@ -56,7 +58,7 @@ class Asker(Protocol):
         wanted: Sequence[Wanted],
         done: Callable[[int], None] | None = None,
         cancel: Cancel | None = None,
-    ) -> list[Said]: ...
+    ) -> list[SourceAnswers]: ...
 
 
 class OnlineChecker:
@@ -82,7 +84,7 @@ class OnlineChecker:
         read = checker.find(part)
         claims, known = [claim for claim, _ in read], [found for _, found in read]
         checks = [judge(c, k, year, names) for c, k in zip(claims, known, strict=True)]
-        said = [Said() for _ in claims]
+        received = [SourceAnswers() for _ in claims]
 
         unsettled = [n for n, check in enumerate(checks) if not _settled(check) and _asks(check)]
         settled = [n for n, check in enumerate(checks) if _settled(check) and claims[n].doi]
@@ -94,18 +96,18 @@ class OnlineChecker:
         if strange:
             wanted = [_wanted(claims[n]) for n in strange]
             for n, answer in zip(strange, self._asker.by_ids(wanted, cancel), strict=True):
-                checks[n] = judge_said(claims[n], known[n], answer, year, names)
+                checks[n] = judge_online(claims[n], known[n], answer, year, names)
         for question in (self._asker.by_ids, self._match):
             if not unsettled:
                 break
             wanted = [_wanted(claims[n]) for n in unsettled]
             for n, answer in zip(unsettled, question(wanted, cancel), strict=True):
-                said[n] = _both(said[n], answer)
-                checks[n] = judge_said(claims[n], known[n], said[n], year, names)
+                received[n] = _both(received[n], answer)
+                checks[n] = judge_online(claims[n], known[n], received[n], year, names)
             unsettled = [n for n in unsettled if not _settled(checks[n]) and claims[n].title]
         return checks
 
-    def _match(self, wanted: Sequence[Wanted], cancel: Cancel | None = None) -> list[Said]:
+    def _match(self, wanted: Sequence[Wanted], cancel: Cancel | None = None) -> list[SourceAnswers]:
         return self._asker.match(wanted, None, cancel)
 
 
@@ -138,25 +140,29 @@ def _wanted(claim: Claim) -> Wanted:
     )
 
 
-def _both(one: Said, other: Said) -> Said:
-    return Said(
+def _both(one: SourceAnswers, other: SourceAnswers) -> SourceAnswers:
+    return SourceAnswers(
         doi=(*one.doi, *other.doi),
         arxiv=(*one.arxiv, *other.arxiv),
         title=(*one.title, *other.title),
     )
 
 
-def judge_said(
-    claim: Claim, library: Candidates, said: Said, year_now: int, places: tuple[str, ...]
+def judge_online(
+    claim: Claim,
+    library: Candidates,
+    answers: SourceAnswers,
+    year_now: int,
+    places: tuple[str, ...],
 ) -> Check:
     """The verdict on a claim, given what the library has and what the sources said."""
-    failed = failures(said.all)
+    failed = failures(answers.all)
     silent = {one.source for one in failed}
-    names = [answer.source for answer in said.all if isinstance(answer, Found | Nothing)]
+    names = [answer.source for answer in answers.all if isinstance(answer, Found | Nothing)]
     answered = (*places, *dict.fromkeys(name for name in names if name not in silent))
-    doi_works = _credible(claim, library.by_doi, _works(said.doi), said.title)
-    arxiv_works = _credible(claim, library.by_arxiv, _works(said.arxiv), said.title)
-    offered = [*_works(said.title), *_works(said.doi), *_works(said.arxiv)]
+    doi_works = _credible(claim, library.by_doi, _works(answers.doi), answers.title)
+    arxiv_works = _credible(claim, library.by_arxiv, _works(answers.arxiv), answers.title)
+    offered = [*_works(answers.title), *_works(answers.doi), *_works(answers.arxiv)]
     wanted = title_key(claim.title)
     same = [work for work in offered if wanted and title_key(work.title) == wanted]
     by_title = (*library.by_title, *_distinct(same))
@@ -172,13 +178,13 @@ def judge_said(
         problem=library.problem or _silence(failed),
         meeting=None if by_title else library.meeting,
     )
-    titled = {answer.source for answer in said.title if isinstance(answer, Found | Nothing)}
+    titled = {answer.source for answer in answers.title if isinstance(answer, Found | Nothing)}
     looked = tuple(name for name in answered if name in places or not titled or name in titled)
     check = msgspec.structs.replace(
-        judge(claim, found, year_now, looked, asked=True), sources=answered
+        judge(claim, found, year_now, looked, online=True), sources=answered
     )
     check = corroborated(check, found, library, year_now)
-    check = _with_dead_doi(check, said)
+    check = _with_dead_doi(check, answers)
     return msgspec.structs.replace(check, evidence=(*check.evidence, *_disagreements(check, found)))
 
 
@@ -236,10 +242,10 @@ def _distinct(works: Iterable[Work]) -> list[Work]:
 def _silence(failed: Sequence[Failed]) -> Problem | None:
     if not failed:
         return None
-    said = " ".join(dict.fromkeys(one.message for one in failed))
+    messages = " ".join(dict.fromkeys(one.message for one in failed))
     return Problem(
         "source-unanswered",
-        f"Not every source answered: {said}",
+        f"Not every source answered: {messages}",
         "Check again later; received answers are cached.",
     )
 
@@ -268,14 +274,14 @@ def _credible(
     return tuple(credible)
 
 
-def _with_dead_doi(check: Check, said: Said) -> Check:
+def _with_dead_doi(check: Check, answers: SourceAnswers) -> Check:
     """A DOI that doi.org does not know: proof only if a second source agrees.
 
     No other status than "there is none" counts, and of another registry's DOI a source knows
     nothing: only what doi.org says starts this.
     """
-    none = {answer.source for answer in said.doi if isinstance(answer, Nothing)}
-    known = any(isinstance(answer, Found) for answer in said.doi)
+    none = {answer.source for answer in answers.doi if isinstance(answer, Nothing)}
+    known = any(isinstance(answer, Found) for answer in answers.doi)
     if "doi" not in none or known or any(one.field == "doi" for one in check.findings):
         return check
     agreed = len(none) > 1
@@ -288,7 +294,7 @@ def _with_dead_doi(check: Check, said: Said) -> Check:
     )  # fmt: skip
     verdict = check.verdict
     if one.confidence >= SURE:
-        unknown = {answer.source for answer in said.title if isinstance(answer, Nothing)}
+        unknown = {answer.source for answer in answers.title if isinstance(answer, Nothing)}
         alone = check.work is None
         if alone and len(unknown) > 1 and verdict in (Verdict.NOT_FOUND, Verdict.WRONG_DETAIL):
             # Two signals: nobody registered the identifier, and nobody knows the title.

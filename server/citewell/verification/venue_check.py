@@ -41,8 +41,8 @@ def check_venue(claim: Claim, match: Match) -> list[FieldFinding]:
     given = venue_ids(claim.venue)
     if not names or given & known or (claim.raw and venue_ids(claim.raw) & known):
         return []
-    said = doi_says(claim.doi) if claim.doi else None
-    if said is not None and given & said.venues:
+    facts = doi_says(claim.doi) if claim.doi else None
+    if facts is not None and given & facts.venues:
         return []
     full = [venue.name for work in works if (venue := venue_named(work.venue))]
     telling = [name for name in names if content_words(name)]
@@ -59,7 +59,7 @@ def check_venue(claim: Claim, match: Match) -> list[FieldFinding]:
     else:
         confidence = 0.8
         message = f"No record of it names “{claim.venue}”: it appeared in {expected}."
-    if said is not None and said.venues & known:
+    if facts is not None and facts.venues & known:
         confidence = 0.97
         message += " Its DOI confirms this."
     elif match.title is TitleLike.SUBTITLE or may_be_another_version(claim, works, given):

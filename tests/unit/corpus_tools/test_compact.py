@@ -27,7 +27,7 @@ from citewell.corpus.compact.codec import (
 from citewell.corpus.keys import work_keys
 from citewell.model import Query, Work
 from citewell.model.cancel import Cancel
-from citewell.model.name_forms import forms_asked
+from citewell.model.name_forms import wanted_forms
 from citewell.options import Options
 from citewell.retrieval.bm25 import Bm25Retriever
 from citewell.retrieval.compact_vectors import CompactVectors
@@ -133,7 +133,7 @@ def test_the_columns_are_those_of_the_full_library(both: Pair) -> None:
 def test_a_filter_by_author_passes_the_same_rows(both: Pair, name: str) -> None:
     full, small = both
     wanted, found = Facets(full.segments), Facets(small.segments)
-    forms = forms_asked(name)[0]
+    forms = wanted_forms(name)[0]
     rows = wanted.by(forms, full.rows)
     assert rows.any()
     assert found.by(forms, small.rows).tolist() == rows.tolist()

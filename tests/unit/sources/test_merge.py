@@ -23,7 +23,7 @@ def record(source: str, **fields: object) -> Work:
 
 def test_a_field_on_which_all_agree_names_them_all() -> None:
     merged = merge([record("crossref"), record("openalex"), record("dblp")])
-    (value,) = merged.said["year"]
+    (value,) = merged.values_by_field["year"]
     assert (value.text, value.sources) == ("2020", ("crossref", "openalex", "dblp"))
     assert merged.conflicts == {}
 
@@ -63,7 +63,7 @@ def test_every_source_stands_in_the_record() -> None:
 def test_a_retraction_of_one_source_marks_the_work_and_keeps_the_notice() -> None:
     merged = merge([record("openalex"), record("crossref", retracted=True, notice="10.5555/n")])
     assert merged.work.retracted and merged.work.notice == "10.5555/n"
-    assert merged.said["retracted"][0].sources == ("crossref",)
+    assert merged.values_by_field["retracted"][0].sources == ("crossref",)
 
 
 def test_records_meet_by_doi_by_arxiv_and_by_title_with_a_name() -> None:

@@ -14,7 +14,7 @@ from citewell.model import Author, Provenance, Work
 from citewell.model.cancel import Cancel, Cancelled
 from citewell.model.check import Check, Claim, Verdict
 from citewell.sources.answers import Answer, Failed, Found, Nothing, Reason, Wanted
-from citewell.sources.service import Said
+from citewell.sources.service import SourceAnswers
 from citewell.verification.checker import Checker
 from citewell.verification.claims import claims_of_bib
 from citewell.verification.online import OnlineChecker
@@ -63,12 +63,12 @@ class Script:
         arxiv: Sequence[Answer] = (),
         notices: Sequence[Answer] = (),
     ) -> None:
-        self.said = Said(doi=tuple(doi), arxiv=tuple(arxiv))
-        self.titles = Said(title=tuple(title))
+        self.said = SourceAnswers(doi=tuple(doi), arxiv=tuple(arxiv))
+        self.titles = SourceAnswers(title=tuple(title))
         self.notes = tuple(notices)
         self.asked: list[tuple[str, list[Any]]] = []
 
-    def by_ids(self, wanted: Sequence[Wanted], cancel: Cancel | None = None) -> list[Said]:
+    def by_ids(self, wanted: Sequence[Wanted], cancel: Cancel | None = None) -> list[SourceAnswers]:
         self.asked.append(("ids", list(wanted)))
         return [self.said for _ in wanted]
 
@@ -83,7 +83,7 @@ class Script:
         wanted: Sequence[Wanted],
         done: Callable[[int], None] | None = None,
         cancel: Cancel | None = None,
-    ) -> list[Said]:
+    ) -> list[SourceAnswers]:
         self.asked.append(("match", list(wanted)))
         return [self.titles for _ in wanted]
 

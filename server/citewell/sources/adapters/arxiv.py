@@ -88,7 +88,7 @@ def _work(entry: Element, day: str) -> Work | None:
         return None
     names = [text_of(author, f"{_ATOM}name") for author in entry.findall(f"{_ATOM}author")]
     summary = text_of(entry, f"{_ATOM}summary")
-    said = f"{text_of(entry, f'{_ARXIV}comment')} {summary[:400]}"
+    notes = f"{text_of(entry, f'{_ARXIV}comment')} {summary[:400]}"
     identifier = f"arxiv:{identity}"
     doi = normalise_doi(text_of(entry, f"{_ARXIV}doi"))
     same = (identifier, *((f"doi:{doi}",) if doi else ()))
@@ -104,8 +104,8 @@ def _work(entry: Element, day: str) -> Work | None:
         arxiv=identity,
         url=f"https://arxiv.org/abs/{identity}",
         abstract=values.abstract(summary),
-        retracted=_WITHDRAWN.search(said) is not None,
-        notice=f"https://arxiv.org/abs/{identity}" if _WITHDRAWN.search(said) else "",
+        retracted=_WITHDRAWN.search(notes) is not None,
+        notice=f"https://arxiv.org/abs/{identity}" if _WITHDRAWN.search(notes) else "",
         same_as=same,
         provenance=(Provenance(source="arxiv", source_id=identity, retrieved=day),),
     )

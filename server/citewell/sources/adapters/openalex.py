@@ -51,7 +51,7 @@ class OpenAlex(Source):
 
     async def _by_ids(self, kind: str, values: Sequence[str]) -> list[Answer]:
         dois = [_doi(kind, value) for value in values]
-        asked = [doi for doi in dois if "," not in doi and "|" not in doi]
+        usable = [doi for doi in dois if "," not in doi and "|" not in doi]
         if len(values) == 1:
             ask = Ask(
                 path=f"/works/doi:{quote(dois[0], safe='/')}",
@@ -59,7 +59,7 @@ class OpenAlex(Source):
                 absent=True,
             )
             return [await self.works(ask, decode_work)]
-        answer = await self._filtered(f"doi:{'|'.join(asked)}", self.batch) if asked else None
+        answer = await self._filtered(f"doi:{'|'.join(usable)}", self.batch) if usable else None
         if isinstance(answer, Failed):
             return [answer] * len(values)
         works = answer.works if isinstance(answer, Found) else ()
@@ -68,7 +68,7 @@ class OpenAlex(Source):
             known.setdefault(work.doi, []).append(work)
         return [
             Found(self.name, tuple(known[doi])) if doi in known
-            else Nothing(self.name) if doi in asked
+            else Nothing(self.name) if doi in usable
             else self.unable("cannot be asked for this DOI")
             for doi in dois
         ]  # fmt: skip

@@ -150,8 +150,8 @@ class Web:
 
         def wait(state: RetryCallState) -> float:
             error = state.outcome.exception() if state.outcome is not None else None
-            asked = error.wait if isinstance(error, Trouble) else None
-            return jitter(state) if asked is None else asked + self._options.backoff / 10
+            retry_after = error.wait if isinstance(error, Trouble) else None
+            return jitter(state) if retry_after is None else retry_after + first / 10
 
         return AsyncRetrying(
             retry=retry_if_exception(_worth_another_try),

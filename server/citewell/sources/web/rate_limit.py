@@ -43,7 +43,7 @@ class RateLimiter:
         limit = headers.get("x-rate-limit-limit", "").strip()
         if found is None or not limit.isdigit() or int(limit) == 0:
             return
-        told = min(SLOWEST, float(found[1]) / int(limit))
-        interval = max(self._interval, told)
+        stated_interval = min(SLOWEST, float(found[1]) / int(limit))
+        interval = max(self._interval, stated_interval)
         if abs(interval - self._limiter.time_period) > 1e-9:
             self._limiter = AsyncLimiter(1, interval)

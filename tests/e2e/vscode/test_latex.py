@@ -110,7 +110,7 @@ def test_the_hover_of_an_open_placeholder_offers_its_quick_fixes(window, fixture
     code.wait_ready()
     code.wait(lambda: code.find(".squiggly-warning").count())
     code.goto_text("main.tex", "attention networks")
-    code.hover("Unresolved placeholder")
+    code.hover("still to be cited here")
     fix = code.find(".monaco-hover:visible .action", has_text="Quick Fix")
     fix.first.wait_for()
     assert "No quick fixes available" not in code.seen()

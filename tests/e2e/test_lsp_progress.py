@@ -226,6 +226,19 @@ async def fill(editor, number="fill"):
     )
 
 
+async def test_a_shutdown_while_a_command_runs_is_answered(start_editor):
+    editor = await start_editor(files={"refs.bib": ""}, alone=True)
+    editor.open("main.tex", MANY)
+    button = Button(editor)
+    running = asyncio.ensure_future(await fill(editor))
+    await button.shown("Fill", types.WorkDoneProgressReport)
+    assert await asyncio.wait_for(editor.client.shutdown_async(None), 30) is None
+    with pytest.raises(JsonRpcException, match="canceled"):
+        await asyncio.wait_for(running, 30)
+    editor.client.exit(None)
+    assert await asyncio.wait_for(editor.client._server.wait(), 30) == 0
+
+
 async def test_filling_ends_by_its_button_and_changes_nothing(start_editor):
     editor = await start_editor(files={"refs.bib": ""}, alone=True)
     editor.open("main.tex", MANY)

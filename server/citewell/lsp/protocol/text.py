@@ -22,7 +22,7 @@ from cattrs.v import format_exception, transform_error
 from lsprotocol import types
 from pygls.exceptions import JsonRpcException
 from pygls.lsp.server import LanguageServer
-from pygls.protocol import LanguageServerProtocol
+from pygls.protocol import LanguageServerProtocol, lsp_method
 from pygls.workspace import TextDocument, Workspace
 
 from citewell.lsp.protocol.request_priority import RequestPriority
@@ -365,6 +365,22 @@ class Protocol(LanguageServerProtocol):
 
         if handed:
             result_future.add_done_callback(end)
+
+    @lsp_method(types.SHUTDOWN)
+    def lsp_shutdown(self, *arguments: Any) -> Generator[Any, Any, None]:
+        """Cancel what is in flight, then answer.
+
+        pygls fails here while a command runs: it iterates over the requests, and one that is
+        cancelled leaves them.
+        """
+        handler = self.fm.features.get(types.SHUTDOWN)
+        if handler is not None:
+            yield handler, arguments, None
+        own = self.msg_id
+        for number, future in list(self._request_futures.items()):
+            if number != own:
+                future.cancel()
+        self._shutdown = True
 
     def _send_response(
         self, msg_id: str | int, result: Any = None, error: types.ResponseError | None = None

@@ -30,15 +30,15 @@ def test_a_server_says_how_to_end_it_and_that_it_has_ended(
     os.close(theirs)
     seen = b""
     try:
-        while b"Press Ctrl+C to end it." not in seen:
+        while b"Press Ctrl+C to stop." not in seen:
             seen += os.read(ours, 4096)
         process.send_signal(signal.SIGINT)
-        while b"Citewell has ended." not in seen:
+        while b"Citewell stopped." not in seen:
             seen += os.read(ours, 4096)
         assert process.wait(timeout=120) == 0
     finally:
         process.kill()
         process.wait()
         os.close(ours)
-    assert b"Ending: requests in flight" in seen
+    assert b"Stopping: requests in flight" in seen
     assert b"Traceback" not in seen

@@ -27,7 +27,7 @@ from citewell.ranking.features import (
 from citewell.ranking.lexical import TitleWords
 from citewell.retrieval.bm25 import Bm25Retriever
 from citewell.retrieval.bm25_build import Bm25Builder
-from citewell.retrieval.citation_priors import Asked, CitationPriors
+from citewell.retrieval.citation_priors import CitationPriors, QueryVectors
 from citewell.retrieval.encoders.static import StaticEncoder
 from citewell.retrieval.passages import PassageWords, Profiles
 from citewell_corpus.training.data import Paper
@@ -85,7 +85,7 @@ class World:
         )
         numbers = np.unique(self.number[references])
         signals = self.memory.signals(
-            Asked(full, near, topic if topic.any() else full, numbers[numbers >= 0], own)
+            QueryVectors(full, near, topic if topic.any() else full, numbers[numbers >= 0], own)
         )
         bm25 = self.bm25.scores(query, Cancel())
         if bm25 is None:

@@ -165,14 +165,14 @@ class Library:
         DOI and arXiv id in any spelling; a title by its normalised form; a bibkey exactly, as the
         source or one of the merged records uses it.
         """
-        asked = (
+        lookups = (
             (keys.doi_number(doi) if doi else None, lambda w: _same_doi(w, doi)),
             (keys.arxiv_number(arxiv) if arxiv else None, lambda w: _same_arxiv(w, arxiv)),
             (keys.title_number(title) if title else None, lambda w: _same_title(w, title)),
             (keys.bibkey_number(bibkey) if bibkey else None, lambda w: w.bibkey == bibkey),
             (keys.id_number(bibkey) if bibkey else None, lambda w: _has_source_id(w, bibkey)),
         )
-        for number, matches in asked:
+        for number, matches in lookups:
             if number is None:
                 continue
             rows = self._live_rows([number]).get(number, [])

@@ -146,8 +146,8 @@ def _is_marker(match: re.Match[str]) -> bool:
     if match["ask"]:
         return True
     word = match["word"] or match["pword"]
-    asked = _ASKING.search(match["need"] or match["pneed"] or "") is not None
-    qualified = asked or any(match[group] for group in ("todo", "rest", "ptodo", "prest"))
+    is_request = _ASKING.search(match["need"] or match["pneed"] or "") is not None
+    qualified = is_request or any(match[group] for group in ("todo", "rest", "ptodo", "prest"))
     if match["words"]:
         return match["colon"] == ":" or word in ("CITE", "CITATION")
     if word.lower().startswith("cit") or qualified:

@@ -124,7 +124,7 @@ def is_stream(path: Path) -> bool:
 
 def read_stream(path: Path) -> str:
     """All that a pipe or device gives; FileError if it cannot be read or gives too much."""
-    with _told(path, "read"), path.open("rb") as stream:
+    with _naming_the_file(path, "read"), path.open("rb") as stream:
         data = stream.read(MAX_BYTES + 1)
     if len(data) > MAX_BYTES:
         raise FileError(_too_large(path))
@@ -155,7 +155,7 @@ def write_texts(changes: Sequence[tuple[TextFile, str]]) -> None:
         for file, new_text in changes:
             staged.append(_stage(file, file.encode(new_text)))
         for one in staged:
-            with _told(one.path, "written"):
+            with _naming_the_file(one.path, "written"):
                 one.temporary.replace(one.target)
             done.append(one)
     except BaseException as error:
@@ -178,7 +178,7 @@ class _Staged(msgspec.Struct):
 
 
 def _stage(file: TextFile, data: bytes) -> _Staged:
-    with _told(file.path, "written"):
+    with _naming_the_file(file.path, "written"):
         target = file.path.resolve()
         mode = _mode_of(target)
         old = target.read_bytes() if mode is not None else None
@@ -210,7 +210,7 @@ def _restore(done: Sequence[_Staged], error: BaseException) -> None:
 
 
 @contextmanager
-def _told(path: Path, verb: str) -> Iterator[None]:
+def _naming_the_file(path: Path, verb: str) -> Iterator[None]:
     """An error of the system as one that names the file."""
     try:
         yield

@@ -105,13 +105,13 @@ class Cascade:
             read = self._reader.reorder(query, ordering, self._library.works(head), cancel)
             ordering = read.ordering
             timings[CROSS_ENCODER] = read.milliseconds
-        asked = None
+        judged = None
         if tier == "deep" and self._llm_stage is not None and self._options.llm.rerank != "none":
             head = fused.rows[ordering.order[: self._options.llm.rerank_depth]]
-            asked = self._llm_stage.reorder(query, ordering, self._library.works(head), cancel)
-            ordering = asked.ordering
-            timings[asked.name] = asked.milliseconds
-            read = None if read is None else _follow(read, asked)
+            judged = self._llm_stage.reorder(query, ordering, self._library.works(head), cancel)
+            ordering = judged.ordering
+            timings[judged.name] = judged.milliseconds
+            read = None if read is None else _follow(read, judged)
         begin = time.perf_counter()
         shown = ordering.order[:k]
         works = self._library.works(fused.rows[shown])
@@ -122,7 +122,7 @@ class Cascade:
                 work=work,
                 score=float(ordering.scores[place]),
                 evidence=(
-                    *(asked.evidence(place) if asked is not None else ()),
+                    *(judged.evidence(place) if judged is not None else ()),
                     *(read.evidence(place) if read is not None else ()),
                     *(remembered.evidence(int(at)) if remembered is not None else ()),
                     *self._moved(ranked, int(at)),
@@ -138,15 +138,15 @@ class Cascade:
         )
         timings["evidence"] = (time.perf_counter() - begin) * 1e3
         dropped = tuple(
-            stage.problem for stage in (read, asked) if stage is not None and stage.problem
+            stage.problem for stage in (read, judged) if stage is not None and stage.problem
         )
         made = "fusion" if ranked is None or self._ranker is None else self._ranker.name
         if remembered is not None:
             made = f"{made}+{HISTORY}"
         if read is not None and read.moved:
             made = f"{made}+{options.cross_encoder}"
-        if asked is not None and asked.moved:
-            made = f"{made}+{asked.made_by}"
+        if judged is not None and judged.moved:
+            made = f"{made}+{judged.made_by}"
         return SearchResult(hits=hits, dropped=dropped, problems=problems, variant=made)
 
     def _unwanted(self, query: Query) -> np.ndarray:
@@ -210,13 +210,13 @@ class Cascade:
         return tuple(found)
 
 
-def _follow(read: CrossEncoderAnswer, asked: CrossEncoderAnswer) -> CrossEncoderAnswer:
+def _follow(read: CrossEncoderAnswer, judged: CrossEncoderAnswer) -> CrossEncoderAnswer:
     """The evidence of an earlier stage by place, after a later one has moved the papers."""
-    if not asked.moved or not read.moved:
+    if not judged.moved or not read.moved:
         return read
     old = {place + 1: moved for place, moved in enumerate(read.moved)}
-    head = [old.get(moved.before) for moved in asked.moved]
-    moved = (*(one for one in head if one is not None), *read.moved[len(asked.moved) :])
+    head = [old.get(moved.before) for moved in judged.moved]
+    moved = (*(one for one in head if one is not None), *read.moved[len(judged.moved) :])
     return msgspec.structs.replace(read, moved=moved if None not in head else ())
 
 

@@ -67,12 +67,12 @@ class Remembered(msgspec.Struct, frozen=True):
 
     def evidence(self, at: int) -> tuple[Evidence, ...]:
         """The evidence from the history for the candidate `at` its place in the fused list."""
-        said = WORDS.get(int(self.prior.why[at]))
-        if said is None:
+        reason = WORDS.get(int(self.prior.why[at]))
+        if reason is None:
             return ()
         added = float(self.prior.added[at])
         place = int(np.flatnonzero(self.ordering.order == at)[0])
-        return (Evidence(NAME, place + 1, added, (said,), before=int(self.before[at]) + 1),)
+        return (Evidence(NAME, place + 1, added, (reason,), before=int(self.before[at]) + 1),)
 
 
 class History:
@@ -94,7 +94,7 @@ class History:
 
     def learn(self, feedback: Feedback) -> tuple[Problem, ...]:
         """Keep what an author accepted and dismissed; why it could not be kept."""
-        encoder, asked = self._encoded(structured(feedback.query))
+        encoder, vector = self._encoded(structured(feedback.query))
         now = time.time()
 
         def event(kind: Kind, paper: PaperName) -> Event:
@@ -108,7 +108,7 @@ class History:
                 through=feedback.through,
                 variant=feedback.variant,
                 encoder=encoder,
-                asked=asked,
+                asked=vector,
             )
 
         events = [event("dismissed", paper) for paper in feedback.dismissed]
@@ -132,15 +132,15 @@ class History:
         keys = self._signals.keys(rows)
         if keys is None:
             return None
-        asked = None
+        vector = None
         if past is None:
             past = past_of((), self._signals.encoder, self._signals.dim)
         elif len(past.keys):
-            asked = self._vector(query)
-        if asked is None:
-            asked = np.zeros(past.asked.shape[1], np.float32)
+            vector = self._vector(query)
+        if vector is None:
+            vector = np.zeros(past.query_vectors.shape[1], np.float32)
         typed = bool(query.text.strip())
-        found = prior(past, keys, query.paper.project, asked, cited=cited, typed=typed)
+        found = prior(past, keys, query.paper.project, vector, cited=cited, typed=typed)
         added = found.added
         if not added.any():
             return None
@@ -186,10 +186,10 @@ class History:
 
     def _vector(self, query: Query) -> NDArray[np.float32] | None:
         """The query's vector, shape (d,); None where there is no encoder or no known word."""
-        asked = near_part(query)
-        if self._signals is None or asked == Query() or not self._signals.encoder:
+        near = near_part(query)
+        if self._signals is None or near == Query() or not self._signals.encoder:
             return None
-        vectors = self._signals.encode([asked])
+        vectors = self._signals.encode([near])
         return None if vectors is None or not vectors.any() else vectors[0]
 
     def _encoded(self, query: Query) -> tuple[str, bytes]:

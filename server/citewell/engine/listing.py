@@ -47,5 +47,7 @@ class Listing:
 
     def _often(self, rows: np.ndarray) -> np.ndarray:
         """The logarithm of one more than how often each row is cited."""
-        told: np.ndarray = np.log1p(np.maximum(self._library.columns().citations[rows], 0))
-        return told if self._cited is None else np.maximum(told, self._cited.popularity()[rows])
+        citations: np.ndarray = np.log1p(np.maximum(self._library.columns().citations[rows], 0))
+        if self._cited is None:
+            return citations
+        return np.asarray(np.maximum(citations, self._cited.popularity()[rows]))

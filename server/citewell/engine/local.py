@@ -171,11 +171,11 @@ class LocalEngine:
         if self._search is None:
             return self._with_online(SearchResult(problems=self._problems), query, k)
         begin = time.perf_counter()
-        asked = self._typed.read(query)
-        found = self._filtered(asked, k)
+        parsed = self._typed.read(query)
+        found = self._filtered(parsed, k)
         if found is None:
-            found = self._said_why(asked, self._search.find(asked, k, tier, cancel))
-        result = self._with_online(found, msgspec.structs.replace(asked, text=query.text), k)
+            found = self._with_empty_reason(parsed, self._search.find(parsed, k, tier, cancel))
+        result = self._with_online(found, msgspec.structs.replace(parsed, text=query.text), k)
         timings = {**found.timings, "total": (time.perf_counter() - begin) * 1e3}
         return msgspec.structs.replace(
             result, timings={stage: round(spent, 2) for stage, spent in timings.items()}
@@ -221,15 +221,15 @@ class LocalEngine:
         if self._search is None:
             return [SearchResult(problems=self._problems) for _ in queries]
         named = [self._identified.answer(query) for query in queries]
-        asked = [
+        parsed = [
             self._typed.read(query)
             for query, answer in zip(queries, named, strict=True)
             if answer is None
         ]
-        found = iter(self._search.find_batch(asked, k, tier, cancel or Cancel(), explained))
-        searched = iter(asked)
+        found = iter(self._search.find_batch(parsed, k, tier, cancel or Cancel(), explained))
+        searched = iter(parsed)
         return [
-            self._said_why(next(searched), next(found)) if answer is None else answer
+            self._with_empty_reason(next(searched), next(found)) if answer is None else answer
             for answer in named
         ]
 
@@ -239,7 +239,7 @@ class LocalEngine:
             return None
         return self._listing.of(query, k)
 
-    def _said_why(self, query: Query, result: SearchResult) -> SearchResult:
+    def _with_empty_reason(self, query: Query, result: SearchResult) -> SearchResult:
         """An empty result with the filter that emptied it, or with what a library covers."""
         if result.hits or result.problems or self._opened.filters is None:
             return result

@@ -103,7 +103,7 @@ class Method(Generic[P, R]):
         try:
             return await caller.call_async(self, arguments, cancel)
         except CitewellError as error:
-            return self._told(error, arguments)
+            return self._failure(error, arguments)
 
     @cached_property
     def arguments(self) -> type[msgspec.Struct]:
@@ -152,9 +152,9 @@ class Method(Generic[P, R]):
         try:
             return caller.call(self, arguments, cancel)
         except CitewellError as error:
-            return self._told(error, arguments)
+            return self._failure(error, arguments)
 
-    def _told(self, error: CitewellError, arguments: msgspec.Struct) -> R:
+    def _failure(self, error: CitewellError, arguments: msgspec.Struct) -> R:
         if self._failed is None:
             raise error
         return self._failed(error.problem, arguments)
@@ -173,19 +173,19 @@ class AsyncMethod(Generic[P, R]):
         return call
 
 
-def _searches(asked: Any, options: Options) -> float:
+def _searches(arguments: Any, options: Options) -> float:
     """What the language model may take for an explicit search."""
     own = options.llm
-    if own.provider == "none" or asked.tier != "deep":
+    if own.provider == "none" or arguments.tier != "deep":
         return 0.0
     return ((own.rerank != "none") + own.reformulate) * own.timeout_ms / 1e3
 
 
-def _batch(asked: Any, options: Options) -> float:
-    return len(asked.queries) * (_searches(asked, options) + SECONDS_PER_QUERY)
+def _batch(arguments: Any, options: Options) -> float:
+    return len(arguments.queries) * (_searches(arguments, options) + SECONDS_PER_QUERY)
 
 
-def _one_question(asked: Any, options: Options) -> float:
+def _one_question(arguments: Any, options: Options) -> float:
     return options.llm.timeout_ms / 1e3
 
 
@@ -197,14 +197,16 @@ class RemoteMethods:
 
     find = Method(
         Engine.find,
-        lambda asked: asked.tier,
-        failed=lambda problem, asked: SearchResult(problems=(problem,)),
+        lambda arguments: arguments.tier,
+        failed=lambda problem, arguments: SearchResult(problems=(problem,)),
         seconds=_searches,
     )
     find_batch = Method(
         Engine.find_batch,
         "batch",
-        failed=lambda problem, asked: [SearchResult(problems=(problem,))] * len(asked.queries),
+        failed=lambda problem, arguments: (
+            [SearchResult(problems=(problem,))] * len(arguments.queries)
+        ),
         seconds=_batch,
         split="queries",
     )
@@ -213,33 +215,33 @@ class RemoteMethods:
     related = Method(
         Engine.related,
         "quick",
-        failed=lambda problem, asked: Related(problems=(problem,)),
+        failed=lambda problem, arguments: Related(problems=(problem,)),
         retried=True,
     )
     check = Method(
         Engine.check,
-        lambda asked: "online" if asked.online else "check",
-        failed=lambda problem, asked: Checks(problems=(problem,)),
+        lambda arguments: "online" if arguments.online else "check",
+        failed=lambda problem, arguments: Checks(problems=(problem,)),
     )
-    learn = Method(Engine.learn, "quick", failed=lambda problem, asked: (problem,))
+    learn = Method(Engine.learn, "quick", failed=lambda problem, arguments: (problem,))
     pick = Method(
         Engine.pick,
         "llm",
-        failed=lambda problem, asked: Picked(
-            work=asked.works[0].id if asked.works else "", problem=problem
+        failed=lambda problem, arguments: Picked(
+            work=arguments.works[0].id if arguments.works else "", problem=problem
         ),
         seconds=_one_question,
     )
     verify = Method(
         Engine.verify,
         "llm",
-        failed=lambda problem, asked: Supported(problem=problem),
+        failed=lambda problem, arguments: Supported(problem=problem),
         seconds=_one_question,
     )
     status = Method(
         Engine.status,
         "quick",
-        failed=lambda problem, asked: EngineStatus(problems=(problem,)),
+        failed=lambda problem, arguments: EngineStatus(problems=(problem,)),
         retried=True,
     )
 

@@ -63,7 +63,7 @@ class OnlineSearch:
         self._waiting = ""
         """The words that the timer will ask for."""
         self._answers: OrderedDict[str, Late] = OrderedDict()
-        self._asked: set[str] = set()
+        self._pending: set[str] = set()
         self._works: OrderedDict[str, Work] = OrderedDict()
 
     @property
@@ -83,7 +83,7 @@ class OnlineSearch:
                 return found
             if key != self._waiting:
                 self._drop_timer()
-                if key not in self._asked:
+                if key not in self._pending:
                     self._waiting = key
                     self._timer = threading.Timer(self._pause, self._ask, (key, text))
                     self._timer.daemon = True
@@ -123,9 +123,9 @@ class OnlineSearch:
         with self._lock:
             if self._waiting == key:
                 self._timer, self._waiting = None, ""
-            if key in self._asked or key in self._answers:
+            if key in self._pending or key in self._answers:
                 return
-            self._asked.add(key)
+            self._pending.add(key)
         try:
             future = self._send(text)
         except Exception as error:
@@ -161,7 +161,7 @@ class OnlineSearch:
 
     def _keep(self, key: str, late: Late, *, lasting: bool) -> None:
         with self._arrived:
-            self._asked.discard(key)
+            self._pending.discard(key)
             self._answers[key] = late
             for merged in late.works:
                 self._works[merged.work.id] = merged.work

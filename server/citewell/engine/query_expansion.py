@@ -78,7 +78,7 @@ class QueryExpansion:
         hashes, counts, papers = self._signals.title_words()
         if not len(hashes) or not papers:
             return [_TOO_LITTLE] * len(words)
-        asked = np.array([word_hash(word) for word in words], np.uint32)
-        at = np.minimum(np.searchsorted(hashes, asked), len(hashes) - 1)
-        shares = np.where(hashes[at] == asked, counts[at], 0) / papers
+        wanted = np.array([word_hash(word) for word in words], np.uint32)
+        at = np.minimum(np.searchsorted(hashes, wanted), len(hashes) - 1)
+        shares = np.where(hashes[at] == wanted, counts[at], 0) / papers
         return [float(share) for share in shares]

@@ -46,11 +46,11 @@ class QueryPreprocessor:
     def _counts(self, words: Sequence[int]) -> NDArray[np.int64]:
         assert self._signals is not None
         hashes, counts, _ = self._signals.title_words()
-        asked = np.array(words, np.uint32)
+        wanted = np.array(words, np.uint32)
         if not len(hashes):
-            return np.zeros(len(asked), np.int64)
-        at = np.minimum(np.searchsorted(hashes, asked), len(hashes) - 1)
-        return np.where(hashes[at] == asked, counts[at], 0)
+            return np.zeros(len(wanted), np.int64)
+        at = np.minimum(np.searchsorted(hashes, wanted), len(hashes) - 1)
+        return np.where(hashes[at] == wanted, counts[at], 0)
 
     def _is_name(self, word: str) -> bool:
         assert self._columns is not None

@@ -50,7 +50,7 @@ class LibraryRecords:
 
     def candidates(self, claims: Sequence[Claim]) -> list[Candidates]:
         """Exact look-ups by DOI, arXiv identifier and title: two queries for all claims."""
-        asked = [
+        key_numbers = [
             (
                 keys.doi_number(claim.doi) if claim.doi else None,
                 keys.arxiv_number(claim.arxiv) if claim.arxiv else None,
@@ -58,7 +58,7 @@ class LibraryRecords:
             )
             for claim in claims
         ]
-        numbers = [number for three in asked for number in three if number is not None]
+        numbers = [number for three in key_numbers for number in three if number is not None]
         rows = self._library.key_rows(numbers)
         works = self._fetch(row for found in rows.values() for row in found)
 
@@ -66,7 +66,7 @@ class LibraryRecords:
             return [works[row] for row in rows.get(number, ())] if number is not None else []
 
         answers = []
-        for claim, (doi, arxiv, title) in zip(claims, asked, strict=True):
+        for claim, (doi, arxiv, title) in zip(claims, key_numbers, strict=True):
             key = title_key(claim.title)
             answers.append(
                 Candidates(

@@ -61,7 +61,7 @@ class Search:
             result = self._cascade.run(query, k, lists, timings, cancel, tier=tier)
         except CitewellError as error:
             result = SearchResult(problems=(error.problem,))
-        return self._said(result, others, late, timings)
+        return self._with_problems(result, others, late, timings)
 
     def find_batch(
         self,
@@ -76,12 +76,12 @@ class Search:
         Only the first `explained` hits carry their evidence; None: all of them.
         """
         depth = max((self._depth(query, k) for query in queries), default=k)
-        asked = [self._others.of(query, tier, cancel) for query in queries]
-        most = max((len(others.queries) for others in asked), default=0)
+        expanded = [self._others.of(query, tier, cancel) for query in queries]
+        most = max((len(others.queries) for others in expanded), default=0)
         rounds = [queries] + [
             [
                 others.queries[n] if n < len(others.queries) else query
-                for query, others in zip(queries, asked, strict=True)
+                for query, others in zip(queries, expanded, strict=True)
             ]
             for n in range(most)
         ]
@@ -97,14 +97,14 @@ class Search:
         results: list[SearchResult] = []
         for number, query in enumerate(queries):
             cancel.check()
-            others = asked[number]
+            others = expanded[number]
             own = {
                 name: rankings[number].head(self._depth(query, k))
                 for name, rankings in lists.items()
                 if variant_of(name) <= len(others.queries)
             }
             found = self._cascade.run(query, k, own, {}, cancel, tier=tier, explained=explained)
-            results.append(self._said(found, others, late, {}))
+            results.append(self._with_problems(found, others, late, {}))
         return results
 
     def _depth(self, query: Query, k: int) -> int:
@@ -112,7 +112,7 @@ class Search:
         depth = self._options.depth
         return max(k, round(TYPED_DEPTH * depth) if query.typed else depth)
 
-    def _said(
+    def _with_problems(
         self,
         result: SearchResult,
         others: ExpandedQueries,

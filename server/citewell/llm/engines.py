@@ -137,22 +137,22 @@ class Meter:
 
         if stopped():
             raise Cancelled
-        asked = tokens_of(_text_of(request))
+        prompt = tokens_of(_text_of(request))
         answer = request.config.max_tokens or self._answer
         if self._reasoning:
             answer += self._reasoning
             request = _for_reasoning(request, answer)
-        if asked + answer > self._most:
+        if prompt + answer > self._most:
             raise CitewellError(
                 Problem(
                     "llm-too-long",
-                    f"A request of about {asked + answer:,} tokens exceeds `llm.request_tokens` "
+                    f"A request of about {prompt + answer:,} tokens exceeds `llm.request_tokens` "
                     f"({self._most:,}); it was not sent.",
                     "Raise `llm.request_tokens`, or lower `llm.pick_depth` or "
                     "`llm.abstract_characters`.",
                 )
             )
-        self._account.allow(asked + answer, self._prices.cost(asked, answer) or 0.0)
+        self._account.allow(prompt + answer, self._prices.cost(prompt, answer) or 0.0)
         if self._inner is None:
             self._inner = self._open_inner()
         request = _without(request, self._left_out)
@@ -161,7 +161,7 @@ class Meter:
             response = self._answered(request)
         except (Cancelled, OutOfTime, AnswerTooLong) as error:
             # Nobody will say what it took: at most this.
-            self._count(asked, answer, time.perf_counter() - began)
+            self._count(prompt, answer, time.perf_counter() - began)
             if isinstance(error, OutOfTime):
                 raise lm15.TimeoutError("The request timed out.") from error
             if isinstance(error, AnswerTooLong):
@@ -169,7 +169,7 @@ class Meter:
             raise
         used = response.usage
         self._count(
-            asked if used.input_tokens is None else int(used.input_tokens),
+            prompt if used.input_tokens is None else int(used.input_tokens),
             tokens_of(response.message.text or "")
             if used.output_tokens is None
             else int(used.output_tokens),

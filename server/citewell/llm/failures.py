@@ -78,8 +78,8 @@ def failed(name: str, error: BaseException) -> Problem:
     problem = next((one for names, one in _FAILURES if kinds & names), _FAILED)
     what = [type(error).__name__] if problem is _FAILED else []
     what += [f"HTTP {status}"] if status else []
-    told = f" ({', '.join(what)})" if what else ""
-    message = f"The language model {name} {problem.message}{told}."
+    details = f" ({', '.join(what)})" if what else ""
+    message = f"The language model {name} {problem.message}{details}."
     return msgspec.structs.replace(problem, message=message)
 
 

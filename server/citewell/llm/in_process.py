@@ -83,7 +83,7 @@ class TransformersEngine:
             if stopped():
                 raise Cancelled
         try:
-            asked, made = self._generated(messages, most)
+            prompt_length, made = self._generated(messages, most)
         finally:
             self._lock.release()
         text = self._tokenizer.decode(made, skip_special_tokens=True)
@@ -93,7 +93,11 @@ class TransformersEngine:
             model=request.model,
             message=Message.assistant([TextPart(text)]),
             finish_reason="length" if answered >= most else "stop",
-            usage=Usage(input_tokens=asked, output_tokens=answered, total_tokens=asked + answered),
+            usage=Usage(
+                input_tokens=prompt_length,
+                output_tokens=answered,
+                total_tokens=prompt_length + answered,
+            ),
         )
 
     def close(self) -> None:
@@ -110,7 +114,7 @@ class TransformersEngine:
 
         with torch.inference_mode():
             inputs = self._encode(messages)
-            asked = int(inputs["input_ids"].shape[1])
+            prompt_length = int(inputs["input_ids"].shape[1])
             made = self._model.generate(
                 **inputs,
                 max_new_tokens=most,
@@ -118,7 +122,7 @@ class TransformersEngine:
                 pad_token_id=self._tokenizer.pad_token_id or self._tokenizer.eos_token_id,
                 stopping_criteria=StoppingCriteriaList([nobody_waits]),
             )
-        return asked, made[0, asked:]
+        return prompt_length, made[0, prompt_length:]
 
     def _encode(self, messages: list[dict[str, str]]) -> Any:
         if self._tokenizer.chat_template:

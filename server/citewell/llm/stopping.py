@@ -66,7 +66,7 @@ class Stoppable:
         `AnswerTooLong`."""
         allowance = Allowance()
         try:
-            return self._wait(self._start(self._asked(request, allowance)))
+            return self._wait(self._start(self._answer(request, allowance)))
         except (Cancelled, OutOfTime):
             raise
         except Exception as error:
@@ -83,7 +83,7 @@ class Stoppable:
         with suppress(Exception):
             wait([self._start(self._engine.aclose())], timeout=CLOSE_SECONDS)
 
-    async def _asked(self, request: Any, allowance: Allowance) -> Any:
+    async def _answer(self, request: Any, allowance: Allowance) -> Any:
         with allowed(allowance):
             return await self._engine.complete(request)
 

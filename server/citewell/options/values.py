@@ -84,8 +84,8 @@ def _expected(setting: Setting) -> str:
         words.append(f"{'and' if len(words) > 1 else 'of'} at most {meta.le:g}")
     if meta.pattern:
         words.append(f"that matches {pattern(setting.type)}")
-    if said := constraints(item(setting.type)).description:
-        words.append(f"of which each is {said}")
+    if description := constraints(item(setting.type)).description:
+        words.append(f"of which each is {description}")
     return " ".join(words)
 
 
@@ -99,8 +99,8 @@ def _detail(kind: Any, value: Any, error: Exception) -> str:
             try:
                 _converted(one, inner)
             except (msgspec.ValidationError, ValueError) as reason:
-                said = constraints(inner).description and isinstance(one, str)
-                return f', and "{one}" is not' if said else _detail(inner, one, reason)
+                has_description = constraints(inner).description and isinstance(one, str)
+                return f', and "{one}" is not' if has_description else _detail(inner, one, reason)
     close = nearest(str(value), [str(choice) for choice in choices(kind)]) if value else ""
     return f'; perhaps "{close}"' if close else ""
 

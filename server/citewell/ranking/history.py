@@ -81,7 +81,7 @@ class Past(msgspec.Struct, frozen=True):
     """Title keys of what was accepted, each once, rising, shape (K,)."""
     accepted: NDArray[np.int64]
     """Place in `keys` of each acceptance, shape (A,)."""
-    asked: NDArray[np.float32]
+    query_vectors: NDArray[np.float32]
     """What each answered, as vectors of length 1, zero where that is unknown, shape (A, d)."""
     project: NDArray[np.int64]
     """Number of the project of each acceptance, shape (A,)."""
@@ -95,43 +95,45 @@ def past_of(events: Sequence[Event], encoder: str, dim: int) -> Past:
     projects: dict[str, int] = {}
     accepted: list[int] = []
     owner: list[int] = []
-    asked = np.zeros((len(events), dim), np.float32)
+    query_vectors = np.zeros((len(events), dim), np.float32)
     last: dict[tuple[int, int], bool] = {}
     for event in events:
         project = projects.setdefault(event.project, len(projects))
         last[project, event.key] = event.kind == "dismissed"
         if event.kind == "accepted" and event.through != UNATTENDED:
             if event.encoder == encoder and len(event.asked) == dim:
-                asked[len(accepted)] = np.frombuffer(event.asked, np.int8)
+                query_vectors[len(accepted)] = np.frombuffer(event.asked, np.int8)
             accepted.append(event.key)
             owner.append(project)
-    asked = asked[: len(accepted)]
-    length = np.linalg.norm(asked, axis=1, keepdims=True)
-    np.divide(asked, length, out=asked, where=length > 0)
+    query_vectors = query_vectors[: len(accepted)]
+    length = np.linalg.norm(query_vectors, axis=1, keepdims=True)
+    np.divide(query_vectors, length, out=query_vectors, where=length > 0)
     keys, place = np.unique(np.array(accepted, np.uint64), return_inverse=True)
     gone: dict[int, list[int]] = {}
     for (project, key), was_dismissed in last.items():
         if was_dismissed:
             gone.setdefault(project, []).append(key)
     dismissed = {project: np.sort(np.array(found, np.uint64)) for project, found in gone.items()}
-    return Past(keys, place.astype(np.int64), asked, np.array(owner, np.int64), dismissed, projects)
+    return Past(
+        keys, place.astype(np.int64), query_vectors, np.array(owner, np.int64), dismissed, projects
+    )
 
 
 def prior(
     past: Past,
     candidates: NDArray[np.uint64],
     project: str,
-    asked: NDArray[np.float32],
+    query_vector: NDArray[np.float32],
     *,
     cited: Cited | None = None,
     typed: bool = False,
 ) -> Prior:
     """What the past adds to the score of each candidate, by its title key, shape (n,).
 
-    `project` is the folder of the paper being written, `asked` the query's vector, shape (d,).
-    `cited` is what that paper cites; None where only the project's events tell. `typed` words ask
-    for one paper: what the paper at hand cites is then left alone, for its .bib is matched with
-    them anyway.
+    `project` is the folder of the paper being written; `query_vector` has shape (d,). `cited` is
+    what that paper cites; None where only the project's events tell. `typed` words ask for one
+    paper: what the paper at hand cites is then left alone, for its .bib is matched with them
+    anyway.
     """
     number = past.projects.get(project, -1) if project else -1
     added = np.zeros(len(candidates), np.float32)
@@ -140,7 +142,7 @@ def prior(
     wanted = candidates[rising]
     if len(past.keys):
         here = past.project == number
-        likeness = past.asked @ asked
+        likeness = past.query_vectors @ query_vector
         weights = np.exp(SHARPNESS * (np.maximum(likeness, 0) - 1))
         weights[here] = 0
         known, at = _known(past.keys, wanted, rising)
@@ -169,8 +171,8 @@ def prior(
     if gone is not None:
         known, _ = _known(gone, wanted, rising)
         added[known] -= DISMISSED
-        told = np.isin(why[known], (CITED_BESIDE, CRITICISED_HERE))
-        fell = known[(added[known] < 0) & ~told]
+        explained = np.isin(why[known], (CITED_BESIDE, CRITICISED_HERE))
+        fell = known[(added[known] < 0) & ~explained]
         why[fell] = DISMISSED_HERE
     why[added == 0] = 0
     return Prior(added, why)

@@ -114,8 +114,8 @@ class _Onnx:
             "attention_mask": np.array([one.attention_mask for one in coded], np.int64),
             "token_type_ids": np.array([one.type_ids for one in coded], np.int64),
         }
-        asked = {key: value for key, value in feed.items() if key in self._takes}
-        return _one_score(np.asarray(self._session.run(None, asked)[0], np.float32), len(papers))
+        inputs = {key: value for key, value in feed.items() if key in self._takes}
+        return _one_score(np.asarray(self._session.run(None, inputs)[0], np.float32), len(papers))
 
 
 class _Torch:

@@ -15,7 +15,7 @@ from citewell.corpus.priors import Priors, joined, read_priors
 from citewell.model import Evidence, Query
 from citewell.model.cancel import Cancel
 from citewell.model.query import near_part, topic_part
-from citewell.retrieval.citation_priors import SIGNALS, UNKNOWN, Asked, CitationPriors
+from citewell.retrieval.citation_priors import SIGNALS, UNKNOWN, CitationPriors, QueryVectors
 from citewell.retrieval.contract import Mask, Ranking
 from citewell.retrieval.dense import DenseRetriever
 from citewell.retrieval.encoders.static import WEIGHTS
@@ -137,7 +137,7 @@ class CitationContextRetriever:
     def explain(self, query: Query, row: int, rank: int, score: float) -> Evidence:
         """Which kinds of evidence spoke: told as fields, for there are no words to name."""
         signals = self.signals(query, np.array([row], np.int64))[0]
-        told = [
+        fields = [
             name
             for name, strong in (
                 ("cited often", signals[1] > 3.0),
@@ -147,7 +147,7 @@ class CitationContextRetriever:
             )
             if strong
         ]
-        return Evidence(self.name, rank, score, tuple(told))
+        return Evidence(self.name, rank, score, tuple(fields))
 
     def _ask(self, query: Query) -> NDArray[np.float32]:
         with self._lock:
@@ -158,14 +158,14 @@ class CitationContextRetriever:
         full, near, topic = parts
         references = self.rows_of_titles([r.title for r in query.paper.references])
         numbers = np.unique(self.number_of_row[references[references >= 0]])
-        asked = Asked(
+        vectors = QueryVectors(
             full,
             near,
             topic if topic.any() else full,
             numbers[numbers >= 0],
             _own_key(query),
         )
-        signals = self._memory.signals(asked)
+        signals = self._memory.signals(vectors)
         with self._lock:
             self._kept[query] = signals
             while len(self._kept) > _REMEMBERED:

@@ -28,7 +28,7 @@ SIGNALS = (
 )  # fmt: skip
 
 
-class Asked(msgspec.Struct, frozen=True):
+class QueryVectors(msgspec.Struct, frozen=True):
     """A query in vectors of length 1 (or zero where the query has no such part), shape (d,)."""
 
     full: NDArray[np.float32]
@@ -68,12 +68,12 @@ class CitationPriors:
         self._passages = _unit(priors.passage_vectors)
         self._has_list_vector = self._lists.any(axis=1)
 
-    def signals(self, asked: Asked) -> NDArray[np.float32]:
+    def signals(self, query: QueryVectors) -> NDArray[np.float32]:
         """Shape (P, len(SIGNALS)): every paper's signals for a query."""
         priors = self.priors
         count = len(priors)
         out = np.zeros((count, len(SIGNALS)), np.float32)
-        own = np.flatnonzero(priors.list_key == np.uint64(asked.own)) if asked.own else ()
+        own = np.flatnonzero(priors.list_key == np.uint64(query.own)) if query.own else ()
         degree = self._degree
         if len(own):
             degree = degree.copy()
@@ -81,22 +81,22 @@ class CitationPriors:
                 degree[
                     priors.list_cited[priors.list_starts[one] : priors.list_starts[one + 1]]
                 ] -= 1
-        out[:, 0] = self._vectors @ asked.full
+        out[:, 0] = self._vectors @ query.full
         out[:, 1] = np.log1p(degree)
         out[:, 2] = priors.citations
-        if len(self._passages) and asked.near.any():
-            self._by_passage(asked.near, own, out)
-        if len(self._lists) and asked.topic.any():
-            self._by_topic(asked.topic, own, out)
-        if len(asked.references):
-            self._by_company(asked.references, own, degree, out[:, 7:9])
+        if len(self._passages) and query.near.any():
+            self._by_passage(query.near, own, out)
+        if len(self._lists) and query.topic.any():
+            self._by_topic(query.topic, own, out)
+        if len(query.references):
+            self._by_company(query.references, own, degree, out[:, 7:9])
         out[~self.known | ((degree <= 0) & (priors.citations < 0))] = UNKNOWN
         return out
 
     def popularity(self) -> NDArray[np.float32]:
         """Logarithm of one more than how often each paper is cited, by any of the data, (P,)."""
-        told = self.priors.citations.astype(np.float32)
-        return np.asarray(np.maximum(np.log1p(self._degree), told), np.float32)
+        stated = self.priors.citations.astype(np.float32)
+        return np.asarray(np.maximum(np.log1p(self._degree), stated), np.float32)
 
     @staticmethod
     def blend(signals: NDArray[np.float32]) -> NDArray[np.float32]:

@@ -109,8 +109,8 @@ class ExactMatchRetriever:
             fields.append("authors")
         if int(own.year[0]) in _years(words):
             fields.append("year")
-        told = tuple(word.decode() for word in words[:12])
-        return Evidence(self.name, rank, score, tuple(fields), told)
+        shown = tuple(word.decode() for word in words[:12])
+        return Evidence(self.name, rank, score, tuple(fields), shown)
 
     def _opened(self, words: Sequence[bytes]) -> list[_Weighted]:
         """Titles that open with a typed name: "BERT: ..."."""

@@ -28,7 +28,7 @@ _SHORT_YEAR = re.compile(r"(?<=[A-Za-z])\s?['’]?(\d\d)$")
 _Rows = NDArray[np.bool_]
 
 
-class VenueAsked(msgspec.Struct, frozen=True):
+class VenueFilter(msgspec.Struct, frozen=True):
     """What a filter by venue asks for: "NIPS 2017" or "Workshop on Figurative Language"."""
 
     ids: tuple[str, ...] = ()
@@ -37,7 +37,7 @@ class VenueAsked(msgspec.Struct, frozen=True):
     year: int | None = None
 
 
-def venue_asked(text: str) -> VenueAsked:
+def venue_filter(text: str) -> VenueFilter:
     """Reads a filter by venue; a year in it is one of publication."""
     year = None
     if found := _YEAR.search(text):
@@ -51,18 +51,18 @@ def venue_asked(text: str) -> VenueAsked:
             text = name
     ids = venue_ids(text)
     words = () if ids else tuple(content_words(text) or (w.decode() for w in split(text)))
-    return VenueAsked(tuple(sorted(ids)), words, year)
+    return VenueFilter(tuple(sorted(ids)), words, year)
 
 
 def is_of_venue(text: str, work: Work) -> bool:
     """Whether a record passes a filter by venue."""
-    asked = venue_asked(text)
-    if asked.year is not None and work.year != asked.year:
+    wanted = venue_filter(text)
+    if wanted.year is not None and work.year != wanted.year:
         return False
-    if asked.ids:
-        return not venues_in(work).isdisjoint(asked.ids)
+    if wanted.ids:
+        return not venues_in(work).isdisjoint(wanted.ids)
     own = content_words(f"{work.venue} {work.booktitle} {work.journal}")
-    return set(asked.words) <= set(own)
+    return set(wanted.words) <= set(own)
 
 
 class Filters:
@@ -110,8 +110,8 @@ class Filters:
             message = f"The library has no paper {' and none '.join(none)}."
             hint = self._hint(query) or "Remove this filter, or write it differently."
         elif not left:
-            told = ", ".join(f"{count:,} {name}" for name, count in counts)
-            message = f"No paper matches all filters; each alone matches some: {told}."
+            matches = ", ".join(f"{count:,} {name}" for name, count in counts)
+            message = f"No paper matches all filters; each alone matches some: {matches}."
             hint = "Remove one of them."
         else:
             names = " and ".join(name for name, _ in counts)
@@ -162,29 +162,29 @@ class Filters:
         return found
 
     def _at(self, text: str) -> _Rows:
-        asked = venue_asked(text)
+        wanted = venue_filter(text)
         count = len(self._years)
         if self._facets is not None:
             facets = self._facets
             rows = (
-                facets.of_venues(asked.ids, count)
-                if asked.ids
-                else facets.named(asked.words, count)
+                facets.of_venues(wanted.ids, count)
+                if wanted.ids
+                else facets.named(wanted.words, count)
             )
         else:
-            rows = self._at_by_terms(asked)
-        if asked.year is None:
+            rows = self._at_by_terms(wanted)
+        if wanted.year is None:
             return rows
-        in_year: _Rows = self._years == asked.year
-        return rows & in_year if asked.ids or asked.words else in_year
+        in_year: _Rows = self._years == wanted.year
+        return rows & in_year if wanted.ids or wanted.words else in_year
 
-    def _at_by_terms(self, asked: VenueAsked) -> _Rows:
+    def _at_by_terms(self, wanted: VenueFilter) -> _Rows:
         count = len(self._years)
         found = np.zeros(count, np.bool_)
         if self._terms is None:
             return found
-        names = [name for name, venue in SHORT.items() if venue in asked.ids]
-        for words in [name.split() for name in names] + [list(asked.words)]:
+        names = [name for name, venue in SHORT.items() if venue in wanted.ids]
+        for words in [name.split() for name in names] + [list(wanted.words)]:
             rows = np.full(count, bool(words))
             for word in words:
                 rows &= self._terms.holding(b"v:" + word.encode(), count)

@@ -86,6 +86,8 @@ def _keywords(query: Query, shares: Shares) -> Query | None:
     kept = sorted(place for place in ranked if degrees[place] > 0)
     if not kept:
         return None
-    said = [words[place] for place in kept]
-    said += [words[place] for place in kept if degrees[place] >= TWICE]
-    return msgspec.structs.replace(query, sentence=" ".join(said), before=(), after=(), section="")
+    repeated = [words[place] for place in kept]
+    repeated += [words[place] for place in kept if degrees[place] >= TWICE]
+    return msgspec.structs.replace(
+        query, sentence=" ".join(repeated), before=(), after=(), section=""
+    )

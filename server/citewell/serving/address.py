@@ -26,11 +26,11 @@ def bind(host: str, port: int, *, token: str, variable: str) -> socket.socket:
     token. Raises `CitewellError` for an address that is taken, or that reaches beyond this machine
     without a token, or with a short one."""
     if len(token) < LEAST_TOKEN and not is_loopback(host):
-        told = f"the token has only {len(token)} letters" if token else "no token is set"
+        reason = f"the token has only {len(token)} letters" if token else "no token is set"
         raise CitewellError(
             Problem(
                 "address-open",
-                f"{host} can be reached from other machines, but {told}.",
+                f"{host} can be reached from other machines, but {reason}.",
                 f"Listen on 127.0.0.1, or set {variable} to a long random token.",
             )
         )

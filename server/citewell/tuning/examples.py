@@ -64,7 +64,7 @@ class Examples(msgspec.Struct, frozen=True, kw_only=True):
     """What was collected."""
 
     examples: tuple[Example, ...]
-    asked: int
+    questions: int
     """Questions that were put to the engine."""
     absent: int
     """Those whose right paper the library holds and the first hundred papers do not: they count in
@@ -104,7 +104,7 @@ def collect(
     held.sort(key=lambda q: hashlib.sha256(f"{seed} {q.id}".encode()).digest())
     reporter.begin("searching for candidates", min(limit, len(held)))
     found: list[Example] = []
-    asked = absent = 0
+    searched = absent = 0
     for start in range(0, len(held), _CHUNK):
         part = held[start : start + _CHUNK][: limit - len(found)]
         if not part:
@@ -113,12 +113,12 @@ def collect(
         for question, result in zip(
             part, engine.find_batch(queries, DEPTH, explained=0), strict=True
         ):
-            asked += 1
+            searched += 1
             example = _example(question, result.hits, right[question.id])
             found.append(example)
             absent += not example.right and example.deeper is None
         reporter.advance(len(part))
-    return Examples(examples=tuple(found), asked=asked, absent=absent)
+    return Examples(examples=tuple(found), questions=searched, absent=absent)
 
 
 def _example(question: Question, hits: Sequence[Hit], right: frozenset[str]) -> Example:

@@ -99,7 +99,7 @@ class Tuning(msgspec.Struct, frozen=True, kw_only=True):
     weights: Weights
     threshold: float
     sizes: dict[str, int]
-    """Examples in each part, `asked` and `absent` (see `Examples`)."""
+    """Examples in each part, `asked` (its `questions`) and `absent`: see `Examples`."""
     started: Version
     """What was in use before."""
     ended: Version
@@ -139,7 +139,7 @@ def tune(
     with tempfile.TemporaryDirectory(prefix="citewell-tune-") as scratch:
         run = _Run(options, plan, reporter, Path(scratch), open_model or named_model)
         try:
-            return run.tune(parts, sizes | {"asked": examples.asked, "absent": examples.absent})
+            return run.tune(parts, sizes | {"asked": examples.questions, "absent": examples.absent})
         finally:
             run.close()
 

@@ -90,10 +90,12 @@ def _lede(tuning: Tuning) -> str:
             f"The program reaches {tuning.valid:.3f} with {tuning.model}, at or above the "
             f"threshold of {tuning.threshold:g}: nothing was changed."
         )
-    said = f"{len(tuning.steps)} attempts with {tuning.model}; {accepted} won by more than chance"
+    outcome = (
+        f"{len(tuning.steps)} attempts with {tuning.model}; {accepted} won by more than chance"
+    )
     if not accepted:
-        return f"{said}: the version in use stays."
-    return f"{said}, and the last of them is in use."
+        return f"{outcome}: the version in use stays."
+    return f"{outcome}, and the last of them is in use."
 
 
 def _sizes(tuning: Tuning) -> str:

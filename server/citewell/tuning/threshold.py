@@ -82,8 +82,8 @@ class PickThreshold(msgspec.Struct, frozen=True, kw_only=True):
                 "`llm.pick = false` loses nothing."
             )
         found.append(
-            f"Test papers: {_said(self.test_best)} at {self.best:g}; {_said(self.test_now)} at "
-            f"{self.test_now.threshold:g}, as it is set; {_said(self.test_ranker)} by the ranker "
+            f"Test papers: {_line(self.test_best)} at {self.best:g}; {_line(self.test_now)} at "
+            f"{self.test_now.threshold:g}, as it is set; {_line(self.test_ranker)} by the ranker "
             "alone."
         )
         return found
@@ -155,5 +155,5 @@ def _filled(
     return Filled(threshold, len(examples), filled, right, mean), worth
 
 
-def _said(one: Filled) -> str:
+def _line(one: Filled) -> str:
     return f"{one.filled} of {one.passages} filled, {one.right} rightly (worth {one.worth:+.3f})"

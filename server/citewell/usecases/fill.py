@@ -138,15 +138,15 @@ class FillTask:
         places for which nobody has chosen. Raises as `run` does."""
         self._check_numbers(len(places))
         left = {p.query for n, p in enumerate(places, 1) if str(n) not in self._choices}
-        asked = list(dict.fromkeys(p.query for p in places if p.query not in self._found))
-        total = len(asked) * self._stages
+        queries = list(dict.fromkeys(p.query for p in places if p.query not in self._found))
+        total = len(queries) * self._stages
         results: list[SearchResult] = []
-        for start in range(0, len(asked), SLICE):
+        for start in range(0, len(queries), SLICE):
             _check(cancel)
             progress(SEARCHING, start, total)
-            part = asked[start : start + SLICE]
+            part = queries[start : start + SLICE]
             results += self._engine.find_batch(part, self._count, tier="deep", cancel=cancel)
-        for number, (query, result) in enumerate(zip(asked, results, strict=True), len(asked)):
+        for number, (query, result) in enumerate(zip(queries, results, strict=True), len(queries)):
             if self._picks:
                 progress(ASKING, number, total)
             pick = self._picks and query in left
@@ -184,13 +184,13 @@ class FillTask:
         total = len(plan.fills) * self._stages
         for number, one in enumerate(plan.fills, total - len(plan.fills)):
             if one.hit is not None:
-                asked = (one.sentence, one.hit.work.id)
-                if asked not in self._supported:
+                pair = (one.sentence, one.hit.work.id)
+                if pair not in self._supported:
                     progress(VERIFYING, number, total)
-                    self._supported[asked] = self._engine.verify(
+                    self._supported[pair] = self._engine.verify(
                         one.sentence, one.hit.work, cancel=cancel
                     )
-                one = msgspec.structs.replace(one, supported=self._supported[asked])
+                one = msgspec.structs.replace(one, supported=self._supported[pair])
             fills.append(one)
         failed = (one.supported.problem for one in fills if one.supported is not None)
         problems = dict.fromkeys((*plan.problems, *(problem for problem in failed if problem)))

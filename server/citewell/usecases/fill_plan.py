@@ -106,8 +106,8 @@ def learn_fill(
     engine: Engine, plan: FillPlan, through: Through, chosen: Container[int] | None = None
 ) -> tuple[Problem, ...]:
     """Have the engine learn from a plan that was written (`fill_feedback`); what went wrong."""
-    said = fill_feedback(plan, through, chosen)
-    return tuple(problem for feedback in said for problem in engine.learn(feedback))
+    reports = fill_feedback(plan, through, chosen)
+    return tuple(problem for feedback in reports for problem in engine.learn(feedback))
 
 
 def fill_feedback(

@@ -10,7 +10,7 @@ import pytest
 from citewell.corpus.columns import title_keys
 from citewell.corpus.priors import Priors, read_priors, write_priors
 from citewell.model import CitewellError
-from citewell.retrieval.citation_priors import SIGNALS, UNKNOWN, Asked, CitationPriors
+from citewell.retrieval.citation_priors import SIGNALS, UNKNOWN, CitationPriors, QueryVectors
 from citewell.retrieval.encoders.static import WEIGHTS
 
 NONE = np.zeros(0, np.int64)
@@ -32,26 +32,26 @@ def priors() -> Priors:
     )
 
 
-def signals(asked: Asked) -> dict[str, list[float]]:
+def signals(asked: QueryVectors) -> dict[str, list[float]]:
     vectors = np.array([[1, 0], [1, 0], [0, 1], [0, 1]], np.float32)
     table = CitationPriors(priors(), vectors, np.ones(4, bool)).signals(asked)
     return {name: table[:, at].tolist() for at, name in enumerate(SIGNALS)}
 
 
 def test_a_passage_like_this_one_votes_for_what_it_cites() -> None:
-    found = signals(Asked(EAST, EAST, EAST, NONE))
+    found = signals(QueryVectors(EAST, EAST, EAST, NONE))
     assert found["memory_passage_votes"][1] > found["memory_passage_votes"][2]
     assert found["memory_passage_best"][1] == pytest.approx(1)
     assert found["memory_topic_votes"][1] > found["memory_topic_votes"][2]
 
 
 def test_popularity_is_the_number_of_citing_papers() -> None:
-    found = signals(Asked(EAST, EAST, EAST, NONE))["memory_popularity"]
+    found = signals(QueryVectors(EAST, EAST, EAST, NONE))["memory_popularity"]
     np.testing.assert_allclose(found, np.log1p([2, 1, 1, 0]), rtol=1e-6)
 
 
 def test_the_citing_paper_is_no_evidence_for_itself() -> None:
-    found = signals(Asked(EAST, EAST, EAST, NONE, own=11))
+    found = signals(QueryVectors(EAST, EAST, EAST, NONE, own=11))
     assert found["memory_popularity"][0] == pytest.approx(np.log(2))
     # Nobody else cites paper 1: nothing at all is known of it.
     assert all(values[1] == UNKNOWN for values in found.values())
@@ -59,7 +59,7 @@ def test_the_citing_paper_is_no_evidence_for_itself() -> None:
 
 
 def test_papers_cited_together_are_company_but_not_their_own() -> None:
-    found = signals(Asked(EAST, EAST, EAST, np.array([0])))["memory_cocited"]
+    found = signals(QueryVectors(EAST, EAST, EAST, np.array([0])))["memory_cocited"]
     assert found[1] > 0
     assert found[2] > 0
     assert found[0] == pytest.approx(0, abs=1e-6)
@@ -68,7 +68,7 @@ def test_papers_cited_together_are_company_but_not_their_own() -> None:
 def test_unknown_papers_stand_behind_all_others_in_the_blend() -> None:
     vectors = np.zeros((4, 2), np.float32)
     memory = CitationPriors(priors(), vectors, np.array([True, False, True, True]))
-    blend = CitationPriors.blend(memory.signals(Asked(EAST, EAST, EAST, NONE)))
+    blend = CitationPriors.blend(memory.signals(QueryVectors(EAST, EAST, EAST, NONE)))
     assert np.isneginf(blend[1])
     assert np.isfinite(blend[[0, 2, 3]]).all()
 

@@ -9,7 +9,7 @@ from citewell.model.names import parse_author
 from citewell.retrieval.bm25 import Bm25Retriever
 from citewell.retrieval.bm25_build import Bm25Builder
 from citewell.retrieval.facets import Facets, FacetsBuilder
-from citewell.retrieval.filters import Filters, is_of_venue, venue_asked
+from citewell.retrieval.filters import Filters, is_of_venue, venue_filter
 
 DBLP = (
     "Advances in Neural Information Processing Systems 27: Annual Conference on Neural Information "
@@ -122,7 +122,7 @@ def test_the_filter_that_leaves_nothing_is_named(filters: Filters) -> None:
 
 
 def test_a_venue_with_a_year_is_read_as_both() -> None:
-    assert venue_asked("NeurIPS 2017").year == 2017
-    assert venue_asked("ICLR'18").year == 2018
-    assert venue_asked("ICML99").year == 1999
-    assert venue_asked("Area 51").year is None
+    assert venue_filter("NeurIPS 2017").year == 2017
+    assert venue_filter("ICLR'18").year == 2018
+    assert venue_filter("ICML99").year == 1999
+    assert venue_filter("Area 51").year is None

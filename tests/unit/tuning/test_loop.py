@@ -45,7 +45,7 @@ def examples(count: int = 96) -> Examples:
                 confidence=(0.4, 0.2, 0.05, 0.02, 0.01),
             )
         )
-    return Examples(examples=tuple(found), asked=count, absent=0)
+    return Examples(examples=tuple(found), questions=count, absent=0)
 
 
 def learner(request: dict[str, Any]) -> Reply:
@@ -150,7 +150,7 @@ def test_a_server_that_is_down_ends_it_with_its_problem() -> None:
 
 
 def test_too_few_examples_are_said(serve: Callable[..., LlmOptions]) -> None:
-    few = Examples(examples=examples().examples[:6], asked=6, absent=0)
+    few = Examples(examples=examples().examples[:6], questions=6, absent=0)
     with pytest.raises(CitewellError) as raised:
         tune(serve(stubborn), TunePlan(), few, Silent())
     assert raised.value.problem.code == "tune-too-few"
@@ -162,7 +162,7 @@ def test_the_other_optimizers_run_on_the_program(
 ) -> None:
     if optimizer == "mipro":
         pytest.importorskip("optuna")
-    some = Examples(examples=examples().examples[:48], asked=48, absent=0)
+    some = Examples(examples=examples().examples[:48], questions=48, absent=0)
 
     def script(request: dict[str, Any]) -> Reply:
         asked = str(request["messages"][-1]["content"]).rpartition("Respond with")[2]

@@ -55,7 +55,9 @@ def test_all_passages_of_a_paper_are_in_one_part_and_the_shares_are_kept() -> No
     counts = {part: sum(part_of(p) == part for p in papers) / 4000 for part in PARTS}
     for part, share in PARTS.items():
         assert counts[part] == pytest.approx(share, abs=0.03)
-    found = Examples(examples=tuple(example(paper=p) for p in papers[:50] * 2), asked=0, absent=0)
+    found = Examples(
+        examples=tuple(example(paper=p) for p in papers[:50] * 2), questions=0, absent=0
+    )
     parts = [{one.paper for one in found.part(part)} for part in PARTS]
     assert sum(map(len, parts)) == 50 == len(set().union(*parts))
 

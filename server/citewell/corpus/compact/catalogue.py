@@ -95,10 +95,10 @@ class CompactCatalogue:
 
     def rows(self, numbers: Sequence[int]) -> dict[int, list[int]]:
         """Rows per key number (see `keys`); numbers without a row are left out."""
-        asked = np.array(numbers, np.int64).view(np.uint64)
-        bucket = (asked >> np.uint64(64 - BUCKET_BITS)).astype(np.int64)
+        hashes = np.array(numbers, np.int64).view(np.uint64)
+        bucket = (hashes >> np.uint64(64 - BUCKET_BITS)).astype(np.int64)
         mark_bits = ENTRY_BITS - ROW_BITS
-        mark = (asked >> np.uint64(64 - BUCKET_BITS - mark_bits)).astype(np.int64)
+        mark = (hashes >> np.uint64(64 - BUCKET_BITS - mark_bits)).astype(np.int64)
         mark &= (1 << mark_bits) - 1
         found: dict[int, list[int]] = {}
         starts = self._bucket_starts

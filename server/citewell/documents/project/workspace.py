@@ -152,14 +152,14 @@ class Workspace:
         """The projects, and all that share a .bib with one of them, or with such a one."""
         found = {(project.root, project.path): project for project in projects}
         waiting = list(self._projects.values())
-        asked: set[Path] = set()
+        seen: set[Path] = set()
         while True:
             bibs = {bib for project in found.values() for bib in project.bibs}
             # Beside a .bib that no folder of the workspace holds, its papers are looked for.
-            for bib in bibs - asked:
+            for bib in bibs - seen:
                 if not any(bib.is_relative_to(root) for root in self.roots):
                     waiting += self._others_of(bib)
-            asked |= bibs
+            seen |= bibs
             more = [
                 p for p in waiting if (p.root, p.path) not in found and not bibs.isdisjoint(p.bibs)
             ]

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from citewell.evaluation.evaluate import Reporter
-    from citewell.evaluation.replay import Asked, Line
+    from citewell.evaluation.replay import Line, ReplayedCitation
     from citewell.evaluation.results import DataInfo, Setting
     from citewell.model import Question
     from citewell.options import Options
@@ -21,7 +21,7 @@ SCOPES = ("paper", "repository", "everyone")
 
 def evaluate_replay(
     questions: list[Question], options: Options, flags: dict[str, Any], report: Reporter
-) -> dict[Setting, list[Asked]]:
+) -> dict[Setting, list[ReplayedCitation]]:
     """Replay the questions' papers in each setting that the flags name."""
     from citewell.evaluation.replay import replay
 
@@ -31,7 +31,9 @@ def evaluate_replay(
     return replay(questions[: flags["limit"]], options, flags["replay"], chosen, report)
 
 
-def show_replay(asked: dict[Setting, list[Asked]], info: DataInfo, flags: dict[str, Any]) -> None:
+def show_replay(
+    asked: dict[Setting, list[ReplayedCitation]], info: DataInfo, flags: dict[str, Any]
+) -> None:
     """Print the figures; write them, with every rank, where that is asked."""
 
     from citewell.evaluation.replay import lines_of

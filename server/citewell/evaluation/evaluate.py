@@ -227,16 +227,16 @@ class _Run(Struct, frozen=True):
         unheld: Sequence[Question],
         right: dict[str, list[frozenset[str]]],
     ) -> MethodRun:
-        asked = list(held)
+        questions = list(held)
         if unheld and self.plan.abstain and self._states_confidence(held):
-            asked += unheld
-        queries = [runner.query_for(question, self.setting) for question in asked]
+            questions += unheld
+        queries = [runner.query_for(question, self.setting) for question in questions]
         answers = self._ask(queries)
         if not answers.emitted:
             raise self._offers_nothing(answers)
         judged = {
             question.id: judge(question, right[question.id], offered)
-            for question, offered in zip(asked, answers.offered, strict=True)
+            for question, offered in zip(questions, answers.offered, strict=True)
         }
         of_held = queries[: len(held)]
         tier = self.method.tier

@@ -123,14 +123,14 @@ def _model_methods(options: Options) -> list[Method]:
     """What a language model adds, part by part; none where none is named."""
     if options.llm.provider == "none":
         return []
-    asked = (("llm.rerank", "none"), ("llm.reformulate", True))
+    settings = (("llm.rerank", "none"), ("llm.reformulate", True))
     listwise = (("llm.rerank", "listwise"), ("llm.reformulate", False))
     pointwise = (("llm.rerank", "pointwise"), ("llm.reformulate", False))
     all_of_it = (("llm.rerank", "listwise"), ("llm.reformulate", True))
     rules = (*BARE, ("retrieval.reformulate", "rules"))
     return [
         Method("deep-rules", "Without the model, other queries by rules too", rules, "deep"),
-        Method("llm-queries", "The model's other queries too", asked, "deep"),
+        Method("llm-queries", "The model's other queries too", settings, "deep"),
         Method("llm-listwise", "The model orders the head in one request", listwise, "deep"),
         Method("llm-pointwise", "The model judges the head paper by paper", pointwise, "deep"),
         Method("llm-pick", "The model picks the first paper", BARE, "deep", picks=True),

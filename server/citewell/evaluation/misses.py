@@ -88,13 +88,13 @@ def _spread(ranked: Sequence[tuple[float, Question]], limit: int) -> list[Questi
 
 def named(question: Question) -> float:
     """Share of the true title's telling words that the passage holds, in [0, 1]."""
-    said = _words(" ".join((question.query.text, question.query.sentence)))
+    passage_words = _words(" ".join((question.query.text, question.query.sentence)))
     shares = []
     for target in targets_of(question):
         for title in target.titles:
             words = _words(title)
             if words:
-                shares.append(len(words & said) / len(words))
+                shares.append(len(words & passage_words) / len(words))
     return max(shares, default=0.0)
 
 

@@ -46,7 +46,7 @@ METRICS = ("recall@1", "recall@5", "recall@10", f"mrr@{DEPTH}")
 _REPOSITORY = "repository:"
 
 
-class Asked(msgspec.Struct, frozen=True):
+class ReplayedCitation(msgspec.Struct, frozen=True):
     """One citation asked twice."""
 
     id: str
@@ -76,7 +76,7 @@ def replay(
     scope: Scope,
     settings: Sequence[Setting],
     report: Reporter,
-) -> dict[Setting, list[Asked]]:
+) -> dict[Setting, list[ReplayedCitation]]:
     """Replay the papers of the questions, which stand in the order of their text.
 
     Papers that share a history come in the order of their years. What the library does not hold is
@@ -92,7 +92,7 @@ def replay(
             if not plain.status().library:
                 raise EvaluationError(plain.status().problems[0])
             gold = Gold(plain, questions)
-            found: dict[Setting, list[Asked]] = {setting: [] for setting in settings}
+            found: dict[Setting, list[ReplayedCitation]] = {setting: [] for setting in settings}
             for setting in settings:
                 author = _Author(plain, learning, gold, scope, setting)
                 groups = histories(questions, scope)
@@ -189,7 +189,9 @@ class _Author:
         self._scope = scope
         self._setting = setting
 
-    def write(self, papers: Iterable[Sequence[Question]], report: Reporter) -> Iterator[Asked]:
+    def write(
+        self, papers: Iterable[Sequence[Question]], report: Reporter
+    ) -> Iterator[ReplayedCitation]:
         """The papers of one history, one after the other."""
         before: set[str] = set()
         for questions in papers:
@@ -203,7 +205,7 @@ class _Author:
 
     def _cite(
         self, question: Question, answers: frozenset[str], paper: _Paper, before: set[str]
-    ) -> Asked:
+    ) -> ReplayedCitation:
         query = paper.query(question, self._setting)
         without, learned = _find(self._plain, query), _find(self._learning, query)
         again = bool(answers & paper.cited)
@@ -226,7 +228,7 @@ class _Author:
         paper.cite(question, answers)
         unit = repository_of(question) if self._scope == "repository" else paper.name
         ranks = (_rank(without, answers), _rank(learned, answers))
-        return Asked(question.id, paper.name, unit, tuple(kinds), *ranks)
+        return ReplayedCitation(question.id, paper.name, unit, tuple(kinds), *ranks)
 
     def _named(self, identifier: str) -> PaperName:
         work = self._plain.works([identifier])[0]
@@ -247,10 +249,10 @@ def _taken(result: SearchResult, answers: frozenset[str]) -> PaperName | None:
     return next((PaperName(work.id, work.title) for work in found), None)
 
 
-def lines_of(asked: Sequence[Asked], seed: int = 0) -> Iterator[Line]:
+def lines_of(citations: Sequence[ReplayedCitation], seed: int = 0) -> Iterator[Line]:
     """The figures of each kind of citation, with intervals over the units."""
     for kind in KINDS:
-        chosen = [one for one in asked if kind in one.kinds]
+        chosen = [one for one in citations if kind in one.kinds]
         if not chosen:
             continue
         units = [one.unit for one in chosen]

@@ -81,7 +81,7 @@ def ask(
     started = time.perf_counter()
     for start in range(0, len(queries), CHUNK):
         part = queries[start : start + CHUNK]
-        _add(answers, _asked(engine, part, k, tier, picks))
+        _add(answers, _answers_of(engine, part, k, tier, picks))
         progress(len(part))
     answers.seconds = time.perf_counter() - started
     return answers
@@ -120,7 +120,7 @@ def _answer(work: tuple[bytes, int, Tier]) -> bytes:
     if _engine is None:
         raise RuntimeError("the worker has no engine")
     queries = msgspec.msgpack.decode(data, type=list[Query])
-    return msgspec.msgpack.encode(_asked(_engine, queries, k, tier))
+    return msgspec.msgpack.encode(_answers_of(_engine, queries, k, tier))
 
 
 def _add(answers: Answers, part: _Part) -> None:
@@ -133,7 +133,7 @@ def _add(answers: Answers, part: _Part) -> None:
     answers.usage = answers.usage.plus(part.usage)
 
 
-def _asked(
+def _answers_of(
     engine: LocalEngine, queries: Sequence[Query], k: int, tier: Tier, picks: bool = False
 ) -> _Part:
     """The answers to some queries, and what a language model cost for them."""

@@ -127,11 +127,11 @@ class Scorer:
 
         A choice moves one of them to the front: the right paper was shown if it still stands there.
         """
-        asked = [one for one in judged.values() if one.chose]
-        if not asked:
+        picked = [one for one in judged.values() if one.chose]
+        if not picked:
             return None
         count = {"right": 0, "wrong": 0, "missed": 0, "misled": 0, "declined": 0, "failed": 0}
-        for one in asked:
+        for one in picked:
             there = any(rank <= shown for rank in one.ranks)
             if one.chose == "failed":
                 count["failed"] += 1
@@ -149,12 +149,12 @@ class Scorer:
 
         An empty list is the surest way to abstain: its confidence is below every threshold.
         """
-        asked = [(item, judged[item.id]) for item in self.items.values() if item.id in judged]
-        right = np.array([one.ranks[:1] == (1,) for _, one in asked], np.bool_)
-        held = np.array([item.held > 0 for item, _ in asked], np.bool_)
-        if not any(one.confidence is not None for _, one in asked):
+        rated = [(item, judged[item.id]) for item in self.items.values() if item.id in judged]
+        right = np.array([one.ranks[:1] == (1,) for _, one in rated], np.bool_)
+        held = np.array([item.held > 0 for item, _ in rated], np.bool_)
+        if not any(one.confidence is not None for _, one in rated):
             return None, right, held
-        values = [-1.0 if one.confidence is None else one.confidence for _, one in asked]
+        values = [-1.0 if one.confidence is None else one.confidence for _, one in rated]
         return np.array(values, np.float64), right, held
 
 

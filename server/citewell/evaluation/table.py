@@ -229,8 +229,8 @@ def pick_rows(evaluation: Evaluation) -> list[tuple[str, ...]]:
 
 
 def _model(evaluation: Evaluation) -> Iterator[Table]:
-    asked = MODEL_TITLE
-    of_requests = (asked, MODEL_HEADS, model_rows(evaluation))
+    title_of_requests = MODEL_TITLE
+    of_requests = (title_of_requests, MODEL_HEADS, model_rows(evaluation))
     of_picks = (PICK_TITLE, PICK_HEADS, pick_rows(evaluation))
     for title, heads, rows in (of_requests, of_picks):
         if not rows:

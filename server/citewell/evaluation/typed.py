@@ -77,7 +77,7 @@ def kind_of(question: Question) -> str:
     return next((tag.removeprefix(_KIND) for tag in question.tags if tag.startswith(_KIND)), "")
 
 
-def asked_as(question: Question, place: Place, setting: Setting) -> Query:
+def query_as(question: Question, place: Place, setting: Setting) -> Query:
     """The query of a question in one of the four ways. Alone and cold is the typed text only."""
     query = runner.query_for(question, setting)
     if place == "sentence":
@@ -103,7 +103,7 @@ def ask_typed(
         found: list[Typed] = []
         for place in places:
             for setting in settings:
-                queries = [asked_as(one, place, setting) for one in questions]
+                queries = [query_as(one, place, setting) for one in questions]
                 report.begin(f"{place}, {setting}", len(queries))
                 if jobs > 1:
                     answers = runner.ask_in_processes(
@@ -131,43 +131,43 @@ def ask_typed(
         engine.close()
 
 
-def lines_of(asked: Sequence[Typed], threshold: float, seed: int = 0) -> Iterator[Line]:
+def lines_of(answers: Sequence[Typed], threshold: float, seed: int = 0) -> Iterator[Line]:
     """The figures of each kind in each way, and of all kinds together."""
-    kinds = [*dict.fromkeys(one.kind for one in asked)]
-    ways = [*dict.fromkeys((one.place, one.setting) for one in asked)]
+    kinds = [*dict.fromkeys(one.kind for one in answers)]
+    ways = [*dict.fromkeys((one.place, one.setting) for one in answers)]
     for kind in (*kinds, EVERY):
         for place, setting in ways:
             chosen = [
                 one
-                for one in asked
+                for one in answers
                 if (one.place, one.setting) == (place, setting) and kind in (one.kind, EVERY)
             ]
             if any(one.held for one in chosen):
                 yield _line(chosen, kind, threshold, seed)
 
 
-def _line(asked: Sequence[Typed], kind: str, threshold: float, seed: int) -> Line:
-    held = [one for one in asked if one.held]
+def _line(answers: Sequence[Typed], kind: str, threshold: float, seed: int) -> Line:
+    held = [one for one in answers if one.held]
     ranks = np.array([one.rank or np.inf for one in held], np.float64)
     values = np.stack([ranks <= 1, ranks <= 5, ranks <= 10, 1 / ranks], axis=1).astype(np.float64)
     estimates = [one for one, _ in bootstrap(values, Groups([o.paper for o in held], seed=seed))]
-    groups = Groups([one.paper for one in asked], seed=seed)
-    sure = np.array([one.confidence for one in asked])
-    right = np.array([one.held and one.rank == 1 for one in asked])
+    groups = Groups([one.paper for one in answers], seed=seed)
+    sure = np.array([one.confidence for one in answers])
+    right = np.array([one.held and one.rank == 1 for one in answers])
     filled = sure >= threshold
     return Line(
         kind=kind,
-        place=asked[0].place,
-        setting=asked[0].setting,
+        place=answers[0].place,
+        setting=answers[0].setting,
         questions=len(held),
-        lacking=len(asked) - len(held),
+        lacking=len(answers) - len(held),
         ranks=dict(zip(METRICS, estimates, strict=True)),
         calibration_error=calibration_error(sure, right),
         mean_confidence=float(sure.mean()),
         threshold=threshold,
         filled=int(filled.sum()),
         precision=_ratio(filled & right, filled, groups),
-        coverage=_ratio(filled & right, np.array([one.held for one in asked]), groups),
+        coverage=_ratio(filled & right, np.array([one.held for one in answers]), groups),
     )
 
 

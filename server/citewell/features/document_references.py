@@ -11,7 +11,7 @@ from citewell.documents.bib.style import BibStyle, detect_style
 from citewell.documents.keys.table import BibKeys, DocumentKeys, KeyPlace, KeyTable, PlaceKind
 from citewell.features.action import Action
 from citewell.features.actions.verification import actions_on
-from citewell.features.checking.verify import said
+from citewell.features.checking.verify import check_diagnostics
 from citewell.features.citing.completion import entry_candidate
 from citewell.features.text.entry_state import SIGNS
 from citewell.model.bib import BibEntry, BibFile
@@ -185,7 +185,7 @@ def _described(
         return described
     problems = tuple(
         ReferenceProblem(one.code, one.message, one.level)
-        for one in said(entry, check)
+        for one in check_diagnostics(entry, check)
         if check.verdict not in _WITHOUT_WORD
     )
     return msgspec.structs.replace(

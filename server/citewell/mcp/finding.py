@@ -15,7 +15,7 @@ from typing_extensions import TypedDict
 from citewell.features.citing.abstract_sentence import fitting_sentence
 from citewell.features.citing.confidence import confidence_of
 from citewell.features.citing.known_works import KnownWorks
-from citewell.features.citing.named_works import nearest_told
+from citewell.features.citing.named_works import nearest_titles
 from citewell.features.navigation.cursor import digest, from_cursor, to_cursor
 from citewell.features.text.evidence import why
 from citewell.features.text.model_choice import picks
@@ -239,7 +239,7 @@ class Finding:
         unknown = [name for name, work in zip(ids, works, strict=True) if work is None]
         if unknown:
             found["unknown_ids"] = unknown
-            near = nearest_told(self._tools.engine, unknown)
+            near = nearest_titles(self._tools.engine, unknown)
             found["notes"] = " ".join((_IDS, *near))
         if len(found["papers"]) < len(papers):
             left = [paper["id"] for paper in papers[len(found["papers"]) :]]

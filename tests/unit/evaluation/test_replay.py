@@ -4,7 +4,7 @@ import pytest
 from msgspec.structs import replace
 
 from citewell.evaluation.evaluate import Silent
-from citewell.evaluation.replay import Asked, histories, lines_of, replay
+from citewell.evaluation.replay import ReplayedCitation, histories, lines_of, replay
 from citewell.evaluation.results import EvaluationError
 from citewell.model import Query, Question, Target
 
@@ -86,8 +86,8 @@ def test_papers_come_by_year_and_share_what_their_scope_says():
 
 def test_the_figures_are_means_with_their_difference():
     asked = [
-        Asked("a", "p", "p", ("all", "first"), 2, 1),
-        Asked("b", "q", "q", ("all", "again"), 0, 4),
+        ReplayedCitation("a", "p", "p", ("all", "first"), 2, 1),
+        ReplayedCitation("b", "q", "q", ("all", "again"), 0, 4),
     ]
     lines = {(line.kind, line.metric): line for line in lines_of(asked)}
     mrr = lines["all", "mrr@100"]

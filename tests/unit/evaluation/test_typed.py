@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from citewell.evaluation.evaluate import Silent
-from citewell.evaluation.typed import Typed, ask_typed, asked_as, calibration_error, lines_of
+from citewell.evaluation.typed import Typed, ask_typed, calibration_error, lines_of, query_as
 from citewell.model import CitingPaper, Query, Question, Reference, Target
 
 SENTENCE = "Others have done the same with success [CITATION]."
@@ -53,11 +53,11 @@ def test_a_paper_that_is_not_there_or_left_out_has_no_rank(asked):
 
 def test_words_alone_know_the_text_only_where_it_is_cold():
     query = QUESTIONS[0].query
-    assert asked_as(QUESTIONS[0], "alone", "cold") == Query(text=TOPICS)
-    assert asked_as(QUESTIONS[0], "alone", "warm") == Query(text=TOPICS, paper=query.paper)
-    cold = asked_as(QUESTIONS[0], "sentence", "cold")
+    assert query_as(QUESTIONS[0], "alone", "cold") == Query(text=TOPICS)
+    assert query_as(QUESTIONS[0], "alone", "warm") == Query(text=TOPICS, paper=query.paper)
+    cold = query_as(QUESTIONS[0], "sentence", "cold")
     assert (cold.sentence, cold.paper.references, cold.nearby) == (SENTENCE, (), ())
-    assert asked_as(QUESTIONS[0], "sentence", "warm") == query
+    assert query_as(QUESTIONS[0], "sentence", "warm") == query
 
 
 def answers():

@@ -70,7 +70,7 @@ def test_each_habit_fits_its_paper_and_nothing_in_the_key_is_left_over(key):
     fits = fit(read_key(key), TREES)
     assert (fits.surname, fits.year) == (1.0, 1.0)
     assert fits.contradicts == 0.0
-    assert fits.title == 1.0 or fits.told == 0.0
+    assert fits.title == 1.0 or fits.title_detail == 0.0
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from citewell.documents import apply_edits
 from citewell.documents.bib.reader import parse_bib, reparse
 from citewell.features.actions.verification import Wanted, actions_on, edits_for
 from citewell.features.checking.diagnose import diagnose
-from citewell.features.checking.verify import CODES, Question, question, said, verified
+from citewell.features.checking.verify import CODES, Question, check_diagnostics, question, verified
 from citewell.model import Author, Work
 from citewell.model.check import Check, Verdict
 from citewell.model.diagnostic import Level
@@ -94,7 +94,7 @@ LATE = """% my papers\r
 
 def test_a_wrong_year_is_a_warning_on_the_year_with_what_is_right_and_why():
     bib, entry, check = looked_up(LATE)
-    (one,) = [d for d in said(entry, check) if d.level is not Level.HINT]
+    (one,) = [d for d in check_diagnostics(entry, check) if d.level is not Level.HINT]
     assert bib.text[one.span.start : one.span.end] == "2019"
     assert (one.code, one.level) == ("year-differs", Level.WARNING)
     assert one.message.splitlines()[0] == "The work is from 2012, not from 2019. (90% sure)"
@@ -105,14 +105,14 @@ def test_a_wrong_year_is_a_warning_on_the_year_with_what_is_right_and_why():
 def test_an_invented_author_list_is_an_error():
     text = LATE.replace("Ash, Ann and B\\'eech, Ben", "Zebra, Zed and Yak, Yan")
     _, entry, check = looked_up(text)
-    errors = [d for d in said(entry, check) if d.level is Level.ERROR]
+    errors = [d for d in check_diagnostics(entry, check) if d.level is Level.ERROR]
     assert "author-unrelated" in {d.code for d in errors}
-    assert all(d.code in CODES for d in said(entry, check))
+    assert all(d.code in CODES for d in check_diagnostics(entry, check))
 
 
 def test_a_work_that_nobody_holds_is_an_information_on_the_key():
     bib, entry, check = looked_up("@misc{k, title = {A Title That Is in No Library Whatever}}")
-    (one,) = said(entry, check)
+    (one,) = check_diagnostics(entry, check)
     assert (one.code, one.level) == ("reference-not-found", Level.INFORMATION)
     assert bib.text[one.span.start : one.span.end] == "k"
 

@@ -79,7 +79,7 @@ def similar_keys(
             continue
         fits = fit(meaning, _work(entry))
         if fits.surname >= 0.9 and fits.contradicts < 0.3:
-            whole = fits.title * fits.told >= 0.9 and fits.year == 1.0
+            whole = fits.title * fits.title_detail >= 0.9 and fits.year == 1.0
             found.append(Similar(entry.key, entry, 0.8 + 0.1 * whole, certain=whole))
     found.sort(key=lambda one: (-one.likeness, one.key))
     first = [one for one in found if one.certain]

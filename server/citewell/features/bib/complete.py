@@ -119,18 +119,18 @@ def _braced(items: Iterable[BibItem]) -> Iterator[BibItem]:
 
 def _matching(items: Iterable[BibItem], typed: str) -> list[BibItem]:
     """Those that begin with what is typed, then those with words that begin so."""
-    asked = fold(typed).split()
-    if not asked:
+    words_typed = fold(typed).split()
+    if not words_typed:
         return list(items)
     ranked: list[tuple[int, int, BibItem]] = []
     for number, item in enumerate(items):
         label = fold(item.label)
         words = label.replace("-", " ").split()
-        if label.startswith(" ".join(asked)):
+        if label.startswith(" ".join(words_typed)):
             ranked.append((0, number, item))
-        elif all(any(word.startswith(piece) for word in words) for piece in asked):
+        elif all(any(word.startswith(piece) for word in words) for piece in words_typed):
             ranked.append((1, number, item))
-        elif len(asked) == 1 and asked[0] in label:
+        elif len(words_typed) == 1 and words_typed[0] in label:
             ranked.append((2, number, item))
     return [item for _, _, item in sorted(ranked, key=lambda one: one[:2])]
 

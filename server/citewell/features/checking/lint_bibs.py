@@ -129,13 +129,13 @@ def duplicate_work(bib: BibFile, paper: LintPaper) -> Iterator[LintFinding]:
                         meeting.setdefault(form, [first]).append(place)
         if own:
             break
-    told: set[int] = set()
+    reported: set[int] = set()
     for found in cooperative(meeting.values()):
         for number, (other, entry) in enumerate(found):
-            if other == path and entry.start not in told:
+            if other == path and entry.start not in reported:
                 twin = _twin(entry, found[:number], path, paper)
                 if twin is not None:
-                    told.add(entry.start)
+                    reported.add(entry.start)
                     yield twin
 
 

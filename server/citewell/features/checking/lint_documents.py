@@ -105,12 +105,12 @@ def unresolved_placeholder(document: Document, paper: LintPaper) -> Iterator[Lin
 @document_rule("bib-missing", Level.WARNING)
 def bib_missing(document: Document, paper: LintPaper) -> Iterator[LintFinding]:
     """A declared .bib that is not there."""
-    told = set()
+    reported = set()
     for project in paper.projects:
         for source, declaration, path in project.declared_bibs:
-            if project.documents.get(source) is not document or declaration.span in told:
+            if project.documents.get(source) is not document or declaration.span in reported:
                 continue
             if path in project.missing_bibs and not is_distributed(path):
-                told.add(declaration.span)
+                reported.add(declaration.span)
                 message = f"{path.name} does not exist; it is created with the first entry."
                 yield LintFinding(span=declaration.span, message=message, data={"path": str(path)})

@@ -48,13 +48,13 @@ def to_html(checks: Sequence[Check], title: str = "References") -> str:
     name = html.escape(title)
     day = datetime.datetime.now(datetime.UTC).date().isoformat()
     places = sorted({source for check in checks for source in check.sources})
-    asked = f" Asked: {html.escape(', '.join(places))}." if places else ""
+    sources = f" Asked: {html.escape(', '.join(places))}." if places else ""
     return (
         f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>{name}</title>'
         f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">'
         f'<meta name="viewport" content="width=device-width"><style>{_STYLE}</style></head>\n'
         f"<body><h1>{name}</h1><p>{len(checks):,} references, checked by Citewell {__version__} "
-        f"on {day}.{asked}</p><table>{head}</table>\n{parts}</body></html>\n"
+        f"on {day}.{sources}</p><table>{head}</table>\n{parts}</body></html>\n"
     )
 
 
@@ -79,8 +79,10 @@ def _article(check: Check) -> str:
     claim = check.claim
     place = f"{claim.path}:{claim.line}" if claim.line else claim.path
     rows = "".join(_finding(one) for one in check.findings)
-    told = {one.message for one in check.findings}
-    evidence = "".join(f"<li>{_linked(line)}</li>" for line in check.evidence if line not in told)
+    messages = {one.message for one in check.findings}
+    evidence = "".join(
+        f"<li>{_linked(line)}</li>" for line in check.evidence if line not in messages
+    )
     items = f"<ul>{rows}{evidence}</ul>" if rows or evidence else ""
     return (
         f'<article class="{check.verdict.value}"><h3>{html.escape(label(check))}</h3>'

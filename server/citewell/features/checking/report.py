@@ -107,8 +107,8 @@ def _meaning(rule: str) -> str:
 
 def _fingerprint(rule: str, check: Check) -> str:
     claim = check.claim
-    said = "\n".join((rule, claim.key, claim.title or claim.raw, PurePath(claim.path).name))
-    return hashlib.sha256(said.encode()).hexdigest()[:32]
+    content = "\n".join((rule, claim.key, claim.title or claim.raw, PurePath(claim.path).name))
+    return hashlib.sha256(content.encode()).hexdigest()[:32]
 
 
 def _sarif_rows(check: Check, every: bool) -> Iterator[tuple[str, str, str, Check]]:

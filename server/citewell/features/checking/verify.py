@@ -74,8 +74,8 @@ def question_digest(bib: BibFile, entry: BibEntry) -> bytes | None:
     if "question" in notes:
         known: bytes | None = notes["question"]
         return known
-    asked = question(bib, entry)
-    return asked.digest if asked is not None else None
+    found = question(bib, entry)
+    return found.digest if found is not None else None
 
 
 def _depends_on_others(entry: BibEntry) -> bool:
@@ -109,7 +109,7 @@ def verified(
             continue
         if check.verdict is Verdict.VERIFIED and not check.findings:
             continue
-        for one in said(entry, check):
+        for one in check_diagnostics(entry, check):
             if one.code == NOT_FOUND:
                 level = Level.INFORMATION if list_not_found else Level.HINT
                 yield msgspec.structs.replace(_with_name(one, entry), level=level)
@@ -157,7 +157,7 @@ def cited_inventions(
     Silent where a comment in the .bib, or the settings, silence what speaks against the entry.
     """
     for use, bib, entry, check in _inventions(document, projects, check_of):
-        heard_of = heard(said(entry, check), bib, levels or {})
+        heard_of = heard(check_diagnostics(entry, check), bib, levels or {})
         why = next((one for one in heard_of if one.code in FINDINGS and "key" in one.data), None)
         if why is None:
             continue
@@ -214,7 +214,7 @@ def named(entry: BibEntry) -> str:
     return f"{entry.key} (“{shorten(title, _TITLE)}”)" if title else entry.key
 
 
-def said(entry: BibEntry, check: Check) -> Iterator[Diagnostic]:
+def check_diagnostics(entry: BibEntry, check: Check) -> Iterator[Diagnostic]:
     """The answer about one entry: each finding on its field, those that bear on the verdict first,
     else a word on the key."""
     spans = {field.name: field.value_span for field in reversed(entry.fields)}

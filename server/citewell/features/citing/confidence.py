@@ -42,15 +42,15 @@ def confidence_of(query: Query, hits: Sequence[Hit]) -> float:
     if typed and title_key(query.text) == title_key(first.work.title):
         return _TITLE
     sentence = query.sentence.replace(MARK, " ").replace(OTHER, " ")
-    asked = _words(query.text if typed else sentence)
+    wanted = _words(query.text if typed else sentence)
     title = _words(first.work.title)
-    contained = _share(title, asked)
-    covered = _share(asked, title | _record_words(first.work))
+    contained = _share(title, wanted)
+    covered = _share(wanted, title | _record_words(first.work))
     # A ranker puts the first paper first, whatever it is: only those that find can agree.
     found = [evidence for evidence in first.evidence if evidence.before is None]
     agreement = min(1.0, sum(evidence.rank == 1 for evidence in found) / 2)
     if typed:
-        rivals = (_share(asked, _words(hit.work.title)) for hit in hits[1:_RIVALS])
+        rivals = (_share(wanted, _words(hit.work.title)) for hit in hits[1:_RIVALS])
         features = (contained, covered, agreement, covered - max(rivals, default=0.0))
         return _logistic(_TYPED, features)
     whole = float(contained >= _WHOLE and len(title) >= _LONG_TITLE)

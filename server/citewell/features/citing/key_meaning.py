@@ -143,7 +143,7 @@ class KeyFit(msgspec.Struct, frozen=True):
     """1: equal; 0.5: a year apart; 0.3: the key or the record has none; 0: another."""
     title: float = 0.0
     """How much of what stands behind the year the title explains, by the best habit."""
-    told: float = 0.0
+    title_detail: float = 0.0
     """How much the key says of the title at all: 0 for `blei-03`, 1 for a dozen letters."""
     authors: float = 0.0
     """How many of the further names or initials are authors'; 0 where there are none."""
@@ -155,15 +155,15 @@ def fit(meaning: KeyMeaning, work: Work) -> KeyFit:
     """Compare a key with a record."""
     names = [family_key(author) for author in work.authors]
     surname, authors, unexplained = _names_fit(meaning, names, work)
-    title, told = _title_fit(meaning, work, names)
+    title, title_detail = _title_fit(meaning, work, names)
     return KeyFit(
         identifier=float(_is_identifier(meaning, work)),
         surname=surname,
         year=_year_fit(meaning.year, work.year),
         title=title,
-        told=told,
+        title_detail=title_detail,
         authors=authors,
-        contradicts=max(unexplained, (1 - title) * told),
+        contradicts=max(unexplained, (1 - title) * title_detail),
     )
 
 
@@ -179,10 +179,10 @@ def _is_identifier(meaning: KeyMeaning, work: Work) -> bool:
     return bool(meaning.doi) and meaning.doi == work.doi
 
 
-def _year_fit(asked: int | None, known: int | None) -> float:
-    if asked is None or known is None:
+def _year_fit(stated: int | None, known: int | None) -> float:
+    if stated is None or known is None:
         return 0.3
-    apart = abs(asked - known)
+    apart = abs(stated - known)
     return 1.0 if apart == 0 else 0.5 if apart == _NEAR else 0.0
 
 
@@ -195,13 +195,13 @@ def _names_fit(meaning: KeyMeaning, names: list[str], work: Work) -> tuple[float
     if found is None:
         return _nickname_fit(meaning, work)
     first, rest = found
-    good, asked = 0, 0
+    good, named = 0, 0
     for name in names[1:]:
         if name and rest.startswith(name):
-            good, asked, rest = good + 1, asked + 1, rest[len(name) :]
+            good, named, rest = good + 1, named + 1, rest[len(name) :]
     if meaning.coauthors:
         initials = "".join(name[:1] for name in names[1:])
-        asked += 1
+        named += 1
         if initials.startswith(meaning.coauthors[:3]):
             good += 1
         else:
@@ -210,7 +210,7 @@ def _names_fit(meaning: KeyMeaning, names: list[str], work: Work) -> tuple[float
     if rest and ("".join(words).startswith(rest) or rest in words):
         rest = ""
     unexplained = len(rest) / max(1, len(head) + len(meaning.coauthors))
-    return first, good / asked if asked else 0.0, min(1.0, unexplained * 2)
+    return first, good / named if named else 0.0, min(1.0, unexplained * 2)
 
 
 def _first_name(head: str, names: list[str], work: Work) -> tuple[float, str] | None:
@@ -246,7 +246,7 @@ def _title_fit(meaning: KeyMeaning, work: Work, names: list[str]) -> tuple[float
     letters = sum(len(piece) for piece in tail)
     if not tail or (letters == 1 and len(meaning.tail) == 1):
         return 0.0, 0.0
-    told = min(1.0, letters / 6)
+    detail = min(1.0, letters / 6)
     words = normalise_title(work.title.replace("-", "").replace("'", "")).split()
     spaced = normalise_title(work.title).split()
     telling = [word for word in words if not is_stop_word(word)]
@@ -260,7 +260,7 @@ def _title_fit(meaning: KeyMeaning, work: Work, names: list[str]) -> tuple[float
         _by_initials(tail, spaced),
         _by_first_and_last(tail, spaced),
     ]
-    return max(candidates), told
+    return max(candidates), detail
 
 
 def _covered(whole: str, title: str) -> float:

@@ -44,17 +44,17 @@ def all_named(engine: Engine, names: Sequence[str]) -> list[Work]:
                 f"No record has the id {', '.join(map(repr, unknown))[:200]}.",
                 " ".join(
                     ("Use an id from a search, a DOI or an arXiv id.",
-                     *nearest_told(engine, unknown))
+                     *nearest_titles(engine, unknown))
                 ),
             )
         )  # fmt: skip
     return [work for work in works if work is not None]
 
 
-def nearest_told(engine: Engine, names: Sequence[str]) -> list[str]:
+def nearest_titles(engine: Engine, names: Sequence[str]) -> list[str]:
     """For names that no record has a sentence each with the papers of the nearest titles, which are
     not what was named; none for an identifier, whose words say nothing."""
-    told = []
+    sentences = []
     for name in names[:MOST_NEAREST]:
         words = " ".join(_PIECES.findall(name.rpartition(":")[2]))
         if identifier_of(name) is not None or not _WORD.search(words):
@@ -62,8 +62,8 @@ def nearest_told(engine: Engine, names: Sequence[str]) -> list[str]:
         hits = engine.find(Query(text=words[:MAX_WORDS]), NEAREST).hits
         if hits:
             near = "; ".join(f"{hit.work.id} ({hit.work.title[:120]})" for hit in hits)
-            told.append(f"Nearest titles for {name[:100]!r}: {near}.")
-    return told
+            sentences.append(f"Nearest titles for {name[:100]!r}: {near}.")
+    return sentences
 
 
 def need_library(engine: Engine) -> None:

@@ -64,21 +64,21 @@ class Meaning(msgspec.Struct, frozen=True):
 
 def questions(meaning: KeyMeaning, context: Query) -> list[tuple[Query, int]]:
     """The queries with their number of papers each; empty for a key without meaning."""
-    asked: list[tuple[Query, int]] = []
+    queries: list[tuple[Query, int]] = []
     change = msgspec.structs.replace
     bare = change(context, paper=CitingPaper(title=context.paper.title), guessed=True)
     if meaning.surname and len(meaning.surname) > 1:
         narrow = change(bare, text=meaning.words, author=meaning.surname)
         if meaning.year is not None:
             narrow = change(narrow, year_from=meaning.year - 1, year_to=meaning.year + 1)
-        asked.append((narrow, NARROW))
+        queries.append((narrow, NARROW))
     words = " ".join((*meaning.heads, meaning.words)).strip()
     if words:
         wide = change(bare, text=words)
         if meaning.year is not None:
             wide = change(wide, year_from=meaning.year - 1, year_to=meaning.year + 1)
-        asked.append((wide, WIDE))
-    return asked
+        queries.append((wide, WIDE))
+    return queries
 
 
 def decide(meaning: KeyMeaning, known: Iterable[Work], lists: Sequence[Sequence[Hit]]) -> Meaning:
@@ -117,11 +117,11 @@ def ranked(
 def _score(fits: KeyFit, rank: int) -> float:
     if fits.identifier:
         return 2.0
-    said = fits.title * fits.told
+    title_evidence = fits.title * fits.title_detail
     return (
         0.40 * fits.surname
         + 0.18 * fits.year
-        + 0.40 * said
+        + 0.40 * title_evidence
         + 0.12 * fits.authors
         - 0.35 * fits.contradicts
         + 0.12 / (1 + math.log(max(1, rank)))
@@ -129,8 +129,8 @@ def _score(fits: KeyFit, rank: int) -> float:
 
 
 FEATURES = (
-    "surname", "year", "title", "told", "said", "authors", "contradicts", "top", "gap", "rivals",
-    "whole", "identifier", "confidence", "alone", "head",
+    "surname", "year", "title", "title_detail", "title_evidence", "authors", "contradicts", "top",
+    "gap", "rivals", "whole", "identifier", "confidence", "alone", "head",
 )  # fmt: skip
 
 
@@ -141,19 +141,19 @@ def features(
     fits = best.fit
     second = max((c.score for c in others), default=0.0)
     close = sum(c.score >= best.score - 0.1 for c in others)
-    said = fits.title * fits.told
+    title_evidence = fits.title * fits.title_detail
     return (
         fits.surname,
         fits.year,
         fits.title,
-        fits.told,
-        said,
+        fits.title_detail,
+        title_evidence,
         fits.authors,
         fits.contradicts,
         1.0 / max(1, best.rank),
         min(0.5, best.score - second),
         min(1.0, close / 4),
-        float(fits.surname >= 0.9 and fits.year == 1.0 and said >= 0.9),
+        float(fits.surname >= 0.9 and fits.year == 1.0 and title_evidence >= 0.9),
         fits.identifier,
         best.confidence,
         float(not others or second < 0.5 * best.score),

@@ -69,16 +69,16 @@ def hovered_placeholder(document: Document, offset: int) -> Placeholder | None:
 
 def hover_placeholder(placeholder: Placeholder, hits: Sequence[Hit]) -> HoverCard:
     """The papers that a placeholder would be completed with, the best first."""
-    asked = (
+    heading = (
         f"Papers for “{escape(placeholder.query)}”"
         if placeholder.query
         else "Papers for this place"
     )
     if not hits:
-        return HoverCard(f"{asked}: none found.", placeholder.span)
+        return HoverCard(f"{heading}: none found.", placeholder.span)
     lines = [
         f"{number}. **{escape(hit.work.title)}**  \n   "
         + " · ".join(part for part in (byline(hit.work), moved_by(hit.evidence)) if part)
         for number, hit in enumerate(hits, 1)
     ]
-    return HoverCard("\n".join([f"{asked}:", "", *lines]), placeholder.span)
+    return HoverCard("\n".join([f"{heading}:", "", *lines]), placeholder.span)

@@ -39,13 +39,13 @@ def none_fits(picked: Picked) -> Problem:
 
 def what_it_says(supported: Supported) -> str:
     """The model's opinion of an abstract in one line, quoting the abstract."""
-    said = {
+    opinion = {
         "yes": "the abstract supports the sentence",
         "no": "the abstract does not support the sentence",
         "unclear": "the abstract does not say",
     }[supported.verdict]
     words = f": “{supported.words}”" if supported.words else ""
-    return f"says {supported.model} ({supported.program}): {said}{words}"
+    return f"says {supported.model} ({supported.program}): {opinion}{words}"
 
 
 def who_chose(picked: Picked) -> str:

@@ -18,7 +18,7 @@ from starlette.routing import Route
 from starlette.types import Receive
 
 from citewell.engine.contract import Engine
-from citewell.http.contract import Endpoint, Service, Told, queue_of
+from citewell.http.contract import Endpoint, ProgressCallback, Service, queue_of
 from citewell.http.endpoints import ENDPOINTS
 from citewell.http.events import EventStream, wants_events
 from citewell.http.openapi import openapi_json
@@ -82,13 +82,13 @@ async def answered(
     """The answer of an address, or the problem why there is none."""
     endpoint = by_method["GET" if request.method == "HEAD" else request.method]
     try:
-        asked = await _asked(endpoint, request)
+        payload = await _payload(endpoint, request)
         if endpoint.at_once:
-            answer = endpoint.answer(service, asked, Cancel())
+            answer = endpoint.answer(service, payload, Cancel())
         elif endpoint.is_long and wants_events(request):
-            return _events(endpoint, service, queues, asked)
+            return _events(endpoint, service, queues, payload)
         else:
-            answer = await _result(endpoint, service, queues, asked, request.receive)
+            answer = await _result(endpoint, service, queues, payload, request.receive)
     except CitewellError as error:
         return failed(error.problem)
     except (Cancelled, _NobodyWaitsError):
@@ -99,13 +99,13 @@ async def answered(
     return Response(body, media_type="application/json", headers=_HEADERS)
 
 
-def _events(endpoint: Endpoint, service: Service, queues: Queues, asked: Any) -> Response:
+def _events(endpoint: Endpoint, service: Service, queues: Queues, payload: Any) -> Response:
     """The response as a stream of events; the last is the answer or the problem."""
 
-    async def work(told: Told, receive: Receive) -> Any:
-        telling = msgspec.structs.replace(service, told=told)
+    async def work(on_progress: ProgressCallback, receive: Receive) -> Any:
+        telling = msgspec.structs.replace(service, on_progress=on_progress)
         try:
-            return await _result(endpoint, telling, queues, asked, receive)
+            return await _result(endpoint, telling, queues, payload, receive)
         except CitewellError as error:
             return error.problem
         except (Cancelled, _NobodyWaitsError, asyncio.CancelledError):
@@ -126,7 +126,7 @@ def failed(problem: Problem) -> Response:
     )
 
 
-async def _asked(endpoint: Endpoint, request: Request) -> Any:
+async def _payload(endpoint: Endpoint, request: Request) -> Any:
     if endpoint.method == "GET":
         return converted(request, endpoint.request)
     try:
@@ -142,7 +142,7 @@ class _NobodyWaitsError(Exception):
 
 
 async def _result(
-    endpoint: Endpoint, service: Service, queues: Queues, asked: Any, receive: Receive
+    endpoint: Endpoint, service: Service, queues: Queues, payload: Any, receive: Receive
 ) -> Any:
     """The endpoint's answer. The work stops at its next look when the client goes away or the time
     is over; its thread is not waited for."""
@@ -158,13 +158,13 @@ async def _result(
         gone = True
         scope.cancel()
 
-    kind = queue_of(endpoint, asked)
+    kind = queue_of(endpoint, payload)
     with queues.place(kind):
         async with anyio.create_task_group() as group:
             group.start_soon(watch, group.cancel_scope)
             try:
                 with anyio.fail_after(endpoint.seconds):
-                    work = partial(endpoint.answer, service, asked, cancel)
+                    work = partial(endpoint.answer, service, payload, cancel)
                     found.append(await queues.run(kind, work))
             except TimeoutError:
                 failure.append(CitewellError(_LATE))

@@ -24,11 +24,11 @@ LONG_SECONDS = 900.0
 MAX_PROBLEMS = 10
 
 
-Told = Callable[[int, int], None]
+ProgressCallback = Callable[[int, int], None]
 """How far the work is: how much is done, of how much."""
 
 
-def untold(done: int, total: int) -> None:
+def no_progress(done: int, total: int) -> None:
     """Nobody wants to know."""
 
 
@@ -37,12 +37,12 @@ class Service(msgspec.Struct, frozen=True):
 
     options: Options
     engine: Engine
-    told: Told = untold
+    on_progress: ProgressCallback = no_progress
     """Called on the thread of the work."""
 
     def progress(self, stage: str, done: int, total: int) -> None:
         """How far a use case is, for whoever is told of it."""
-        self.told(done, total)
+        self.on_progress(done, total)
 
 
 class Nothing(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -67,7 +67,7 @@ class Endpoint(msgspec.Struct, frozen=True, kw_only=True):
     """Behind what a request waits; or that, by what it asks for."""
     seconds: float = SHORT_SECONDS
     """How long it may take."""
-    unsaid: Mapping[str, Any] = msgspec.field(default_factory=dict)
+    schema_keywords: Mapping[str, Any] = msgspec.field(default_factory=dict)
     """Keywords of the request's JSON schema beside its fields."""
     at_once: bool = False
     """Asks nobody, so that it is answered however busy the server is."""
@@ -78,12 +78,12 @@ class Endpoint(msgspec.Struct, frozen=True, kw_only=True):
         return self.seconds > SHORT_SECONDS
 
 
-def queue_of(endpoint: Endpoint, asked: Any) -> Kind:
+def queue_of(endpoint: Endpoint, payload: Any) -> Kind:
     """Behind what a request waits."""
-    return endpoint.queue if isinstance(endpoint.queue, str) else endpoint.queue(asked)
+    return endpoint.queue if isinstance(endpoint.queue, str) else endpoint.queue(payload)
 
 
-def told(problems: Iterable[Problem]) -> tuple[Problem, ...]:
+def public_problems(problems: Iterable[Problem]) -> tuple[Problem, ...]:
     """What went wrong beside an answer, each once, without keys and without paths of the server's
     machine."""
     clean = (

@@ -22,7 +22,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from citewell.http.contract import Told
+from citewell.http.contract import ProgressCallback
 from citewell.model import Problem
 from citewell.serving.problem_json import problem_json
 
@@ -30,7 +30,7 @@ MEDIA_TYPE = "text/event-stream"
 BEAT_SECONDS = 10.0
 """After which a silent stream says that it is alive."""
 
-Work = Callable[[Told, Receive], Awaitable[msgspec.Struct | Problem]]
+Work = Callable[[ProgressCallback, Receive], Awaitable[msgspec.Struct | Problem]]
 """The answer, or why there is none; raises `anyio.get_cancelled_exc_class()` when nobody waits."""
 
 
@@ -79,7 +79,7 @@ class EventStream(Response):
         async def say(data: bytes, *, more: bool = True) -> None:
             await send({"type": "http.response.body", "body": data, "more_body": more})
 
-        def told(done: int, total: int) -> None:
+        def on_progress(done: int, total: int) -> None:
             loop.call_soon_threadsafe(self._note, Progress(done, total))
 
         async def tell() -> None:
@@ -93,7 +93,7 @@ class EventStream(Response):
 
         async with anyio.create_task_group() as group:
             group.start_soon(tell)
-            found = await self._work(told, receive)
+            found = await self._work(on_progress, receive)
             group.cancel_scope.cancel()
         if self._latest is not None:
             await say(_progress(self._latest))

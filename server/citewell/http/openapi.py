@@ -28,14 +28,14 @@ def openapi_json(endpoints: Sequence[Endpoint]) -> bytes:
 
 def openapi_document(endpoints: Sequence[Endpoint]) -> dict[str, Any]:
     """OpenAPI 3.1, whose schemas are JSON Schema 2020-12."""
-    asked = [one.request for one in endpoints if one.method == "POST"]
+    requests = [one.request for one in endpoints if one.method == "POST"]
     answered = [one.response for one in endpoints]
-    kinds = list(dict.fromkeys([*asked, *answered, ProblemJson]))
+    kinds = list(dict.fromkeys([*requests, *answered, ProblemJson]))
     schemas, components = msgspec.json.schema_components(kinds, ref_template=_REF)
     schema_of = dict(zip(kinds, schemas, strict=True))
     for one in endpoints:
-        if one.unsaid:
-            components[one.request.__name__].update(one.unsaid)
+        if one.schema_keywords:
+            components[one.request.__name__].update(one.schema_keywords)
     paths: dict[str, dict[str, Any]] = {}
     for one in endpoints:
         paths.setdefault(one.path, {})[one.method.lower()] = _operation(one, schema_of)

@@ -19,7 +19,7 @@ from citewell.features.checking.report import label
 from citewell.features.navigation.cursor import from_cursor, to_cursor
 from citewell.mcp.client_log import tell
 from citewell.mcp.papers import Detail, Ref, paper_of, within
-from citewell.mcp.tool_context import ToolContext, answer, failures_told, notes_of
+from citewell.mcp.tool_context import ToolContext, answer, notes_of, tool_errors
 from citewell.model import CitewellError
 from citewell.model.check import Check, Claim, Verdict
 from citewell.serving.queues import Kind
@@ -72,7 +72,7 @@ class Checking:
         fabricated: evidence against it; unchecked: not looked up. `online` asks the sources that
         the user allowed."""
         if cursor and not (text or path):
-            with failures_told():
+            with tool_errors():
                 name, offset = from_cursor(cursor)
             checks = self._tools.report(name)
             if checks is None:
@@ -86,9 +86,9 @@ class Checking:
         checks, more = await self._check(claims, online, ctx)
         name = self._tools.report_name(text, path, online, [c.verdict.value for c in checks])
         self._tools.keep(name, checks)
-        told = ", ".join(f"{n} {verdict.value}" for verdict, n in tally(checks).items() if n)
-        await tell(ctx, "info", f"{len(checks)} references checked{told and ': '}{told}")
-        with failures_told():
+        counts = ", ".join(f"{n} {verdict.value}" for verdict, n in tally(checks).items() if n)
+        await tell(ctx, "info", f"{len(checks)} references checked{counts and ': '}{counts}")
+        with tool_errors():
             offset = from_cursor(cursor, name)[1] if cursor else 0
         return answer(
             _page(checks, name, offset, verified_too, detail, max_tokens, [*notes, *more])

@@ -32,9 +32,9 @@ from citewell.mcp.papers import (
 from citewell.mcp.tool_context import (
     ToolContext,
     answer,
-    failures_told,
     notes_of,
     progress_of,
+    tool_errors,
 )
 from citewell.model import CitingPaper, Query, SearchResult
 from citewell.model.cancel import Cancel
@@ -152,14 +152,16 @@ class Finding:
             year_from = year_to = year
         if year_from is not None and year_to is not None and year_from > year_to:
             raise ToolError("[mcp-years] year_from is after year_to. Swap them.")
-        asked = Query(text=query, author=author, venue=venue, year_from=year_from, year_to=year_to)
+        request = Query(
+            text=query, author=author, venue=venue, year_from=year_from, year_to=year_to
+        )
         name = digest(query, author, venue, year_from, year_to)
-        with failures_told():
+        with tool_errors():
             offset = from_cursor(cursor, name)[1] if cursor else 0
         wanted = min(offset + k + 1, MAX_DEPTH)
-        result = await self._tools.run(partial(self._search, asked, wanted), "search")
+        result = await self._tools.run(partial(self._search, request, wanted), "search")
         await tell_dropped(ctx, [result])
-        with failures_told():
+        with tool_errors():
             return answer(_page(result, name, offset, k, detail, max_tokens))
 
     async def get_papers(

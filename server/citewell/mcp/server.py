@@ -83,7 +83,7 @@ _UNSAID = frozenset(
 """Names say it, or the error of a call that breaks it; it is checked all the same."""
 
 
-_TOLD = frozenset({"source", "notes", "retracted"})
+_DOCUMENTED = frozenset({"source", "notes", "retracted"})
 """Fields of answers that the instructions or the documentation speak of, once for all tools."""
 
 
@@ -112,7 +112,7 @@ def bare(schema: dict[str, Any]) -> dict[str, Any]:
     """An answer's schema without what its parts say twice: an object has properties, a choice is
     of strings. Which fields a part always has stands in the documentation."""
     parts: dict[str, Any] = {
-        name: _bare(part) for name, part in schema["properties"].items() if name not in _TOLD
+        name: _bare(part) for name, part in schema["properties"].items() if name not in _DOCUMENTED
     }
     return {**schema, "properties": parts}
 
@@ -120,17 +120,19 @@ def bare(schema: dict[str, Any]) -> dict[str, Any]:
 def _bare(schema: Any) -> Any:
     if not isinstance(schema, dict):
         return schema
-    said = {name: value for name, value in schema.items() if name != "required"}
-    if "properties" in said:
-        said.pop("type", None)
-        said["properties"] = {
-            name: _bare(part) for name, part in said["properties"].items() if name not in _TOLD
+    short = {name: value for name, value in schema.items() if name != "required"}
+    if "properties" in short:
+        short.pop("type", None)
+        short["properties"] = {
+            name: _bare(part)
+            for name, part in short["properties"].items()
+            if name not in _DOCUMENTED
         }
-    if "enum" in said:
-        said.pop("type", None)
-    if "items" in said:
-        said["items"] = _bare(said["items"])
-    return said
+    if "enum" in short:
+        short.pop("type", None)
+    if "items" in short:
+        short["items"] = _bare(short["items"])
+    return short
 
 
 def slim(schema: dict[str, Any]) -> dict[str, Any]:

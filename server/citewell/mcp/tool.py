@@ -11,7 +11,7 @@ from typing import Any
 from mcp.server.mcpserver import Context
 from mcp.server.mcpserver.tools import Tool
 
-from citewell.mcp.tool_context import failures_told
+from citewell.mcp.tool_context import tool_errors
 from citewell.model import CitewellError, Problem
 from citewell.model.suggest import meant
 
@@ -26,7 +26,7 @@ class StrictTool(Tool):
         self, arguments: dict[str, Any], context: Context[Any, Any], convert_result: bool = False
     ) -> Any:
         """Run the tool. Raises `ToolError`, which the model reads."""
-        with failures_told():
+        with tool_errors():
             arguments = known_arguments(self.name, self.parameters["properties"], arguments)
         return await super().run(arguments, context, convert_result)
 

@@ -67,7 +67,7 @@ class ToolContext:
         """The result of work on a thread, in its turn among work of its kind; a client that cancels
         stops it at its next look."""
         cancel = Cancel()
-        with failures_told():
+        with tool_errors():
             try:
                 with self._queues.place(kind):
                     return await self._queues.run(kind, partial(work, cancel))
@@ -117,17 +117,17 @@ class ToolContext:
         What an agent leaves alone says nothing: no author has looked at it.
         """
         query, variant = self._offered.get(work.id, (Query(), ""))
-        said = Feedback(
+        feedback = Feedback(
             accepted=name_of(work),
             query=query,
             project=str(project),
             through="mcp",
             variant=variant,
         )
-        self.told(self.engine.learn(said))
+        self.log_problems(self.engine.learn(feedback))
 
     @staticmethod
-    def told(problems: Sequence[Problem]) -> None:
+    def log_problems(problems: Sequence[Problem]) -> None:
         """Log what went wrong where an answer has no place for it."""
         for problem in problems:
             logger.warning("%s", problem)
@@ -154,14 +154,14 @@ class ToolContext:
 def progress_of(ctx: Context) -> Progress:
     """Tells a client how far a use case is that runs on a thread of `ToolContext.run`."""
 
-    def told(stage: str, done: int, total: int) -> None:
+    def report(stage: str, done: int, total: int) -> None:
         anyio.from_thread.run(ctx.report_progress, done, total, stage)
 
-    return told
+    return report
 
 
 @contextmanager
-def failures_told() -> Iterator[None]:
+def tool_errors() -> Iterator[None]:
     """What goes wrong within becomes the error that a model reads."""
     try:
         yield

@@ -27,7 +27,7 @@ from citewell.mcp.filled import Fill, Filled, bounded
 from citewell.mcp.finding import tell_dropped
 from citewell.mcp.papers import Ref, paper_of
 from citewell.mcp.roots import outside
-from citewell.mcp.tool_context import ToolContext, answer, failures_told, notes_of, progress_of
+from citewell.mcp.tool_context import ToolContext, answer, notes_of, progress_of, tool_errors
 from citewell.model import CitewellError, Problem, Work
 from citewell.model.bib import BibFile, FileEdit
 from citewell.model.cancel import Cancel
@@ -85,7 +85,7 @@ class Writing:
         add the entries to its .bib. Without `write` it only shows the diff. `choices`: placeholder
         n -> paper id, or "" to leave it open; others with words take their best paper if it
         reaches the threshold, those without stay open."""
-        with failures_told():
+        with tool_errors():
             self._may(write)
         task, chosen = await self._tools.run(partial(self._task, choices or {}, threshold))
         # Nobody waits for a search to write; under the lock only what is new is searched for.
@@ -107,7 +107,7 @@ class Writing:
         """Add the record with this id (or DOI, arXiv id) to a .bib file. Cite the
         returned `key`: a paper that is there keeps its own. Without `write` it only shows the
         diff."""
-        with failures_told():
+        with tool_errors():
             self._may(write)
         done = await self._tools.run(partial(self._add, id, bib, key, write), "document")
         await tell_written(ctx, done["written"], bib)
@@ -121,7 +121,7 @@ class Writing:
         write: bool = False,
     ) -> Annotated[CallToolResult, AddedEntries]:
         """Add several records to a .bib file: all or, if an id is unknown, none."""
-        with failures_told():
+        with tool_errors():
             self._may(write)
         done = await self._tools.run(partial(self._add_all, ids, bib, write), "document")
         await tell_written(ctx, done["written"], bib)
@@ -161,7 +161,7 @@ class Writing:
                 self._need_inside(plan.edits)
             written = write and write_fill(plan)
         if written:
-            self._tools.told(learn_fill(self._tools.engine, plan, "mcp", chosen))
+            self._tools.log_problems(learn_fill(self._tools.engine, plan, "mcp", chosen))
         done: Fill = {
             "written": written,
             "placeholders": [self._filled(n, one) for n, one in enumerate(plan.fills, 1)],

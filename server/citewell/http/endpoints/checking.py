@@ -9,7 +9,7 @@ from msgspec import Meta
 
 from citewell.features.checking.check import claims_in_text, tally
 from citewell.features.checking.report import label
-from citewell.http.contract import LONG_SECONDS, Endpoint, Service, told
+from citewell.http.contract import LONG_SECONDS, Endpoint, Service, public_problems
 from citewell.http.wire import MAX_FILE, Paper, paper_of
 from citewell.model import CitewellError, Problem
 from citewell.model.cancel import Cancel
@@ -67,15 +67,15 @@ class CheckAnswer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     problems: tuple[Problem, ...] = ()
 
 
-def check(service: Service, asked: CheckRequest, cancel: Cancel) -> CheckAnswer:
+def check(service: Service, request: CheckRequest, cancel: Cancel) -> CheckAnswer:
     """Look each reference up in the library: is it a known work, and do title, authors, year, venue
     and identifiers agree with its record? Nothing is sent anywhere unless `online` is true."""
-    if asked.text and asked.entries:
+    if request.text and request.entries:
         raise CitewellError(
             Problem("request-invalid", "Give either `text` or `entries`.", "Send one of them.")
         )
-    claims, numbers, unread = _claims(asked)
-    task = CheckTask(service.engine, claims, online=asked.online)
+    claims, numbers, unread = _claims(request)
+    task = CheckTask(service.engine, claims, online=request.online)
     found = task.run(service.progress, cancel)
     checks = found.checks
     unchecked = bool(checks) and all(one.verdict is Verdict.UNCHECKED for one in checks)
@@ -84,19 +84,19 @@ def check(service: Service, asked: CheckRequest, cancel: Cancel) -> CheckAnswer:
         counts={verdict.value: count for verdict, count in tally(checks).items() if count},
         references=tuple(_reference(n, one) for n, one in zip(numbers, checks, strict=True)),
         unread=tuple(unread),
-        problems=told(found.problems),
+        problems=public_problems(found.problems),
     )
 
 
-def _claims(asked: CheckRequest) -> tuple[list[Claim], list[int], list[int]]:
+def _claims(request: CheckRequest) -> tuple[list[Claim], list[int], list[int]]:
     """The claims, their numbers, and the indexes of entries without a reference."""
-    if asked.text:
-        found = claims_in_text(asked.text)
+    if request.text:
+        found = claims_in_text(request.text)
         return found, list(range(1, len(found) + 1)), []
     claims: list[Claim] = []
     numbers: list[int] = []
     unread: list[int] = []
-    for n, entry in enumerate(asked.entries, 1):
+    for n, entry in enumerate(request.entries, 1):
         found = claims_in_text(entry)
         claims += found
         numbers += [n] * len(found)
@@ -130,7 +130,7 @@ CHECK = Endpoint(
     request=CheckRequest,
     response=CheckAnswer,
     answer=check,
-    queue=lambda asked: "online" if asked.online else "check",
+    queue=lambda request: "online" if request.online else "check",
     seconds=LONG_SECONDS,
-    unsaid=_ONE_OF_TWO,
+    schema_keywords=_ONE_OF_TWO,
 )

@@ -14,7 +14,7 @@ from citewell.documents.project.text_project import MAX_NAME, TextProject
 from citewell.features.citing.named_works import all_named
 from citewell.features.citing.text_rebase import RebasedText
 from citewell.features.text.model_choice import what_it_says, who_chose
-from citewell.http.contract import LONG_SECONDS, Endpoint, Service, told
+from citewell.http.contract import LONG_SECONDS, Endpoint, Service, public_problems
 from citewell.http.wire import MAX_FILE, Confidence, Paper, found_paper
 from citewell.model import CitewellError, Problem
 from citewell.model.cancel import Cancel
@@ -149,12 +149,12 @@ class FillAnswer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     problems: tuple[Problem, ...] = ()
 
 
-def fill(service: Service, asked: FillRequest, cancel: Cancel) -> FillAnswer:
+def fill(service: Service, request: FillRequest, cancel: Cancel) -> FillAnswer:
     """The best paper for each placeholder of a document, with the edits of the document and its
     .bib. Nothing is read from the disk and nothing is written: make the edits yourself."""
-    options = with_unattended(service.options, unattended=asked.unattended)
-    name = asked.path or f"paper{suffix_of(asked.text)}"
-    project = TextProject.of({**asked.files, name: asked.text}, name, options)
+    options = with_unattended(service.options, unattended=request.unattended)
+    name = request.path or f"paper{suffix_of(request.text)}"
+    project = TextProject.of({**request.files, name: request.text}, name, options)
     count = sum(len(document.placeholders) for document in project.documents.values())
     if count > MAX_PLACEHOLDERS:
         raise CitewellError(
@@ -164,14 +164,14 @@ def fill(service: Service, asked: FillRequest, cancel: Cancel) -> FillAnswer:
                 "Send it in parts.",
             )
         )
-    named = {n: work for n, work in asked.choices.items() if work}
+    named = {n: work for n, work in request.choices.items() if work}
     works = all_named(service.engine, list(named.values()))
     plan = plan_fill(
         project,
         service.engine,
         options,
-        threshold=asked.threshold,
-        choices=dict.fromkeys(asked.choices) | dict(zip(named, works, strict=True)),
+        threshold=request.threshold,
+        choices=dict.fromkeys(request.choices) | dict(zip(named, works, strict=True)),
         progress=service.progress,
         cancel=cancel,
     )
@@ -181,11 +181,11 @@ def fill(service: Service, asked: FillRequest, cancel: Cancel) -> FillAnswer:
     return FillAnswer(
         status=status if plan.fills else "no_placeholders",
         placeholders=tuple(_filled(n, one, project) for n, one in enumerate(plan.fills, 1)),
-        edits=_edits(plan, project, asked.offsets),
+        edits=_edits(plan, project, request.offsets),
         entries=tuple(_entries(plan, changed)),
         diff="".join(plan.diffs),
-        texts=changed if asked.texts else {},
-        problems=told(plan.problems),
+        texts=changed if request.texts else {},
+        problems=public_problems(plan.problems),
     )
 
 

@@ -11,7 +11,7 @@ from citewell.documents.bib.reader import parse_bib
 from citewell.documents.project.cited_works import reference_of
 from citewell.features.citing.known_works import KnownWorks
 from citewell.features.text.model_choice import picks
-from citewell.http.contract import LONG_SECONDS, Endpoint, Service, told
+from citewell.http.contract import LONG_SECONDS, Endpoint, Service, public_problems
 from citewell.http.wire import (
     SUFFIXES,
     BibText,
@@ -75,25 +75,25 @@ class FindAnswer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     problems: tuple[Problem, ...] = ()
 
 
-def find(service: Service, asked: FindRequest, cancel: Cancel) -> FindAnswer:
+def find(service: Service, request: FindRequest, cancel: Cancel) -> FindAnswer:
     """For each [CITATION] in a passage the papers to cite, best first. `nothing_found`: all was
     searched, and holds no such paper; `not_checked`: a part of the search did not answer."""
-    bib = parse_bib(asked.bib, "references.bib") if asked.bib else BibFile("", "")
+    bib = parse_bib(request.bib, "references.bib") if request.bib else BibFile("", "")
     queries = passage_queries(
-        asked.text,
-        SUFFIXES.get(asked.markup) or suffix_of(asked.text),
+        request.text,
+        SUFFIXES.get(request.markup) or suffix_of(request.text),
         service.options,
         CitingPaper(
-            title=asked.title,
-            abstract=asked.abstract,
+            title=request.title,
+            abstract=request.abstract,
             references=tuple(reference_of(one) for one in bib.entries[:MAX_REFERENCES]),
         ),
     )
     found = find_papers(
         service.engine,
         queries,
-        asked.k,
-        pick=asked.choose and picks(service.options),
+        request.k,
+        pick=request.choose and picks(service.options),
         progress=service.progress,
         cancel=cancel,
     )
@@ -106,7 +106,7 @@ def find(service: Service, asked: FindRequest, cancel: Cancel) -> FindAnswer:
         for hit in one.hits:
             held = known.find(hit.work)
             key = held[1].key if held is not None else ""
-            papers.append(found_paper(hit, abstract=asked.abstracts, key=key))
+            papers.append(found_paper(hit, abstract=request.abstracts, key=key))
         places.append(
             Place(
                 sentence=sentence_of(one.query),
@@ -118,7 +118,7 @@ def find(service: Service, asked: FindRequest, cancel: Cancel) -> FindAnswer:
         )
     if len(queries) == MAX_PLACES:
         problems.append(_MANY)
-    return FindAnswer(status=status, places=tuple(places), problems=told(problems))
+    return FindAnswer(status=status, places=tuple(places), problems=public_problems(problems))
 
 
 def sentence_of(query: Query) -> str:

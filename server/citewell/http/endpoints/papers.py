@@ -57,24 +57,24 @@ class PaperRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     style: StyleName = ""
 
 
-def get_papers(service: Service, asked: PapersRequest, cancel: Cancel) -> PapersAnswer:
+def get_papers(service: Service, request: PapersRequest, cancel: Cancel) -> PapersAnswer:
     """Records by id, DOI or arXiv id; with `forms` also as a BibTeX entry, as CSL-JSON, or printed
     in a CSL style. Keys of BibTeX entries in one answer are distinct."""
-    works = works_named(service.engine, asked.ids)
+    works = works_named(service.engine, request.ids)
     held = [work for work in works if work is not None]
     if not held:
         need_library(service.engine)
-    unknown = [name for name, work in zip(asked.ids, works, strict=True) if work is None]
+    unknown = [name for name, work in zip(request.ids, works, strict=True) if work is None]
     return PapersAnswer(
-        papers=tuple(records(held, asked.forms, asked.style, service.options)),
+        papers=tuple(records(held, request.forms, request.style, service.options)),
         unknown_ids=tuple(unknown),
     )
 
 
-def get_paper(service: Service, asked: PaperRequest, cancel: Cancel) -> Record:
+def get_paper(service: Service, request: PaperRequest, cancel: Cancel) -> Record:
     """One record by its id, DOI or arXiv id, which stands in the address as it is."""
-    work = work_named(service.engine, asked.id)
-    (record,) = records([work], asked.forms, asked.style, service.options)
+    work = work_named(service.engine, request.id)
+    (record,) = records([work], request.forms, request.style, service.options)
     return record
 
 

@@ -8,7 +8,7 @@ import msgspec
 from msgspec import Meta
 
 from citewell.features.citing.named_works import all_named
-from citewell.http.contract import LONG_SECONDS, Endpoint, Service, told
+from citewell.http.contract import LONG_SECONDS, Endpoint, Service, public_problems
 from citewell.http.wire import MAX_PAPERS, SUFFIXES, Count, Id, Markup, Paper, Passage, found_paper
 from citewell.model import Hit, Problem, SearchResult
 from citewell.model.cancel import Cancel
@@ -45,25 +45,26 @@ class PickAnswer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     problems: tuple[Problem, ...] = ()
 
 
-def pick(service: Service, asked: PickRequest, cancel: Cancel) -> PickAnswer:
+def pick(service: Service, request: PickRequest, cancel: Cancel) -> PickAnswer:
     """Which paper the first place of a passage should cite. The model chooses among records and
     cannot name another; where it fails or none is named, the first candidate stands, and the answer
     says so."""
     queries = passage_queries(
-        asked.text, SUFFIXES.get(asked.markup) or suffix_of(asked.text), service.options
+        request.text, SUFFIXES.get(request.markup) or suffix_of(request.text), service.options
     )
     query = queries[0]
     problems: list[Problem] = [] if len(queries) == 1 else [_MANY]
-    if asked.candidates:
-        works = {work.id: work for work in all_named(service.engine, asked.candidates)}
+    if request.candidates:
+        works = {work.id: work for work in all_named(service.engine, request.candidates)}
         result = SearchResult(hits=tuple(Hit(work, 0.0) for work in works.values()))
     else:
-        result = service.engine.find(query, asked.k, tier="deep", cancel=cancel)
+        result = service.engine.find(query, request.k, tier="deep", cancel=cancel)
         if not result.hits:
             unsure = status_of([result]) == "not_checked"
             problems += [*result.problems, *result.dropped]
             return PickAnswer(
-                status="not_checked" if unsure else "nothing_found", problems=told(problems)
+                status="not_checked" if unsure else "nothing_found",
+                problems=public_problems(problems),
             )
     may = service.options.llm.pick or service.options.llm.provider == "none"
     found = choose(service.engine, query, result, pick=may, cancel=cancel)
@@ -79,7 +80,7 @@ def pick(service: Service, asked: PickRequest, cancel: Cancel) -> PickAnswer:
         of=picked.of,
         model=picked.model,
         program=picked.program,
-        problems=told(problems),
+        problems=public_problems(problems),
     )
 
 

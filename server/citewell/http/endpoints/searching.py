@@ -8,7 +8,7 @@ import msgspec
 from msgspec import Meta
 
 from citewell.features.navigation.cursor import digest, from_cursor, to_cursor
-from citewell.http.contract import Endpoint, Service, told
+from citewell.http.contract import Endpoint, Service, public_problems
 from citewell.http.wire import Count, Paper, found_paper
 from citewell.model import Problem, Query
 from citewell.model.cancel import Cancel
@@ -51,23 +51,23 @@ class SearchAnswer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     problems: tuple[Problem, ...] = ()
 
 
-def search(service: Service, asked: SearchRequest, cancel: Cancel) -> SearchAnswer:
+def search(service: Service, request: SearchRequest, cancel: Cancel) -> SearchAnswer:
     """Search the library. For more, ask again with the answer's `next_cursor`. `nothing_found`: the
     library holds no such paper, or a filter left none (`problems` say so); `not_checked`: a part of
     the search did not answer."""
-    if not (asked.query.strip() or asked.author.strip() or asked.venue.strip()):
+    if not (request.query.strip() or request.author.strip() or request.venue.strip()):
         return SearchAnswer(status="nothing_asked", papers=(), problems=(_NOTHING,))
-    since, until, k = asked.year_from, asked.year_to, asked.limit or asked.k
-    if asked.year is not None:
-        since = until = asked.year
+    since, until, k = request.year_from, request.year_to, request.limit or request.k
+    if request.year is not None:
+        since = until = request.year
     if since is not None and until is not None:
         since, until = min(since, until), max(since, until)
-    name = digest(asked.query, asked.author, asked.venue, since, until)
-    offset = from_cursor(asked.cursor, name)[1] if asked.cursor else 0
+    name = digest(request.query, request.author, request.venue, since, until)
+    offset = from_cursor(request.cursor, name)[1] if request.cursor else 0
     query = Query(
-        text=asked.query,
-        author=asked.author,
-        venue=asked.venue,
+        text=request.query,
+        author=request.author,
+        venue=request.venue,
         year_from=since,
         year_to=until,
     )
@@ -78,9 +78,9 @@ def search(service: Service, asked: SearchRequest, cancel: Cancel) -> SearchAnsw
     hits = result.hits[offset:end]
     return SearchAnswer(
         status=status_of([result]),
-        papers=tuple(found_paper(hit, abstract=asked.abstracts) for hit in hits),
+        papers=tuple(found_paper(hit, abstract=request.abstracts) for hit in hits),
         next_cursor=to_cursor(name, end) if len(result.hits) > end else "",
-        problems=told((*result.problems, *result.dropped)),
+        problems=public_problems((*result.problems, *result.dropped)),
     )
 
 

@@ -9,7 +9,7 @@ import msgspec
 from msgspec import Meta
 
 from citewell import __version__
-from citewell.http.contract import Endpoint, Nothing, Service, told
+from citewell.http.contract import Endpoint, Nothing, Service, public_problems
 from citewell.model import Problem
 from citewell.model.cancel import Cancel
 from citewell.model.llm import Budget
@@ -40,7 +40,7 @@ class Health(msgspec.Struct, frozen=True, kw_only=True):
     version: str = __version__
 
 
-def status(service: Service, asked: Nothing, cancel: Cancel) -> StatusAnswer:
+def status(service: Service, request: Nothing, cancel: Cancel) -> StatusAnswer:
     """Which library, retrievers and models answer, and what is wrong with those that do not."""
     found = service.engine.status()
     return StatusAnswer(
@@ -56,11 +56,11 @@ def status(service: Service, asked: Nothing, cancel: Cancel) -> StatusAnswer:
         sources=service.options.sources.allow,
         llm=found.llm,
         budget=found.budget,
-        problems=told(found.problems),
+        problems=public_problems(found.problems),
     )
 
 
-def health(service: Service, asked: Nothing, cancel: Cancel) -> Health:
+def health(service: Service, request: Nothing, cancel: Cancel) -> Health:
     """Answers as long as the server does; asks neither the library nor anybody else."""
     return Health()
 

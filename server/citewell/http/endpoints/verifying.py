@@ -10,7 +10,7 @@ from msgspec import Meta
 from citewell.features.checking.support import CAUTION
 from citewell.features.citing.named_works import work_named
 from citewell.features.text.model_choice import what_it_says
-from citewell.http.contract import LONG_SECONDS, Endpoint, Service, told
+from citewell.http.contract import LONG_SECONDS, Endpoint, Service, public_problems
 from citewell.http.wire import SUFFIXES, Id, Markup, Paper, paper_of
 from citewell.model import Problem
 from citewell.model.cancel import Cancel
@@ -47,18 +47,21 @@ class VerifyAnswer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     problems: tuple[Problem, ...] = ()
 
 
-def verify(service: Service, asked: VerifyRequest, cancel: Cancel) -> VerifyAnswer:
+def verify(service: Service, request: VerifyRequest, cancel: Cancel) -> VerifyAnswer:
     """Ask the language model that the user named whether a paper's abstract supports a sentence:
     yes, no or unclear, with the words of the abstract that say so. `no` and `unclear` are no
     evidence against a citation: an opinion of a summary, to be shown with its words."""
-    work = work_named(service.engine, asked.id)
-    suffix = SUFFIXES.get(asked.markup) or suffix_of(asked.sentence)
-    queries = passage_queries(asked.sentence, suffix, service.options)
+    work = work_named(service.engine, request.id)
+    suffix = SUFFIXES.get(request.markup) or suffix_of(request.sentence)
+    queries = passage_queries(request.sentence, suffix, service.options)
     sentence = queries[0].sentence if queries else ""
     paper = paper_of(work, abstract=True)
     if not sentence:
         return VerifyAnswer(
-            status="not_checked", paper=paper, note=CAUTION, problems=told((_NO_SENTENCE,))
+            status="not_checked",
+            paper=paper,
+            note=CAUTION,
+            problems=public_problems((_NO_SENTENCE,)),
         )
     found = service.engine.verify(sentence, work, cancel=cancel)
     if found.problem is not None:
@@ -67,7 +70,7 @@ def verify(service: Service, asked: VerifyRequest, cancel: Cancel) -> VerifyAnsw
             paper=paper,
             note=CAUTION,
             model=found.model,
-            problems=told((found.problem,)),
+            problems=public_problems((found.problem,)),
         )
     return VerifyAnswer(
         status="answered",

@@ -247,9 +247,9 @@ class _Clustering:
             return False
         careful = self.flags[one] & self.flags[other] & CURATED_FLAG
         preprint = (self.flags[one] | self.flags[other]) & PREPRINT
-        return not careful or bool(preprint) or not self._told_apart(one, other)
+        return not careful or bool(preprint) or not self._are_distinct(one, other)
 
-    def _told_apart(self, one: int, other: int) -> bool:
+    def _are_distinct(self, one: int, other: int) -> bool:
         """True when careful sources mean two publications."""
         if {self.kind[one], self.kind[other]} == {1, 2}:
             return True

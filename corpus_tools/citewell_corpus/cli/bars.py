@@ -19,20 +19,20 @@ class _Lines:
 
     def __init__(self) -> None:
         self._stage = ""
-        self._began = self._told = 0.0
+        self._began = self._last_echo = 0.0
         self._total = self._done = 0
 
     def stage(self, name: str, total: int) -> None:
         self.finish()
         self._stage, self._total, self._done = name, total, 0
-        self._began = self._told = time.monotonic()
+        self._began = self._last_echo = time.monotonic()
 
     def advance(self, steps: int) -> None:
         """Tell how far the stage is, every other second."""
         self._done += steps
         now = time.monotonic()
-        if now - self._told >= STEP_SECONDS:
-            self._told = now
+        if now - self._last_echo >= STEP_SECONDS:
+            self._last_echo = now
             share = f"{min(100, 100 * self._done // self._total)}%" if self._total else ""
             click.echo(f"{self._stage}: {share or format(self._done, ',')}", err=True)
 

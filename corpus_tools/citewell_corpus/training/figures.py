@@ -62,8 +62,8 @@ def by_knowledge(table: Table, scores: NDArray[np.float32]) -> dict[str, dict[st
     group: list[str] = []
     for begin, end in pairwise(starts):
         right = table.right[begin:end]
-        told = table.features[begin:end, at][right] > UNKNOWN
-        group.append("cited" if told.any() else "never cited" if right.any() else "no candidate")
+        stated = table.features[begin:end, at][right] > UNKNOWN
+        group.append("cited" if stated.any() else "never cited" if right.any() else "no candidate")
     found = ranks(table, scores) <= 10
     names = np.array(group)
     return {

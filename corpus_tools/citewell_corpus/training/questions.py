@@ -25,7 +25,7 @@ HEAD_FOLD = 1
 """Fold of the citing papers that train the head: the encoder learned from the other one."""
 
 
-class Asked(msgspec.Struct, frozen=True):
+class CandidateQuestion(msgspec.Struct, frozen=True):
     """One question over the rows of a world."""
 
     query: Query
@@ -58,24 +58,24 @@ class Table(msgspec.Struct, frozen=True):
     papers: tuple[str, ...]
 
 
-def tabulate(world: World, asked: Sequence[Asked], label: str = "") -> Table:
+def tabulate(world: World, questions: Sequence[CandidateQuestion], label: str = "") -> Table:
     """Every question's candidates with their features."""
     tables: list[NDArray[np.float32]] = []
     right: list[NDArray[np.bool_]] = []
-    for number, one in enumerate(asked):
+    for number, one in enumerate(questions):
         rows, table = world.candidates(one.query, one.references, one.own, one.nearby)
         keep = ~np.isin(rows, one.exclude)
         tables.append(table[keep])
         right.append(np.isin(rows[keep], one.gold))
         if number % 500 == 499:
             found = np.mean([r.any() for r in right])
-            click.echo(f"{label}: {number + 1} of {len(asked)}, found {found:.3f}", err=True)
+            click.echo(f"{label}: {number + 1} of {len(questions)}, found {found:.3f}", err=True)
     return Table(
         np.concatenate(tables),
         np.concatenate(right),
         np.array([len(t) for t in tables], np.int64),
-        np.array([len(one.gold) for one in asked], np.int64),
-        tuple(one.paper for one in asked),
+        np.array([len(one.gold) for one in questions], np.int64),
+        tuple(one.paper for one in questions),
     )
 
 
@@ -85,14 +85,14 @@ def ask(
     known: Known,
     warm: float,
     untitled: float = 0.0,
-) -> list[Asked]:
+) -> list[CandidateQuestion]:
     """Questions of contexts, `warm` of them with references, `untitled` of them without title.
 
     The cited paper, in any edition, is no reference of its own question; what the same command
     cites is known in the warm setting and is no answer there.
     """
     row = {p.id: n for n, p in enumerate(world.papers)}
-    asked: list[Asked] = []
+    questions: list[CandidateQuestion] = []
     for context in contexts:
         gold = np.array([row[g] for g in context.gold if g in row], np.int64)
         query = as_query(context)
@@ -104,10 +104,12 @@ def ask(
             nearby = _others(world, gold, known.nearby.get(context.id, ()))
             siblings = np.array([row[s] for s in context.siblings if s in row], np.int64)
             siblings = siblings[~np.isin(siblings, gold)]
-        asked.append(
-            Asked(query, gold, references, paper_key(context), context.paper, siblings, nearby)
+        questions.append(
+            CandidateQuestion(
+                query, gold, references, paper_key(context), context.paper, siblings, nearby
+            )
         )
-    return asked
+    return questions
 
 
 def _others(world: World, gold: NDArray[np.int64], rows: Iterable[int]) -> NDArray[np.int64]:
@@ -204,18 +206,20 @@ def dev_contexts(contexts: Iterable[Context], part: str, answered: bool = True) 
     ]
 
 
-def search_questions(data: Path, world: World, part: str) -> list[Asked]:
+def search_questions(data: Path, world: World, part: str) -> list[CandidateQuestion]:
     """AutoScholar questions of a part, matched to the corpora by title."""
     rows: dict[str, list[int]] = defaultdict(list)
     for number, paper in enumerate(world.papers):
         rows[fold_title(paper.title)].append(number)
     none = np.zeros(0, np.int64)
-    asked: list[Asked] = []
+    questions: list[CandidateQuestion] = []
     for record in read_jsonl(data / "queries" / "autoscholar_dev.jsonl.gz"):
         if question_part(record["qid"]) != part:
             continue
         gold = [r for a in record["answer"] for r in rows.get(fold_title(a), ())]
         if gold:
             query = Query(text=record["question"])
-            asked.append(Asked(query, np.array(gold), none, 0, record["qid"], none, none))
-    return asked
+            questions.append(
+                CandidateQuestion(query, np.array(gold), none, 0, record["qid"], none, none)
+            )
+    return questions

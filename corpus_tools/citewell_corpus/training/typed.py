@@ -103,11 +103,15 @@ class Recorder(LearnedRanker):
 
 
 def tabulate(
-    engine: LocalEngine, recorder: Recorder, library: Library, asked: Sequence[_Asked], label: str
+    engine: LocalEngine,
+    recorder: Recorder,
+    library: Library,
+    questions: Sequence[_TypedQuestion],
+    label: str,
 ) -> Table:
     """Every question's candidates with their features, the hopeless ones left out."""
     tables, right = [], []
-    for number, one in enumerate(asked):
+    for number, one in enumerate(questions):
         engine.find_batch([one.query], 1, explained=0)
         gold = library.rows_of(one.gold)
         answers = np.isin(recorder.rows[: len(recorder.table)], gold[gold >= 0])
@@ -116,20 +120,20 @@ def tabulate(
         tables.append(recorder.table[keep])
         right.append(answers[keep])
         if number % 250 == 249:
-            found = np.mean([r.any() for r, a in zip(right, asked, strict=False) if a.gold])
-            click.echo(f"{label}: {number + 1} of {len(asked)}, found {found:.3f}", err=True)
+            found = np.mean([r.any() for r, a in zip(right, questions, strict=False) if a.gold])
+            click.echo(f"{label}: {number + 1} of {len(questions)}, found {found:.3f}", err=True)
     return Table(
         np.concatenate(tables),
         np.concatenate(right),
         np.array([len(t) for t in tables], np.int64),
-        np.array([bool(one.gold) for one in asked]),
-        tuple(one.kind for one in asked),
-        tuple(one.paper for one in asked),
-        tuple(one.way for one in asked),
+        np.array([bool(one.gold) for one in questions]),
+        tuple(one.kind for one in questions),
+        tuple(one.paper for one in questions),
+        tuple(one.way for one in questions),
     )
 
 
-class _Asked(msgspec.Struct, frozen=True):
+class _TypedQuestion(msgspec.Struct, frozen=True):
     query: Query
     gold: tuple[str, ...]
     """Empty where the right answer is none."""
@@ -145,7 +149,7 @@ def _ask(
     others: Sequence[Question],
     *,
     titled: bool,
-) -> _Asked:
+) -> _TypedQuestion:
     """`titled` keeps the citing paper's title: by it the priors leave out what it cites itself.
     One of `others` gives the sentence where it is to be another."""
     query, (place, setting) = question.query, way
@@ -161,17 +165,17 @@ def _ask(
         query = msgspec.structs.replace(query, paper=CitingPaper(title=title), nearby=())
     held = "left-out" not in question.tags and bool((library.rows_of(question.gold) >= 0).any())
     kind = next(t.removeprefix("typed:") for t in question.tags if t.startswith("typed:"))
-    return _Asked(query, question.gold if held else (), kind, question.paper, way)
+    return _TypedQuestion(query, question.gold if held else (), kind, question.paper, way)
 
 
-def training_questions(data: Path, library: Library, most: int) -> list[_Asked]:
+def training_questions(data: Path, library: Library, most: int) -> list[_TypedQuestion]:
     """Citations of the training part: few of one cited paper and of one citing paper."""
     found: list[Question] = []
     for name in ("dev", "train"):
         questions = open_data(data / "contexts" / f"{name}.jsonl.gz").questions
         questions = tuple(q for q in questions if name == "train" or _part(q) == "train")
         found += _thinned(questions, most // 3 if name == "dev" else most - most // 3)
-    asked = []
+    selected = []
     typed = [*typed_questions(found, _abstracts(found, library)), *alias_questions(found)]
     for question in typed:
         # One kind in five of each citation, in a way of its own; few have a system's name.
@@ -180,23 +184,23 @@ def training_questions(data: Path, library: Library, most: int) -> list[_Asked]:
             way = WAYS[int(fraction(question.id, "way") * len(WAYS))]
             one = _ask(question, way, library, found, titled=True)
             if one.gold:
-                asked.append(one)
-    return asked
+                selected.append(one)
+    return selected
 
 
-def tuning_questions(data: Path, library: Library, share: float) -> list[_Asked]:
+def tuning_questions(data: Path, library: Library, share: float) -> list[_TypedQuestion]:
     """Citations of the tuning part with and without an answer, each kind in each way."""
     questions = open_data(data / "contexts" / "dev.jsonl.gz").questions
     chosen = [q for q in questions if _part(q) == "valid" and "clean" in q.tags]
-    asked = []
+    selected = []
     typed = [*typed_questions(chosen, _abstracts(chosen, library)), *alias_questions(chosen)]
     for question in typed:
         kind = question.tags[-1].removeprefix("typed:")
         for way in WAYS:
             rare = kind in RARE and (kind != ALIAS or way[1] == "cold")
             if rare or fraction(f"{question.id}:{way}", "asked") < share:
-                asked.append(_ask(question, way, library, chosen, titled=False))
-    return asked
+                selected.append(_ask(question, way, library, chosen, titled=False))
+    return selected
 
 
 def alias_questions(questions: Sequence[Question]) -> list[Question]:
@@ -348,8 +352,8 @@ def main(
     recorder = Recorder(RANKER, TYPED)
     engine = LocalEngine.open(options, ranker=recorder)
     with Library.open(library) as held:
-        asked = training_questions(data, held, questions)
-        train = tabulate(engine, recorder, held, asked, "train")
+        selected = training_questions(data, held, questions)
+        train = tabulate(engine, recorder, held, selected, "train")
         tune = tabulate(engine, recorder, held, tuning_questions(data, held, share), "tune")
     engine.close()
     trees = fit(train, threads)

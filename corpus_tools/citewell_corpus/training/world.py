@@ -132,8 +132,8 @@ class World:
         numbers = np.unique(self.number[nearby])
         has = self.number[rows] >= 0
         if (numbers >= 0).any():
-            told = self.memory.cocited(numbers[numbers >= 0], own)
-            cocited[has] = told[self.number[rows][has]]
+            counts = self.memory.cocited(numbers[numbers >= 0], own)
+            cocited[has] = counts[self.number[rows][has]]
         return Nearby(nearby, self.vectors[nearby], cocited)
 
 

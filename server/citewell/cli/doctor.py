@@ -196,13 +196,13 @@ def _sources(options: Options, online: bool) -> tuple[dict[str, str], tuple[Prob
     from citewell.sources.answers import Failed
 
     try:
-        asked = Online(options)
+        online_sources = Online(options)
     except CitewellError as error:
         return found, (*problems, error.problem)
     try:
-        answers = asked.reach()
+        answers = online_sources.reach()
     finally:
-        asked.close()
+        online_sources.close()
     failed = [answer for answer in answers.values() if isinstance(answer, Failed)]
     for name, answer in answers.items():
         word = answer.message if isinstance(answer, Failed) else "it answers"

@@ -147,8 +147,8 @@ def _evaluate(session: Session, papers: tuple[Path, ...], flags: dict[str, Any])
         raise click.UsageError("No questions remain.")
     if flags["replay"]:
         with Bars() as bars:
-            asked = evaluate_replay(questions, options, flags, bars)
-        show_replay(asked, info, flags)
+            replayed = evaluate_replay(questions, options, flags, bars)
+        show_replay(replayed, info, flags)
         return OK
     if flags["typed"]:
         with Bars() as bars:

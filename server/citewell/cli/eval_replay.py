@@ -32,7 +32,7 @@ def evaluate_replay(
 
 
 def show_replay(
-    asked: dict[Setting, list[ReplayedCitation]], info: DataInfo, flags: dict[str, Any]
+    replayed: dict[Setting, list[ReplayedCitation]], info: DataInfo, flags: dict[str, Any]
 ) -> None:
     """Print the figures; write them, with every rank, where that is asked."""
 
@@ -41,10 +41,10 @@ def show_replay(
     out = console()
     selection = f" ({info.selection})" if info.selection else ""
     out.print(f"{info.name}{selection}", soft_wrap=True)
-    lines = {setting: list(lines_of(found, flags["seed"])) for setting, found in asked.items()}
+    lines = {setting: list(lines_of(found, flags["seed"])) for setting, found in replayed.items()}
     for setting, found in lines.items():
         out.print(_table(found, setting, flags["replay"]))
-    whole = {"scope": flags["replay"], "data": info, "lines": lines, "asked": asked}
+    whole = {"scope": flags["replay"], "data": info, "lines": lines, "asked": replayed}
     save_results(flags, whole)
 
 

@@ -48,7 +48,9 @@ def evaluate_typed(
     return ask_typed(typed, options, places, settings, report, jobs=flags["jobs"])
 
 
-def show_typed(asked: list[Typed], info: DataInfo, options: Options, flags: dict[str, Any]) -> None:
+def show_typed(
+    answers: list[Typed], info: DataInfo, options: Options, flags: dict[str, Any]
+) -> None:
     """Print the figures; write them, with every rank, where that is asked."""
     import msgspec
 
@@ -61,14 +63,14 @@ def show_typed(asked: list[Typed], info: DataInfo, options: Options, flags: dict
     threshold = flags["threshold"]
     if threshold is None:
         threshold = options.fill.typed_threshold
-    lines = list(lines_of(asked, threshold, flags["seed"]))
+    lines = list(lines_of(answers, threshold, flags["seed"]))
     for place in PLACES:
         for setting in ("cold", "warm"):
             part = [one for one in lines if (one.place, one.setting) == (place, setting)]
             if part:
                 out.print(_table(part))
     if flags["json_path"]:
-        whole = {"data": info, "lines": lines, "asked": asked}
+        whole = {"data": info, "lines": lines, "asked": answers}
         text = msgspec.json.format(msgspec.json.encode(whole), indent=1)
         results.write_atomically(flags["json_path"], text)
 

@@ -74,7 +74,7 @@ def facts(options: Options, *, ask: bool = False) -> tuple[dict[str, Any], list[
         problems.append(error.problem)
     found |= {
         "sent": SENT if own.provider != "none" else "",
-        "asked_to": _asked_to(options),
+        "asked_to": _model_uses(options),
         "programs": names,
         "limits": {
             "request_tokens": own.request_tokens,
@@ -101,7 +101,7 @@ def facts(options: Options, *, ask: bool = False) -> tuple[dict[str, Any], list[
     return found, problems
 
 
-def _asked_to(options: Options) -> list[str]:
+def _model_uses(options: Options) -> list[str]:
     own = options.llm
     if own.provider == "none":
         return []
@@ -162,10 +162,10 @@ def _show(found: dict[str, Any]) -> None:
             f"{requests}, {usage.input_tokens:,} tokens in, {usage.output_tokens:,} out, {cost}"
         )
     if "answer" in found:
-        said = found["answer"]
-        word = "chose the wrong paper" if said["answered"] else "gave no answer"
-        word = "chose the right paper" if said["right"] else word
-        rows["asked a small question"] = f"{word}, in {said['seconds']} s"
+        answer = found["answer"]
+        word = "chose the wrong paper" if answer["answered"] else "gave no answer"
+        word = "chose the right paper" if answer["right"] else word
+        rows["asked a small question"] = f"{word}, in {answer['seconds']} s"
     table = Table.grid(padding=(0, 2))
     table.add_column(style="cyan", no_wrap=True)
     table.add_column(overflow="fold")

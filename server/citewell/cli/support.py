@@ -48,25 +48,25 @@ def support(
         ctx.exit(FINDINGS)
     project = Project.open(paper, options.documents)
     sentences = cited_sentences(project, set(keys) or None)
-    asked: list[Support] = []
+    supports: list[Support] = []
     with Library(options) as library:
         for one in ask_support(project, library.engine, sentences[:limit]):
-            asked.append(one)
+            supports.append(one)
             if not as_json:
                 _show(one, project.root.parent)
         budget = library.engine.status().budget
     show_cost(budget)
     if as_json:
-        write_json(to_json(asked, len(sentences)))
+        write_json(to_json(supports, len(sentences)))
     else:
-        _summarise(asked, len(sentences))
-    answers = [one.supported for one in asked]
+        _summarise(supports, len(sentences))
+    answers = [one.supported for one in supports]
     failed = [a.problem for a in answers if a.problem and a.problem.code != "llm-no-abstract"]
     show_problems([*project.problems, *failed])
     ctx.exit(FINDINGS if failed and len(failed) == len(answers) else OK)
 
 
-def to_json(asked: list[Support], citations: int) -> dict[str, Any]:
+def to_json(supports: list[Support], citations: int) -> dict[str, Any]:
     """The answers, each with its place, and how many citations there are."""
     from citewell.features.checking.support import CAUTION
 
@@ -84,7 +84,7 @@ def to_json(asked: list[Support], citations: int) -> dict[str, Any]:
             "program": one.supported.program,
             "problem": one.supported.problem,
         }
-        for one in asked
+        for one in supports
     ]
     return {"citations": citations, "asked": rows, "note": CAUTION}
 
@@ -100,16 +100,16 @@ def _show(one: Support, root: Path) -> None:
     text = Text(f"{shown.as_posix()}:{cited.line} ", style="bold")
     text.append(f"{cited.key}: {one.title}", style="default")
     text.append(f"\n    {cited.sentence}", style="dim")
-    said = what_it_says(answer) if answer.problem is None else answer.problem.message
-    text.append(f"\n    {said}", style="default")
+    opinion = what_it_says(answer) if answer.problem is None else answer.problem.message
+    text.append(f"\n    {opinion}", style="default")
     console().print(text, soft_wrap=True)
 
 
-def _summarise(asked: list[Support], citations: int) -> None:
+def _summarise(supports: list[Support], citations: int) -> None:
     from citewell.features.checking.support import CAUTION
 
     count = Counter(
-        "not asked" if one.supported.problem else one.supported.verdict for one in asked
+        "not asked" if one.supported.problem else one.supported.verdict for one in supports
     )
     parts = [f"{count[name]} {name}" for name in ("yes", "no", "unclear", "not asked")]
-    click.echo(f"{len(asked)} of {citations} citations: {', '.join(parts)}. {CAUTION}")
+    click.echo(f"{len(supports)} of {citations} citations: {', '.join(parts)}. {CAUTION}")

@@ -65,7 +65,7 @@ class Consent:
     def __init__(self, editor: Editor, session: Session) -> None:
         self._editor = editor
         self._session = session
-        self._asked = False
+        self._question_put = False
         """Asked in this session: "Not now" holds until the editor is started again."""
         self._asking = asyncio.Lock()
 
@@ -75,7 +75,7 @@ class Consent:
             if self._names():
                 return True
             options = self._session.buffers.workspace_options().sources
-            if not options.ask or self._asked:
+            if not options.ask or self._question_put:
                 from citewell.engine.online import OFF
 
                 self._editor.tell([OFF], again=True)
@@ -93,7 +93,7 @@ class Consent:
         from citewell.sources.registry import suggested
 
         offered = self._names() or suggested()
-        self._asked = True
+        self._question_put = True
         title = await self._editor.ask(
             types.MessageType.Info, question(offered), (YES, NOT_NOW, NEVER)
         )
@@ -127,24 +127,24 @@ class Consent:
 async def _check(editor: Editor, session: Session, uri: str) -> dict[str, Any]:
     from citewell.usecases.check import CheckTask
 
-    asked = await _questions(editor, session, uri)
-    if not asked:
+    questions = await _questions(editor, session, uri)
+    if not questions:
         editor.inform("No references to check.")
         return {"checked": 0}
     answers: dict[bytes, Check] = {}
 
     async def job(report: Report) -> bool:
-        claims = [one.claim for one in asked]
+        claims = [one.claim for one in questions]
         task = CheckTask(session.engine, claims, online=True, size=BATCH)
         while not task.is_done:
             start = len(task.checks)
-            report(f"{start:,} of {len(asked):,} references")
+            report(f"{start:,} of {len(questions):,} references")
             try:
                 checks = await on_thread(lambda _, cancel: task.step(cancel), report)
             except CitewellError as error:
                 session.tell([error.problem], again=True)
                 return False
-            found = {one.digest: c for one, c in zip(asked[start:], checks, strict=False)}
+            found = {one.digest: c for one, c in zip(questions[start:], checks, strict=False)}
             answers.update(found)
             # What could not be looked up now takes nothing from what was known before.
             known = session.checks.answer
@@ -206,5 +206,5 @@ def _summary(checks: Sequence[Check], *, complete: bool) -> str:
     words = [f"{count} {WORDS[verdict]}" for verdict, count in tally(checks).items() if count]
     sources = dict.fromkeys(name for check in checks for name in check.sources)
     begin = "" if complete else "Stopped early. "
-    asked = f" Answers came from {', '.join(sources)}." if sources else " No source answered."
-    return f"{begin}{len(checks)} references: {', '.join(words)}.{asked}"
+    origin = f" Answers came from {', '.join(sources)}." if sources else " No source answered."
+    return f"{begin}{len(checks)} references: {', '.join(words)}.{origin}"

@@ -221,12 +221,12 @@ class Diagnostics:
         given: dict[str, str] = {}
         before = {_path(uri): (uri, value) for uri, value in previous.items()}
         items = []
-        told: set[Path] = set()
+        reported: set[Path] = set()
         for uri in list(self._editor.documents.opened):
             path = session.buffers.path_of(uri)
             found = await self._reporter.of_open(uri)
             if found is not None and path is not None:
-                told.add(path)
+                reported.add(path)
                 report, version = found
                 self._given[uri] = (report.result_id, version)
                 given[uri] = report.result_id
@@ -235,7 +235,7 @@ class Diagnostics:
         wanted = self._reporter.wanted(reading.options)
         await session.projects.read_ahead(reading)
         files = await self._reporter.files(reading)
-        files = [path for path in files if path not in told]
+        files = [path for path in files if path not in reported]
         for start in range(0, len(files), FILES):
             part = files[start : start + FILES]
             for path, one in zip(
@@ -243,11 +243,11 @@ class Diagnostics:
             ):
                 uri, known = before.get(path, (from_fs_path(str(path)) or "", ""))
                 if one is not None and (known or one.items != b"[]"):
-                    told.add(path)
+                    reported.add(path)
                     given[uri] = one.result_id
                     items.append(item(one, uri, None, known))
         for path, (uri, _) in before.items():
-            if path not in told and path not in files:
+            if path not in reported and path not in files:
                 items.append(gone(uri))
         self._workspace = (state, given)
         return Encoded(msgspec.Raw(b'{"items":[%s]}' % b",".join(items)))

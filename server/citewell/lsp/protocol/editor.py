@@ -42,7 +42,7 @@ class Editor:
         self.flags = ClientFlags()
         """The client's capabilities; known from `initialize` on."""
         self.settings = settings
-        self._told: set[str] = set()
+        self._shown_codes: set[str] = set()
         self._configured = asyncio.Event()
 
     # -- what it holds ------------------------------------------------------------------------
@@ -125,25 +125,25 @@ class Editor:
         """Show problems to the author: each code once, or `again` when an explicit act is
         answered."""
         for problem in problems:
-            if problem.code in self._told and not again:
+            if problem.code in self._shown_codes and not again:
                 logger.info("%s", problem)
                 continue
-            self._told.add(problem.code)
-            self.warn(problem, asked=again)
+            self._shown_codes.add(problem.code)
+            self.warn(problem, requested=again)
 
-    def forget_told(self) -> None:
+    def forget_shown(self) -> None:
         """Show problems again that were shown: the settings changed."""
-        self._told.clear()
+        self._shown_codes.clear()
 
-    def warn(self, problem: Problem, *, asked: bool = False) -> None:
-        """Show a problem; `asked`: it answers an act of the author, who waits for it.
+    def warn(self, problem: Problem, *, requested: bool = False) -> None:
+        """Show a problem; `requested`: it answers an act of the author, who waits for it.
 
         A client that shows problems itself is sent the code as well, so that the author can
         silence it.
         """
         if self.flags.takes_problems:
             message = f"Citewell: {problem}"
-            self.notify(PROBLEM, {"code": problem.code, "message": message, "asked": asked})
+            self.notify(PROBLEM, {"code": problem.code, "message": message, "asked": requested})
         else:
             self._show(types.MessageType.Warning, str(problem))
 

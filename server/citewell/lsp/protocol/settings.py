@@ -25,7 +25,7 @@ class Settings:
         self.user_file = user_file
         self._wire: dict[Path | None, Mapping[str, Any]] = {None: {}}
         self._loaded: dict[Path | None, Loaded] = {}
-        self._said: set[str] = set()
+        self._reported: set[str] = set()
 
     def take(self, wire: object) -> None:
         """The editor's settings for all folders: initialization options, or a pushed change."""
@@ -72,8 +72,8 @@ class Settings:
         fresh: list[Problem] = []
         for loaded in self._loaded.values():
             for problem in loaded.problems:
-                if str(problem) not in self._said:
-                    self._said.add(str(problem))
+                if str(problem) not in self._reported:
+                    self._reported.add(str(problem))
                     fresh.append(problem)
         return fresh
 

@@ -82,13 +82,13 @@ class Registrations:
 
     def _registration(self, request: Request, kinds: frozenset[Format]) -> types.Registration:
         options = self._later[request.method]
-        told: dict[str, Any] = {}
+        registered: dict[str, Any] = {}
         if not isinstance(options, bool):
-            told = self._editor.as_wire(options)
+            registered = self._editor.as_wire(options)
         if not request.is_of_workspace:
             names = [name for kind in Format if kind in kinds for name in LANGUAGES[kind]]
-            told["documentSelector"] = [{"language": name} for name in names]
-        return types.Registration(_id(request), registered_as(request), told)
+            registered["documentSelector"] = [{"language": name} for name in names]
+        return types.Registration(_id(request), registered_as(request), registered)
 
 
 def _id(request: Request) -> str:

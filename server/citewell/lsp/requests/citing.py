@@ -105,17 +105,17 @@ async def complete(
         return found
     # Papers are an extra where keys are typed: a cold or missing library must not delay the keys.
     seconds = KEY_SECONDS if at.key_like and (own[0] or own[2]) else None
-    count, engine, asked = options.completion.limit, session.engine, found
-    result = session.better.of(asked)
+    count, engine, query = options.completion.limit, session.engine, found
+    result = session.better.of(query)
     if result is None:
-        result = await engine.find_async(asked, count, seconds=seconds)
+        result = await engine.find_async(query, count, seconds=seconds)
         if options.retrieval.cross_encoder and not at.key_like:
-            session.better.seek(asked, lambda: engine.find_async(asked, count, tier="full"))
+            session.better.seek(query, lambda: engine.find_async(query, count, tier="full"))
     if state.is_quick and state.is_prepared:
         shown = listed(own, result)
     else:
         shown = await session.projects.read(lambda: listed(own, result))
-    return msgspec.structs.replace(shown, query=asked, variant=result.variant)
+    return msgspec.structs.replace(shown, query=query, variant=result.variant)
 
 
 def _worth_telling(result: SearchResult) -> tuple[Problem, ...]:

@@ -24,7 +24,7 @@ from citewell.lsp.protocol.editor import Editor
 from citewell.lsp.protocol.progress import with_progress
 from citewell.lsp.registration.registry import Command, Handlers, Request
 from citewell.lsp.requests.actions.bibliography import BibliographyActions
-from citewell.lsp.requests.actions.contract import Asked, Chosen, Provider
+from citewell.lsp.requests.actions.contract import ActionRequest, Chosen, Provider
 from citewell.lsp.requests.actions.missing import MissingEntriesActions
 from citewell.lsp.requests.actions.placeholder import PlaceholderActions
 from citewell.lsp.requests.actions.support import SupportActions
@@ -158,7 +158,7 @@ class CodeActions:
             return None
         context = params.context
         only = [str(getattr(kind, "value", kind)) for kind in context.only or ()]
-        asked = Asked(
+        request = ActionRequest(
             session=session,
             uri=uri,
             path=path,
@@ -174,9 +174,9 @@ class CodeActions:
             for provider in self._providers.values()
             if not only or any(_may_hold(kind, only) for kind in provider.kinds)
         ]
-        lists = await asyncio.gather(*(self._ask(provider, asked) for provider in wanted))
+        lists = await asyncio.gather(*(self._ask(provider, request) for provider in wanted))
         found = [
-            self._shown(provider, action, asked, document.index)
+            self._shown(provider, action, request, document.index)
             for provider, offered in zip(wanted, lists, strict=True)
             for action in offered
             if not only or _within(action.kind, only)
@@ -184,20 +184,20 @@ class CodeActions:
         return found or None
 
     @staticmethod
-    async def _ask(provider: Provider, asked: Asked) -> Sequence[Action]:
+    async def _ask(provider: Provider, request: ActionRequest) -> Sequence[Action]:
         """One provider that fails must not cost the actions of the others."""
         try:
-            return await provider.offer(asked)
+            return await provider.offer(request)
         except Exception:
             logger.exception("The actions of %s failed", provider.name)
             return ()
 
     def _shown(
-        self, provider: Provider, action: Action, asked: Asked, index: LineIndex
+        self, provider: Provider, action: Action, request: ActionRequest, index: LineIndex
     ) -> types.CodeAction | types.Command:
         flags = self._editor.flags
         wanted = ActArguments(
-            uri=asked.uri,
+            uri=request.uri,
             provider=provider.name,
             name=action.name,
             title=action.title,
@@ -213,7 +213,7 @@ class CodeActions:
         return types.CodeAction(
             title=action.title,
             kind=action.kind,
-            diagnostics=[d for d in asked.diagnostics if _fixes(action, d, index)] or None,
+            diagnostics=[d for d in request.diagnostics if _fixes(action, d, index)] or None,
             is_preferred=action.is_preferred or None,
             command=None if lazy else command,
             data=data,

@@ -76,7 +76,7 @@ class Checking:
         self._task: asyncio.Task[None] | None = None
         self._seen: dict[Path, tuple[BibFile, frozenset[str] | None]] = {}
         self._not_before = 0.0
-        self._told_at = 0.0
+        self._news_at = 0.0
         self.generation = 0
         """Rises when more is known."""
 
@@ -114,7 +114,7 @@ class Checking:
         world = await asyncio.to_thread(world_named, snapshot)
         if world != self._world:
             self._begin(world)
-        self._told_at = 0.0
+        self._news_at = 0.0
         self._learn(answers)
         await asyncio.to_thread(self._kept().put, world, list(answers.items()))
 
@@ -178,10 +178,10 @@ class Checking:
             self._background, lambda: _questions(part, start, self.answers, self._queue)
         )
 
-    async def _want(self, asked: Sequence[Question]) -> None:
+    async def _want(self, questions: Sequence[Question]) -> None:
         wanted = {
             one.digest: one.claim
-            for one in asked
+            for one in questions
             if one.digest not in self._queue and one.digest not in self._refused
         }
         if not wanted or self._world is None:
@@ -210,8 +210,8 @@ class Checking:
         self.answers.update(known)
         self.generation += 1
         now = time.monotonic()
-        if now - self._told_at > NEWS_SECONDS or not self._queue:
-            self._told_at = now
+        if now - self._news_at > NEWS_SECONDS or not self._queue:
+            self._news_at = now
             self.on_news()
 
     # -- asking -------------------------------------------------------------------------------
@@ -237,7 +237,7 @@ class Checking:
         finally:
             self._queue.clear()
             progress.end()
-            self._told_at = time.monotonic()
+            self._news_at = time.monotonic()
             self.on_news()
 
     async def _ask(self, batch: Sequence[tuple[bytes, Claim]]) -> bool:
@@ -291,7 +291,7 @@ def _questions(
         found = bib.entries[start : start + CHUNK]
     else:
         found = [bib.by_key[key] for key in sorted(part.keys) if key in bib.by_key]
-    asked: list[Question] = []
+    unknown: list[Question] = []
     for entry in cooperative(found):
         if "question" in entry.body.notes:
             digest = question_digest(bib, entry)
@@ -299,5 +299,5 @@ def _questions(
                 continue
         one = question(bib, entry)
         if one is not None and one.digest not in known and one.digest not in waiting:
-            asked.append(one)
-    return asked
+            unknown.append(one)
+    return unknown

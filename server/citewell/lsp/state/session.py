@@ -89,7 +89,7 @@ class Session:
         """The settings changed: scan and search with the new ones."""
         self.better.stop()
         self.buffers.changed()
-        self._editor.forget_told()
+        self._editor.forget_shown()
         self.projects.forget()
         self.cards.forget_records()
         if self._engine is not None:

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from citewell.lsp.requests.actions.contract import Asked, Chosen
+from citewell.lsp.requests.actions.contract import ActionRequest, Chosen
 
 if TYPE_CHECKING:
     from citewell.features.action import Action, ActionPlan
@@ -26,28 +26,28 @@ class BibliographyActions:
     name = "bibliography"
     kinds = ("quickfix", "refactor.rewrite", "source.sortBib", "source.removeUnused")
 
-    async def offer(self, asked: Asked) -> Sequence[Action]:
+    async def offer(self, request: ActionRequest) -> Sequence[Action]:
         """What can be done with the entry at the cursor, and with the file."""
         from citewell.features.actions import bib as feature
         from citewell.features.checking.lint_rule import LintPaper
 
-        if not asked.is_bib:
+        if not request.is_bib:
             return ()
-        session = asked.session
-        snapshot = await session.projects.workspace(asked.uri)
+        session = request.session
+        snapshot = await session.projects.workspace(request.uri)
         bib = snapshot.linked.bib if snapshot is not None else None
         if snapshot is None or bib is None:
             return ()
-        offset = snapshot.index.offset(asked.range.start)
+        offset = snapshot.index.offset(request.range.start)
         entry = next((e for e in bib.entries if e.start <= offset <= e.end), None)
-        quick = asked.automatic and len(bib.entries) > LARGE
+        quick = request.automatic and len(bib.entries) > LARGE
 
         def look() -> list[Action]:
             paper = LintPaper(snapshot.linked.projects)
             found: list[Action] = []
             if entry is not None and entry.key and not quick:
                 found = feature.entry_actions(bib, entry, paper, snapshot.linked.all_keys)
-            return found if asked.automatic else [*found, *feature.file_actions(bib, paper)]
+            return found if request.automatic else [*found, *feature.file_actions(bib, paper)]
 
         found = await session.projects.read(look)
         if entry is None or not entry.key:

@@ -35,5 +35,5 @@ async def with_choice(
     ids = [name for name in chosen.text("above").split("\n") if name]
     above = await asyncio.to_thread(chosen.session.engine.works, ids) if ids else []
     dismissed = passed_over([*above, work], work.id)
-    said = taken(snapshot, work, query, dismissed=dismissed, variant=variant, through="action")
-    return msgspec.structs.replace(plan, feedback=(said,))
+    feedback = taken(snapshot, work, query, dismissed=dismissed, variant=variant, through="action")
+    return msgspec.structs.replace(plan, feedback=(feedback,))

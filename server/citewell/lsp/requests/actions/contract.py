@@ -20,7 +20,7 @@ Report = Callable[[str], None]
 """Tells the author what a long plan is doing."""
 
 
-class Asked(Struct, frozen=True, eq=False):
+class ActionRequest(Struct, frozen=True, eq=False):
     """One request for actions."""
 
     session: Session
@@ -84,7 +84,7 @@ class Provider(Protocol):
         """The kinds of its actions, so that it is not asked when the editor wants others."""
         ...
 
-    async def offer(self, asked: Asked) -> Sequence[Action]:
+    async def offer(self, request: ActionRequest) -> Sequence[Action]:
         """The actions at a place, best first, without their edits."""
         ...
 

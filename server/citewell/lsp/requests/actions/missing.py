@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from citewell.lsp.requests.actions.contract import Asked, Chosen
+from citewell.lsp.requests.actions.contract import ActionRequest, Chosen
 from citewell.lsp.requests.actions.undefined import meaning_of, similar_to
 from citewell.lsp.state import picker_history
 
@@ -26,19 +26,19 @@ class MissingEntriesActions:
     name = "missing-entries"
     kinds = ("quickfix", "source.addMissingEntries")
 
-    async def offer(self, asked: Asked) -> Sequence[Action]:
+    async def offer(self, request: ActionRequest) -> Sequence[Action]:
         """One action, where there are several such keys or the source as a whole is asked about."""
         from citewell.features.actions.missing_entries import missing_action, missing_keys
         from citewell.features.citing.site import key_at
 
-        session, snapshot = asked.session, await asked.snapshot()
+        session, snapshot = request.session, await request.snapshot()
         if snapshot is None:
             return ()
         project = snapshot.state.project
         missing = await session.projects.read(lambda: missing_keys(project))
-        if asked.wants_source:
+        if request.wants_source:
             return (missing_action(len(missing)),) if missing else ()
-        found = key_at(snapshot.document, snapshot.index.offset(asked.range.start))
+        found = key_at(snapshot.document, snapshot.index.offset(request.range.start))
         if found is None or len(missing) < 2 or found[1].key not in {one.key for one in missing}:
             return ()
         return (missing_action(len(missing), found[1]),)
@@ -61,10 +61,10 @@ class MissingEntriesActions:
         feedback: dict[str, Feedback] = {}
         for number, one in enumerate(missing, 1):
             chosen.report(f"key {number} of {len(missing)}")
-            settled, said = await _settle(chosen, snapshot, one)
+            settled, learned = await _settle(chosen, snapshot, one)
             found.append(settled)
-            if said is not None:
-                feedback[one.key] = said
+            if learned is not None:
+                feedback[one.key] = learned
         plan = await session.projects.read(partial(plan_missing, project, found, snapshot.options))
         if not picker_history.adds_entry(plan):
             return plan
@@ -91,5 +91,5 @@ async def _settle(
     meant, query = await meaning_of(session, snapshot, document, one.use, meaning)
     if meant.work is None or not meant.is_sure:
         return Settled(one), None
-    said = picker_history.taken(snapshot, meant.work, query, through="action")
-    return Settled(one, work=meant.work), said
+    feedback = picker_history.taken(snapshot, meant.work, query, through="action")
+    return Settled(one, work=meant.work), feedback

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from citewell.lsp.protocol.progress import on_thread
 from citewell.lsp.requests import citing
 from citewell.lsp.requests.actions.choice import with_choice
-from citewell.lsp.requests.actions.contract import Asked, Chosen
+from citewell.lsp.requests.actions.contract import ActionRequest, Chosen
 
 if TYPE_CHECKING:
     from citewell.features.action import Action, ActionPlan
@@ -31,33 +31,33 @@ class PlaceholderActions:
     name = "placeholder"
     kinds = ("quickfix", "source.fillCitations")
 
-    async def offer(self, asked: Asked) -> Sequence[Action]:
+    async def offer(self, request: ActionRequest) -> Sequence[Action]:
         """The best three papers by name, the best after a longer search, and all in the file."""
         from citewell.features.actions import placeholder as feature
 
-        snapshot = await asked.snapshot()
+        snapshot = await request.snapshot()
         if snapshot is None or not snapshot.document.placeholders:
             return ()
         count = len(snapshot.document.placeholders)
-        selected = snapshot.index.span(asked.range)
+        selected = snapshot.index.span(request.range)
         placeholder = feature.placeholder_for(
-            snapshot.document, selected, on_character=asked.on_character
+            snapshot.document, selected, on_character=request.on_character
         )
-        if asked.wants_source or placeholder is None:
-            return () if asked.automatic else (feature.fill_action(count),)
+        if request.wants_source or placeholder is None:
+            return () if request.automatic else (feature.fill_action(count),)
         if not placeholder.certain:
             return feature.placeholder_actions(placeholder, (), sure=False, open_places=count)
-        query = await citing.make_query(asked.session, snapshot, placeholder)
-        result = await asked.session.engine.find_async(query, feature.SHOWN)
+        query = await citing.make_query(request.session, snapshot, placeholder)
+        result = await request.session.engine.find_async(query, feature.SHOWN)
         words = placeholder.query
         paper = snapshot.state
 
         def choose() -> list[feature.Choice]:
             own = paper.index.search(words, feature.SHOWN) if words else []
-            check_of = asked.session.checks.answers.find_check(paper.index)
+            check_of = request.session.checks.answers.find_check(paper.index)
             return feature.choices_at(placeholder, own, result.hits, paper.find_work, check_of)
 
-        choices = await asked.session.projects.read(choose)
+        choices = await request.session.projects.read(choose)
         own_first = bool(choices and choices[0].key and not choices[0].invented)
         sure = feature.is_sure(query, result.hits) or own_first
         return feature.placeholder_actions(
@@ -133,15 +133,15 @@ async def _best(
         chosen.report,
     )
     if not found.hits:
-        return _told((*found.result.problems, feature.nothing_found(placeholder)))
+        return _only_problems((*found.result.problems, feature.nothing_found(placeholder)))
     if found.picked is not None and found.picked.problem is not None:
         chosen.session.tell([found.picked.problem])
     if found.picked is not None and found.none_fits:
-        return _told([none_fits(found.picked)])
+        return _only_problems([none_fits(found.picked)])
     return found.hits[0].work, found.result.variant
 
 
-def _told(problems: Sequence[Problem]) -> ActionPlan:
+def _only_problems(problems: Sequence[Problem]) -> ActionPlan:
     from citewell.features.action import ActionPlan
 
     return ActionPlan(problems=tuple(problems))
@@ -180,13 +180,13 @@ def _supported(plan: FillPlan) -> str:
     """The language model's opinions of the first papers' abstracts, if requested."""
     from citewell.features.text.model_choice import what_it_says
 
-    said = [
+    opinions = [
         f"line {one.line}, {one.key}: {what_it_says(one.supported)}"
         for one in plan.filled
         if one.supported is not None and one.supported.problem is None
     ]
-    more = len(said) - VERIFIED
-    return "\n".join([*said[:VERIFIED], *([f"and {more} more"] if more > 0 else [])])
+    more = len(opinions) - VERIFIED
+    return "\n".join([*opinions[:VERIFIED], *([f"and {more} more"] if more > 0 else [])])
 
 
 def _left_open(filled: FillPlan) -> Problem:

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from citewell.lsp.requests.actions.contract import Asked, Chosen
+from citewell.lsp.requests.actions.contract import ActionRequest, Chosen
 
 if TYPE_CHECKING:
     from citewell.features.action import Action, ActionPlan
@@ -19,16 +19,16 @@ class SupportActions:
     name = "support"
     kinds = ("citewell.ask",)
 
-    async def offer(self, asked: Asked) -> Sequence[Action]:
+    async def offer(self, request: ActionRequest) -> Sequence[Action]:
         """The question about the key at the place, if its entry is known."""
-        if asked.is_bib:
+        if request.is_bib:
             return ()
-        snapshot = await asked.session.projects.snapshot(asked.uri)
+        snapshot = await request.session.projects.snapshot(request.uri)
         if snapshot is None or snapshot.options.llm.provider == "none":
             return ()
         from citewell.features.checking.support import support_action
 
-        offset = snapshot.index.offset(asked.range.start)
+        offset = snapshot.index.offset(request.range.start)
         action = support_action(snapshot.document, offset, snapshot.options)
         if action is None:
             return ()
@@ -63,15 +63,15 @@ class SupportActions:
         record = await asyncio.to_thread(find_record, session.engine, entry)
         work = readable_work(project.bibs[path], entry, record)
         if not work.abstract:
-            return _told(without_abstract(key))
+            return _only_problem(without_abstract(key))
         chosen.report("asking the language model")
         supported = await session.engine.verify_async(cited.sentence, work)
         if supported.problem is not None:
-            return _told(supported.problem)
+            return _only_problem(supported.problem)
         return ActionPlan(message=in_words(key, work, supported))
 
 
-def _told(problem: Problem) -> ActionPlan:
+def _only_problem(problem: Problem) -> ActionPlan:
     from citewell.features.action import ActionPlan
 
     return ActionPlan(problems=(problem,))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from citewell.lsp.requests import citing
 from citewell.lsp.requests.actions.choice import with_choice
-from citewell.lsp.requests.actions.contract import Asked, Chosen
+from citewell.lsp.requests.actions.contract import ActionRequest, Chosen
 
 if TYPE_CHECKING:
     from citewell.features.action import Action, ActionPlan
@@ -23,16 +23,16 @@ class UncitedActions:
     name = "uncited"
     kinds = ("refactor.rewrite",)
 
-    async def offer(self, asked: Asked) -> Sequence[Action]:
+    async def offer(self, request: ActionRequest) -> Sequence[Action]:
         """The best papers for the sentence at the cursor, if it wants a citation."""
         from citewell.features.actions import placeholder as feature
         from citewell.features.checking.uncited import uncited_at
         from citewell.features.citing.confidence import confidence_of
 
-        session, snapshot = asked.session, await asked.snapshot()
-        if snapshot is None or (asked.automatic and not session.engine.begun):
+        session, snapshot = request.session, await request.snapshot()
+        if snapshot is None or (request.automatic and not session.engine.begun):
             return ()
-        offset = snapshot.index.offset(asked.range.start)
+        offset = snapshot.index.offset(request.range.start)
         found = await session.projects.read(lambda: uncited_at(snapshot.document, offset))
         if found is None:
             return ()

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from citewell.lsp.requests import citing
 from citewell.lsp.requests.actions.choice import with_choice
-from citewell.lsp.requests.actions.contract import Asked, Chosen
+from citewell.lsp.requests.actions.contract import ActionRequest, Chosen
 
 if TYPE_CHECKING:
     from citewell.features.action import Action, ActionPlan
@@ -28,16 +28,16 @@ class UndefinedKeyActions:
     name = "undefined-key"
     kinds = ("quickfix",)
 
-    async def offer(self, asked: Asked) -> Sequence[Action]:
+    async def offer(self, request: ActionRequest) -> Sequence[Action]:
         """Keys that it may have been meant to be, and the paper that it means."""
         from citewell.features.actions import undefined as feature
         from citewell.features.citing.key_meaning import read_key
         from citewell.features.citing.site import key_at
 
-        session, snapshot = asked.session, await asked.snapshot()
+        session, snapshot = request.session, await request.snapshot()
         if snapshot is None:
             return ()
-        found = key_at(snapshot.document, snapshot.index.offset(asked.range.start))
+        found = key_at(snapshot.document, snapshot.index.offset(request.range.start))
         if found is None or not feature.worth_a_search(found[1]):
             return ()
         use, paper = found[1], snapshot.state
@@ -118,8 +118,8 @@ async def meaning_of(
 
     context = await session.projects.read(lambda: _context(snapshot, document, use))
     known = asyncio.to_thread(_look_up, session, meaning)
-    asked = questions(meaning, context)
-    searches = [session.engine.find_async(query, count) for query, count in asked]
+    queries = questions(meaning, context)
+    searches = [session.engine.find_async(query, count) for query, count in queries]
     works, results = await asyncio.gather(known, asyncio.gather(*searches))
     return decide(meaning, works, [result.hits for result in results]), context
 

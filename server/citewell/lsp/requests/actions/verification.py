@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from citewell.lsp.requests.actions.contract import Asked, Chosen
+from citewell.lsp.requests.actions.contract import ActionRequest, Chosen
 
 if TYPE_CHECKING:
     from citewell.features.action import Action, ActionPlan
@@ -23,13 +23,13 @@ class VerificationActions:
     def __init__(self, checking: Checking) -> None:
         self._checking = checking
 
-    async def offer(self, asked: Asked) -> Sequence[Action]:
+    async def offer(self, request: ActionRequest) -> Sequence[Action]:
         """What can be done about the entry at the place; nothing while it is not looked up."""
-        found = await asked.session.projects.bib(asked.uri) if asked.is_bib else None
-        reading = asked.session.buffers.reading(asked.uri)
+        found = await request.session.projects.bib(request.uri) if request.is_bib else None
+        reading = request.session.buffers.reading(request.uri)
         if found is None or reading is None:
             return ()
-        bib, offset = found[0], reading[1].index.offset(asked.range.start)
+        bib, offset = found[0], reading[1].index.offset(request.range.start)
 
         def offered() -> list[Action]:
             from citewell.features.actions.verification import actions_on
@@ -38,12 +38,12 @@ class VerificationActions:
             check = self._checking.of(bib, entry) if entry is not None else None
             if entry is None or check is None:
                 return []
-            here = asked.codes()
+            here = request.codes()
             actions = actions_on(bib, entry, check)
             # What mends the place that was asked about comes first.
             return sorted(actions, key=lambda one: here.isdisjoint(one.fixes))
 
-        return await asked.session.projects.read(offered)
+        return await request.session.projects.read(offered)
 
     async def plan(self, chosen: Chosen) -> ActionPlan | None:
         """The edits for the entry as it is now."""

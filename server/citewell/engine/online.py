@@ -116,8 +116,8 @@ class Online:
         blocks."""
 
         async def ask(sources: Sources) -> list[Answer]:
-            (said,) = await sources.by_ids([wanted])
-            return list(said.all)
+            (answers,) = await sources.by_ids([wanted])
+            return list(answers.all)
 
         return self._submit(ask)
 

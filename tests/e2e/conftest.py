@@ -112,6 +112,8 @@ class Editor:
         """Why every edit is refused; empty: none is."""
         self.refuse_next = ""
         """Why the next one is."""
+        self.before_next: Callable[[], object] | None = None
+        """What the author does while the next edit is on its way."""
         self.told = 0
         self.capabilities = types.ServerCapabilities()
         self.registered: dict[str, types.Registration] = {}
@@ -121,6 +123,11 @@ class Editor:
             if reason := self.refuse_next or self.refuse:
                 self.refuse_next = ""
                 return types.ApplyWorkspaceEditResult(applied=False, failure_reason=reason)
+            if self.before_next is not None:
+                act, self.before_next = self.before_next, None
+                act()
+            if self._is_stale(params.edit):
+                return types.ApplyWorkspaceEditResult(applied=False, failure_reason="stale edit")
             self.applied.append(params)
             self._apply(params.edit)
             return types.ApplyWorkspaceEditResult(applied=True)
@@ -232,6 +239,14 @@ class Editor:
             await asyncio.sleep(pause)
         return at
 
+    def _is_stale(self, edit: types.WorkspaceEdit) -> bool:
+        """True when a document has changed since: no editor makes such an edit."""
+        changes = edit.document_changes or ()
+        documents = [
+            one.text_document for one in changes if isinstance(one, types.TextDocumentEdit)
+        ]
+        return any(one.version not in (None, self.versions.get(one.uri)) for one in documents)
+
     def _apply(self, edit: types.WorkspaceEdit) -> None:
         for uri, edits in (edit.changes or {}).items():
             self._apply_edits(uri, edits)
@@ -243,8 +258,6 @@ class Editor:
                     path.write_bytes(b"")
             elif isinstance(change, types.TextDocumentEdit):
                 uri = change.text_document.uri
-                version = change.text_document.version
-                assert version is None or version == self.versions[uri], "stale edit"
                 self._apply_edits(uri, change.edits)
 
     def _apply_edits(self, uri: str, edits: Any) -> None:

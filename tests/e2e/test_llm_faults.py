@@ -328,4 +328,4 @@ def test_whatever_the_model_says_a_fill_cites_records_alone(
     server.script = lambda request: chat.Reply('{"choice": "none", "reason": "No."}')
     plan = plan_fill(project, engine, options, threshold=0.0)
     assert not plan.filled
-    assert "none of 8 papers: “No.”" in plan.fills[0].reason
+    assert "none of 8 papers fitting: “No.”" in plan.fills[0].reason

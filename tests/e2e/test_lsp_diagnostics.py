@@ -417,14 +417,14 @@ async def test_a_bib_that_is_opened_again_is_known_from_disk(start_editor):
     # Marked on disk: a second check would not have this sentence.
     with closing(sqlite3.connect(Path(os.environ["CITEWELL_CACHE"]) / "checks.sqlite")) as database:
         rows = database.execute("SELECT world, digest, value FROM checks").fetchall()
-        marked = [(v.replace(b"The work is of", b"The disk is of"), w, d) for w, d, v in rows]
+        marked = [(v.replace(b"The work is from", b"The disk is from"), w, d) for w, d, v in rows]
         database.executemany("UPDATE checks SET value = ? WHERE world = ? AND digest = ?", marked)
         database.commit()
     second = await start_editor(settings=QUICK)
     second.open("refs.bib", language="bibtex")
     await second.wait_for(lambda: len(sent(second, "refs.bib")) == len(FOUND), 30)
     late = second.client.diagnostics[second.uri("refs.bib")][0]
-    assert "The disk is of 2017" in late.message
+    assert "The disk is from 2017" in late.message
 
 
 async def test_verification_can_be_turned_off_or_kept_to_what_is_cited(start_editor):

@@ -230,6 +230,20 @@ async def test_what_is_typed_while_a_citation_is_planned_does_not_move_it(start_
     assert editor.text("main.tex") == expected.replace("Learning", "Deep Learning")
 
 
+async def test_what_is_typed_while_a_citation_is_on_its_way_does_not_cost_it(start_editor):
+    """The editor refuses an edit of an older text: the citation is planned again."""
+    editor = await start_editor(files={"refs.bib": BIB})
+    editor.open("main.tex", PAPER)
+    uri = editor.uri("main.tex")
+    here = place(editor, "main.tex", "works well")
+    editor.before_next = lambda: editor.type("main.tex", PAPER.index("Learning"), "Deep ")
+    answer = await call(editor, "insertPaper", uri=uri, key="zuse1969", position=here)
+    assert answer["applied"]
+    expected = PAPER.replace("works well", "works well~\\citep{zuse1969}")
+    assert editor.text("main.tex") == expected.replace("Learning", "Deep Learning")
+    assert editor.messages == []
+
+
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from lsprotocol import types
 
+from citewell.lsp.documents.edit_applier import StaleEditError
 from citewell.lsp.protocol.arguments import arguments_of
 from citewell.lsp.protocol.editor import Editor
 from citewell.lsp.registration.registry import Command, Handlers
@@ -96,7 +97,7 @@ async def _insert(
     async def edit(learned: list[Feedback]) -> dict[str, Any]:
         done: dict[str, Any] = {"applied": False}
         try:
-            done = await _insert_now(session, wanted, learned, again)
+            done = await replanned(lambda: _insert_now(session, wanted, learned, again), learned)
         finally:
             if not done["applied"] and wanted.work and not again:
                 await _put_back(session, wanted)
@@ -127,6 +128,18 @@ async def one_edit(
     if done["applied"]:
         await session.learn(learned)
     return done
+
+
+async def replanned(
+    edit: Callable[[], Awaitable[dict[str, Any]]], learned: list[Feedback]
+) -> dict[str, Any]:
+    """Plan and apply again, a few times, while the author types faster than the editor applies."""
+    for _ in range(citing.RETRIES - 1):
+        try:
+            return await edit()
+        except StaleEditError:
+            learned.clear()
+    return await edit()
 
 
 async def _insert_now(

@@ -192,9 +192,10 @@ async def _insert(session: Session, wanted: InsertPaperArguments) -> dict[str, A
         message = f"The paper could not be cited: {error}."
         return Problem("insert-failed", message, "Nothing was changed. Choose it again.")
 
-    return await commands.one_edit(
-        session, lambda learned: _insert_now(session, wanted, learned), failed
-    )
+    async def edit(learned: list[Feedback]) -> dict[str, Any]:
+        return await commands.replanned(lambda: _insert_now(session, wanted, learned), learned)
+
+    return await commands.one_edit(session, edit, failed)
 
 
 async def _insert_now(

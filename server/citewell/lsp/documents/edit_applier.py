@@ -20,6 +20,10 @@ from citewell.model.bib import FileEdit
 FileVersions = Mapping[Path, object]
 
 
+class StaleEditError(CitewellError):
+    """The author typed while the edit was on its way, so the editor did not apply it."""
+
+
 class EditApplier:
     """Has the editor make edits; writes files itself where the editor takes none."""
 
@@ -61,7 +65,11 @@ class EditApplier:
         return workspace_edit(edits, text_of, self._editor.flags, label)
 
     async def apply(self, edits: Sequence[FileEdit], texts: Mapping[Path, str], label: str) -> bool:
-        """Have the editor make edits of `texts`; tell the author, with a hint, when it does not."""
+        """Have the editor make edits of `texts`; tell the author, with a hint, when it does not.
+
+        Raises `StaleEditError` when the editor refused because a document is no longer the text
+        that the edits were planned for: the caller plans them again.
+        """
         try:
             await self.check_meaning(edits, texts)
             if not self._editor.flags.apply_edit:
@@ -77,6 +85,11 @@ class EditApplier:
         before = file_versions_of(edits)
         reason = await self._editor.apply(change, label)
         if reason:
+            if stale := self._changed(edits, texts):
+                message = f"{stale.name} changed in the meantime; nothing was done."
+                raise StaleEditError(
+                    Problem("action-outdated", message, "Request the action again.")
+                )
             names = ", ".join(dict.fromkeys(Path(e.path).name for e in edits))
             message = f"The editor did not apply the change to {names} ({reason})."
             hint = "Nothing was written. Save or revert the file, then complete the key again."
@@ -84,6 +97,14 @@ class EditApplier:
             return False
         self.assume(edits, texts, before)
         return True
+
+    def _changed(self, edits: Sequence[FileEdit], texts: Mapping[Path, str]) -> Path | None:
+        """An edited document whose text in the editor is no longer that of `texts`."""
+        for edit in edits:
+            document = self._buffers.open_document(Path(edit.path))
+            if document is not None and document.source != texts.get(Path(edit.path)):
+                return Path(edit.path)
+        return None
 
     def assume(
         self, edits: Sequence[FileEdit], texts: Mapping[Path, str], before: FileVersions

@@ -18,7 +18,7 @@ import msgspec
 from lsprotocol import types
 
 from citewell.lsp.documents.buffers import is_bibliography
-from citewell.lsp.documents.edit_applier import FileVersions, file_versions_of
+from citewell.lsp.documents.edit_applier import FileVersions, StaleEditError, file_versions_of
 from citewell.lsp.protocol.arguments import arguments_of
 from citewell.lsp.protocol.editor import Editor
 from citewell.lsp.protocol.progress import with_progress
@@ -278,7 +278,11 @@ class CodeActions:
                 return None
             # A cancelled command must not leave a citation without its entry.
             applying = self._session.applier.apply(plan.edits, plan.texts, plan.label)
-            return plan.feedback if await asyncio.shield(applying) else None
+            try:
+                return plan.feedback if await asyncio.shield(applying) else None
+            except StaleEditError as error:
+                self._session.tell([error.problem], again=True)
+                return None
 
     async def _planned(self, wanted: ActArguments) -> ActionPlan | None:
         """The plan, made with progress where that may take a second."""

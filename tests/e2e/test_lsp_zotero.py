@@ -60,6 +60,16 @@ async def cite(start_editor, library_folder):
                 await asyncio.sleep(0.1)
             raise AssertionError(state)
 
+        async def until_offered(self, key, citation):
+            """Until the key comes first. What was read from the Zotero before may also be one entry,
+            so a count does not tell which of the two was read."""
+            for _ in range(200):
+                keys = await self.keys(citation)
+                if keys and keys[0] == key:
+                    return
+                await asyncio.sleep(0.1)
+            raise AssertionError(keys)
+
         async def configure(self, url):
             """The author names another Zotero."""
             change = {"live": True, "url": url}
@@ -72,8 +82,7 @@ async def cite(start_editor, library_folder):
         async def listens_to(self, running):
             """The author names a Zotero that has ants; what was asked of others was asked before."""
             await self.configure(running.url)
-            await self.until(lambda state: state["entries"])
-            assert "antoniadisAnts2003" in await self.keys("\\cite{ants|}")
+            await self.until_offered("antoniadisAnts2003", "\\cite{ants|}")
 
         async def until_due(self):
             """Until Zotero's export counts as old, which `refreshS` says."""
@@ -263,8 +272,7 @@ async def test_a_zotero_that_misbehaves_costs_nothing_but_its_keys(cite, zotero)
         assert "Rechnender Raum" in await _hover_of(at, "zuse1969")
         assert not await at.keys("\\cite{oeHoneyBees|}"), manner
     await at.configure(zotero(ANTS).url)
-    await at.until(lambda state: state["entries"] == 1)
-    assert (await at.keys("\\cite{ants|}"))[0] == "antoniadisAnts2003"
+    await at.until_offered("antoniadisAnts2003", "\\cite{ants|}")
 
 
 async def test_a_collection_is_taken_by_its_name(cite, zotero):

@@ -65,19 +65,21 @@ def test_a_cancelled_request_closes_its_connection(
 
 @pytest.mark.parametrize("kind", HOW, ids=lambda kind: kind[0])
 def test_a_request_ends_with_its_time_also_where_nobody_else_counts_it(
-    server: Any, works: list[Work], query: Query, monkeypatch: pytest.MonkeyPatch,
-    kind: tuple[str, str],
+    server: Any, asked: threading.Event, works: list[Work], query: Query,
+    monkeypatch: pytest.MonkeyPatch, kind: tuple[str, str],
 ) -> None:  # fmt: skip
     server.warming = True
     # All is imported, however long it takes.
     assert opened(server, monkeypatch, kind, 600_000).pick(query, works).by == "model"
     server.warming = False
-    model = opened(server, monkeypatch, kind, 3000)
-    picked = model.pick(query, works)
+    for limit in (3000, 10_000, 60_000):
+        picked = opened(server, monkeypatch, kind, limit).pick(query, works)
+        if asked.is_set():  # on a busy machine the time may be over before the request is sent
+            break
     assert picked.problem is not None and picked.problem.code == "llm-late"
     assert server.left.acquire(timeout=60)
     assert picked.usage.requests == 1
-    assert picked.usage.output_tokens == model.options.answer_tokens
+    assert picked.usage.output_tokens == LlmOptions().answer_tokens
 
 
 def test_a_model_that_is_closed_ends_what_still_runs(

@@ -75,7 +75,8 @@ class BulkServer:
         if found == "cut":
             handler.wfile.write(body[: len(body) // 2])
             handler.wfile.flush()
-            handler.connection.close()
+            # Else the handler waits for the next request of a client that waits for the rest.
+            handler.close_connection = True
             return
         handler.wfile.write(body)
 

@@ -1,4 +1,4 @@
-"""All papers of a workspace: which projects hold a file, and which share a .bib with it.
+"""The projects of a workspace: that of an open file, all that hold a file or share a .bib with it.
 
 One project does not know of the others. A .bib that is opened in the editor, or a key that is
 renamed, concerns every document that uses it.
@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import time
 from bisect import bisect_left
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections import OrderedDict
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 
 import msgspec
@@ -16,7 +17,7 @@ import msgspec
 from citewell.documents.keys.table import FileKeys
 from citewell.documents.project.files import FileCache, Overlay, is_source
 from citewell.documents.project.includes import MAINS, is_main, main_files
-from citewell.documents.project.paper_project import Project
+from citewell.documents.project.paper_project import Project, shape_of
 from citewell.documents.project.source_files import SourceFiles
 from citewell.documents.scan import format_of
 from citewell.model.bib import BibFile
@@ -25,6 +26,10 @@ from citewell.model.problem import Problem
 from citewell.model.read_progress import ReadCancelled, reading, stepper
 from citewell.options.tree import BibOptions
 
+MAX_OPEN = 32
+"""Open files whose projects are kept."""
+TextOf = Callable[[Path], str | None]
+"""The present text of a file; None where nothing can be read."""
 _MARKDOWN_HINTS = ("@", "bibliography")
 _LATEX_MAIN = ("\\documentclass", "\\begin{document}")
 
@@ -44,8 +49,9 @@ class _File(msgspec.Struct, frozen=True):
 class Workspace:
     """The projects of some folders over one cache. For one thread.
 
-    Ask `refresh` before anything else: it looks at every file once (a system call each), reads
-    those that changed, and opens again only the projects whose shape changed.
+    `open_file` looks at the files of one project. Before anything else, call `refresh`: it looks
+    at every file once (a system call each), reads those that changed, and opens again only the
+    projects whose shape changed.
     """
 
     def __init__(
@@ -68,6 +74,8 @@ class Workspace:
         self._projects: dict[Path, Project] = {}
         self._opened: frozenset[Path] = frozenset()
         """The strays that were open at the last refresh."""
+        self._of_open: OrderedDict[Path, tuple[object, Project]] = OrderedDict()
+        """The project of each open file, as `open_file` returned it, and for which setting."""
 
     @property
     def projects(self) -> tuple[Project, ...]:
@@ -103,6 +111,38 @@ class Workspace:
             is_open = path in self._opened
             before = None if anew or is_open != (path in were_open) else known.get(path)
             self._projects[path] = self._now(path, before, root=None if is_open else path)
+
+    def open_file(
+        self,
+        path: Path,
+        read: Overlay,
+        own_folders: frozenset[Path] = frozenset(),
+        *,
+        epoch: int = 0,
+        anew: bool = False,
+    ) -> tuple[Document, Project]:
+        """An open document as it is now, and its project.
+
+        While an author types prose only the document is scanned: the project is opened again when
+        a declaration, an include or another of its files has changed, or `epoch` has. Its own copy
+        of the document may then be an older one, unless it is opened `anew`.
+        """
+        self._read = read
+        self._own_folders = own_folders
+        setting = (epoch, own_folders)
+        known = self._of_open.pop(path, None)
+        if known is not None and known[0] == setting and not anew:
+            project = known[1]
+            document = project.scan(path, read(path) or "")
+            is_same_shape = shape_of(document) == shape_of(project.document)
+            if is_same_shape and _is_current(project, self._text_now, passing=path):
+                self._of_open[path] = known
+                return document, project
+        project = self._now(path, None, root=None)
+        self._of_open[path] = (setting, project)
+        while len(self._of_open) > MAX_OPEN:
+            self._of_open.popitem(last=False)
+        return project.document, project
 
     def read_ahead(self, read: Overlay, seconds: float) -> bool:
         """Scan for about so long what was never scanned; True when nothing is left. So a large
@@ -240,6 +280,11 @@ class Workspace:
             self._files[path] = known = _look(path, found)
         return known
 
+    def _text_now(self, path: Path) -> str | None:
+        """What stands in a file, also in one that was passed over; looked at anew each time."""
+        found = self._cache.text(path, self._read)
+        return found if isinstance(found, str) else None
+
     def _scan(self, path: Path) -> Document | None:
         text = self._text(path)
         return None if text is None else self._cache.document(path, text)
@@ -253,10 +298,10 @@ class Workspace:
         if root is None and before is not None:
             found = Project.root_of(path, roots=self.roots, read=self._read, cache=self._cache)
             before = before if found == before.root else None
-        if before is not None and not any(self._text(p) is not None for p in before.unread_bibs):
+        if before is not None and not _finds_bibs(before, self._text):
             if before.own_folders != self._own_folders:
                 before = before.with_own_folders(self._own_folders)
-            if self._is_same(before):
+            if _is_current(before, self._text):
                 return before
             if (after := before.with_changes(self._text)) is not None:
                 return after
@@ -270,13 +315,20 @@ class Workspace:
             own_folders=self._own_folders,
         )
 
-    def _is_same(self, project: Project) -> bool:
-        tables = (project.documents, project.bibs, project.styles)
-        return all(
-            (text := self._text(path)) is file.text or text == file.text
-            for table in tables
-            for path, file in table.items()
-        )
+
+def _finds_bibs(project: Project, text_of: TextOf) -> bool:
+    """True when a bibliography that the project could not read can be read now."""
+    return any(text_of(path) is not None for path in project.unread_bibs)
+
+
+def _is_current(project: Project, text_of: TextOf, *, passing: Path | None = None) -> bool:
+    """True while the files of a project, except `passing`, hold what was read of them."""
+    tables = (project.documents, project.bibs, project.styles)
+    return not _finds_bibs(project, text_of) and all(
+        path == passing or (text := text_of(path)) is file.text or text == file.text
+        for table in tables
+        for path, file in table.items()
+    )
 
 
 def _look(path: Path, found: str | Problem | None) -> _File:

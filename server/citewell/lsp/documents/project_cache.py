@@ -1,4 +1,4 @@
-"""The papers being written, as the reader thread holds them: read again only where they changed."""
+"""The open projects and what features compute from them, as the reader thread holds them."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ from pathlib import Path
 from citewell.documents import FileCache, Project
 from citewell.documents.keys.index import KeyIndex
 from citewell.documents.keys.table import KeyTable
-from citewell.documents.project.paper_project import shape_of
-from citewell.documents.project.workspace import Workspace
+from citewell.documents.project.workspace import MAX_OPEN, Workspace
 from citewell.features.navigation.symbols import Symbol, workspace_symbols
 from citewell.lsp.documents.project_state import LinkedProjects, ProjectState, Reading
 from citewell.model import Problem
@@ -18,54 +17,32 @@ from citewell.model.bib import BibFile
 from citewell.model.document import Document
 from citewell.options import Options
 
-MAX_PAPERS = 32
-
 
 class ProjectCache:
-    """Projects by the file that is open, over one cache of texts. For one thread."""
+    """One `Workspace` for each settings, and the state and key table of each open file. For one
+    thread."""
 
     def __init__(self) -> None:
         self._caches: dict[object, FileCache] = {}
-        self._known: OrderedDict[Path, tuple[object, ProjectState]] = OrderedDict()
+        self._states: OrderedDict[Path, ProjectState] = OrderedDict()
         self._workspaces: dict[object, Workspace] = {}
         self._entries: KeyIndex | None = None
         """Of the whole workspace."""
         self._tables: OrderedDict[tuple[Path, bool], KeyTable] = OrderedDict()
 
     def read(self, wanted: Reading, *, anew: bool = False) -> tuple[Document, ProjectState]:
-        """The document with its present text, and its paper.
-
-        While an author types prose nothing but the document is read: the paper is opened again
-        when a declaration, an include or any other of its files has changed. Its own copy of the
-        document may then be an older one, unless it is opened `anew`.
-        """
-        cache = self._cache(wanted.options)
-        known = self._known.get(wanted.path)
-        if known is not None and not anew:
-            project = known[1].project
-            document = project.scan(wanted.path, wanted.text)
-            if known[0] == (wanted.setting, shape_of(document)) and self._unchanged(
-                cache, project, wanted.texts
-            ):
-                self._known.move_to_end(wanted.path)
-                known[1].file_versions = _file_versions(cache, project)
-                return document, known[1]
-        project = Project.open(
-            wanted.path,
-            wanted.options.documents,
-            roots=wanted.roots,
-            read=wanted.overlay,
-            bib_options=wanted.options.bib,
-            cache=cache,
-            own_folders=wanted.own_folders,
+        """The document with its present text, and its project (`Workspace.open_file`)."""
+        document, project = self._workspace(wanted).open_file(
+            wanted.path, wanted.overlay, wanted.own_folders, epoch=wanted.epoch, anew=anew
         )
-        state = ProjectState(project, known[1] if known is not None else None)
-        state.file_versions = _file_versions(cache, project)
-        self._known[wanted.path] = ((wanted.setting, shape_of(project.document)), state)
-        self._known.move_to_end(wanted.path)
-        while len(self._known) > MAX_PAPERS:
-            self._known.popitem(last=False)
-        return project.document, state
+        known = self._states.pop(wanted.path, None)
+        if known is None or known.project is not project:
+            known = ProjectState(project, known)
+        known.file_versions = _file_versions(self._cache(wanted.options), project)
+        self._states[wanted.path] = known
+        while len(self._states) > MAX_OPEN:
+            self._states.popitem(last=False)
+        return document, known
 
     def linked(self, wanted: Reading) -> LinkedProjects:
         """A document or .bib with every project of the workspace that holds it."""
@@ -166,20 +143,12 @@ class ProjectCache:
         known = self._tables.pop((wanted.path, wide), None)
         table = known.updated(files, groups) if known is not None else KeyTable.of(files, groups)
         self._tables[wanted.path, wide] = table
-        while len(self._tables) > MAX_PAPERS:
+        while len(self._tables) > MAX_OPEN:
             self._tables.popitem(last=False)
         return table
 
     def _cache(self, options: Options) -> FileCache:
         return self._caches.setdefault(options.documents, FileCache(options.documents))
-
-    @staticmethod
-    def _unchanged(cache: FileCache, project: Project, texts: Mapping[Path, str]) -> bool:
-        others: dict[Path, BibFile | Document] = {**project.documents, **project.bibs}
-        others.pop(project.path, None)
-        if any(isinstance(cache.text(path, texts.get), str) for path in project.unread_bibs):
-            return False
-        return all(cache.text(path, texts.get) == file.text for path, file in others.items())
 
 
 def _left(count: int) -> Problem:

@@ -42,11 +42,6 @@ class Reading(Struct, frozen=True, eq=False):
     own_folders: frozenset[Path] = frozenset()
     """Those outside of the workspace that hold an open file, or that the author allowed."""
 
-    @property
-    def setting(self) -> object:
-        """What a paper that was opened for this reading remains valid for."""
-        return (self.epoch, self.options, self.roots, self.own_folders)
-
     def overlay(self, path: Path) -> str | None:
         """The text that an editor holds for a file."""
         return self.text if path == self.path else self.texts.get(path)

@@ -24,7 +24,7 @@ from citewell.model import CitewellError
 from citewell.model.check import Check, Claim, Verdict
 from citewell.serving.queues import Kind
 from citewell.sources.budget import ONLINE_SECONDS
-from citewell.usecases.check import CHECKING, SLICE, CheckTask
+from citewell.usecases.check import CHECKING, SLICE, CheckTask, Step
 
 MAX_TEXT = 1_000_000
 TELL_SECONDS = 5.0
@@ -110,13 +110,17 @@ class Checking:
     ) -> tuple[tuple[Check, ...], list[str]]:
         task = CheckTask(self._tools.engine, claims, online=online)
         kind: Kind = "online" if online else "check"
+
         # Part by part, so that other clients get their turn.
-        while not task.is_done:
+        async def run(step: Step) -> list[Check]:
             done = len(task.checks)
             await ctx.report_progress(done, task.total, CHECKING)
             part = min(SLICE, task.total - done)
             async with telling(ctx, done, part, task.total, online=online):
-                await self._tools.run(task.step, kind)
+                return await self._tools.run(step, kind)
+
+        async for _ in task.parts(run):
+            pass
         await ctx.report_progress(task.total, task.total, "checked")
         return tuple(task.checks), notes_of(task.problems)
 

@@ -6,7 +6,7 @@ What the references of a text or a file say is read by `features.check`; the eng
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 
 from citewell.engine.contract import Checks, Engine
 from citewell.model import CitewellError, Problem
@@ -20,6 +20,9 @@ SLICE = 64
 """References that are checked in one go, between two reports of progress."""
 _NO_ANSWER = Problem("check-failed", "The check returned no result.", "Ask again.")
 
+Step = Callable[[Cancel], list[Check]]
+"""Looks up the next part."""
+
 
 class CheckTask:
     """References that are looked up, in parts."""
@@ -27,19 +30,23 @@ class CheckTask:
     def __init__(
         self,
         engine: Engine,
-        claims: Sequence[Claim],
+        claims: Sequence[Claim] = (),
         *,
         online: bool = False,
         seconds: float = ONLINE_SECONDS,
         size: int = SLICE,
+        keep: bool = True,
     ) -> None:
         """With `online` the allowed sources are asked too, for so many seconds from now; infinity:
-        until all have answered. `size` is the number of references in a part."""
+        until all have answered. `size` is the number of references in a part. Without `keep` only
+        `step` and `parts` return verdicts, of which there may be too many to hold."""
         self._engine = engine
-        self._claims = claims
+        self._waiting = list(claims)
+        self._done = 0
         self._online = online
         self._ends = time.monotonic() + seconds
         self._size = size
+        self._keep = keep
         self.checks: list[Check] = []
         """The verdicts so far, in order."""
         self.snapshot = ""
@@ -49,29 +56,36 @@ class CheckTask:
     @property
     def total(self) -> int:
         """How many references there are."""
-        return len(self._claims)
+        return self._done + len(self._waiting)
 
     @property
     def is_done(self) -> bool:
         """True when all are looked up."""
-        return len(self.checks) == len(self._claims)
+        return not self._waiting
 
     @property
     def problems(self) -> tuple[Problem, ...]:
         """What went wrong beside the verdicts, each once."""
         return tuple(self._problems)
 
+    def add(self, claims: Sequence[Claim]) -> None:
+        """Look these references up after the others; also while the task runs."""
+        self._waiting += claims
+
     def step(self, cancel: Cancel | None = None) -> list[Check]:
         """The verdicts of the next part.
 
         Raises `Cancelled`, and `CitewellError` where the engine gives no answer.
         """
-        part = self._claims[len(self.checks) : len(self.checks) + self._size]
+        part = self._waiting[: self._size]
         left = max(0.0, self._ends - time.monotonic()) if self._online else None
         found = self._engine.check(part, online=self._online, seconds=left, cancel=cancel)
         if len(found.checks) != len(part):
             raise CitewellError(next(iter(found.problems), _NO_ANSWER))
-        self.checks += found.checks
+        del self._waiting[: len(part)]
+        self._done += len(part)
+        if self._keep:
+            self.checks += found.checks
         self.snapshot = found.snapshot
         self._problems |= dict.fromkeys(found.problems)
         return list(found.checks)
@@ -81,6 +95,15 @@ class CheckTask:
         while not self.is_done:
             if cancel is not None:
                 cancel.check()
-            progress(CHECKING, len(self.checks), self.total)
+            progress(CHECKING, self._done, self.total)
             self.step(cancel)
         return Checks(tuple(self.checks), self.snapshot, self.problems)
+
+    async def parts(
+        self, run: Callable[[Step], Awaitable[list[Check]]], progress: Progress = no_progress
+    ) -> AsyncIterator[list[Check]]:
+        """The verdicts part by part, for an event loop: `run` runs a step on a thread, and cancels
+        it when its own task is cancelled. Raises as `step` does."""
+        while not self.is_done:
+            progress(CHECKING, self._done, self.total)
+            yield await run(self.step)

@@ -17,7 +17,7 @@ from lsprotocol import types
 
 from citewell.lsp.documents.buffers import is_bibliography
 from citewell.lsp.protocol.editor import Editor
-from citewell.lsp.protocol.progress import Report, on_thread, with_progress
+from citewell.lsp.protocol.progress import Report, step_on_thread, with_progress
 from citewell.lsp.registration.registry import Command, Handlers
 from citewell.lsp.state.session import Session
 from citewell.model import CitewellError, Problem
@@ -136,21 +136,23 @@ async def _check(editor: Editor, session: Session, uri: str) -> dict[str, Any]:
     async def job(report: Report) -> bool:
         claims = [one.claim for one in questions]
         task = CheckTask(session.engine, claims, online=True, size=BATCH)
-        while not task.is_done:
-            start = len(task.checks)
-            report(f"{start:,} of {len(questions):,} references")
-            try:
-                checks = await on_thread(lambda _, cancel: task.step(cancel), report)
-            except CitewellError as error:
-                session.tell([error.problem], again=True)
-                return False
-            found = {one.digest: c for one, c in zip(questions[start:], checks, strict=False)}
-            answers.update(found)
-            # What could not be looked up now takes nothing from what was known before.
-            known = session.checks.answer
-            news = {d: c for d, c in found.items() if not _is_open(c) or known(d) is None}
-            if news and task.snapshot:
-                await session.checks.take(task.snapshot, news)
+
+        def progress(_stage: str, done: int, total: int) -> None:
+            report(f"{done:,} of {total:,} references")
+
+        try:
+            async for checks in task.parts(step_on_thread, progress):
+                asked = questions[len(task.checks) - len(checks) :]
+                found = {one.digest: c for one, c in zip(asked, checks, strict=False)}
+                answers.update(found)
+                # What could not be looked up now takes nothing from what was known before.
+                known = session.checks.answer
+                news = {d: c for d, c in found.items() if not _is_open(c) or known(d) is None}
+                if news and task.snapshot:
+                    await session.checks.take(task.snapshot, news)
+        except CitewellError as error:
+            session.tell([error.problem], again=True)
+            return False
         session.tell(tuple({one.code: one for one in task.problems}.values()), again=True)
         return True
 

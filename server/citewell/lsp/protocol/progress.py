@@ -113,13 +113,18 @@ async def with_progress(
 async def on_thread(job: Callable[[find.Progress, Cancel], R], report: Report) -> R:
     """Run a use case on a thread: what it is doing is reported, and cancelling the task ends it."""
     loop = asyncio.get_running_loop()
-    cancel = Cancel()
 
     def progress(stage: str, done: int, total: int) -> None:
         loop.call_soon_threadsafe(report, f"{stage} ({done} of {total})")
 
+    return await step_on_thread(lambda cancel: job(progress, cancel))
+
+
+async def step_on_thread(step: Callable[[Cancel], R]) -> R:
+    """Run one step of a use case on a thread; cancelling the task ends it."""
+    cancel = Cancel()
     try:
-        return await asyncio.to_thread(job, progress, cancel)
+        return await asyncio.to_thread(step, cancel)
     except asyncio.CancelledError:
         cancel.set()
         raise

@@ -1,4 +1,4 @@
-"""Looking references up in the background: which to ask about, in what order, and what is known.
+"""References that are checked in the background: which, in what order, and what is known of them.
 
 Answers are kept by what an entry says, in memory and on disk, so that only entries that changed are
 asked about again. The worker checks in slices between its searches; a completion never waits.
@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from concurrent.futures import Executor
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,20 +18,20 @@ from msgspec import Struct
 
 from citewell.lsp.documents.buffers import Buffers
 from citewell.lsp.protocol.editor import Editor
-from citewell.lsp.protocol.progress import DelayedProgress
+from citewell.lsp.protocol.progress import DelayedProgress, step_on_thread
 from citewell.lsp.state.check_cache import CheckCache
+from citewell.model import CitewellError
 
 if TYPE_CHECKING:
     from citewell.engine.check_store import CheckStore
     from citewell.engine.worker_client import WorkerEngine
     from citewell.features.checking.verify import Question
     from citewell.model.bib import BibEntry, BibFile
-    from citewell.model.check import Check, Claim
+    from citewell.model.check import Check
+    from citewell.usecases.check import CheckTask
 
 logger = logging.getLogger(__name__)
 
-BATCH = 64
-"""References that travel to the worker in one request: a twentieth of a second."""
 CHUNK = 400
 """Entries whose questions are put together before the first of them is asked."""
 NEWS_SECONDS = 1.0
@@ -68,7 +68,9 @@ class Checking:
         self.on_news: Callable[[], None] = lambda: None
         """Called when more is known."""
         self.answers = CheckCache()
-        self._queue: dict[bytes, Claim] = {}
+        self._queue: dict[bytes, None] = {}
+        """The digests of what is looked up, in the order of `_checking`."""
+        self._checking: CheckTask | None = None
         self._refused: set[bytes] = set()
         """What the author does not want to wait for."""
         self._world: bytes | None = None
@@ -160,6 +162,9 @@ class Checking:
         """The library is another one now: nothing that was known counts."""
         self._world = world
         self.answers = CheckCache()
+        if self._task is not None:
+            self._task.cancel()
+            self._task = self._checking = None
         self._queue.clear()
         self._seen.clear()
         self.generation += 1
@@ -192,9 +197,17 @@ class Checking:
             return
         if known:
             self._learn(known)
-        self._queue.update((d, claim) for d, claim in wanted.items() if d not in known)
-        if self._queue and not self.is_running:
-            self._task = asyncio.ensure_future(self._run())
+        new = {d: c for d, c in wanted.items() if d not in known and d not in self._queue}
+        if not new:
+            return
+        self._queue |= dict.fromkeys(new)
+        if self._checking is None:
+            from citewell.usecases.check import CheckTask
+
+            self._checking = CheckTask(self._engine(), list(new.values()), keep=False)
+            self._task = asyncio.ensure_future(self._run(self._checking, world))
+        else:
+            self._checking.add(list(new.values()))
 
     def _kept(self) -> CheckStore:
         from citewell.engine.check_store import CheckStore
@@ -216,54 +229,58 @@ class Checking:
 
     # -- asking -------------------------------------------------------------------------------
 
-    async def _run(self) -> None:
+    async def _run(self, checking: CheckTask, world: bytes) -> None:
         progress = DelayedProgress(self._editor, TITLE, PROGRESS_SECONDS)
-        done = 0
+        job = asyncio.ensure_future(self._learn_all(checking, world, progress))
         try:
-            while self._queue:
-                batch = list(self._queue.items())[:BATCH]
-                asking = asyncio.ensure_future(self._ask(batch))
-                if not await progress.finishes(asking):
-                    self._refused.update(self._queue)
-                    return
-                if not asking.result():
-                    return
-                done += len(batch)
-                total = done + len(self._queue)
-                progress.report(f"{done:,} of {total:,}", 100 * done // total)
+            if await progress.finishes(job):
+                job.result()
+            else:
+                self._refused.update(self._queue)
+                self._end(checking)
+        except CitewellError as error:
+            logger.info("References are not checked: %s", error.problem)
+            self._not_before = time.monotonic() + RETRY_SECONDS
+            self._seen.clear()
         except Exception:
             logger.exception("Checking references failed")
             self._not_before = time.monotonic() + RETRY_SECONDS
         finally:
-            self._queue.clear()
+            job.cancel()
             progress.end()
             self._news_at = time.monotonic()
             self.on_news()
 
-    async def _ask(self, batch: Sequence[tuple[bytes, Claim]]) -> bool:
-        """Ask about a batch; False when there is no use in going on."""
+    async def _learn_all(
+        self, checking: CheckTask, world: bytes, progress: DelayedProgress
+    ) -> None:
+        """Keep each part of the answers; return early when the library is another one meanwhile."""
         from citewell.engine.check_store import world_named
 
-        world = self._world
-        result = await self._engine().check_async([claim for _, claim in batch])
-        if len(result.checks) != len(batch):
-            logger.info("References are not checked: %s", [str(p) for p in result.problems])
-            self._not_before = time.monotonic() + RETRY_SECONDS
-            self._seen.clear()
-            return False
-        if world != self._world:
-            return bool(self._queue)
-        # The worker may have opened a newer library meanwhile: then all are asked about again.
-        if await asyncio.to_thread(world_named, result.snapshot) != world:
-            self._seen.clear()
-            return False
-        answers = {d: check for (d, _), check in zip(batch, result.checks, strict=True)}
-        for digest in answers:
-            self._queue.pop(digest, None)
-        self._learn(answers)
-        assert world is not None
-        await asyncio.to_thread(self._kept().put, world, list(answers.items()))
-        return True
+        def show(_stage: str, done: int, total: int) -> None:
+            progress.report(f"{done:,} of {total:,}", 100 * done // total)
+
+        try:
+            async for checks in checking.parts(step_on_thread, show):
+                # The worker may have opened a newer library: then all are asked about again.
+                if await asyncio.to_thread(world_named, checking.snapshot) != world:
+                    self._seen.clear()
+                    return
+                if checking is not self._checking:
+                    return
+                answers = dict(zip(list(self._queue), checks, strict=False))
+                for digest in answers:
+                    del self._queue[digest]
+                self._learn(answers)
+                await asyncio.to_thread(self._kept().put, world, list(answers.items()))
+        finally:
+            self._end(checking)
+
+    def _end(self, checking: CheckTask) -> None:
+        """Take no more references into this check."""
+        if checking is self._checking:
+            self._checking = None
+            self._queue.clear()
 
 
 def _world_of(options: object) -> bytes | None:
@@ -279,7 +296,7 @@ def _size(part: Entries) -> int:
 
 
 def _questions(
-    part: Entries, start: int, known: CheckCache, waiting: Mapping[bytes, Claim]
+    part: Entries, start: int, known: CheckCache, waiting: Container[bytes]
 ) -> list[Question]:
     """The questions of some entries that nobody has answered. For the thread that gives way."""
     from citewell.features.checking.verify import question, question_digest

@@ -300,3 +300,57 @@ async def test_references_are_judged_the_same_by_every_front_end(
     assert {key: verdict for key, (verdict, _) in found["cli"].items()} == VERDICTS
     for name, verdicts in found.items():
         assert verdicts == found["cli"], name
+
+
+SEARCHES: tuple[dict[str, Any], ...] = (
+    {"year": 2017},
+    {"year_from": 2017, "year_to": 2017},
+    {"year_from": 2012},
+    {"year_to": 2016},
+    {"year_from": 2012, "year_to": 2018},
+    {"year_from": 2018, "year_to": 2012},
+    {},
+)
+REFUSED: tuple[dict[str, Any], ...] = (
+    {"year": 2017, "year_from": 2016},
+    {"year": 2017, "year_to": 2017},
+)
+
+
+async def test_a_search_has_the_same_pages_over_http_and_for_an_agent(
+    own_env: dict[str, str],
+) -> None:
+    with server(own_env) as (url, _):
+        async with agent(own_env) as session:
+
+            async def page(asked: dict[str, Any]) -> tuple[Any, Any]:
+                over_http = httpx2.post(f"{url}/v1/search", json=asked, timeout=300)
+                by_agent = await session.call_tool("search_papers", asked)
+                return over_http, by_agent
+
+            found: list[tuple[str, ...]] = []
+            for years in SEARCHES:
+                asked: dict[str, Any] = {"query": "neural networks attention", "k": 2, **years}
+                ids: list[str] = []
+                while True:
+                    over_http, by_agent = await page(asked)
+                    one, other = over_http.json(), by_agent.structured_content
+                    assert [p["id"] for p in one["papers"]] == [p["id"] for p in other["papers"]]
+                    assert one.get("next_cursor") == other.get("next_cursor"), years
+                    assert one["status"] == other["status"] == "found"
+                    ids += [paper["id"] for paper in one["papers"]]
+                    if not one.get("next_cursor"):
+                        break
+                    asked["cursor"] = one["next_cursor"]
+                assert len(ids) == len(set(ids))
+                found.append(tuple(ids))
+            for years in REFUSED:
+                over_http, by_agent = await page({"query": "attention", **years})
+                assert over_http.status_code == 422 and by_agent.is_error, years
+                problem = over_http.json()
+                for words in (problem["detail"], problem["hint"]):
+                    assert words and words in by_agent.content[0].text
+    one_year, same_year, since, until, both, turned, every = found
+    assert one_year == same_year and both == turned
+    assert set(one_year) < set(both) < set(every)
+    assert set(since) & set(until) == set(both) & set(until)

@@ -16,7 +16,6 @@ from citewell.features.citing.abstract_sentence import fitting_sentence
 from citewell.features.citing.confidence import confidence_of
 from citewell.features.citing.known_works import KnownWorks
 from citewell.features.citing.named_works import nearest_titles
-from citewell.features.navigation.cursor import digest, from_cursor, to_cursor
 from citewell.features.text.evidence import why
 from citewell.features.text.model_choice import picks
 from citewell.features.text.paper_text import Form, paper_texts
@@ -36,7 +35,7 @@ from citewell.mcp.tool_context import (
     progress_of,
     tool_errors,
 )
-from citewell.model import CitingPaper, Query, SearchResult
+from citewell.model import CitewellError, CitingPaper, Query, SearchResult
 from citewell.model.cancel import Cancel
 from citewell.usecases.find import (
     MAX_PASSAGE,
@@ -48,9 +47,8 @@ from citewell.usecases.find import (
     status_of,
     suffix_of,
 )
+from citewell.usecases.search import SearchPage, search_page, search_query
 
-MAX_DEPTH = 400
-"""Papers that one search can be paged through."""
 Count = Annotated[int, Field(ge=1, le=50)]
 
 
@@ -146,23 +144,16 @@ class Finding:
         none; not_checked: a part failed, try again."""
         if not (query.strip() or author or venue):
             raise ToolError("[mcp-empty] Empty search. Give a query, author or venue.")
-        if year is not None:
-            if year_from is not None or year_to is not None:
-                raise ToolError("[mcp-years] Give year, or year_from and year_to.")
-            year_from = year_to = year
-        if year_from is not None and year_to is not None and year_from > year_to:
-            raise ToolError("[mcp-years] year_from is after year_to. Swap them.")
-        request = Query(
-            text=query, author=author, venue=venue, year_from=year_from, year_to=year_to
-        )
-        name = digest(query, author, venue, year_from, year_to)
+        try:
+            asked = search_query(
+                query, author, venue, year=year, year_from=year_from, year_to=year_to
+            )
+        except CitewellError as error:
+            raise ToolError(f"[mcp-years] {error.problem.message} {error.problem.hint}") from error
+        page = await self._tools.run(partial(self._search, asked, k, cursor), "search")
+        await tell_dropped(ctx, [page.result])
         with tool_errors():
-            offset = from_cursor(cursor, name)[1] if cursor else 0
-        wanted = min(offset + k + 1, MAX_DEPTH)
-        result = await self._tools.run(partial(self._search, request, wanted), "search")
-        await tell_dropped(ctx, [result])
-        with tool_errors():
-            return answer(_page(result, name, offset, k, detail, max_tokens))
+            return answer(_page(page, detail, max_tokens))
 
     async def get_papers(
         self,
@@ -187,10 +178,10 @@ class Finding:
             suffix = file.suffix
         return passage_queries(text, suffix, self._tools.options, paper), known
 
-    def _search(self, query: Query, k: int, cancel: Cancel) -> SearchResult:
-        result = self._tools.engine.find(query, k, tier="full", cancel=cancel)
-        self._tools.offered(query, result)
-        return result
+    def _search(self, query: Query, k: int, cursor: str, cancel: Cancel) -> SearchPage:
+        page = search_page(self._tools.engine, query, k, cursor, cancel)
+        self._tools.offered(query, page.result)
+        return page
 
     def _places(self, found: list[Found], known: KnownWorks, detail: Detail, budget: int) -> Places:
         options = self._tools.options
@@ -253,17 +244,15 @@ class Finding:
 _IDS = "An id comes from search_papers, or is a DOI or an arXiv id."
 
 
-def _page(
-    result: SearchResult, name: str, offset: int, k: int, detail: Detail, budget: int
-) -> Page:
-    hits = result.hits[offset : offset + k]
-    found = [paper_of(h.work, detail, key=h.key, why=why(h)) for h in hits]
-    papers: list[Paper] = [*found]
+def _page(found: SearchPage, detail: Detail, budget: int) -> Page:
+    papers: list[Paper] = [
+        *(paper_of(hit.work, detail, key=hit.key, why=why(hit)) for hit in found.hits)
+    ]
     kept = within(papers, budget)
-    page: Page = {"status": status_of([result]), "papers": papers[:kept]}
-    if kept and len(result.hits) > offset + kept:
-        page["next_cursor"] = to_cursor(name, offset + kept)
-    notes = notes_of((*result.problems, *result.dropped))
+    page: Page = {"status": status_of([found.result]), "papers": papers[:kept]}
+    if cursor := found.next_cursor(kept):
+        page["next_cursor"] = cursor
+    notes = notes_of((*found.result.problems, *found.result.dropped))
     if notes:
         page["notes"] = "\n".join(notes)
     return page

@@ -7,15 +7,13 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta
 
-from citewell.features.navigation.cursor import digest, from_cursor, to_cursor
 from citewell.http.contract import Endpoint, Service, public_problems
 from citewell.http.wire import Count, Paper, found_paper
-from citewell.model import Problem, Query
+from citewell.model import Problem
 from citewell.model.cancel import Cancel
 from citewell.usecases.find import Status, status_of
+from citewell.usecases.search import search_page, search_query
 
-MAX_DEPTH = 400
-"""Papers that one search can be paged through."""
 Year = Annotated[int, Meta(ge=1000, le=2999)]
 
 
@@ -27,9 +25,7 @@ class SearchRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     ] = ""
     author: Annotated[str, Meta(max_length=300)] = ""
     venue: Annotated[str, Meta(max_length=300)] = ""
-    year: Annotated[Year | None, Meta(description="This year only; overrides the other years.")] = (
-        None
-    )
+    year: Annotated[Year | None, Meta(description="This year only, without the other two.")] = None
     year_from: Year | None = None
     year_to: Year | None = None
     k: Count = 10
@@ -57,30 +53,20 @@ def search(service: Service, request: SearchRequest, cancel: Cancel) -> SearchAn
     the search did not answer."""
     if not (request.query.strip() or request.author.strip() or request.venue.strip()):
         return SearchAnswer(status="nothing_asked", papers=(), problems=(_NOTHING,))
-    since, until, k = request.year_from, request.year_to, request.limit or request.k
-    if request.year is not None:
-        since = until = request.year
-    if since is not None and until is not None:
-        since, until = min(since, until), max(since, until)
-    name = digest(request.query, request.author, request.venue, since, until)
-    offset = from_cursor(request.cursor, name)[1] if request.cursor else 0
-    query = Query(
-        text=request.query,
-        author=request.author,
-        venue=request.venue,
-        year_from=since,
-        year_to=until,
+    query = search_query(
+        request.query,
+        request.author,
+        request.venue,
+        year=request.year,
+        year_from=request.year_from,
+        year_to=request.year_to,
     )
-    end = min(offset + k, MAX_DEPTH)
-    # One more than is shown tells whether there is a next page.
-    wanted = min(end + 1, MAX_DEPTH)
-    result = service.engine.find(query, wanted, tier="full", cancel=cancel)
-    hits = result.hits[offset:end]
+    page = search_page(service.engine, query, request.limit or request.k, request.cursor, cancel)
     return SearchAnswer(
-        status=status_of([result]),
-        papers=tuple(found_paper(hit, abstract=request.abstracts) for hit in hits),
-        next_cursor=to_cursor(name, end) if len(result.hits) > end else "",
-        problems=public_problems((*result.problems, *result.dropped)),
+        status=status_of([page.result]),
+        papers=tuple(found_paper(hit, abstract=request.abstracts) for hit in page.hits),
+        next_cursor=page.next_cursor(),
+        problems=public_problems((*page.result.problems, *page.result.dropped)),
     )
 
 

@@ -1,0 +1,78 @@
+"""Papers by words, author, venue and years, in pages."""
+
+from __future__ import annotations
+
+import msgspec
+
+from citewell.engine.contract import Engine
+from citewell.features.navigation.cursor import digest, from_cursor, to_cursor
+from citewell.model import CitewellError, Hit, Problem, Query, SearchResult
+from citewell.model.cancel import Cancel
+
+MAX_DEPTH = 400
+"""Papers that one search can be paged through."""
+_YEARS = Problem(
+    "request-invalid",
+    "`year` is given together with `year_from` or `year_to`.",
+    "Give year, or year_from and year_to.",
+)
+
+
+class SearchPage(msgspec.Struct, frozen=True, kw_only=True):
+    """A page of papers, best first."""
+
+    result: SearchResult
+    """Of the pages so far, and one paper more where there is one."""
+    start: int
+    end: int
+    name: str
+    """Of the search; a cursor belongs to one."""
+
+    @property
+    def hits(self) -> tuple[Hit, ...]:
+        """The papers of this page."""
+        return self.result.hits[self.start : self.end]
+
+    def next_cursor(self, shown: int | None = None) -> str:
+        """The cursor of the page after the first `shown` papers of this one (default: all of
+        them); empty where there are no more."""
+        end = self.end if shown is None else self.start + shown
+        more = self.start < end < len(self.result.hits)
+        return to_cursor(self.name, end) if more else ""
+
+
+def search_query(
+    text: str,
+    author: str = "",
+    venue: str = "",
+    *,
+    year: int | None = None,
+    year_from: int | None = None,
+    year_to: int | None = None,
+) -> Query:
+    """The query of a search: `year` is both the first and the last year; those may be in any order.
+
+    Raises `CitewellError` when `year` is given with one of the others.
+    """
+    if year is not None:
+        if year_from is not None or year_to is not None:
+            raise CitewellError(_YEARS)
+        year_from = year_to = year
+    if year_from is not None and year_to is not None and year_from > year_to:
+        year_from, year_to = year_to, year_from
+    return Query(text=text, author=author, venue=venue, year_from=year_from, year_to=year_to)
+
+
+def search_page(
+    engine: Engine, query: Query, count: int, cursor: str = "", cancel: Cancel | None = None
+) -> SearchPage:
+    """The first `count` papers, or those after `cursor`.
+
+    Raises `Cancelled`, and `CitewellError` for a cursor of another search.
+    """
+    name = digest(query.text, query.author, query.venue, query.year_from, query.year_to)
+    start = from_cursor(cursor, name)[1] if cursor else 0
+    end = min(start + count, MAX_DEPTH)
+    # One more than is shown tells whether there is a next page.
+    result = engine.find(query, min(end + 1, MAX_DEPTH), tier="full", cancel=cancel)
+    return SearchPage(result=result, start=start, end=end, name=name)

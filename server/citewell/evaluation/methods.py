@@ -183,7 +183,8 @@ def named(names: Sequence[str], options: Options) -> list[Method]:
     """The methods of these names. Raises `EvaluationError` that lists the known ones."""
     methods = known(options)
     out = []
-    for name in names:
+    for given in names:
+        name = "+".join(RENAMED.get(part, part) for part in given.split("+"))
         if name not in methods and name.startswith(("-", "without-")):
             out.append(without(name.removeprefix("without-").removeprefix("-"), options))
         elif name in methods:
@@ -191,7 +192,7 @@ def named(names: Sequence[str], options: Options) -> list[Method]:
         else:
             raise problem(
                 "method-unknown",
-                f"Unknown method {name!r}.",
+                f"Unknown method {given!r}.",
                 f"Known: {', '.join(methods)}, and without-NAME.",
             )
     return out

@@ -63,7 +63,7 @@ def test_a_bib_that_was_given_up_is_unknown_until_it_changes(watched, tmp_path):
     assert watch.ended == 1
     project = Project.open(tmp_path / "main.tex", cache=cache)
     assert (project.bibs, project.unread_bibs, project.missing_bibs) == ({}, (path,), ())
-    assert [problem.code for problem in project.problems] == ["bib-given-up"]
+    assert [problem.code for problem in project.problems] == ["bib-read-cancelled"]
     assert isinstance(project.bib_at(path), Problem), "nothing is written into it"
     assert cache.bib(path, ENTRIES).entries == (), "it is not read for itself either"
     path.write_text("@misc{a1, title={One}}\n", "utf-8")
@@ -82,7 +82,7 @@ def test_a_bib_that_was_given_up_is_read_when_it_is_wanted(watched, tmp_path):
         Project.open(tmp_path / "main.tex", cache=cache)
     watch_this_thread(None)
     cache.try_again(path)
-    assert cache.given_up() == []
+    assert cache.cancelled() == []
     assert len(Project.open(tmp_path / "main.tex", cache=cache).bibs[path].entries) == 100
 
 

@@ -48,27 +48,27 @@ class FileCache:
         self._documents: dict[Path, tuple[str, dict[tuple[object, ...], Document]]] = {}
         self._bibs: dict[Path, BibFile] = {}
         self._keys: dict[Path, list[FileKeys]] = {}
-        self._given_up: dict[Path, tuple[str, Problem]] = {}
-        """Texts of bibliographies that the author did not want to wait for."""
+        self._cancelled: dict[Path, tuple[str, Problem]] = {}
+        """Texts of bibliographies whose reading was cancelled."""
 
     def text(self, path: Path, overlay: Overlay | None = None) -> str | Problem | None:
         """The text of a file; None when there is no such file, a Problem when it cannot be read, or
-        when the author gave up reading just this text."""
+        when reading just this text was cancelled."""
         found = self._text(path, overlay)
-        if path in self._given_up:
-            text, problem = self._given_up[path]
+        if path in self._cancelled:
+            text, problem = self._cancelled[path]
             return problem if found is text or found == text else found
         return found
 
-    def given_up(self) -> list[Problem]:
-        """The bibliographies that the author did not want to wait for."""
-        return [problem for _, problem in self._given_up.values()]
+    def cancelled(self) -> list[Problem]:
+        """The bibliographies whose reading was cancelled."""
+        return [problem for _, problem in self._cancelled.values()]
 
     def try_again(self, path: Path | None = None) -> None:
         """Read a bibliography after all, or every one."""
         if path is None:
-            self._given_up.clear()
-        self._given_up.pop(path or Path(), None)
+            self._cancelled.clear()
+        self._cancelled.pop(path or Path(), None)
 
     def _text(self, path: Path, overlay: Overlay | None) -> str | Problem | None:
         if overlay is not None and (text := overlay(path)) is not None:
@@ -133,21 +133,22 @@ class FileCache:
         return scans[depends]
 
     def bib(self, path: Path, text: str) -> BibFile:
-        """The bibliography of a file; a changed text is read from where it changed. One that the
-        author gave up has no entries. Raises `ReadCancelled` when the author does so now."""
+        """The bibliography of a file; a changed text is read from where it changed. One
+        whose reading was cancelled has no entries. Raises `ReadCancelled` when the author cancels
+        now."""
         known = self._bibs.get(path)
         if known is not None and (known.text is text or known.text == text):
             return known
-        passed = self._given_up.get(path)
+        passed = self._cancelled.get(path)
         if passed is not None and passed[0] == text:
             return BibFile(str(path), text)
         try:
             with reading(path.name, text.count("\n@")):
                 parsed = reparse(known, text) if known is not None else parse_bib(text, str(path))
         except ReadCancelled:
-            self._given_up[path] = text, _given_up(path)
+            self._cancelled[path] = text, _read_cancelled(path)
             raise
-        self._given_up.pop(path, None)
+        self._cancelled.pop(path, None)
         self._bibs[path] = parsed
         return parsed
 
@@ -165,9 +166,9 @@ class FileCache:
         return found
 
 
-def _given_up(path: Path) -> Problem:
+def _read_cancelled(path: Path) -> Problem:
     return Problem(
-        "bib-given-up",
+        "bib-read-cancelled",
         f"Reading {path.name} was cancelled; its entries are unknown.",
         "Citewell reads it when you open or change it.",
         str(path),

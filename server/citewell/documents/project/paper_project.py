@@ -188,7 +188,7 @@ class Project:
 
     @property
     def unread_bibs(self) -> tuple[Path, ...]:
-        """Bibliographies of which nothing is known: missing, unreadable, or given up."""
+        """Bibliographies of which nothing is known: missing, unreadable, or cancelled."""
         return self._unread
 
     @property

@@ -99,9 +99,9 @@ class ProjectCache:
         """Read some of the workspace; True when nothing is left to be read for the first time."""
         return self._workspace(wanted).read_ahead(wanted.overlay, seconds)
 
-    def given_up(self) -> list[Problem]:
-        """What the author did not want to wait for."""
-        found = [problem for cache in self._caches.values() for problem in cache.given_up()]
+    def cancelled(self) -> list[Problem]:
+        """What was not read because the author cancelled."""
+        found = [problem for cache in self._caches.values() for problem in cache.cancelled()]
         left = sum(workspace.passed_over for workspace in self._workspaces.values())
         return [*found, _left(left)] if left else found
 
@@ -153,7 +153,7 @@ class ProjectCache:
 
 def _left(count: int) -> Problem:
     return Problem(
-        "workspace-given-up",
+        "workspace-read-cancelled",
         f"{count} files of the workspace were not read; their keys are unknown.",
         "Each is read when you open it, all when you rename a key.",
     )

@@ -48,7 +48,7 @@ class Projects:
         self._buffers = buffers
         self._background = background
         self._wants_papers = wants_papers
-        self._reader = ReaderThread(editor, self._tell_given_up)
+        self._reader = ReaderThread(editor, self._tell_cancelled)
         self._cache: ProjectCache | None = None
         self._cache_lock = threading.Lock()
         self._snapshots: dict[str, tuple[object, asyncio.Task[Snapshot]]] = {}
@@ -128,15 +128,15 @@ class Projects:
         """The present version of an open document or .bib with every project that holds it, for
         what concerns a key wherever it stands; None when it is not open.
 
-        `complete` is for an edit that must know every file: what the author gave up before is read
-        after all. Raises `CitewellError` when it is given up again.
+        `complete` is for an edit that must know every file: files whose reading was
+        cancelled are read after all. Raises `CitewellError` when that is cancelled again.
         """
         await self._editor.configured()
-        if complete and await self._given_up():
+        if complete and await self._cancelled():
             await self.look_up(lambda cache: cache.take_up())
         snapshot = await self._workspace(uri)
-        if complete and (given_up := await self._given_up()):
-            raise CitewellError(given_up[0])
+        if complete and (cancelled := await self._cancelled()):
+            raise CitewellError(cancelled[0])
         return snapshot
 
     async def _workspace(self, uri: str) -> WorkspaceSnapshot | None:
@@ -194,7 +194,7 @@ class Projects:
     # -- the reader thread ------------------------------------------------------------------------
 
     async def read(self, job: Callable[[], R]) -> R:
-        """Run a job on the reader thread; twice when the author gave up what it read."""
+        """Run a job on the reader thread; again when the author cancelled what it read."""
         return await self._reader.run(job)
 
     async def look_up(self, job: Callable[[ProjectCache], R]) -> R:
@@ -226,11 +226,11 @@ class Projects:
         except Exception:
             logger.exception("Scanning %s failed", uri)
 
-    async def _given_up(self) -> list[Problem]:
-        return await self.look_up(lambda cache: cache.given_up())
+    async def _cancelled(self) -> list[Problem]:
+        return await self.look_up(lambda cache: cache.cancelled())
 
-    async def _tell_given_up(self) -> None:
-        self._editor.tell(await self._given_up(), again=True)
+    async def _tell_cancelled(self) -> None:
+        self._editor.tell(await self._cancelled(), again=True)
         self._buffers.changed()
 
 

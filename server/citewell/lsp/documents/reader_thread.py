@@ -1,7 +1,7 @@
 """Progress, with a cancel button, while large files and workspaces are read.
 
 The reader thread says at each step how far it is; nothing is shown before it has read for a second.
-Once the author cancels, what is being read is given up, and so is whatever else of this round takes
+Once the author cancels, what is being read is left, and so is whatever else of this round takes
 longer than a moment: a .bib counts as unknown until it is opened or changes, the files of a
 workspace that were not read yet until they are opened. The job that had asked is done again with
 what is there.
@@ -41,7 +41,7 @@ class ReaderThread:
     others the event loop's."""
 
     def __init__(self, editor: Editor, tell: Callable[[], Awaitable[None]]) -> None:
-        """`tell` is called once the author has given something up."""
+        """`tell` is called once the author has cancelled something."""
         self._editor = editor
         self._tell = tell
         self._executor = ThreadPoolExecutor(
@@ -53,7 +53,7 @@ class ReaderThread:
         self._what = ""
         self._total = self._done = 0
         self._since = self._chain = self._ended = 0.0
-        self._is_given_up = False
+        self._is_cancelled = False
         self._patience = 0.0
         self._jobs = 0
         self._is_closed = False
@@ -74,7 +74,7 @@ class ReaderThread:
     def step(self) -> None:
         """One step more; raises `ReadCancelled` once the author has cancelled."""
         self._done += 1
-        if self._is_given_up and time.monotonic() - self._since > self._patience:
+        if self._is_cancelled and time.monotonic() - self._since > self._patience:
             # What comes next gets its moment.
             self._patience = PATIENCE
             raise ReadCancelled(self._what)
@@ -87,7 +87,7 @@ class ReaderThread:
     # -- the loop's side ----------------------------------------------------------------------
 
     async def run(self, job: Callable[[], R]) -> R:
-        """Run a job on the reader thread; again when the author gave up what it read. Cancelled
+        """Run a job on the reader thread; again when the author cancelled what it read. Cancelled
         once the thread is closed: the server ends."""
         loop = asyncio.get_running_loop()
         self._jobs += 1
@@ -113,7 +113,7 @@ class ReaderThread:
         if self._showing is not None:
             self._showing.cancel()
         self._patience = 0.0
-        self._is_given_up = True
+        self._is_cancelled = True
         self._executor.shutdown(wait=False, cancel_futures=True)
 
     def _look(self) -> None:
@@ -137,21 +137,21 @@ class ReaderThread:
         shown = ""
         try:
             while self._is_reading():
-                if await progress.is_cancelled(LOOK_SECONDS) and not self._is_given_up:
-                    logger.info("The author gave up reading %s", self._what)
+                if await progress.is_cancelled(LOOK_SECONDS) and not self._is_cancelled:
+                    logger.info("The author cancelled reading %s", self._what)
                     self._patience = 0.0
-                    self._is_given_up = True
+                    self._is_cancelled = True
                 if (message := self._message()) and message != shown:
                     progress.report(shown := message, self._share())
         except asyncio.CancelledError:
-            # The server ends: the reader must see that it is given up, and nobody is told.
+            # The server ends: the reader must see that it is cancelled, and nobody is told.
             progress.end("Cancelled.")
             raise
         finally:
             self._showing = None
-        was_given_up, self._is_given_up = self._is_given_up, False
-        progress.end("Cancelled." if was_given_up else "Done.")
-        if was_given_up:
+        was_cancelled, self._is_cancelled = self._is_cancelled, False
+        progress.end("Cancelled." if was_cancelled else "Done.")
+        if was_cancelled:
             await self._tell()
 
     def _message(self) -> str:

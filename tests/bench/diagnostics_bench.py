@@ -47,7 +47,7 @@ def in_process(folder: Path, entries: int) -> None:
     from citewell.lsp.diagnostics.builder import DiagnosticsBuilder, Wanted, subject_of
     from citewell.lsp.documents.project_cache import ProjectCache
     from citewell.lsp.documents.project_state import Reading
-    from citewell.lsp.protocol.text import LineIndex
+    from citewell.lsp.protocol.line_index import LineIndex
     from citewell.options import Options
 
     main, refs, text, bib = paper(folder, entries)

@@ -18,8 +18,8 @@ from citewell.lsp.diagnostics.requests import Diagnostics, pull_handlers
 from citewell.lsp.features import features
 from citewell.lsp.protocol.client import ClientFlags
 from citewell.lsp.protocol.editor import Editor
+from citewell.lsp.protocol.jsonrpc import Protocol
 from citewell.lsp.protocol.settings import Settings
-from citewell.lsp.protocol.text import Protocol
 from citewell.lsp.registration.registrations import Registrations
 from citewell.lsp.registration.registry import Command, Request, guarded
 from citewell.lsp.registration.switches import Switches

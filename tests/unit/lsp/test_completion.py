@@ -1,6 +1,6 @@
 from lsprotocol import types
 
-from citewell.lsp.protocol.text import OpenDocument
+from citewell.lsp.protocol.open_document import OpenDocument
 from citewell.lsp.requests.completion import may_complete
 from citewell.lsp.requests.hover import plain
 

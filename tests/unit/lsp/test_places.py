@@ -2,7 +2,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from citewell.lsp.documents.positions import Places
-from citewell.lsp.protocol.text import LineIndex
+from citewell.lsp.protocol.line_index import LineIndex
 
 TEXT = st.text(alphabet="ab\n\ré神🎉\u2028\x0c ", max_size=60)
 

@@ -3,15 +3,8 @@ import random
 import pytest
 from lsprotocol import types
 
-from citewell.lsp.protocol.text import (
-    FEW_EDITS,
-    FEW_LINES,
-    LineIndex,
-    OpenDocument,
-    code_points,
-    split_lines,
-    units,
-)
+from citewell.lsp.protocol.line_index import LineIndex, code_points, split_lines, units
+from citewell.lsp.protocol.open_document import FEW_EDITS, FEW_LINES, OpenDocument
 from citewell.model.document import Span
 
 ENCODINGS = ("utf-8", "utf-16", "utf-32")

@@ -11,7 +11,7 @@ from citewell.documents.bib.reader import parse_bib, reparse
 from citewell.features.navigation.folding import block_folds, body_folds, comment_folds
 from citewell.features.navigation.links import entry_links
 from citewell.features.navigation.symbols import entry_symbol, macro_symbols
-from citewell.lsp.protocol.text import LineIndex
+from citewell.lsp.protocol.line_index import LineIndex
 from citewell.lsp.requests.folding import _folds
 from citewell.lsp.requests.links import _bib_links
 from citewell.lsp.requests.symbols import _outline

@@ -19,7 +19,7 @@ from lsprotocol import types
 from citewell.lsp.commands import execute as commands
 from citewell.lsp.protocol.arguments import arguments_of
 from citewell.lsp.protocol.editor import Editor
-from citewell.lsp.protocol.text import LineIndex
+from citewell.lsp.protocol.line_index import LineIndex
 from citewell.lsp.registration.registry import Command, Handlers
 from citewell.lsp.requests import citing
 from citewell.lsp.state.picker_history import adds_entry

@@ -21,7 +21,7 @@ from citewell.features.display.coexist import left_diagnostics
 from citewell.lsp.diagnostics.wire import Report, encoded, result_id
 from citewell.lsp.documents.project_cache import ProjectCache
 from citewell.lsp.documents.project_state import Reading
-from citewell.lsp.protocol.text import LineIndex
+from citewell.lsp.protocol.line_index import LineIndex
 from citewell.model.bib import BibFile
 from citewell.model.diagnostic import Level
 from citewell.model.document import Document, Format

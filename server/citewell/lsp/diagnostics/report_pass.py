@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from citewell.lsp.diagnostics.wire import Report
     from citewell.lsp.documents.project_cache import ProjectCache
     from citewell.lsp.documents.project_state import Reading
-    from citewell.lsp.protocol.text import LineIndex
+    from citewell.lsp.protocol.line_index import LineIndex
     from citewell.options import Options
 
 

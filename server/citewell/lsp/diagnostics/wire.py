@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from pygls.uris import from_fs_path
 
-from citewell.lsp.protocol.text import LineIndex
+from citewell.lsp.protocol.line_index import LineIndex
 from citewell.lsp.protocol.wire import Location, Range
 from citewell.model.cooperative import in_parts
 from citewell.model.diagnostic import Diagnostic, Level, Related

@@ -17,7 +17,7 @@ from pygls.uris import to_fs_path, uri_scheme
 from citewell.lsp.documents.file_version import is_empty, read_file_version
 from citewell.lsp.documents.snapshot import OpenFile
 from citewell.lsp.protocol.editor import Editor
-from citewell.lsp.protocol.text import OpenDocument
+from citewell.lsp.protocol.open_document import OpenDocument
 from citewell.options import Options
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from citewell.lsp.documents.edits import TextOf, workspace_edit
 from citewell.lsp.documents.file_version import read_file_version
 from citewell.lsp.documents.projects import Projects
 from citewell.lsp.protocol.editor import Editor
-from citewell.lsp.protocol.text import LineIndex
+from citewell.lsp.protocol.line_index import LineIndex
 from citewell.model import CitewellError, Problem
 from citewell.model.bib import FileEdit
 

@@ -9,7 +9,7 @@ from lsprotocol import types
 
 from citewell.lsp.documents.positions import Ranges
 from citewell.lsp.protocol.client import ClientFlags
-from citewell.lsp.protocol.text import LineIndex
+from citewell.lsp.protocol.line_index import LineIndex
 from citewell.model.bib import FileEdit
 
 ANNOTATION = "citewell"

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from citewell.lsp.documents.positions import Places
-from citewell.lsp.protocol.text import units
+from citewell.lsp.protocol.line_index import units
 from citewell.model.bib import BibBody, BibEntry, BibFile
 from citewell.model.document import Span
 

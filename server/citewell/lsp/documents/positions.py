@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from lsprotocol import types
 from pygls.uris import from_fs_path
 
-from citewell.lsp.protocol.text import units
+from citewell.lsp.protocol.line_index import units
 from citewell.lsp.protocol.wire import Location, Position, Range
 from citewell.model.document import Span
 

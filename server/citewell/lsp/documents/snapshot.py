@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from citewell.lsp.documents.file_version import read_file_version
-from citewell.lsp.protocol.text import LineIndex
+from citewell.lsp.protocol.line_index import LineIndex
 from citewell.options import Options
 
 if TYPE_CHECKING:

@@ -15,7 +15,8 @@ from pygls.progress import Progress
 from pygls.uris import to_fs_path
 
 from citewell.lsp.protocol.client import ClientFlags
-from citewell.lsp.protocol.text import DocumentStore, OpenDocument, Protocol
+from citewell.lsp.protocol.jsonrpc import Protocol
+from citewell.lsp.protocol.open_document import DocumentStore, OpenDocument
 
 if TYPE_CHECKING:
     from citewell.lsp.protocol.settings import Settings

@@ -15,7 +15,7 @@ from pygls.io_ import StdoutWriter, run_async
 from pygls.lsp.server import LanguageServer
 
 from citewell.engine.pipes import take_pipes
-from citewell.lsp.protocol.text import foreground_of
+from citewell.lsp.protocol.jsonrpc import foreground_of
 
 logger = logging.getLogger(__name__)
 

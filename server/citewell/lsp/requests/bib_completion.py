@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from citewell.features.bib.complete import BibItem
     from citewell.lsp.documents.project_cache import ProjectCache
     from citewell.lsp.documents.snapshot import WorkspaceSnapshot
-    from citewell.lsp.protocol.text import OpenDocument
+    from citewell.lsp.protocol.open_document import OpenDocument
     from citewell.model.bib import BibFile
     from citewell.model.document import Span
 

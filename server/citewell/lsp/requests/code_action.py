@@ -37,7 +37,7 @@ from citewell.model import CitewellError, Problem
 
 if TYPE_CHECKING:
     from citewell.features.action import Action, ActionPlan
-    from citewell.lsp.protocol.text import LineIndex
+    from citewell.lsp.protocol.line_index import LineIndex
     from citewell.model.feedback import Feedback
 
 logger = logging.getLogger(__name__)

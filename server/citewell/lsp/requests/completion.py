@@ -31,7 +31,7 @@ from citewell.lsp.state.shown import Shown
 if TYPE_CHECKING:
     from citewell.features.citing.completion import Candidate, Completion
     from citewell.lsp.documents.snapshot import Snapshot
-    from citewell.lsp.protocol.text import OpenDocument
+    from citewell.lsp.protocol.open_document import OpenDocument
 
 TRIGGERS = ("<", ">", "{", "}", ",", "@", "[", "]", "?", " ")
 WINDOW = 700

@@ -1,0 +1,144 @@
+"""Offsets of a text as positions of the protocol.
+
+A line ends at LF, CRLF or CR and nowhere else, and a character counts 1 to 4 units in the
+negotiated encoding. The library's own documents split lines as `str.splitlines` does (form feeds,
+U+2028 ...), which shifts every line below such a character; so both are done here.
+"""
+
+from __future__ import annotations
+
+import re
+from array import array
+from bisect import bisect_right
+from collections.abc import Sequence
+from itertools import accumulate
+
+from lsprotocol import types
+
+from citewell.lsp.protocol.wire import Position, Range
+from citewell.model.document import Span
+
+_LINE_END = re.compile(r"\r\n|\n|\r")
+_UNIT = {"utf-8": ("utf-8", 1), "utf-16": ("utf-16-le", 2), "utf-32": ("utf-32-le", 4)}
+
+
+def split_lines(text: str) -> list[str]:
+    """The lines of a text with their ends; at least one, and the last has no end."""
+    lines: list[str] = []
+    start = 0
+    for match in _LINE_END.finditer(text):
+        lines.append(text[start : match.end()])
+        start = match.end()
+    lines.append(text[start:])
+    return lines
+
+
+def units(text: str, encoding: str) -> int:
+    """Length of `text` in the units of a position encoding ("utf-8", "utf-16", "utf-32")."""
+    if encoding == "utf-32" or text.isascii():
+        return len(text)
+    codec, size = _UNIT[encoding]
+    return len(text.encode(codec, "surrogatepass")) // size
+
+
+def code_points(text: str, count: int, encoding: str) -> int:
+    """How many characters of `text` its first `count` units hold; all when there are fewer."""
+    if count <= 0:
+        return 0
+    if encoding == "utf-32" or text.isascii():
+        return min(count, len(text))
+    codec, size = _UNIT[encoding]
+    data = text.encode(codec, "surrogatepass")
+    end = min(count * size, len(data))
+    while _inside_character(data, end, size):
+        end -= size
+    return len(data[:end].decode(codec, "surrogatepass"))
+
+
+def _inside_character(data: bytes, at: int, size: int) -> bool:
+    if not 0 < at < len(data):
+        return False
+    if size == 1:
+        return data[at] & 0xC0 == 0x80
+    if size == 2:
+        return data[at + 1] & 0xFC == 0xDC and data[at - 1] & 0xFC == 0xD8
+    return False
+
+
+class LineIndex:
+    """Offsets (code points) <-> positions (line, units) of one text. Never raises on a position."""
+
+    def __init__(
+        self, lines: Sequence[str], encoding: str, starts: array[int] | None = None
+    ) -> None:
+        """`starts`, if they are known, are the offsets of the lines and of the text's end."""
+        self._lines = lines
+        self._encoding = encoding
+        # Numbers in an array: as objects those of a large file would take as much as its text.
+        self._starts = (
+            array("q", accumulate(map(len, lines), initial=0)) if starts is None else starts
+        )
+
+    @property
+    def encoding(self) -> str:
+        """The position encoding of the index."""
+        return self._encoding
+
+    @property
+    def starts(self) -> array[int]:
+        """The offsets of the lines, and of the text's end. Not to be changed."""
+        return self._starts
+
+    @classmethod
+    def of(cls, text: str, encoding: str) -> LineIndex:
+        """The index of a text that is not open in the editor."""
+        return cls(split_lines(text), encoding)
+
+    def offset(self, position: types.Position) -> int:
+        """The offset of a position; past a line's end counts as its end, past the text as its."""
+        if position.line >= len(self._lines):
+            return self._starts[-1]
+        line = self._lines[position.line]
+        column = code_points(line.rstrip("\r\n"), position.character, self._encoding)
+        return self._starts[position.line] + column
+
+    def position(self, offset: int) -> types.Position:
+        """The position of an offset, which is held inside the text."""
+        offset = max(0, min(offset, self._starts[-1]))
+        line = self._line_at(offset)
+        head = self._lines[line][: offset - self._starts[line]]
+        return types.Position(line=line, character=units(head, self._encoding))
+
+    def line_end(self, line: int) -> int:
+        """The offset at which a line's text ends, before its line end."""
+        if line >= len(self._lines):
+            return self._starts[-1]
+        return self._starts[line] + len(self._lines[line].rstrip("\r\n"))
+
+    def places(self, span: Span) -> tuple[int, int, int, int]:
+        """Line and character of both ends. The fast way for many spans that stand on one line."""
+        last = self._starts[-1]
+        begin, end = min(max(0, span.start), last), min(max(0, span.end), last)
+        line = self._line_at(begin)
+        start, text = self._starts[line], self._lines[line]
+        if begin <= end < start + len(text):
+            if text.isascii():
+                return line, begin - start, line, end - start
+            head = units(text[: begin - start], self._encoding)
+            return line, head, line, units(text[: end - start], self._encoding)
+        one, other = self.position(begin), self.position(end)
+        return one.line, one.character, other.line, other.character
+
+    def wire_range(self, span: Span) -> Range:
+        """The range of a span in the form that is encoded without the library."""
+        line, character, last, end = self.places(span)
+        return Range(Position(line, character), Position(last, end))
+
+    def range(self, span: Span) -> types.Range:
+        return types.Range(start=self.position(span.start), end=self.position(span.end))
+
+    def span(self, range_: types.Range) -> Span:
+        return Span(self.offset(range_.start), self.offset(range_.end))
+
+    def _line_at(self, offset: int) -> int:
+        return min(bisect_right(self._starts, offset) - 1, len(self._lines) - 1)

@@ -6,10 +6,10 @@ return {
   filetypes = require('citewell.config').filetypes,
   root_markers = { { 'citewell.toml', '.latexmkrc', '_quarto.yml' }, '.git' },
   settings = { citewell = vim.empty_dict() },
-  -- In normal mode the cursor stands on the last letter of what was typed, not behind it.
+  -- In normal mode the cursor is on the last typed character, not after it.
   capabilities = { experimental = { citewell = { cursorOnCharacter = true } } },
   before_init = function(params, config)
-    -- Neovim tells a server its settings later; what it offers at all depends on some.
+    -- Neovim sends the settings later, but the server's capabilities depend on some of them.
     local settings = (config.settings or {}).citewell
     if params.initializationOptions == nil and settings and next(settings) then
       params.initializationOptions = { citewell = settings }
@@ -17,10 +17,10 @@ return {
   end,
   handlers = {
     ['window/showMessage'] = function(...)
-      return require('citewell.server').tell(...)
+      return require('citewell.server').on_show_message(...)
     end,
   },
   on_init = function(client)
-    require('citewell.server').greet(client)
+    require('citewell.server').on_init(client)
   end,
 }

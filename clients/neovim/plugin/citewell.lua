@@ -19,16 +19,16 @@ end, {
 vim.api.nvim_create_autocmd('FileType', {
   group = vim.api.nvim_create_augroup('citewell.start', { clear = true }),
   pattern = filetypes,
-  desc = 'Start Citewell, or say why it cannot be started',
+  desc = 'Start Citewell, or report why it cannot be started',
   callback = function()
-    require('citewell').begin()
+    require('citewell').start()
   end,
 })
 
--- Loaded by a plugin manager at the first such file, or by `:packadd` after it: that file's event is
--- over. `setup()`, which may follow at once, comes first.
+-- A plugin manager may load the plugin after the FileType event of the first file. Scheduled, so that a
+-- `setup()` call that follows at once runs first.
 vim.schedule(function()
-  require('citewell').begin_late()
+  require('citewell').start_for_open_buffers()
 end)
 
 if vim.fn.has('nvim-0.11') == 0 then
@@ -46,7 +46,7 @@ vim.keymap.set('n', '<Plug>(citewell-fill)', function()
   require('citewell').fill()
 end, { desc = 'Citewell: fill the placeholders of the file' })
 
--- The state of each citation, in the colours of your scheme; define the groups to have others.
+-- Default highlight links for the state of each citation; define the groups to override them.
 for group, link in pairs({
   citationDefined = 'Identifier',
   citationUndefined = 'DiagnosticError',
@@ -56,7 +56,7 @@ for group, link in pairs({
   vim.api.nvim_set_hl(0, '@lsp.type.' .. group, { link = link, default = true })
 end
 
--- A code lens above an entry opens the list of the places that cite it.
+-- The code lens above an entry lists the places that cite it.
 vim.lsp.commands['citewell.showUses'] = function(command, context)
   require('citewell.uses').show(command, context)
 end

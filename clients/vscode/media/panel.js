@@ -1,20 +1,20 @@
-// The side panel's page: shows what the extension sends, filters it, and tells what was clicked.
+// The script of the side panel: shows the references, filters them, and reports clicks.
 (() => {
   const editor = acquireVsCodeApi();
   const words = document.getElementById("words");
   const states = document.getElementById("states");
   const summary = document.getElementById("summary");
   const list = document.getElementById("list");
-  const kept = editor.getState() ?? { words: "", states: [] };
-  const wanted = new Set(kept.states);
-  let said = "";
-  words.value = kept.words;
+  const saved = editor.getState() ?? { words: "", states: [] };
+  const selectedStates = new Set(saved.states);
+  let summaryText = "";
+  words.value = saved.words;
 
   function filter() {
     const typed = words.value.toLowerCase().split(/\s+/).filter(Boolean);
-    // A state that nothing has any more must not hide everything.
+    // A selected state without references must not hide everything.
     const present = new Set([...states.children].map((button) => button.dataset.state));
-    const chosen = [...wanted].filter((state) => present.has(state));
+    const chosen = [...selectedStates].filter((state) => present.has(state));
     let shown = 0;
     for (const item of list.children) {
       const fits =
@@ -24,13 +24,13 @@
       shown += fits;
     }
     for (const button of states.children) {
-      button.setAttribute("aria-pressed", String(wanted.has(button.dataset.state)));
+      button.setAttribute("aria-pressed", String(selectedStates.has(button.dataset.state)));
     }
-    summary.textContent = shown < list.children.length ? `${said} ${shown} shown.` : said;
-    editor.setState({ words: words.value, states: [...wanted] });
+    summary.textContent = shown < list.children.length ? `${summaryText} ${shown} shown.` : summaryText;
+    editor.setState({ words: words.value, states: [...selectedStates] });
   }
 
-  // Where the focus was, so that a list that is written anew does not take it away.
+  // The focused button, so that rewriting the list does not lose the focus.
   function focused() {
     const active = document.activeElement;
     const item = active?.closest?.("li.reference");
@@ -52,10 +52,10 @@
     if (data?.type !== "show") return;
     const place = focused();
     const top = document.scrollingElement.scrollTop;
-    // Made and escaped by the extension; the page's policy runs no script that comes in here.
+    // Escaped by the extension; the page's policy runs no inline script.
     list.innerHTML = data.list;
     states.innerHTML = data.states;
-    said = data.summary;
+    summaryText = data.summary;
     filter();
     document.scrollingElement.scrollTop = top;
     refocus(place);
@@ -65,7 +65,7 @@
   states.addEventListener("click", ({ target }) => {
     const state = target.closest("button")?.dataset.state;
     if (!state) return;
-    if (!wanted.delete(state)) wanted.add(state);
+    if (!selectedStates.delete(state)) selectedStates.add(state);
     filter();
   });
 
@@ -81,7 +81,7 @@
     }
   });
 
-  // Up and down go from reference to reference; Tab goes through what one of them offers.
+  // Up and Down move between references; Tab moves within one.
   addEventListener("keydown", (event) => {
     if (event.key !== "ArrowDown" && event.key !== "ArrowUp") return;
     const heads = [...list.querySelectorAll("li.reference:not([hidden]) > .head")];

@@ -1,4 +1,4 @@
-// Writes dist/extension.js, the one file that the editor loads.
+// Writes dist/extension.js, the only file that the editor loads.
 import { build } from "esbuild";
 
 const watch = process.argv.includes("--sourcemap");

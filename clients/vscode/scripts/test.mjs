@@ -1,4 +1,4 @@
-// Bundles the tests, which are TypeScript, and runs them with the runner that Node has.
+// Bundles the TypeScript tests and runs them with Node's test runner.
 import { spawnSync } from "node:child_process";
 import { readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";

@@ -1,8 +1,8 @@
-/** Papers as the lines of a list: columns of author, year and venue, and a preview. */
+/** Papers as rows of a quick pick: author, year and venue, and a preview. */
 
-/** One row of what `citewell.search` answers. */
+/** One row of the result of `citewell.search`. */
 export interface PaperRow {
-  /** Of the paper in the library; empty for an entry of the author's own. */
+  /** Id of the paper in the library; empty for an entry of the author's `.bib`. */
   readonly id: string;
   readonly key: string;
   readonly title: string;
@@ -10,7 +10,7 @@ export interface PaperRow {
   readonly year: number | null;
   readonly venue: string;
   readonly abstract: string;
-  /** A `.bib` of the paper describes it already. */
+  /** A `.bib` of the document already has an entry for it. */
   readonly known: boolean;
   readonly source: string;
   readonly doi: string;
@@ -28,23 +28,23 @@ const TITLE = 110;
 const VENUE = 44;
 const PREVIEW = 190;
 
-/** The text, cut at a word where it is longer than `most`. */
-export function shorten(text: string, most: number): string {
+/** The text, truncated at a word boundary to at most `limit` characters. */
+export function shorten(text: string, limit: number): string {
   const plain = text.replace(/\s+/g, " ").trim();
-  if (plain.length <= most) return plain;
-  const cut = plain.slice(0, most - 1);
+  if (plain.length <= limit) return plain;
+  const cut = plain.slice(0, limit - 1);
   const space = cut.lastIndexOf(" ");
-  return `${space > most / 2 ? cut.slice(0, space) : cut}…`;
+  return `${space > limit / 2 ? cut.slice(0, space) : cut}…`;
 }
 
-/** A list shows `$(name)` as a sign: a title that holds such a thing is not to. */
+/** Escapes `$(name)`, which a quick pick renders as an icon. */
 export function withoutSigns(text: string): string {
   return text.replace(/\$\((?=[a-z0-9~-]+\))/gi, "$\u200b(");
 }
 
 /**
- * What the list shows of a paper. Authors, year and venue begin the second line: behind a long title
- * they would be cut off.
+ * The label, description and detail of a paper in a quick pick. Authors, year and venue start the second
+ * line: after a long title they would be cut off.
  */
 export function columns(row: PaperRow): Columns {
   const sign = row.retracted ? "$(warning) " : row.known ? "$(bookmark) " : "";
@@ -61,7 +61,7 @@ export function columns(row: PaperRow): Columns {
   };
 }
 
-/** The page that is shown beside the list for the paper that is marked. Plain text. */
+/** The preview of a paper, as plain text. */
 export function preview(row: PaperRow): string {
   const lines = [
     row.title,

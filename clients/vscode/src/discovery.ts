@@ -1,8 +1,8 @@
-/** Where the server may be, in the order in which the places are tried. Knows nothing of the editor. */
+/** Where the server may be, in search order. Independent of the editor. */
 
 import * as path from "node:path";
 
-/** Who says that the server is there. */
+/** Where a server was found. */
 export type Origin = "setting" | "environment" | "path" | "uv" | "pipx" | "managed";
 
 export interface Candidate {
@@ -10,67 +10,67 @@ export interface Candidate {
   readonly command: string;
 }
 
-/** What decides where to look; everything comes from outside, so that any system can be tried on any other. */
-export interface Surroundings {
+/** Inputs of the search, passed in so that tests can simulate any platform. */
+export interface SearchContext {
   readonly platform: NodeJS.Platform;
   readonly home: string;
   readonly variables: Readonly<Record<string, string | undefined>>;
-  /** `citewell.server.path`, as it may be used: empty when none may. */
+  /** `citewell.server.path`, expanded; empty if unset or not allowed. */
   readonly setting: string;
-  /** The Python of the active environment; empty when there is none, or it must not be run. */
+  /** The Python of the active environment; empty if there is none or the workspace is untrusted. */
   readonly python: string;
-  /** The folder of the environment that the extension makes itself. */
+  /** The folder of the environment that the extension installed. */
   readonly managed: string;
 }
 
-/** Does a program stand at this path? */
+/** Whether a path is an executable file. */
 export type Exists = (file: string) => Promise<boolean>;
 
-/** What was found: a program, nothing, or a setting that names something that is not there. */
+/** The result: a program, nothing, or a setting that names no program. */
 export type Discovery =
   | { readonly kind: "found"; readonly server: Candidate }
   | { readonly kind: "missing" }
   | { readonly kind: "wrong-setting"; readonly command: string };
 
-/** The program in an environment, with the name and folder that the system uses. */
+/** The path of a program in a Python environment on a platform. */
 export function programIn(folder: string, platform: NodeJS.Platform, name = "citewell"): string {
   return platform === "win32"
     ? path.win32.join(folder, "Scripts", `${name}.exe`)
     : path.posix.join(folder, "bin", name);
 }
 
-/** Every place to look, in order; the setting stands alone when there is one. */
-export function candidates(around: Surroundings): Candidate[] {
-  if (around.setting) return [{ origin: "setting", command: around.setting }];
+/** All candidates in order; only the setting, if there is one. */
+export function candidates(context: SearchContext): Candidate[] {
+  if (context.setting) return [{ origin: "setting", command: context.setting }];
   const found: Candidate[] = [];
   const add = (origin: Origin, commands: readonly string[]) => {
     for (const command of commands) {
       if (!found.some((other) => other.command === command)) found.push({ origin, command });
     }
   };
-  add("environment", besidePython(around));
-  add("path", onPath(around));
-  add("uv", ofUv(around));
-  add("pipx", ofPipx(around));
-  add("managed", [programIn(around.managed, around.platform)]);
+  add("environment", environmentPrograms(context));
+  add("path", onPath(context));
+  add("uv", uvPrograms(context));
+  add("pipx", pipxPrograms(context));
+  add("managed", [programIn(context.managed, context.platform)]);
   return found;
 }
 
-/** The first place where a program stands. */
-export async function discover(around: Surroundings, exists: Exists): Promise<Discovery> {
-  for (const server of candidates(around)) {
+/** The first candidate that exists. */
+export async function discover(context: SearchContext, exists: Exists): Promise<Discovery> {
+  for (const server of candidates(context)) {
     if (await exists(server.command)) return { kind: "found", server };
     if (server.origin === "setting") return { kind: "wrong-setting", command: server.command };
   }
   return { kind: "missing" };
 }
 
-/** `~`, `${workspaceFolder}` and `${env:NAME}` in a setting, replaced; a bare name is looked up on the path. */
+/** A setting with `~`, `${workspaceFolder}` and `${env:NAME}` expanded. */
 export function expand(
   text: string,
   home: string,
   folder: string,
-  variables: Surroundings["variables"],
+  variables: SearchContext["variables"],
 ): string {
   return text
     .trim()
@@ -79,11 +79,11 @@ export function expand(
     .replace(/\$\{env:([A-Za-z_][A-Za-z0-9_]*)\}/g, (_all, name: string) => variables[name] ?? "");
 }
 
-/** Names of a program below the folders of PATH; folders that are relative to where one stands are left out. */
-export function onPath(around: Pick<Surroundings, "platform" | "variables">, name = "citewell"): string[] {
-  const windows = around.platform === "win32";
+/** Paths of a program in the folders of PATH; relative folders are skipped. */
+export function onPath(context: Pick<SearchContext, "platform" | "variables">, name = "citewell"): string[] {
+  const windows = context.platform === "win32";
   const system = windows ? path.win32 : path.posix;
-  const value = around.variables.PATH ?? around.variables.Path ?? "";
+  const value = context.variables.PATH ?? context.variables.Path ?? "";
   return value
     .split(system.delimiter)
     .map((folder) => folder.replace(/^"(.*)"$/, "$1"))
@@ -91,15 +91,15 @@ export function onPath(around: Pick<Surroundings, "platform" | "variables">, nam
     .map((folder) => system.join(folder, windows ? `${name}.exe` : name));
 }
 
-function besidePython({ python, platform }: Surroundings): string[] {
+function environmentPrograms({ python, platform }: SearchContext): string[] {
   if (!python) return [];
   if (platform !== "win32") return [path.posix.join(path.posix.dirname(python), "citewell")];
   const folder = path.win32.dirname(python);
-  // In a conda environment python.exe stands above Scripts, in any other within it.
+  // In a conda environment python.exe is above Scripts, in any other inside it.
   return [path.win32.join(folder, "citewell.exe"), path.win32.join(folder, "Scripts", "citewell.exe")];
 }
 
-function ofUv({ platform, home, variables }: Surroundings): string[] {
+function uvPrograms({ platform, home, variables }: SearchContext): string[] {
   if (platform === "win32") {
     const tools = variables.UV_TOOL_DIR ?? path.win32.join(roaming(home, variables), "uv", "tools");
     const data = path.win32.join(roaming(home, variables), "uv", "data", "tools");
@@ -110,7 +110,7 @@ function ofUv({ platform, home, variables }: Surroundings): string[] {
   return [programIn(path.posix.join(tools, "citewell"), platform)];
 }
 
-function ofPipx({ platform, home, variables }: Surroundings): string[] {
+function pipxPrograms({ platform, home, variables }: SearchContext): string[] {
   const { join } = platform === "win32" ? path.win32 : path.posix;
   const homes = variables.PIPX_HOME
     ? [variables.PIPX_HOME]
@@ -124,6 +124,6 @@ function ofPipx({ platform, home, variables }: Surroundings): string[] {
   return homes.map((folder) => programIn(join(folder, "venvs", "citewell"), platform));
 }
 
-function roaming(home: string, variables: Surroundings["variables"]): string {
+function roaming(home: string, variables: SearchContext["variables"]): string {
   return variables.APPDATA ?? path.win32.join(home, "AppData", "Roaming");
 }

@@ -1,4 +1,4 @@
-/** Composes the extension: the connection, and one module for each thing that an author sees. */
+/** Composes the extension: the connection, and one module per visible part. */
 
 import * as vscode from "vscode";
 import { Connection, type ServerState } from "./client";
@@ -10,19 +10,19 @@ import { onPythonChange } from "./locate";
 import { sweep } from "./managed";
 import { explain, showMenu } from "./menu";
 import { Panel } from "./panel";
-import type { Told } from "./protocol";
+import type { ProblemParams } from "./protocol";
 import { openSample } from "./sample";
-import { QUIET, Silence } from "./silence";
+import { DONT_SHOW_AGAIN, Silence } from "./silence";
 import { StatusItem } from "./statusitem";
 import { suggestInProse } from "./typing";
 
 let connection: Connection | undefined;
 
-/** Returns at once: the editor goes on while the server starts. */
+/** Activates the extension without waiting for the server. */
 export function activate(context: vscode.ExtensionContext): void {
   const output = vscode.window.createOutputChannel("Citewell", { log: true });
   const silence = new Silence(context.globalState);
-  const server = new Connection(context, output, (told) => void tell(told, silence));
+  const server = new Connection(context, output, (problem) => void showProblem(problem, silence));
   connection = server;
   const status = new StatusItem(server);
   context.subscriptions.push(
@@ -31,8 +31,8 @@ export function activate(context: vscode.ExtensionContext): void {
     status,
     new Panel(server, vscode.Uri.joinPath(context.extensionUri, "media")),
     suggestInProse(),
-    server.onDidChangeState((state) => void follow(state, silence)),
-    status.onDidLearn(({ library }) => library || void offerLibrary(context.globalState)),
+    server.onDidChangeState((state) => void showState(state, silence)),
+    status.onDidChangeStatus(({ library }) => library || void offerLibrary(context.globalState)),
     vscode.workspace.onDidChangeConfiguration((change) => {
       if (change.affectsConfiguration("citewell.server.path")) void server.restart();
     }),
@@ -42,11 +42,11 @@ export function activate(context: vscode.ExtensionContext): void {
   const commands: Record<string, () => unknown> = {
     findPaper: () => withServer(() => findPaper(server, page)),
     findPapers: () => withServer(() => findPaper(server, page, true)),
-    fillDocument: () => withServer(() => ofDocument(server, "citewell.fillPlaceholders")),
-    addEntries: () => withServer(() => ofDocument(server, "citewell.addMissingEntries")),
+    fillDocument: () => withServer(() => onDocument(server, "citewell.fillPlaceholders")),
+    addEntries: () => withServer(() => onDocument(server, "citewell.addMissingEntries")),
     showReferences: () => vscode.commands.executeCommand("citewell.references.focus"),
-    checkReferences: () => withServer(() => server.ask("citewell.check")),
-    checkReferencesOnline: () => withServer(() => ofDocument(server, "citewell.checkOnline")),
+    checkReferences: () => withServer(() => server.execute("citewell.check")),
+    checkReferencesOnline: () => withServer(() => onDocument(server, "citewell.checkOnline")),
     chooseSources: () => withServer(() => chooseSources(server, status)),
     chooseLibrary: () => withServer(() => chooseLibrary(server, output)),
     openSample: () => openSample(context),
@@ -76,20 +76,21 @@ export async function deactivate(): Promise<void> {
   await connection?.stop();
 }
 
-async function follow(state: ServerState, silence: Silence): Promise<void> {
+async function showState(state: ServerState, silence: Silence): Promise<void> {
   await vscode.commands.executeCommand("setContext", "citewell.running", state.kind === "running");
   await explain(state, silence);
 }
 
-/** Shows what the server tells of; what comes by itself can be silenced. */
-async function tell({ code, message, asked }: Told, silence: Silence): Promise<void> {
+/** Shows a problem of the server; unsolicited ones can be silenced. */
+async function showProblem({ code, message, asked }: ProblemParams, silence: Silence): Promise<void> {
   if (asked) void vscode.window.showWarningMessage(message);
   else if (!silence.covers(code)) {
-    if ((await vscode.window.showWarningMessage(message, QUIET)) === QUIET) await silence.add(code);
+    if ((await vscode.window.showWarningMessage(message, DONT_SHOW_AGAIN)) === DONT_SHOW_AGAIN)
+      await silence.add(code);
   }
 }
 
-/** Runs what needs the server; without one it is said why there is none. */
+/** Runs a command that needs the server, or shows why there is none. */
 async function withServer(run: () => unknown): Promise<void> {
   if (!connection) return;
   if (connection.state.kind === "starting") await connection.settled();
@@ -97,10 +98,10 @@ async function withServer(run: () => unknown): Promise<void> {
   else await explain(connection.state);
 }
 
-/** A command of the server about the document that is looked at. */
-async function ofDocument(server: Connection, command: string): Promise<void> {
+/** Runs a server command on the active document. */
+async function onDocument(server: Connection, command: string): Promise<void> {
   const document = vscode.window.activeTextEditor?.document;
-  if (document && isServed(document)) await server.ask(command, document.uri.toString());
+  if (document && isServed(document)) await server.execute(command, document.uri.toString());
   else await vscode.window.showWarningMessage("Open a LaTeX, Markdown or .bib file first.");
 }
 
@@ -109,6 +110,6 @@ async function chooseSources(server: Connection, status: StatusItem): Promise<vo
     await vscode.commands.executeCommand("workbench.action.openSettings", "citewell.sources");
     return;
   }
-  await server.ask("citewell.allowSources");
+  await server.execute("citewell.allowSources");
   await status.refresh();
 }

@@ -1,15 +1,15 @@
-/** "Find a paper": a list that searches while one types, and cites what is chosen at the cursor. */
+/** "Find a Paper and Cite It": a quick pick that searches as the author types and cites at the cursor. */
 
 import * as vscode from "vscode";
 import type { Connection } from "./client";
 import { columns, type PaperRow, preview } from "./columns";
 import { isServed } from "./languages";
 
-const QUIET_MS = 120;
-/** Rows that are asked for: what fits on a screen, and some. */
+const DEBOUNCE_MS = 120;
+/** Rows requested: a little more than fits on a screen. */
 const LIMIT = 30;
 const SCHEME = "citewell-paper";
-/** The list hangs over the top of the page beside it: so many lines of that are left free. */
+/** Blank lines at the top of the preview, which the quick pick covers. */
 const LINES_BEHIND_LIST = 18;
 
 interface Item extends vscode.QuickPickItem {
@@ -21,12 +21,12 @@ interface Target {
   readonly position: vscode.Position;
 }
 
-interface Answer {
+interface SearchResult {
   readonly rows: readonly PaperRow[];
   readonly problems: readonly { readonly message: string; readonly hint: string }[];
 }
 
-/** The page beside the list: the paper that is marked in it. */
+/** The page next to the list that previews its active paper. */
 export class Preview implements vscode.TextDocumentContentProvider {
   private readonly changed = new vscode.EventEmitter<vscode.Uri>();
   readonly onDidChange = this.changed.event;
@@ -67,15 +67,15 @@ export class Preview implements vscode.TextDocumentContentProvider {
   }
 }
 
-/** Shows the list; resolves when it is closed and what was chosen is cited. `several`: with a box at each paper. */
-export async function findPaper(connection: Connection, page: Preview, several = false): Promise<void> {
+/** Shows the list; resolves once it is closed and the chosen papers are cited. `multiple`: with checkboxes. */
+export async function findPaper(connection: Connection, page: Preview, multiple = false): Promise<void> {
   const target = currentTarget();
-  const list = new PaperList(connection, page, target, several);
+  const list = new PaperList(connection, page, target, multiple);
   const rows = await list.choose();
   if (rows.length === 0) return;
   if (!target) {
     await vscode.window.showWarningMessage(
-      "Open the LaTeX, Markdown or .bib file that is to take the citation, then find the paper again.",
+      "Open the LaTeX, Markdown or .bib file to cite in, then find the paper again.",
     );
     return;
   }
@@ -87,23 +87,26 @@ function currentTarget(): Target | undefined {
   return editor && isServed(editor.document) ? { editor, position: editor.selection.end } : undefined;
 }
 
-/** Cites the papers in the order in which they were chosen: the first at the cursor, the others in the same citation. */
+/** Cites the papers in the order chosen: the first at the cursor, the others in the same citation. */
 async function insertAll(connection: Connection, target: Target, rows: readonly PaperRow[]): Promise<void> {
   const { editor } = target;
   let at = target.position;
   let end: vscode.Position | undefined;
   for (const row of rows) {
-    const answer = await connection.ask<{ applied: boolean; end?: vscode.Position }>("citewell.insertPaper", {
-      uri: editor.document.uri.toString(),
-      work: row.id,
-      key: row.key,
-      position: { line: at.line, character: at.character },
-    });
-    // Why not was said; what was cited before stands with its entry.
+    const answer = await connection.execute<{ applied: boolean; end?: vscode.Position }>(
+      "citewell.insertPaper",
+      {
+        uri: editor.document.uri.toString(),
+        work: row.id,
+        key: row.key,
+        position: { line: at.line, character: at.character },
+      },
+    );
+    // The server has shown the reason; earlier papers stay cited.
     if (!answer?.applied) break;
     if (answer.end) {
       end = new vscode.Position(answer.end.line, answer.end.character);
-      // Before the bracket that closes the citation: there the next one is taken in.
+      // Before the closing bracket, so that the next paper joins this citation.
       at = end.translate(0, end.character > 0 ? -1 : 0);
     }
   }
@@ -117,64 +120,64 @@ class PaperList {
   private readonly pick = vscode.window.createQuickPick<Item>();
   private readonly togglePreview: vscode.QuickInputButton = {
     iconPath: new vscode.ThemeIcon("open-preview"),
-    tooltip: "Show the marked paper beside the list",
+    tooltip: "Preview the selected paper beside the list",
   };
-  private readonly toggleSeveral: vscode.QuickInputButton = {
+  private readonly toggleMultiple: vscode.QuickInputButton = {
     iconPath: new vscode.ThemeIcon("checklist"),
-    tooltip: "Choose several papers",
+    tooltip: "Select multiple papers",
   };
-  /** Those with a tick, in the order in which they got it; they outlive the search that found them. */
+  /** The checked papers, in the order checked; they stay in the list across searches. */
   private chosen: PaperRow[] = [];
   private found: readonly PaperRow[] = [];
   private isFilling = false;
   private timer: NodeJS.Timeout | undefined;
   private request: vscode.CancellationTokenSource | undefined;
-  private showsPage = false;
+  private isPreviewOpen = false;
 
   constructor(
     private readonly connection: Connection,
     private readonly page: Preview,
     private readonly target: Target | undefined,
-    several: boolean,
+    multiple: boolean,
   ) {
     const { pick } = this;
-    this.setSeveral(several);
-    pick.placeholder = "Words of the title, an author, or what the paper is about";
+    this.setMultiple(multiple);
+    pick.placeholder = "Title words, an author, or a topic";
     pick.matchOnDescription = false;
     pick.matchOnDetail = false;
-    // The order is the engine's. Not in the typed interface yet; without it the list sorts by its own match.
+    // Keep the engine's order. Not in the typed API yet; by default the list sorts by its own match.
     (pick as { sortByLabel?: boolean }).sortByLabel = false;
-    pick.buttons = [this.toggleSeveral, this.togglePreview];
+    pick.buttons = [this.toggleMultiple, this.togglePreview];
     pick.value = this.selectedWords();
   }
 
-  /** What was chosen; none when the list was closed. */
+  /** The chosen papers; empty if the list was dismissed. */
   choose(): Promise<readonly PaperRow[]> {
     const { pick } = this;
     return new Promise((done) => {
       let accepted: readonly PaperRow[] = [];
-      pick.onDidChangeValue(() => this.searchSoon(QUIET_MS));
+      pick.onDidChangeValue(() => this.scheduleSearch(DEBOUNCE_MS));
       pick.onDidChangeActive(([item]) => item?.row && this.page.show(item.row));
       pick.onDidTriggerButton((button) => {
-        if (button === this.togglePreview) return this.toggle();
-        this.setSeveral(!pick.canSelectMany);
+        if (button === this.togglePreview) return this.togglePreviewPage();
+        this.setMultiple(!pick.canSelectMany);
         this.fill();
       });
-      pick.onDidChangeSelection((items) => this.tick(items));
+      pick.onDidChangeSelection((items) => this.updateChosen(items));
       pick.onDidAccept(() => {
-        const marked = (pick.canSelectMany ? pick.activeItems : pick.selectedItems)[0]?.row;
-        // Without a tick Enter means the paper that is marked, as it does where one is chosen.
-        accepted = this.chosen.length > 0 ? this.chosen : marked ? [marked] : [];
+        const active = (pick.canSelectMany ? pick.activeItems : pick.selectedItems)[0]?.row;
+        // With nothing checked, Enter chooses the active paper, as in single selection.
+        accepted = this.chosen.length > 0 ? this.chosen : active ? [active] : [];
         if (accepted.length > 0) pick.hide();
       });
       pick.onDidHide(async () => {
         this.stop();
         pick.dispose();
-        if (this.showsPage) await this.page.close();
+        if (this.isPreviewOpen) await this.page.close();
         done(accepted);
       });
       pick.show();
-      this.searchSoon(0);
+      this.scheduleSearch(0);
     });
   }
 
@@ -184,10 +187,10 @@ class PaperList {
     return selected.length <= 200 ? selected.replace(/\s+/g, " ").trim() : "";
   }
 
-  private async toggle(): Promise<void> {
-    this.showsPage = !this.showsPage;
-    this.pick.ignoreFocusOut = this.showsPage;
-    await (this.showsPage ? this.page.open() : this.page.close());
+  private async togglePreviewPage(): Promise<void> {
+    this.isPreviewOpen = !this.isPreviewOpen;
+    this.pick.ignoreFocusOut = this.isPreviewOpen;
+    await (this.isPreviewOpen ? this.page.open() : this.page.close());
   }
 
   private stop(): void {
@@ -197,7 +200,7 @@ class PaperList {
     this.request = undefined;
   }
 
-  private searchSoon(wait: number): void {
+  private scheduleSearch(wait: number): void {
     this.stop();
     this.pick.busy = true;
     this.timer = setTimeout(() => void this.search(), wait);
@@ -207,16 +210,20 @@ class PaperList {
     const request = new vscode.CancellationTokenSource();
     this.request = request;
     try {
-      const answer = await this.connection.ask<Answer>("citewell.search", this.question(), request.token);
+      const answer = await this.connection.execute<SearchResult>(
+        "citewell.search",
+        this.params(),
+        request.token,
+      );
       if (!request.token.isCancellationRequested) this.show(answer);
     } catch (error) {
-      if (!request.token.isCancellationRequested) this.say(`The search failed: ${String(error)}`);
+      if (!request.token.isCancellationRequested) this.showMessage(`The search failed: ${String(error)}`);
     } finally {
       if (this.request === request) this.pick.busy = false;
     }
   }
 
-  private question(): object {
+  private params(): object {
     const query = { query: this.pick.value, limit: LIMIT };
     if (!this.target) return query;
     const { editor, position } = this.target;
@@ -227,45 +234,47 @@ class PaperList {
     };
   }
 
-  private show(answer: Answer | undefined): void {
-    if (!answer) this.say("The Citewell server is not running.");
+  private show(answer: SearchResult | undefined): void {
+    if (!answer) this.showMessage("The Citewell server is not running.");
     else if (answer.rows.length > 0) {
       this.found = answer.rows;
       this.fill();
     } else {
       const problem = answer.problems[0];
-      this.say(problem ? `${problem.message} ${problem.hint}` : this.pick.value ? "No papers found." : "");
+      this.showMessage(
+        problem ? `${problem.message} ${problem.hint}` : this.pick.value ? "No papers found." : "",
+      );
     }
   }
 
-  private say(text: string): void {
+  private showMessage(text: string): void {
     this.found = [];
     this.fill(text ? [{ label: `$(info) ${text}`, alwaysShow: true }] : []);
   }
 
-  private setSeveral(several: boolean): void {
+  private setMultiple(multiple: boolean): void {
     const { pick } = this;
-    pick.canSelectMany = several;
-    pick.title = several ? "Citewell: Find papers, and cite those with a tick" : "Citewell: Find a paper";
-    if (!several) this.chosen = [];
+    pick.canSelectMany = multiple;
+    pick.title = multiple ? "Citewell: Find papers and cite the selected ones" : "Citewell: Find a paper";
+    if (!multiple) this.chosen = [];
   }
 
-  /** Those with a tick first, whatever is searched, then what was found. */
-  private fill(said: readonly Item[] = []): void {
+  /** Lists the checked papers, then a message or the papers found. */
+  private fill(messages: readonly Item[] = []): void {
     const { pick } = this;
-    const ticked = this.chosen.map(item);
-    const rest = this.found.filter((row) => !this.chosen.some((one) => same(one, row))).map(item);
+    const checked = this.chosen.map(item);
+    const rest = this.found.filter((row) => !this.chosen.some((one) => isSamePaper(one, row))).map(item);
     this.isFilling = true;
-    pick.items = [...ticked, ...said, ...rest];
-    if (pick.canSelectMany) pick.selectedItems = ticked;
+    pick.items = [...checked, ...messages, ...rest];
+    if (pick.canSelectMany) pick.selectedItems = checked;
     this.isFilling = false;
   }
 
-  private tick(items: readonly Item[]): void {
+  private updateChosen(items: readonly Item[]): void {
     if (!this.pick.canSelectMany || this.isFilling) return;
     const rows = items.flatMap(({ row }) => (row ? [row] : []));
-    const kept = this.chosen.filter((one) => rows.some((row) => same(one, row)));
-    this.chosen = [...kept, ...rows.filter((row) => !kept.some((one) => same(one, row)))];
+    const kept = this.chosen.filter((one) => rows.some((row) => isSamePaper(one, row)));
+    this.chosen = [...kept, ...rows.filter((row) => !kept.some((one) => isSamePaper(one, row)))];
   }
 }
 
@@ -273,6 +282,6 @@ function item(row: PaperRow): Item {
   return { ...columns(row), row, alwaysShow: true };
 }
 
-function same(one: PaperRow, other: PaperRow): boolean {
+function isSamePaper(one: PaperRow, other: PaperRow): boolean {
   return one.id === other.id && one.key === other.key;
 }

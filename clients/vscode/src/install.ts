@@ -1,11 +1,11 @@
-/** Installs the server into an environment of the extension's own, from one button. */
+/** Installs the server into an environment owned by the extension. */
 
 import { readdir } from "node:fs/promises";
 import * as path from "node:path";
 import * as vscode from "vscode";
 import type { Connection } from "./client";
 import { onPath, programIn } from "./discovery";
-import { hint, reason, requirement } from "./installwords";
+import { hint, reason, requirement } from "./installmessages";
 import { isProgram, locate } from "./locate";
 import { adopt, discard, newEnvironment } from "./managed";
 import { run, runShown } from "./run";
@@ -19,12 +19,12 @@ interface Tool {
   readonly command: string;
 }
 
-/** Why there is no new server. */
+/** Why the installation did not complete. */
 type Failure = { readonly tail: string } | "cancelled";
 
 /**
- * Makes another environment, and starts its server once it runs. Until then the server that runs, and the
- * environment that it runs from, are left alone.
+ * Creates a new environment and switches to its server once it works. Until then the running server and
+ * its environment are unchanged.
  */
 export async function installServer(
   context: vscode.ExtensionContext,
@@ -48,7 +48,7 @@ export async function installServer(
   await connection.restart();
 }
 
-/** The setting, else the wheel that came with the extension. */
+/** The requirement to install: the setting, else the bundled wheel; undefined if there is neither. */
 async function wantedPackage(context: vscode.ExtensionContext): Promise<string | undefined> {
   const setting = vscode.workspace.getConfiguration("citewell.server").get("package", "");
   const folder = path.join(context.extensionPath, "wheel");
@@ -57,7 +57,7 @@ async function wantedPackage(context: vscode.ExtensionContext): Promise<string |
   return requirement(setting, wheel && path.join(folder, wheel));
 }
 
-/** A Python that is new enough, else uv, which can bring one. */
+/** A Python that is new enough, else uv, which can install one. */
 async function findTool(): Promise<Tool | undefined> {
   const around = { platform: process.platform, variables: process.env };
   for (const name of PYTHONS) {
@@ -72,13 +72,13 @@ async function findTool(): Promise<Tool | undefined> {
 }
 
 async function isNewEnough(python: string): Promise<boolean> {
-  // Debian parts `venv` from Python: one without it is of no use here.
+  // Debian packages `venv` separately; a Python without it cannot be used.
   const program = "import sys, venv, ensurepip; print('%d.%d' % sys.version_info[:2])";
   const { code, tail } = await run(python, ["-c", program], () => undefined);
   return code === 0 && compareVersions(tail.trim(), MINIMUM_PYTHON) >= 0;
 }
 
-/** Undefined when all went well. */
+/** Runs the installation; undefined on success. */
 async function install(
   tool: Tool,
   folder: string,
@@ -97,7 +97,7 @@ async function install(
           [tool.command, ["-m", "venv", folder]],
           [python, ["-m", "pip", "install", "--disable-pip-version-check", "--no-input", wanted]],
         ] as const)),
-    // What does not even say its version is no server to change to.
+    // Check that the new server runs before switching to it.
     [server, ["--version"]],
   ];
   for (const [command, args] of steps) {
@@ -113,7 +113,7 @@ async function install(
   return undefined;
 }
 
-/** Where another, older server would be found first, the setting names the new one. */
+/** Points `citewell.server.path` to the new server if discovery would find another one first. */
 async function prefer(context: vscode.ExtensionContext, program: string): Promise<void> {
   const found = await locate(context);
   if (found.kind === "found" && found.server.command === program) return;
@@ -130,9 +130,9 @@ async function explainPython(): Promise<void> {
 }
 
 async function explainWheel(): Promise<void> {
-  const open = "Open the Setting";
+  const open = "Open Setting";
   const text =
-    "This build of the extension brings no server: name your clone of Citewell in citewell.server.package, as in /path/to/citewell[starter,online].";
+    "This build of the extension bundles no server. Set citewell.server.package to your clone of Citewell, as in /path/to/citewell[starter,online].";
   if ((await vscode.window.showErrorMessage(text, open)) === open) {
     await vscode.commands.executeCommand("workbench.action.openSettings", "citewell.server.package");
   }
@@ -140,9 +140,9 @@ async function explainWheel(): Promise<void> {
 
 async function explainFailure(tail: string, runs: boolean): Promise<void> {
   const again = "Try Again";
-  const show = "Show the Output";
-  const kept = runs ? " The server that runs goes on." : "";
-  const text = `The Citewell server was not installed (${reason(tail)}). ${hint(tail)}${kept}`;
+  const show = "Show Output";
+  const kept = runs ? " The running server was not changed." : "";
+  const text = `Installing the Citewell server failed (${reason(tail)}). ${hint(tail)}${kept}`;
   const chosen = await vscode.window.showErrorMessage(text, again, show);
   if (chosen === again) await vscode.commands.executeCommand("citewell.installServer");
   if (chosen === show) await vscode.commands.executeCommand("citewell.showOutput");

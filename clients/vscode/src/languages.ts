@@ -1,10 +1,10 @@
-/** The languages that the extension serves. */
+/** The languages that the extension supports. */
 
 import type * as vscode from "vscode";
 
 export const LANGUAGES: readonly string[] = ["latex", "tex", "bibtex", "markdown", "quarto", "rmd"];
 
-/** True for a document that the server is told of. */
+/** Whether a document is synchronized with the server. */
 export function isServed({ languageId, uri }: vscode.TextDocument): boolean {
   return LANGUAGES.includes(languageId) && (uri.scheme === "file" || uri.scheme === "untitled");
 }

@@ -1,4 +1,4 @@
-/** Choosing the library of papers: one that is there, or one that is built now. */
+/** Choosing the library of papers: an existing one, or one to build. */
 
 import * as path from "node:path";
 import * as vscode from "vscode";
@@ -6,7 +6,7 @@ import type { Connection } from "./client";
 import { run, runShown } from "./run";
 import type { EngineStatus } from "./status";
 
-/** What `citewell library list --json` says of one, as far as it is used here. */
+/** The fields used of one item of `citewell library list --json`. */
 interface Library {
   readonly path: string;
   readonly name: string;
@@ -19,7 +19,7 @@ interface Choice extends vscode.QuickPickItem {
 
 const EXPORTS = ["bib", "json", "jsonl", "zst", "gz", "tex", "md"];
 
-/** Offers what there is and what can be built; resolves when it is done. */
+/** Lists existing libraries and those that can be built; resolves when the choice is carried out. */
 export async function chooseLibrary(connection: Connection, output: vscode.LogOutputChannel): Promise<void> {
   if (connection.state.kind !== "running") {
     await vscode.commands.executeCommand("citewell.showMenu");
@@ -33,7 +33,7 @@ export async function chooseLibrary(connection: Connection, output: vscode.LogOu
       label: "$(package) Starter library",
       description: "160,000 papers",
       detail:
-        "ACL, NeurIPS, ICML, ICLR, CVPR, AAAI ... from a package that came with the server; no download",
+        "ACL, NeurIPS, ICML, ICLR, CVPR, AAAI ... from a package installed with the server; no download",
       run: () => add("the starter library", ["starter"]),
     },
     {
@@ -46,12 +46,12 @@ export async function chooseLibrary(connection: Connection, output: vscode.LogOu
     },
     {
       label: "$(library) Zotero",
-      detail: "The library of the Zotero that runs on this machine, with Better BibTeX",
+      detail: "The Zotero running on this machine, with Better BibTeX",
       run: () => add("your Zotero library", ["zotero:"]),
     },
     {
       label: "$(cloud-download) Download more papers",
-      detail: "OpenAlex, Semantic Scholar, arXiv, ACL Anthology: where they are, and what is read",
+      detail: "OpenAlex, Semantic Scholar, arXiv, ACL Anthology: addresses and supported formats",
       run: () => showFormats(program, output),
     },
   ];
@@ -67,13 +67,13 @@ export async function chooseLibrary(connection: Connection, output: vscode.LogOu
     }
   }
   const chosen = await vscode.window.showQuickPick(choices, {
-    title: "Citewell: Which papers are searched?",
+    title: "Citewell: Choose a library",
     matchOnDescription: true,
   });
   await chosen?.run?.();
 }
 
-/** The settings that the command line must share with the server. */
+/** Flags that pass the library settings of the editor to the command line. */
 function flags(): string[] {
   const section = vscode.workspace.getConfiguration("citewell");
   const found: string[] = [];
@@ -115,13 +115,13 @@ async function build(
   const outcome = await runShown(title, program, [...flags(), "library", "add", ...paths], output);
   if (outcome.cancelled) return;
   if (outcome.code === undefined || outcome.code > 1) {
-    const show = "Show the Output";
+    const show = "Show Output";
     const reason = outcome.tail.split("\n").slice(-3).join(" ");
     if ((await vscode.window.showErrorMessage(`${title} failed. ${reason}`, show)) === show) output.show();
     return;
   }
   await connection.restart();
-  const status = await connection.ask<EngineStatus>("citewell.status");
+  const status = await connection.execute<EngineStatus>("citewell.status");
   const papers = status?.works.toLocaleString("en") ?? "0";
   void vscode.window.showInformationMessage(`Citewell searches ${papers} papers now.`);
 }
@@ -145,7 +145,7 @@ async function showFormats(program: string, output: vscode.LogOutputChannel): Pr
   await run(program, ["library", "formats"], (line) => lines.push(line));
   const content = [
     "What Citewell reads, and where it comes from. Download one of these, then run",
-    '"Citewell: Choose a Library" and take "My own files", or `citewell library add FILE`.',
+    '"Citewell: Choose a Library of Papers" and select "My own files", or run `citewell library add FILE`.',
     "",
     ...lines,
     "",
@@ -161,12 +161,12 @@ async function showFormats(program: string, output: vscode.LogOutputChannel): Pr
   );
 }
 
-const ASKED = "askedForLibrary";
+const ASKED_KEY = "askedForLibrary";
 
 /** Offers the choice once, ever, to an author who has a server and no library. */
 export async function offerLibrary(memory: vscode.Memento): Promise<void> {
-  if (memory.get<boolean>(ASKED)) return;
-  await memory.update(ASKED, true);
+  if (memory.get<boolean>(ASKED_KEY)) return;
+  await memory.update(ASKED_KEY, true);
   const choose = "Choose a Library";
   const text = "Citewell is running and has no papers to search yet.";
   if ((await vscode.window.showInformationMessage(text, choose)) === choose) {

@@ -1,14 +1,14 @@
-/** Asks the editor and the machine where the server is. */
+/** Finds the server, with inputs from the editor and the file system. */
 
 import { constants } from "node:fs";
 import { access, stat } from "node:fs/promises";
 import * as os from "node:os";
 import * as path from "node:path";
 import * as vscode from "vscode";
-import { type Discovery, discover, expand, onPath, type Surroundings } from "./discovery";
+import { type Discovery, discover, expand, onPath, type SearchContext } from "./discovery";
 import { currentEnvironment } from "./managed";
 
-/** The part of the Python extension's interface that is used here. */
+/** The part of the Python extension's API that is used here. */
 interface PythonExtension {
   readonly environments?: {
     getActiveEnvironmentPath(resource?: vscode.Uri): { path: string };
@@ -29,12 +29,12 @@ export async function isProgram(file: string): Promise<boolean> {
   }
 }
 
-/** Finds the server; runs nothing. */
+/** Finds the server without running a program. */
 export async function locate(context: vscode.ExtensionContext): Promise<Discovery> {
-  return discover(await surroundings(context), isProgram);
+  return discover(await searchContext(context), isProgram);
 }
 
-async function surroundings(context: vscode.ExtensionContext): Promise<Surroundings> {
+async function searchContext(context: vscode.ExtensionContext): Promise<SearchContext> {
   return {
     platform: process.platform,
     home: os.homedir(),
@@ -47,7 +47,7 @@ async function surroundings(context: vscode.ExtensionContext): Promise<Surroundi
 
 async function settingPath(): Promise<string> {
   const section = vscode.workspace.getConfiguration("citewell.server");
-  // The manifest restricts this setting too; a program is not started on one guard alone.
+  // The manifest restricts this setting as well; this is a second guard.
   const value = vscode.workspace.isTrusted
     ? section.get<string>("path")
     : section.inspect<string>("path")?.globalValue;
@@ -67,10 +67,10 @@ async function activePython(): Promise<string> {
   try {
     const active = api?.environments?.getActiveEnvironmentPath(resource);
     if (!active) return "";
-    const environment = await within(PYTHON_SECONDS, api?.environments?.resolveEnvironment(active));
+    const environment = await withTimeout(PYTHON_SECONDS, api?.environments?.resolveEnvironment(active));
     return environment?.executable.uri?.fsPath ?? "";
   } catch {
-    // Another extension's failure must not keep the server from being found elsewhere.
+    // A failure of another extension must not prevent finding the server elsewhere.
     return "";
   }
 }
@@ -79,25 +79,25 @@ async function pythonApi(): Promise<PythonExtension | undefined> {
   const extension = vscode.extensions.getExtension<PythonExtension>(PYTHON);
   if (!extension) return undefined;
   try {
-    return await within(PYTHON_SECONDS, Promise.resolve(extension.activate()));
+    return await withTimeout(PYTHON_SECONDS, Promise.resolve(extension.activate()));
   } catch {
     return undefined;
   }
 }
 
-async function within<T>(seconds: number, promise: Promise<T> | undefined): Promise<T | undefined> {
+async function withTimeout<T>(seconds: number, promise: Promise<T> | undefined): Promise<T | undefined> {
   let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<undefined>((done) => {
+  const timeout = new Promise<undefined>((done) => {
     timer = setTimeout(() => done(undefined), seconds * 1000);
   });
   try {
-    return await Promise.race([promise, late]);
+    return await Promise.race([promise, timeout]);
   } finally {
     clearTimeout(timer);
   }
 }
 
-/** Calls back when another Python environment becomes the active one. */
+/** Subscribes to changes of the active Python environment. */
 export async function onPythonChange(then: () => void): Promise<vscode.Disposable | undefined> {
   const api = await pythonApi();
   return api?.environments?.onDidChangeActiveEnvironmentPath(then);

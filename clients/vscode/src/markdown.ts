@@ -1,6 +1,6 @@
-/** Where a citation of Markdown is being typed. */
+/** Recognizes an open Markdown citation before the cursor. */
 
-/** True when the text before a cursor ends within a citation: `[@graph att`, `[see @`. */
+/** Whether the text before a cursor ends inside a citation: `[@graph att`, `[see @`. */
 export function isInCitation(before: string): boolean {
   const open = before.lastIndexOf("[");
   if (open < 0) return false;

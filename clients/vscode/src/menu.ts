@@ -1,8 +1,8 @@
-/** What a click on the status bar offers, and what is said when there is no server. */
+/** The menu of the status bar item, and the message if there is no server. */
 
 import * as vscode from "vscode";
 import type { Connection, ServerState } from "./client";
-import { QUIET, type Silence } from "./silence";
+import { DONT_SHOW_AGAIN, type Silence } from "./silence";
 import type { EngineStatus } from "./status";
 import { libraryName } from "./status";
 import { MINIMUM } from "./version";
@@ -14,9 +14,9 @@ interface Entry extends vscode.QuickPickItem {
 
 const execute = (id: string, ...rest: unknown[]) => vscode.commands.executeCommand(id, ...rest);
 
-/** Shows the menu for the present state. */
+/** Shows the menu for the current state. */
 export async function showMenu(connection: Connection, engine: EngineStatus | undefined): Promise<void> {
-  const items = connection.state.kind === "running" ? ofServer(engine) : withoutServer();
+  const items = connection.state.kind === "running" ? serverItems(engine) : installItems();
   items.push(
     { label: "Server", kind: vscode.QuickPickItemKind.Separator },
     { label: "$(refresh) Restart the server", command: "citewell.restart" },
@@ -33,7 +33,7 @@ export async function showMenu(connection: Connection, engine: EngineStatus | un
   if (chosen?.command) await execute(chosen.command, ...(chosen.argument ? [chosen.argument] : []));
 }
 
-function ofServer(engine: EngineStatus | undefined): Entry[] {
+function serverItems(engine: EngineStatus | undefined): Entry[] {
   const library = engine?.library
     ? `${libraryName(engine.library)}, ${engine.works.toLocaleString("en")} papers`
     : "none yet";
@@ -49,24 +49,28 @@ function ofServer(engine: EngineStatus | undefined): Entry[] {
     { label: "$(wand) Fill the placeholders of this document", command: "citewell.fillDocument" },
     { label: "$(add) Add all missing entries", command: "citewell.addEntries" },
     { label: "$(checklist) Check the references again", command: "citewell.checkReferences" },
-    { label: "Where is searched", kind: vscode.QuickPickItemKind.Separator },
+    { label: "Search in", kind: vscode.QuickPickItemKind.Separator },
     { label: "$(database) Library", description: library, command: "citewell.chooseLibrary" },
     { label: "$(globe) Online sources", description: sources, command: "citewell.chooseSources" },
   ];
 }
 
-function withoutServer(): Entry[] {
+function installItems(): Entry[] {
   return [{ label: "$(cloud-download) Install the server", command: "citewell.installServer" }];
 }
 
-/** Says what keeps the server from running, with the buttons that cure it. */
+/** Shows why the server does not run, with buttons that fix it. */
 export async function explain(state: ServerState, silence?: Silence): Promise<void> {
-  const said = words(state);
-  if (!said || silence?.covers(state.kind)) return;
-  const titles = said.buttons.map(({ title }) => title);
-  const chosen = await vscode.window.showWarningMessage(said.text, ...titles, ...(silence ? [QUIET] : []));
-  if (chosen === QUIET) await silence?.add(state.kind);
-  const button = said.buttons.find(({ title }) => title === chosen);
+  const shown = notice(state);
+  if (!shown || silence?.covers(state.kind)) return;
+  const titles = shown.buttons.map(({ title }) => title);
+  const chosen = await vscode.window.showWarningMessage(
+    shown.text,
+    ...titles,
+    ...(silence ? [DONT_SHOW_AGAIN] : []),
+  );
+  if (chosen === DONT_SHOW_AGAIN) await silence?.add(state.kind);
+  const button = shown.buttons.find(({ title }) => title === chosen);
   if (button) await execute(button.command, ...(button.argument ? [button.argument] : []));
 }
 
@@ -76,27 +80,27 @@ interface Button {
   readonly argument?: string;
 }
 
-interface Said {
+interface Notice {
   readonly text: string;
   readonly buttons: readonly Button[];
 }
 
-function words(state: ServerState): Said | undefined {
-  const install: Button = { title: "Install the Server", command: "citewell.installServer" };
+function notice(state: ServerState): Notice | undefined {
+  const install: Button = { title: "Install Server", command: "citewell.installServer" };
   const restart: Button = { title: "Restart", command: "citewell.restart" };
-  const output: Button = { title: "Show the Output", command: "citewell.showOutput" };
+  const output: Button = { title: "Show Output", command: "citewell.showOutput" };
   switch (state.kind) {
     case "missing":
       return {
-        text: "The Citewell server was not found: not in the active Python environment, on the PATH, with uv or with pipx.",
+        text: "The Citewell server was not found in the active Python environment, on the PATH, in uv or in pipx.",
         buttons: [install],
       };
     case "wrong-setting":
       return {
-        text: `citewell.server.path names ${state.command}, where there is no program.`,
+        text: `citewell.server.path names ${state.command}, which is not a program.`,
         buttons: [
           {
-            title: "Open the Setting",
+            title: "Open Setting",
             command: "workbench.action.openSettings",
             argument: "citewell.server.path",
           },
@@ -106,21 +110,21 @@ function words(state: ServerState): Said | undefined {
       const version = state.version ? `version ${state.version}` : "version unknown";
       return {
         text: `The Citewell server at ${state.server.command} (${version}) is older than ${MINIMUM}, which this extension needs.`,
-        buttons: [{ ...install, title: "Install a New Server" }],
+        buttons: [{ ...install, title: "Install New Server" }],
       };
     }
     case "failed":
-      // A program whose Python was removed is there and cannot be run.
+      // A program whose Python was removed exists but cannot run.
       if (/ENOENT|EACCES/.test(state.reason)) {
         return {
-          text: `The Citewell server at ${state.server.command} cannot be run. Its Python may be gone.`,
+          text: `The Citewell server at ${state.server.command} cannot run. Its Python may have been removed.`,
           buttons: [install],
         };
       }
       return {
         text: state.ended
           ? `The Citewell server stopped several times and was not restarted.${state.reason && ` Its last message: ${state.reason}`}`
-          : `The Citewell server at ${state.server.command} did not run: ${state.reason}`,
+          : `The Citewell server at ${state.server.command} did not start: ${state.reason}`,
         buttons: [restart, output],
       };
     default:

@@ -1,4 +1,4 @@
-/** The side panel: the references of the document that is looked at, with their states and fixes. */
+/** The side panel: the references of the active document, with their states and fixes. */
 
 import { randomBytes } from "node:crypto";
 import * as vscode from "vscode";
@@ -14,9 +14,9 @@ import {
   summary,
 } from "./panelhtml";
 
-const QUIET_MS = 600;
+const DEBOUNCE_MS = 600;
 
-/** What the page says was clicked. */
+/** A click, as reported by the page. */
 interface Click {
   readonly type: "ready" | "go" | "fix";
   readonly index?: number;
@@ -30,7 +30,7 @@ export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
   private list: ReferenceList | undefined;
   private uri: vscode.Uri | undefined;
   private timer: NodeJS.Timeout | undefined;
-  private asked = 0;
+  private requests = 0;
   private readonly listeners: vscode.Disposable[];
 
   constructor(
@@ -39,13 +39,15 @@ export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
   ) {
     this.listeners = [
       vscode.window.registerWebviewViewProvider("citewell.references", this),
-      vscode.window.onDidChangeActiveTextEditor(() => this.soon(50)),
-      vscode.workspace.onDidChangeTextDocument(({ document }) => isServed(document) && this.soon(QUIET_MS)),
-      vscode.workspace.onDidCloseTextDocument(
-        ({ uri }) => uri.toString() === this.uri?.toString() && this.soon(50),
+      vscode.window.onDidChangeActiveTextEditor(() => this.scheduleRefresh(50)),
+      vscode.workspace.onDidChangeTextDocument(
+        ({ document }) => isServed(document) && this.scheduleRefresh(DEBOUNCE_MS),
       ),
-      connection.onDidChangeReferences(() => this.soon(50)),
-      connection.onDidChangeState(() => this.soon(50)),
+      vscode.workspace.onDidCloseTextDocument(
+        ({ uri }) => uri.toString() === this.uri?.toString() && this.scheduleRefresh(50),
+      ),
+      connection.onDidChangeReferences(() => this.scheduleRefresh(50)),
+      connection.onDidChangeState(() => this.scheduleRefresh(50)),
     ];
   }
 
@@ -54,8 +56,8 @@ export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
     const { webview } = view;
     webview.options = { enableScripts: true, localResourceRoots: [this.media] };
     const address = (name: string) => webview.asWebviewUri(vscode.Uri.joinPath(this.media, name)).toString();
-    webview.onDidReceiveMessage((click: Click) => this.clicked(click));
-    view.onDidChangeVisibility(() => this.soon(0));
+    webview.onDidReceiveMessage((click: Click) => this.onClick(click));
+    view.onDidChangeVisibility(() => this.scheduleRefresh(0));
     view.onDidDispose(() => {
       this.view = undefined;
     });
@@ -72,8 +74,8 @@ export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
     for (const listener of this.listeners) listener.dispose();
   }
 
-  /** Nothing is asked while the panel is not seen. */
-  private soon(wait: number): void {
+  /** Refreshes after `wait` milliseconds, if the panel is visible. */
+  private scheduleRefresh(wait: number): void {
     clearTimeout(this.timer);
     if (this.view?.visible) this.timer = setTimeout(() => void this.refresh(), wait);
   }
@@ -81,29 +83,29 @@ export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
   private async refresh(): Promise<void> {
     const document = this.document();
     this.uri = document?.uri;
-    const number = ++this.asked;
-    let why = "";
+    const number = ++this.requests;
+    let message = "";
     let list: ReferenceList | undefined;
     if (document && this.connection.state.kind === "running") {
       try {
-        const answer = await this.connection.ask<ReferenceList | null>(
+        const answer = await this.connection.execute<ReferenceList | null>(
           "citewell.documentReferences",
           document.uri.toString(),
         );
         list = answer ?? undefined;
       } catch (error) {
-        why = `The references could not be read: ${String(error)}`;
+        message = `The references could not be read: ${String(error)}`;
       }
     } else if (document) {
-      why = "The Citewell server is not running.";
+      message = "The Citewell server is not running.";
     }
-    // An answer that was overtaken by a newer question is of no use.
-    if (number !== this.asked) return;
+    // Drop the response to an outdated request.
+    if (number !== this.requests) return;
     this.list = list;
-    this.show(why);
+    this.show(message);
   }
 
-  /** The document that is looked at, or was, while something else has the focus. */
+  /** The active document, or the last one while something else has the focus. */
   private document(): vscode.TextDocument | undefined {
     const active = vscode.window.activeTextEditor?.document;
     if (active && isServed(active)) return active;
@@ -111,18 +113,18 @@ export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
     return shown.find((document) => document.uri.toString() === this.uri?.toString()) ?? shown[0];
   }
 
-  private show(why: string): void {
+  private show(message: string): void {
     if (!this.view) return;
     this.view.description = this.uri ? vscode.workspace.asRelativePath(this.uri) : "";
     void this.view.webview.postMessage({
       type: "show",
       list: listItems(this.list),
       states: stateButtons(this.list?.references ?? []),
-      summary: summary(this.list, why),
+      summary: summary(this.list, message),
     });
   }
 
-  private async clicked(click: Click): Promise<void> {
+  private async onClick(click: Click): Promise<void> {
     if (click.type === "ready") return this.refresh();
     const one = this.list?.references[click.index ?? -1];
     if (!one) return;
@@ -136,10 +138,10 @@ export class Panel implements vscode.WebviewViewProvider, vscode.Disposable {
   private async fix(one: Reference, number: number): Promise<void> {
     const fix = one.fixes[number];
     if (!fix) return;
-    // The server plans the edit on the text that the editor holds.
+    // The server plans the edit on the editor's text, so the document must be open.
     await vscode.workspace.openTextDocument(vscode.Uri.parse(fix.act.uri));
-    await this.connection.ask<{ applied: boolean }>("citewell.act", fix.act);
-    this.soon(0);
+    await this.connection.execute<{ applied: boolean }>("citewell.act", fix.act);
+    this.scheduleRefresh(0);
   }
 }
 

@@ -1,6 +1,6 @@
-/** The page of the side panel as text. Everything that comes from a document is escaped here. */
+/** The HTML of the side panel. All text from documents is escaped here. */
 
-/** A place in a file, in the protocol's form. */
+/** An LSP location. */
 export interface Location {
   readonly uri: string;
   readonly range: {
@@ -12,11 +12,11 @@ export interface Location {
 export interface Fix {
   readonly title: string;
   readonly preferred: boolean;
-  /** What `citewell.act` takes. */
+  /** The argument of `citewell.act`. */
   readonly act: { readonly uri: string };
 }
 
-/** One line of what `citewell.documentReferences` answers. */
+/** One reference in the result of `citewell.documentReferences`. */
 export interface Reference {
   readonly key: string;
   readonly state: string;
@@ -38,9 +38,9 @@ export interface ReferenceList {
   readonly references: readonly Reference[];
 }
 
-/** The states in the order in which they are offered as filters, with their sign and name. */
+/** The states in the order of the filter buttons, with their sign and name. */
 export const STATES: readonly { readonly state: string; readonly sign: string; readonly name: string }[] = [
-  { state: "fabricated", sign: "✗", name: "Invented" },
+  { state: "fabricated", sign: "✗", name: "Fabricated" },
   { state: "undefined", sign: "!", name: "No entry" },
   { state: "wrong-detail", sign: "⚠", name: "Wrong" },
   { state: "not-found", sign: "?", name: "Not found" },
@@ -48,7 +48,7 @@ export const STATES: readonly { readonly state: string; readonly sign: string; r
   { state: "verified", sign: "✓", name: "Verified" },
 ];
 
-/** States that want a look; that the library lacks a work is none. The server lists these first. */
+/** States that need attention, which the server lists first; not-found is not one. */
 const PROBLEMS = new Set(["fabricated", "undefined", "wrong-detail"]);
 const SHOWN_PLACES = 8;
 const ENTITIES: Record<string, string> = {
@@ -59,12 +59,12 @@ const ENTITIES: Record<string, string> = {
   "'": "&#39;",
 };
 
-/** Text as it may stand in an element or in a quoted attribute. */
+/** Text escaped for an element or a quoted attribute. */
 export function escaped(text: string): string {
   return text.replace(/[&<>"']/g, (sign) => ENTITIES[sign] ?? sign);
 }
 
-/** The page: its policy lets in our own style and script and nothing else. */
+/** The page, with a content security policy that allows only its own style and script. */
 export function page(cspSource: string, nonce: string, script: string, style: string): string {
   const policy = `default-src 'none'; style-src ${cspSource}; script-src 'nonce-${nonce}'`;
   return `<!DOCTYPE html>
@@ -88,7 +88,7 @@ export function page(cspSource: string, nonce: string, script: string, style: st
 </html>`;
 }
 
-/** The buttons that filter by state, each with how many there are; states that nothing has are left out. */
+/** The filter buttons with counts; states without references are omitted. */
 export function stateButtons(references: readonly Reference[]): string {
   return STATES.map(({ state, sign, name }) => {
     const count = references.filter((one) => one.state === state).length;
@@ -97,17 +97,17 @@ export function stateButtons(references: readonly Reference[]): string {
   }).join("");
 }
 
-/** One line about the whole list. Plain text. */
-export function summary(list: ReferenceList | undefined, why = ""): string {
-  if (!list) return why || "Open a LaTeX, Markdown or .bib file to see its references.";
+/** A one-line summary of the list, as plain text. */
+export function summary(list: ReferenceList | undefined, message = ""): string {
+  if (!list) return message || "Open a LaTeX, Markdown or .bib file to see its references.";
   if (list.total === 0) return "This document cites nothing yet.";
   const cut = list.total > list.references.length ? ` The first ${list.references.length} are shown.` : "";
   const wrong = list.references.filter((one) => PROBLEMS.has(one.state)).length;
-  const look = wrong > 0 ? ` ${wrong} to look at first.` : "";
-  return `${list.total} ${list.total === 1 ? "reference" : "references"}.${look}${cut}`;
+  const problems = wrong > 0 ? ` ${wrong} with problems.` : "";
+  return `${list.total} ${list.total === 1 ? "reference" : "references"}.${problems}${cut}`;
 }
 
-/** The lines of the list. */
+/** The list items. */
 export function listItems(list: ReferenceList | undefined): string {
   return (list?.references ?? []).map(item).join("");
 }
@@ -133,10 +133,10 @@ function item(one: Reference, index: number): string {
 function problems(one: Reference): string {
   if (one.problems.length === 0) return "";
   const lines = one.problems.map(({ level, message }) => {
-    const [said = "", ...why] = message.split("\n");
-    const evidence = why.length > 0 ? `<p class="why">${escaped(why.join(" "))}</p>` : "";
-    const words = escaped(said).replace(/`([^`]+)`/g, "<code>$1</code>");
-    return `<li class="${escaped(level)}">${words}${evidence}</li>`;
+    const [summary = "", ...evidence] = message.split("\n");
+    const details = evidence.length > 0 ? `<p class="why">${escaped(evidence.join(" "))}</p>` : "";
+    const words = escaped(summary).replace(/`([^`]+)`/g, "<code>$1</code>");
+    return `<li class="${escaped(level)}">${words}${details}</li>`;
   });
   return `<ul class="problems">${lines.join("")}</ul>`;
 }
@@ -167,7 +167,7 @@ function fixes(one: Reference): string {
   );
   if (one.state === "undefined" && one.cited.length > 0) {
     buttons.push(
-      '<button type="button" class="fix" data-go="quickfix" data-place="0">Find what it means…</button>',
+      '<button type="button" class="fix" data-go="quickfix" data-place="0">Find the paper…</button>',
     );
   }
   return buttons.length > 0 ? `<p class="fixes">${buttons.join("")}</p>` : "";

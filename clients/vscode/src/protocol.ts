@@ -1,4 +1,4 @@
-/** The language client: what it tells the server, and what it leaves unsaid. Loaded when it is needed. */
+/** The language client: its options, capabilities and restart policy. Loaded on demand. */
 
 import * as os from "node:os";
 import * as vscode from "vscode";
@@ -21,26 +21,26 @@ import { LANGUAGES } from "./languages";
 import { pythonEnvironment } from "./run";
 import { chosenSettings, serverSettings } from "./settings";
 
-/** Says its troubles in the output alone: what an author should know is said in our own words. */
+/** Logs errors to the output only; the extension shows its own messages. */
 class QuietClient extends LanguageClient {
   override error(message: string, data?: unknown): void {
     super.error(message, data, false);
   }
 }
 
-/** The output, with an ear for what the server writes to its error stream. */
-class Heard implements vscode.OutputChannel {
+/** The output channel, which also passes on what the server writes to stderr. */
+class ObservedChannel implements vscode.OutputChannel {
   readonly name: string;
 
   constructor(
     private readonly output: vscode.LogOutputChannel,
-    private readonly hear: (text: string) => void,
+    private readonly onAppend: (text: string) => void,
   ) {
     this.name = output.name;
   }
 
   append(text: string): void {
-    this.hear(text);
+    this.onAppend(text);
     this.output.append(text);
   }
   appendLine(line: string): void {
@@ -58,12 +58,12 @@ class Heard implements vscode.OutputChannel {
   hide(): void {
     this.output.hide();
   }
-  /** The output outlives the client. */
+  /** Does nothing: the output outlives the client. */
   dispose(): void {}
 }
 
-/** What this client can do beyond the protocol. */
-class Abilities implements StaticFeature {
+/** Capabilities of this client beyond the protocol. */
+class ExperimentalCapabilities implements StaticFeature {
   fillClientCapabilities(capabilities: ClientCapabilities): void {
     capabilities.experimental = { citewell: { references: true, problems: true } };
   }
@@ -74,30 +74,30 @@ class Abilities implements StaticFeature {
   clear(): void {}
 }
 
-/** A problem that the server tells of. */
-export interface Told {
+/** The parameters of `citewell/problem`. */
+export interface ProblemParams {
   readonly code: string;
   readonly message: string;
-  /** It answers what the author asked for just now. */
+  /** The problem concerns an explicit request of the author. */
   readonly asked: boolean;
 }
 
 export type ClientState = "stopped" | "starting" | "running";
 
 export interface ClientEvents {
-  /** A list of references may be outdated. */
+  /** The references of some document may have changed. */
   readonly references: () => void;
   readonly state: (state: ClientState) => void;
-  readonly problem: (told: Told) => void;
-  /** The server ended by itself; `again`: another one is started in its place. */
-  readonly ended: (again: boolean) => void;
-  /** The server wrote this to its error stream. */
-  readonly words: (text: string) => void;
+  readonly problem: (problem: ProblemParams) => void;
+  /** The server exited on its own. */
+  readonly ended: (willRestart: boolean) => void;
+  /** The server wrote to stderr. */
+  readonly stderr: (text: string) => void;
 }
 
-/** A server that ends so often in this time stays ended until the author starts it. */
-export const MOST_ENDINGS = 5;
-const ENDINGS_MS = 3 * 60_000;
+/** A server that crashes this often within the window is not restarted. */
+export const MAX_CRASHES = 5;
+const CRASH_WINDOW_MS = 3 * 60_000;
 
 const NAMES: Record<State, ClientState> = {
   [State.Stopped]: "stopped",
@@ -105,13 +105,13 @@ const NAMES: Record<State, ClientState> = {
   [State.Running]: "running",
 };
 
-/** Starts a server that ended again, until it has ended too often. */
-class Endings implements ErrorHandler {
+/** Restarts a server that crashed, until it has crashed too often. */
+class RestartPolicy implements ErrorHandler {
   private times: number[] = [];
-  /** Before, an end is a failed start, which is told by who started it. */
+  /** False while an exit is a failed start, which `Connection` reports. */
   hasRun = false;
 
-  constructor(private readonly tell: (again: boolean) => void) {}
+  constructor(private readonly onEnd: (willRestart: boolean) => void) {}
 
   error(): { action: ErrorAction; handled: boolean } {
     return { action: ErrorAction.Continue, handled: true };
@@ -119,14 +119,14 @@ class Endings implements ErrorHandler {
 
   closed(): CloseHandlerResult {
     const now = Date.now();
-    this.times = [...this.times.filter((time) => now - time < ENDINGS_MS), now];
-    const again = this.hasRun && this.times.length < MOST_ENDINGS;
-    if (this.hasRun) this.tell(again);
-    return { action: again ? CloseAction.Restart : CloseAction.DoNotRestart, handled: true };
+    this.times = [...this.times.filter((time) => now - time < CRASH_WINDOW_MS), now];
+    const willRestart = this.hasRun && this.times.length < MAX_CRASHES;
+    if (this.hasRun) this.onEnd(willRestart);
+    return { action: willRestart ? CloseAction.Restart : CloseAction.DoNotRestart, handled: true };
   }
 }
 
-/** A client for a server, not started. */
+/** A language client for a server, not started. */
 export function createClient(
   server: Candidate,
   context: vscode.ExtensionContext,
@@ -138,14 +138,14 @@ export function createClient(
     const all = vscode.workspace.getConfiguration(undefined, scope ?? null);
     return chosenSettings(names, (name) => all.inspect(name));
   };
-  const endings = new Endings(events.ended);
+  const restartPolicy = new RestartPolicy(events.ended);
   const options: LanguageClientOptions = {
-    errorHandler: endings,
+    errorHandler: restartPolicy,
     documentSelector: LANGUAGES.flatMap((language) => [
       { scheme: "file", language },
       { scheme: "untitled", language },
     ]),
-    outputChannel: new Heard(output, events.words),
+    outputChannel: new ObservedChannel(output, events.stderr),
     revealOutputChannelOn: RevealOutputChannelOn.Never,
     initializationOptions: settings(),
     initializationFailedHandler: () => false,
@@ -165,17 +165,17 @@ export function createClient(
     command: server.command,
     args: ["lsp", "--stdio"],
     options: {
-      // Not the workspace: Python must not import what lies in it.
+      // Not the workspace: Python must not import modules from it.
       cwd: os.homedir(),
       env: pythonEnvironment(),
     },
   };
   const client = new QuietClient("citewell", "Citewell", { run, debug: run }, options);
-  client.registerFeature(new Abilities());
+  client.registerFeature(new ExperimentalCapabilities());
   client.onNotification("citewell/referencesChanged", events.references);
   client.onNotification("citewell/problem", events.problem);
   client.onDidChangeState(({ newState }) => {
-    endings.hasRun ||= newState === State.Running;
+    restartPolicy.hasRun ||= newState === State.Running;
     events.state(NAMES[newState]);
   });
   return client;

@@ -1,25 +1,25 @@
-/** Runs a program with its progress shown, its words in the output, and a button that ends it. */
+/** Runs a program with progress, output and cancellation. */
 
 import { spawn } from "node:child_process";
 import * as os from "node:os";
 import * as vscode from "vscode";
 
 export interface Outcome {
-  /** The exit code; undefined when the program could not be started, or was ended. */
+  /** The exit code; undefined if the program could not be started or was killed. */
   readonly code: number | undefined;
   readonly cancelled: boolean;
-  /** The last lines that it wrote. */
+  /** The last lines of its output. */
   readonly tail: string;
 }
 
 const TAIL = 12;
 
-/** What Python programs need to run alike everywhere, and to import nothing that lies around. */
+/** Environment variables for Python: UTF-8, unbuffered, no imports from the working directory. */
 export function pythonEnvironment(): NodeJS.ProcessEnv {
   return { ...process.env, PYTHONSAFEPATH: "1", PYTHONUTF8: "1", PYTHONUNBUFFERED: "1" };
 }
 
-/** Run to the end; `report` gets each line and whether it was written to the error stream. Reads nothing from the author. */
+/** Runs a program without stdin; `report` receives each line and whether it came from stderr. */
 export function run(
   command: string,
   args: readonly string[],
@@ -42,7 +42,7 @@ export function run(
     for (const stream of [child.stdout, child.stderr]) {
       let rest = "";
       stream.setEncoding("utf8").on("data", (text: string) => {
-        // A progress bar writes over its line with a bare return.
+        // A progress bar overwrites its line with a carriage return.
         const parts = (rest + text).split(/[\r\n]+/);
         rest = parts.pop() ?? "";
         for (const line of parts.map((part) => part.trim()).filter(Boolean)) {
@@ -60,7 +60,7 @@ export function run(
   });
 }
 
-/** The same under a title, in a notification that can be cancelled. */
+/** Runs a program under a cancellable notification, its lines in the output. */
 export async function runShown(
   title: string,
   command: string,
@@ -82,6 +82,6 @@ export async function runShown(
       ),
   );
   if (!outcome.cancelled && outcome.code !== 0)
-    output.error(`${title}: ended with ${outcome.code ?? "an error"}`);
+    output.error(`${title}: exit code ${outcome.code ?? "unknown"}`);
   return outcome;
 }

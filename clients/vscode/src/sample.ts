@@ -1,11 +1,11 @@
-/** A short paper with open citations, to try the first minute on. */
+/** The sample paper: a short paper with open citations to try. */
 
 import * as vscode from "vscode";
 
 const FILES = ["sample.tex", "sample.bib"];
 const START = "\\citep<attention is all you need";
 
-/** Opens the author's own copy of the sample, with the cursor where a citation is open. */
+/** Opens the author's copy of the sample, with the cursor in its first placeholder. */
 export async function openSample(context: vscode.ExtensionContext): Promise<void> {
   const folder = vscode.Uri.joinPath(context.globalStorageUri, "sample");
   await vscode.workspace.fs.createDirectory(folder);
@@ -15,7 +15,7 @@ export async function openSample(context: vscode.ExtensionContext): Promise<void
     try {
       await vscode.workspace.fs.copy(source, target, { overwrite: false });
     } catch (error) {
-      // What the author made of it last time stays.
+      // Keep the author's earlier copy.
       if (!(error instanceof vscode.FileSystemError) || error.code !== "FileExists") throw error;
     }
   }

@@ -1,29 +1,29 @@
-/** The settings that the author made, and nothing else. */
+/** The settings that the author set, without defaults. */
 
-/** What an editor knows of one setting: where it has which value. */
+/** The values of one setting by scope. */
 export interface Inspection {
   readonly globalValue?: unknown;
   readonly workspaceValue?: unknown;
   readonly workspaceFolderValue?: unknown;
 }
 
-const OWN = /^citewell\.(?:server|trace|panel)\./;
+const CLIENT_ONLY = /^citewell\.(?:server|trace|panel)\./;
 
-/** Names of the settings in a manifest that are the server's, as `citewell.bib.target`. */
+/** Names of the server's settings in a manifest, such as `citewell.bib.target`. */
 export function serverSettings(manifest: unknown): string[] {
   const configuration = (manifest as { contributes?: { configuration?: unknown } }).contributes
     ?.configuration;
   const blocks = Array.isArray(configuration) ? configuration : [configuration];
   return blocks
     .flatMap((block) => Object.keys((block as { properties?: object } | undefined)?.properties ?? {}))
-    .filter((name) => name.startsWith("citewell.") && !OWN.test(name));
+    .filter((name) => name.startsWith("citewell.") && !CLIENT_ONLY.test(name));
 }
 
 /**
- * The tree below `citewell` with the values that somebody set.
+ * The tree below `citewell` with the values that the author set.
  *
- * An editor answers for every setting it knows, with the default where nobody set one. The server takes
- * what the editor says over `citewell.toml` and its user file, so that defaults must not be told to it.
+ * An editor returns a value for every setting, by default its default. For the server, settings of the
+ * editor override `citewell.toml` and the user file, so defaults must not be sent.
  */
 export function chosenSettings(
   names: readonly string[],
@@ -50,6 +50,6 @@ function chosen(found: Inspection | undefined): unknown {
   const values = [found?.globalValue, found?.workspaceValue, found?.workspaceFolderValue];
   const set = values.filter((value) => value !== undefined);
   const tables = set.filter((value) => typeof value === "object" && value !== null && !Array.isArray(value));
-  // An editor merges tables; anything else of a nearer place takes the whole setting.
+  // Objects are merged across scopes; any other value of a narrower scope replaces the wider one.
   return tables.length === set.length && set.length > 1 ? Object.assign({}, ...tables) : set.at(-1);
 }

@@ -1,11 +1,11 @@
-/** Which messages the author does not want to see again, in any window. */
+/** The messages that the author silenced, for all windows. */
 
 /** The title of the button. */
-export const QUIET = "Don't Show Again";
+export const DONT_SHOW_AGAIN = "Don't Show Again";
 
 const KEY = "silenced";
 
-/** What an editor remembers over its windows. */
+/** Storage shared by all windows. */
 export interface Memory {
   get(key: string): unknown;
   update(key: string, value: unknown): Thenable<void>;
@@ -14,7 +14,7 @@ export interface Memory {
 export class Silence {
   constructor(private readonly memory: Memory) {}
 
-  /** True for a message that is not to be shown by itself; as an answer it is shown all the same. */
+  /** Whether an unsolicited message is silenced; responses to a command are still shown. */
   covers(code: string): boolean {
     return this.codes().includes(code);
   }
@@ -23,7 +23,7 @@ export class Silence {
     if (!this.covers(code)) await this.memory.update(KEY, [...this.codes(), code]);
   }
 
-  /** Everything is shown again. */
+  /** Forgets all silenced messages. */
   async end(): Promise<void> {
     await this.memory.update(KEY, undefined);
   }

@@ -1,8 +1,8 @@
-/** The item in the status bar. */
+/** The content of the status bar item. */
 
 import type { ServerState } from "./client";
 
-/** What `citewell.status` answers, as far as it is used here. */
+/** The fields used of the result of `citewell.status`. */
 export interface EngineStatus {
   readonly library: string;
   readonly works: number;
@@ -12,14 +12,14 @@ export interface EngineStatus {
   readonly problems?: readonly { code: string; message: string; hint: string }[];
 }
 
-export interface Shown {
+export interface StatusBarContent {
   readonly text: string;
   readonly tooltip: string;
   readonly level: "plain" | "warning" | "error";
 }
 
-/** What the status bar shows for a state of the server and of its engine. */
-export function show(state: ServerState, engine: EngineStatus | undefined): Shown {
+/** The content for a state of the server and its engine. */
+export function show(state: ServerState, engine: EngineStatus | undefined): StatusBarContent {
   switch (state.kind) {
     case "stopped":
       return { text: "$(book) Citewell", tooltip: "Citewell is not running.", level: "plain" };
@@ -34,7 +34,7 @@ export function show(state: ServerState, engine: EngineStatus | undefined): Show
     case "wrong-setting":
       return {
         text: "$(error) Citewell: no server",
-        tooltip: `citewell.server.path names ${state.command}, where there is no program.`,
+        tooltip: `citewell.server.path names ${state.command}, which is not a program.`,
         level: "error",
       };
     case "failed":
@@ -50,7 +50,10 @@ export function show(state: ServerState, engine: EngineStatus | undefined): Show
   }
 }
 
-function running(state: Extract<ServerState, { kind: "running" }>, engine: EngineStatus | undefined): Shown {
+function running(
+  state: Extract<ServerState, { kind: "running" }>,
+  engine: EngineStatus | undefined,
+): StatusBarContent {
   const server = `Server ${state.version}: ${state.server.command}`;
   if (!engine) return { text: "$(book) Citewell", tooltip: server, level: "plain" };
   const problems = (engine.problems ?? []).map((problem) => `${problem.message} ${problem.hint}`.trim());
@@ -76,7 +79,7 @@ function running(state: Extract<ServerState, { kind: "running" }>, engine: Engin
   };
 }
 
-/** The last part of a library's folder. */
+/** The last component of a library's path. */
 export function libraryName(folder: string): string {
   return folder.split(/[\\/]/).filter(Boolean).at(-1) ?? folder;
 }

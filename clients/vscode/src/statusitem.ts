@@ -1,4 +1,4 @@
-/** Keeps the status bar item in step with the server; asks for its state only when something changed. */
+/** Keeps the status bar item up to date; queries the server only after a change. */
 
 import * as vscode from "vscode";
 import type { Connection } from "./client";
@@ -18,44 +18,44 @@ export class StatusItem implements vscode.Disposable {
     this.listeners.push(
       connection.onDidChangeState(() => this.refresh()),
       vscode.workspace.onDidChangeConfiguration((change) => {
-        if (change.affectsConfiguration("citewell")) this.later();
+        if (change.affectsConfiguration("citewell")) this.scheduleRefresh();
       }),
     );
-    this.paint();
+    this.render();
     this.item.show();
   }
 
-  private readonly news = new vscode.EventEmitter<EngineStatus>();
-  /** The engine has said how it is. */
-  readonly onDidLearn = this.news.event;
+  private readonly statusChanged = new vscode.EventEmitter<EngineStatus>();
+  /** The engine's status was received. */
+  readonly onDidChangeStatus = this.statusChanged.event;
 
-  /** What the engine said last. */
+  /** The last status of the engine. */
   get status(): EngineStatus | undefined {
     return this.engine;
   }
 
   async refresh(): Promise<void> {
     if (this.connection.state.kind !== "running") this.engine = undefined;
-    this.paint();
+    this.render();
     if (this.connection.state.kind !== "running") return;
     try {
-      this.engine = await this.connection.ask<EngineStatus>("citewell.status");
+      this.engine = await this.connection.execute<EngineStatus>("citewell.status");
     } catch (error) {
-      this.connection.log(`The state of the engine is not known: ${String(error)}`);
+      this.connection.log(`The status of the engine is unknown: ${String(error)}`);
       this.engine = undefined;
     }
-    if (this.engine) this.news.fire(this.engine);
+    if (this.engine) this.statusChanged.fire(this.engine);
     void vscode.commands.executeCommand("setContext", "citewell.library", Boolean(this.engine?.library));
-    this.paint();
+    this.render();
   }
 
-  /** When the server has taken what was changed. */
-  private later(): void {
+  /** Refreshes once the server has processed the change. */
+  private scheduleRefresh(): void {
     clearTimeout(this.timer);
     this.timer = setTimeout(() => void this.refresh(), SETTLE_MS);
   }
 
-  private paint(): void {
+  private render(): void {
     const shown = show(this.connection.state, this.engine);
     this.item.text = shown.text;
     this.item.tooltip = shown.tooltip;
@@ -70,7 +70,7 @@ export class StatusItem implements vscode.Disposable {
   dispose(): void {
     clearTimeout(this.timer);
     this.item.dispose();
-    this.news.dispose();
+    this.statusChanged.dispose();
     for (const listener of this.listeners) listener.dispose();
   }
 }

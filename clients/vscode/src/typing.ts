@@ -1,13 +1,13 @@
-/** Asks for the list of papers while one types in a citation, where the editor would not by itself. */
+/** Triggers completion in a citation where the editor does not do so by itself. */
 
 import * as vscode from "vscode";
 import { isInCitation } from "./markdown";
 
-/** Languages of prose, in which editors offer nothing while one types unless they are told to. */
+/** Prose languages, for which quick suggestions are off by default. */
 const PROSE = new Set(["markdown", "quarto", "rmd"]);
 const WINDOW = 300;
 
-/** Opens the list at each letter that is typed in a citation of a prose language. */
+/** Triggers completion at each letter typed in a citation of a prose language. */
 export function suggestInProse(): vscode.Disposable {
   return vscode.workspace.onDidChangeTextDocument((event) => {
     const editor = vscode.window.activeTextEditor;
@@ -17,7 +17,7 @@ export function suggestInProse(): vscode.Disposable {
     if (event.reason !== undefined || change.text === "\n") return;
     const { line, character } = change.range.start;
     const before = event.document.lineAt(line).text.slice(Math.max(0, character - WINDOW), character + 1);
-    // `auto` keeps quiet where there is nothing to offer, and leaves a list that is open alone.
+    // `auto` shows nothing if there are no suggestions, and keeps an open list.
     if (isInCitation(before))
       void vscode.commands.executeCommand("editor.action.triggerSuggest", { auto: true });
   });

@@ -1,6 +1,6 @@
-/** Versions of the server, as Python writes them: `1.2.3`, `1.2.3rc1`, `1.2.3.dev4+local`. */
+/** Server versions in Python's format: `1.2.3`, `1.2.3rc1`, `1.2.3.dev4+local`. */
 
-/** The oldest server that understands everything this extension asks. */
+/** The oldest server that supports all requests of this extension. */
 export const MINIMUM = "0.1.0";
 
 const FORM = /^\s*v?(\d+(?:\.\d+)*)(.*)$/;
@@ -15,7 +15,7 @@ function parts(version: string): { numbers: number[]; early: boolean } | undefin
 /**
  * Negative when `a` is older than `b`, positive when newer, 0 when neither.
  *
- * A pre-release is older than its release; two pre-releases of one release count as the same.
+ * A pre-release is older than its release; two pre-releases of one release are equal.
  */
 export function compareVersions(a: string, b: string): number {
   const left = parts(a);
@@ -28,7 +28,7 @@ export function compareVersions(a: string, b: string): number {
   return Number(right.early) - Number(left.early);
 }
 
-/** True when a server says a version that is too old; one that says none is too old as well. */
+/** Whether a server version is too old; so is a missing one. */
 export function isTooOld(version: string | undefined, minimum = MINIMUM): boolean {
   return version === undefined || compareVersions(version, minimum) < 0;
 }

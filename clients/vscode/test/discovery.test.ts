@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { candidates, discover, expand, onPath, type Surroundings } from "../src/discovery";
+import { candidates, discover, expand, onPath, type SearchContext } from "../src/discovery";
 
-const LINUX: Surroundings = {
+const LINUX: SearchContext = {
   platform: "linux",
   home: "/home/a",
   variables: { PATH: "/usr/bin:relative:/home/a/.local/bin" },
@@ -10,7 +10,7 @@ const LINUX: Surroundings = {
   python: "/work/.venv/bin/python3",
   managed: "/home/a/.config/Code/citewell/server",
 };
-const WINDOWS: Surroundings = {
+const WINDOWS: SearchContext = {
   platform: "win32",
   home: "C:\\Users\\a",
   variables: { Path: 'C:\\Windows;"D:\\Tools"', APPDATA: "C:\\Users\\a\\AppData\\Roaming" },

@@ -93,14 +93,14 @@ test("the policy of the page lets in nothing but our own style and script", () =
 test("the filters are the states that there are, the worst first", () => {
   const html = stateButtons([LATE, { ...LATE, state: "verified" }, { ...LATE, state: "verified" }]);
   assert.ok(html.indexOf("wrong-detail") < html.indexOf("verified"));
-  assert.ok(html.includes("Verified <b>2</b>") && !html.includes("Invented"));
+  assert.ok(html.includes("Verified <b>2</b>") && !html.includes("Fabricated"));
 });
 
 test("the summary says how much there is, and why there is nothing", () => {
   const right = { ...LATE, state: "verified" };
   const unknown = { ...LATE, state: "not-found" };
   assert.equal(summary(list(right)), "1 reference.");
-  assert.equal(summary(list(LATE, right, unknown)), "3 references. 1 to look at first.");
+  assert.equal(summary(list(LATE, right, unknown)), "3 references. 1 with problems.");
   assert.equal(summary({ ...list(unknown), total: 5000 }), "5000 references. The first 1 are shown.");
   assert.equal(summary(list()), "This document cites nothing yet.");
   assert.equal(summary(undefined, "No <server>."), "No <server>.");

@@ -211,7 +211,7 @@ class Neovim:
         """All that was told to the author: by Neovim, and in full by the plugin."""
         told = self.call("nvim_exec2", "messages", {"output": True}).get("output", "")
         own = self.lua(
-            "return package.loaded['citewell.tell'] and require('citewell.tell').history() or ''"
+            "return package.loaded['citewell.messages'] and require('citewell.messages').history() or ''"
         )
         return f"{told}\n{own}".strip("\n")
 

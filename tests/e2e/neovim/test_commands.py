@@ -113,7 +113,7 @@ def test_find_says_where_it_does_not_serve(start_neovim: Any) -> None:
     editor = start_neovim({"main.tex": PAPER, "refs.bib": BIB}, "main.tex")
     editor.call("nvim_command", "enew")
     editor.keys(":Citewell find graphs<CR>")
-    editor.wait_for_message("this is no LaTeX, Markdown or BibTeX file")
+    editor.wait_for_message("not a LaTeX, Markdown or BibTeX file")
 
 
 def test_a_picker_that_is_not_installed_is_named(start_neovim: Any) -> None:
@@ -140,7 +140,7 @@ def test_fill_writes_every_citation_that_is_sure_and_says_what_is_left(start_neo
 def test_fill_says_when_there_is_nothing_to_fill(start_neovim: Any) -> None:
     editor = start_neovim({"main.tex": PAPER, "refs.bib": BIB}, "main.tex")
     editor.call("nvim_command", "Citewell fill")
-    editor.wait_for_message("nothing was filled")
+    editor.wait_for_message("no placeholder filled")
 
 
 WRONG = """@inproceedings{kipf,
@@ -181,7 +181,7 @@ def test_check_says_that_all_is_well(start_neovim: Any) -> None:
     paper = PAPER.replace("works well", "works well \\cite{kipf}")
     editor = start_neovim({"main.tex": paper, "refs.bib": right}, "main.tex")
     editor.call("nvim_command", "Citewell check")
-    editor.wait_for_message("nothing is wrong with the references")
+    editor.wait_for_message("no problems found in the references")
 
 
 def test_status_log_and_restart(start_neovim: Any) -> None:
@@ -246,7 +246,7 @@ def test_wrong_options_are_told_and_the_others_count(open_neovim: Any) -> None:
     editor = open_neovim(
         {}, "require('citewell').setup({ limit = 'ten', pikcer = 'x', picker = 'select' })"
     )
-    told = editor.wait_for_message("there is no option `pikcer`")
+    told = editor.wait_for_message("unknown option `pikcer`")
     assert "`limit` must be a number" in told
     found = editor.lua("local c = require('citewell.config').get(); return { c.limit, c.picker }")
     assert found == [20, "select"]

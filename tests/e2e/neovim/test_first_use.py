@@ -90,7 +90,7 @@ def test_the_cure_is_one_that_this_machine_can_follow(
 
 def test_commands_say_the_same_instead_of_failing(open_neovim: Any, bare_machine: Path) -> None:
     editor = open_neovim({"main.tex": PAPER}, arguments=("main.tex",))
-    told = "select(2, require('citewell.tell').history():gsub('the server is missing', ''))"
+    told = "select(2, require('citewell.messages').history():gsub('the server is missing', ''))"
     editor.wait(f"{told} == 1")
     commands = ("find graphs", "fill", "check", "status", "library status", "restart")
     for number, command in enumerate(commands, start=2):
@@ -102,7 +102,7 @@ def test_commands_say_the_same_instead_of_failing(open_neovim: Any, bare_machine
 def test_a_wrong_cmd_is_named(open_neovim: Any, bare_machine: Path) -> None:
     editor = open_neovim({"main.tex": PAPER}, "require('citewell').setup({ cmd = { '/no/such' } })")
     editor.call("nvim_command", "edit main.tex")
-    editor.wait_for_message("`/no/such`, which `cmd` names, is no program")
+    editor.wait_for_message("`cmd` names `/no/such`, which is not a program")
 
 
 def test_a_server_whose_python_is_gone_is_told(open_neovim: Any, bare_machine: Path) -> None:
@@ -115,7 +115,7 @@ def test_a_server_whose_python_is_gone_is_told(open_neovim: Any, bare_machine: P
     editor.call("nvim_command", "checkhealth citewell")
     report = editor.text()
     assert "does not start: no module named citewell" in report
-    assert "its Python may be gone: " in report
+    assert "its Python may have been removed: " in report
 
 
 def old_server() -> str:
@@ -137,7 +137,7 @@ def test_checkhealth_without_a_server_names_the_cures(open_neovim: Any, bare_mac
     report = editor.text()
     assert "ERROR the server is missing" in report
     assert "install uv, then :Citewell install" in report
-    assert "uv brings its own Python" in report
+    assert "uv installs Python itself" in report
     assert "setup({ cmd =" in report
 
 
@@ -151,8 +151,8 @@ def test_checkhealth_with_a_server_and_no_library_names_the_cure(
     assert f"server {__version__}" in report
     assert "WARNING" in report
     assert "No library in this folder" in report
-    assert ":Citewell library offers the starter library" in report
-    assert "completion: Neovim's own" in report
+    assert ":Citewell library lists the starter library" in report
+    assert "completion: Neovim's built-in" in report
     assert "picker: select" in report
 
 
@@ -175,11 +175,11 @@ def test_a_neovim_that_is_too_old_is_told_so_and_nothing_fails(open_neovim: Any)
         {"main.tex": PAPER}, "require('citewell').setup({ limit = 10 })", Path(program)
     )
     told = editor.lua("return vim.fn.execute('messages')")
-    assert "Citewell needs Neovim 0.11, this is 0." in told
+    assert "Citewell needs Neovim 0.11; this is 0." in told
     assert "Error" not in told
     for command in ("edit main.tex", "Citewell find graphs", "Citewell", "checkhealth citewell"):
         editor.call("nvim_command", command)
-    assert "Neovim 0.11 or newer is needed" in editor.text()
+    assert "Neovim 0.11 or newer is required" in editor.text()
     told = editor.lua("return vim.fn.execute('messages')")
     assert "E5108" not in told
     editor.call("nvim_command", "runtime plugin/citewell.lua")

@@ -103,8 +103,8 @@ def test_a_failed_installation_leaves_the_server_and_the_environment_alone(
     client = editor.lua(f"return {CLIENT}.id")
     editor.keys(":Citewell install<CR>")
     editor.wait_until_shown("Citewell: not installed, nothing was changed")
-    told = editor.lua("return require('citewell.tell').history()")
-    assert "see that the package index can be reached, and run :Citewell install again" in told
+    told = editor.lua("return require('citewell.messages').history()")
+    assert "check the connection to the package index, and run :Citewell install again" in told
     assert "Could not find a version that satisfies the requirement numpy" in told
     assert (managed(environment) / "mark").read_text() == "old"
     assert not managed(environment).with_name("venv.new").exists()
@@ -118,7 +118,7 @@ def test_without_a_wheel_or_a_clone_the_help_says_how(
     editor = start(open_neovim, beside)
     editor.wait_until_shown("Citewell: the server is missing; see :help citewell-start")
     editor.keys(":Citewell install<CR>")
-    editor.wait_for_message("nothing to install lies beside the plugin")
+    editor.wait_for_message("the plugin has no wheel or clone to install from")
 
 
 def test_in_a_clone_the_clone_is_installed(open_neovim: Any) -> None:
@@ -147,10 +147,10 @@ def test_the_real_installer_takes_the_real_wheel(
     shutil.copytree(wheels, beside / "wheel")
     editor = start(open_neovim, beside)
     editor.keys(":Citewell install<CR>")
-    editor.wait("package.loaded['citewell.tell'] ~= nil", 30)
+    editor.wait("package.loaded['citewell.messages'] ~= nil", 30)
     limit = 600.0
     editor.wait(
-        "require('citewell.tell').history():find('is installed; next: :Citewell library', 1, true)",
+        "require('citewell.messages').history():find('is installed; next: :Citewell library', 1, true)",
         limit,
     )
     editor.wait(f"{CLIENT}.initialized")

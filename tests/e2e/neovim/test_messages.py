@@ -18,7 +18,7 @@ def last_line(editor: Any) -> str:
 
 def test_a_long_message_is_one_line_and_whole_in_the_list(open_neovim: Any) -> None:
     editor = open_neovim({})
-    editor.lua("require('citewell.tell').say(...)", LONG)
+    editor.lua("require('citewell.messages').notify(...)", LONG)
     editor.wait_until_shown("… (:Citewell messages)")
     assert last_line(editor).startswith("Citewell: word word")
     assert len(last_line(editor)) <= 80
@@ -31,7 +31,7 @@ def test_a_long_message_is_one_line_and_whole_in_the_list(open_neovim: Any) -> N
 
 def test_messages_that_come_together_are_shown_one_after_the_other(open_neovim: Any) -> None:
     editor = open_neovim({})
-    editor.lua("for number = 1, 3 do require('citewell.tell').say('message ' .. number) end")
+    editor.lua("for number = 1, 3 do require('citewell.messages').notify('message ' .. number) end")
     for number in (1, 2, 3):
         editor.wait_until_shown(f"Citewell: message {number}")
     assert editor.messages().count("message 2") >= 1
@@ -41,7 +41,7 @@ def test_a_message_waits_while_the_author_types_a_command(open_neovim: Any) -> N
     editor = open_neovim({})
     editor.keys(":echo 'my command'")
     editor.wait_until_shown(":echo 'my command'")
-    editor.lua("require('citewell.tell').say('something')")
+    editor.lua("require('citewell.messages').notify('something')")
     assert last_line(editor) == ":echo 'my command'"
     editor.keys("<C-u><BS>")
     editor.wait_until_shown("Citewell: something")
@@ -50,7 +50,7 @@ def test_a_message_waits_while_the_author_types_a_command(open_neovim: Any) -> N
 def test_a_plugin_that_shows_messages_is_given_the_whole_text(open_neovim: Any) -> None:
     setup = "vim.notify = function(text) _G.notified = text end"
     editor = open_neovim({}, setup)
-    editor.lua("require('citewell.tell').say(...)", LONG)
+    editor.lua("require('citewell.messages').notify(...)", LONG)
     assert editor.wait("_G.notified") == f"Citewell: {LONG}"
 
 
@@ -71,9 +71,9 @@ def test_a_missing_server_is_told_in_one_line_once(
     editor.wait_until_shown("Citewell: the server is missing")
     editor.keys(":edit more.tex<CR>")
     editor.wait("vim.fn.expand('%:t') == 'more.tex'")
-    editor.lua("require('citewell.tell').say('the end')")
+    editor.lua("require('citewell.messages').notify('the end')")
     editor.wait_until_shown("Citewell: the end")
-    told = editor.lua("return require('citewell.tell').history()")
+    told = editor.lua("return require('citewell.messages').history()")
     assert told.count("the server is missing") == 1
 
 
@@ -92,7 +92,7 @@ def test_a_server_that_dies_is_started_again_and_gives_up_after_the_third_time(
     for _ in range(3):
         client = kill(editor)
         editor.wait(f"{CLIENT}.initialized and {CLIENT}.id ~= {client}")
-    told = editor.lua("return require('citewell.tell').history()")
+    told = editor.lua("return require('citewell.messages').history()")
     assert told.count("the server ended (signal 9) and was started again") == 3
     editor.wait_until_shown("Citewell: the server ended (signal 9) and was started again")
     # It serves as before.
@@ -129,10 +129,10 @@ def test_a_library_that_is_built_shows_how_far_it_is(
         """
     )
     editor.keys(":Citewell library add many.bib<CR>")
-    editor.wait_until_shown("Citewell: the library is being built")
-    editor.wait_until_shown("Citewell: the library is built: 3,000 papers (:Citewell messages)")
+    editor.wait_until_shown("Citewell: building the library")
+    editor.wait_until_shown("Citewell: library built: 3,000 papers (:Citewell messages)")
     shown = editor.lua("return _G.shown")
     stages = ("Read", "Merge", "Write", "Index", "Seal")
-    told = [line.removeprefix("Citewell: the library is being built: ") for line in shown]
+    told = [line.removeprefix("Citewell: building the library: ") for line in shown]
     assert any(line.startswith(stages) for line in told), shown
-    assert "0 duplicates merged" in editor.lua("return require('citewell.tell').history()")
+    assert "0 duplicates merged" in editor.lua("return require('citewell.messages').history()")

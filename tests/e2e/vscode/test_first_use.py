@@ -48,11 +48,11 @@ def test_what_is_missing_is_said_with_a_button(newcomer, window, fixture_files, 
 
     # No server: said once, beside the text, with a button; and there is no Python to install it with.
     words = "The Citewell server was not found"
-    assert "Install the Server" in " ".join(code.message(words).inner_text().split())
+    assert "Install Server" in " ".join(code.message(words).inner_text().split())
     code.wait(lambda: "no server" in code.citewell())
     code.screenshots("no-server")
     assert not code.cut_off(".notification-toast")
-    code.answer(words, "Install the Server")
+    code.answer(words, "Install Server")
     words = "needs Python 3.11 or newer (with venv), or uv; neither was found on the PATH"
     assert "Get Python" in code.message(words).inner_text()
     code.screenshots("no-python")
@@ -60,10 +60,10 @@ def test_what_is_missing_is_said_with_a_button(newcomer, window, fixture_files, 
 
     # A server that is too old.
     install(programs, OLD.format(python=sys.executable))
-    code.command("Citewell: Restart the Server")
+    code.command("Citewell: Restart Server")
     said = " ".join(code.message("is older than").inner_text().split())
     assert f"{programs / 'citewell'} (version 0.0.9)" in said
-    assert "Install a New Server" in said
+    assert "Install New Server" in said
     code.screenshots("old-server")
     code.command("Notifications: Clear All Notifications")
 
@@ -71,8 +71,8 @@ def test_what_is_missing_is_said_with_a_button(newcomer, window, fixture_files, 
     (tmp_path / "paper" / ".vscode").mkdir()
     settings = tmp_path / "paper" / ".vscode" / "settings.json"
     settings.write_text('{"citewell.server.path": "/nowhere/citewell"}', encoding="utf-8")
-    words = "citewell.server.path names /nowhere/citewell, where there is no program."
-    assert "Open the Setting" in code.message(words).inner_text()
+    words = "citewell.server.path names /nowhere/citewell, which is not a program."
+    assert "Open Setting" in code.message(words).inner_text()
     code.screenshots("wrong-setting")
 
 

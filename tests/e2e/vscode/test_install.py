@@ -38,7 +38,7 @@ def test_the_server_comes_with_the_extension_and_the_sample_takes_the_first_cita
 
     # 1. Install by the button: the wheel lies in the extension, what it needs comes from the index.
     code.open("README.md")
-    code.answer("The Citewell server was not found", "Install the Server")
+    code.answer("The Citewell server was not found", "Install Server")
     code.wait(lambda: "no library" in code.citewell(), INSTALLING)
     assert "no server" not in code.citewell()
     (environment,) = servers(editor)
@@ -55,7 +55,7 @@ def test_the_server_comes_with_the_extension_and_the_sample_takes_the_first_cita
     code.command("Notifications: Clear All Notifications")
 
     # 3. The sample, which lies in no folder that is open: paper and .bib take the citation.
-    code.command("Citewell: Open a Sample Paper")
+    code.command("Citewell: Open Sample Paper")
     code.find('.tab.active[data-resource-name="sample.tex"]').wait_for()
     # The cursor stands behind the words.
     code.wait(lambda: "Ln 8, Col 69" in code.status())
@@ -82,10 +82,10 @@ def test_a_failed_install_leaves_the_server_that_runs_alone_and_says_what_to_do(
     before = code.citewell()
     code.command("Notifications: Clear All Notifications")
 
-    code.command("Citewell: Install the Server")
-    words = " ".join(code.message("was not installed").inner_text().split())
+    code.command("Citewell: Install Server")
+    words = " ".join(code.message("Installing the Citewell server failed").inner_text().split())
     assert "correct the setting citewell.server.package" in words
-    assert "The server that runs goes on." in words
+    assert "The running server was not changed." in words
     assert "Try Again" in words
     code.screenshots("failed")
     assert code.citewell() == before

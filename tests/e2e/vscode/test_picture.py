@@ -40,7 +40,7 @@ def test_the_list_and_the_references_are_shown_side_by_side(window, copied):
     code = window(folder)
     code.open("paper.tex")
     code.wait_ready()
-    code.command("Citewell: Show the References of This Document")
+    code.command("Citewell: Show References of This Document")
     code.webview().locator("li.reference").filter(has_text="Wrong").first.wait_for()
     code.webview().locator("li.reference").filter(has_text="Verified").first.wait_for()
     code.open("paper.tex")

@@ -106,7 +106,7 @@ def test_the_side_panel_lists_filters_and_corrects(window, fixture_files, tmp_pa
     code = window(folder)
     code.open("paper.tex")
     code.wait_ready()
-    code.command("Citewell: Show the References of This Document")
+    code.command("Citewell: Show References of This Document")
     page = code.webview()
     references = page.locator("li.reference")
     wrong = references.filter(has_text="A Decomposable Attention Model")
@@ -118,10 +118,10 @@ def test_the_side_panel_lists_filters_and_corrects(window, fixture_files, tmp_pa
     code.screenshots("panel")
 
     # Filtered by a state and by words.
-    page.get_by_role("button", name="Invented").click()
+    page.get_by_role("button", name="Fabricated").click()
     code.wait(lambda: page.locator("li.reference:visible").count() == 1)
     assert "curie2017enhanced" in page.locator("li.reference:visible").inner_text()
-    page.get_by_role("button", name="Invented").click()
+    page.get_by_role("button", name="Fabricated").click()
     page.get_by_role("searchbox").fill("pea plants")
     code.wait(lambda: page.locator("li.reference:visible").count() == 1)
     page.get_by_role("searchbox").fill("")

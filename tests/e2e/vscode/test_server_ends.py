@@ -50,7 +50,7 @@ def test_a_server_that_ends_comes_back_without_a_word_until_it_has_ended_five_ti
         assert not [
             text
             for text in code.messages()
-            if "did not run" in text or "ended" in text or "stopped several" in text
+            if "did not start" in text or "ended" in text or "stopped several" in text
         ]
 
     end(code)
@@ -76,7 +76,7 @@ def test_a_message_that_comes_by_itself_can_be_silenced_in_every_window(
     other.open("paper.tex")
     other.wait(lambda: "no server" in other.citewell())
     # Another command's message comes after those of the start, so that theirs would stand by now.
-    other.command("Citewell: Fill the Placeholders of This Document")
+    other.command("Citewell: Fill Placeholders in This Document")
     assert words in other.message(words).inner_text()
     assert len([text for text in other.messages() if words in text]) == 1
     assert "Don't Show Again" not in other.message(words).inner_text()

@@ -74,7 +74,7 @@ def test_placeholders_are_filled_and_missing_entries_added_by_a_command(
     code.save_all()
     assert "@inproceedings{vaswani2017attention," in code.read("refs.bib").decode()
 
-    code.command("Citewell: Fill the Placeholders of This Document")
+    code.command("Citewell: Fill Placeholders in This Document")
     code.wait(lambda: "paper.tex" in code.dirty())
     code.save_all()
     assert "\\citep{pennington2014glove}" in code.read("paper.tex").decode()

@@ -1,25 +1,25 @@
---- What is done with a whole file: fill its placeholders, check its references.
+--- Commands on a whole file: fill its placeholders, check its references, and others.
 local M = {}
 
 local client_of = require('citewell.client')
 
 ---@param message string
 ---@param level? integer
-local function say(message, level)
-  require('citewell.tell').say(message, level)
+local function notify(message, level)
+  require('citewell.messages').notify(message, level)
 end
 
 ---@param bufnr integer
 ---@return integer
-local function citations(bufnr)
+local function length(bufnr)
   local text = table.concat(vim.api.nvim_buf_get_lines(bufnr, 0, -1, false), '\n')
   return #text
 end
 
---- Fill every placeholder of the current file that is certain enough.
+--- Fill every placeholder of the current file where the confidence suffices.
 function M.fill()
   local bufnr = vim.api.nvim_get_current_buf()
-  local client = client_of.of(bufnr)
+  local client = client_of.get(bufnr)
   if not client then
     return
   end
@@ -30,14 +30,14 @@ function M.fill()
     title = 'Fill the placeholders of this file',
     slow = true,
   }
-  local before = citations(bufnr)
+  local before = length(bufnr)
   client_of.execute(client, 'citewell.act', { wanted }, function(answer, err)
     if err then
-      say(err.message, vim.log.levels.ERROR)
-    elseif answer and answer.applied and citations(bufnr) ~= before then
-      say('filled. :wall writes the document and its .bib, u takes it back')
+      notify(err.message, vim.log.levels.ERROR)
+    elseif answer and answer.applied and length(bufnr) ~= before then
+      notify('filled. :wall writes the document and its .bib, u undoes it')
     elseif answer then
-      say('nothing was filled', vim.log.levels.WARN)
+      notify('no placeholder filled', vim.log.levels.WARN)
     end
   end, bufnr)
 end
@@ -74,13 +74,13 @@ end
 local function show(items)
   vim.fn.setqflist({}, ' ', { title = 'Citewell check', items = items })
   if #items == 0 then
-    say('nothing is wrong with the references')
+    notify('no problems found in the references')
   else
     vim.cmd('botright copen')
   end
 end
 
---- A server that is asked for diagnostics is asked about the whole workspace; else it has sent them.
+--- List the diagnostics: pull those of the workspace, or show those that the server has pushed.
 ---@param client vim.lsp.Client
 ---@param bufnr integer
 local function list(client, bufnr)
@@ -96,18 +96,18 @@ local function list(client, bufnr)
   end
   client:request('workspace/diagnostic', { previousResultIds = {} }, function(err, answer)
     if err or type(answer) ~= 'table' then
-      say('the check failed: ' .. (err and err.message or 'no answer'), vim.log.levels.ERROR)
+      notify('check failed: ' .. (err and err.message or 'no response'), vim.log.levels.ERROR)
       return
     end
     show(quickfix(client, answer.items or {}))
   end, bufnr)
 end
 
---- Check the references of the current file, and list what is wrong in the workspace.
----@param opts? { online?: boolean } With `online` the sources that you allowed are asked, too.
+--- Check the references of the current file, and list the problems of the workspace.
+---@param opts? { online?: boolean } With `online`, also query the allowed sources.
 function M.check(opts)
   local bufnr = vim.api.nvim_get_current_buf()
-  local client = client_of.of(bufnr)
+  local client = client_of.get(bufnr)
   if not client then
     return
   end
@@ -116,23 +116,23 @@ function M.check(opts)
   local command = online and 'citewell.checkOnline' or 'citewell.check'
   client_of.execute(client, command, { uri }, function(answer, err)
     if err then
-      say(err.message, vim.log.levels.ERROR)
+      notify(err.message, vim.log.levels.ERROR)
     elseif answer then
       list(client, bufnr)
     end
   end, bufnr)
 end
 
---- Say which library is searched, and what is wrong with it.
+--- Show which library is searched, and its problems.
 function M.status()
   local bufnr = vim.api.nvim_get_current_buf()
-  local client = client_of.of(bufnr)
+  local client = client_of.get(bufnr)
   if not client then
     return
   end
   client_of.execute(client, 'citewell.status', {}, function(answer, err)
     if err or type(answer) ~= 'table' then
-      say(err and err.message or 'the server does not tell its state', vim.log.levels.ERROR)
+      notify(err and err.message or 'the server does not report its status', vim.log.levels.ERROR)
       return
     end
     local version = client.server_info and client.server_info.version or ''
@@ -143,7 +143,7 @@ function M.status()
     for _, problem in ipairs(answer.problems or {}) do
       lines[#lines + 1] = vim.trim(problem.message .. ' ' .. problem.hint)
     end
-    require('citewell.tell').show('status', table.concat(lines, '\n'))
+    require('citewell.messages').open_window('status', table.concat(lines, '\n'))
   end, bufnr)
 end
 

@@ -1,40 +1,40 @@
---- The running server: which one serves a buffer, and commands to it.
+--- The running server: the client of a buffer, and commands to it.
 local M = {}
 
 local levels = vim.log.levels
 
---- The client of a buffer; tells the author why there is none.
+--- The client of a buffer; nil, with a message that gives the reason, if there is none.
 ---@param bufnr integer
 ---@return vim.lsp.Client?
-function M.of(bufnr)
-  if not require('citewell').is_possible() then
+function M.get(bufnr)
+  if not require('citewell').is_supported() then
     return nil
   end
   local client = vim.lsp.get_clients({ name = 'citewell', bufnr = bufnr })[1]
   if client then
     return client
   end
-  local say = require('citewell.tell').say
-  if require('citewell.server').tell_if_missing(true) then
+  local notify = require('citewell.messages').notify
+  if require('citewell.server').report_missing(true) then
     return nil
   elseif not vim.tbl_contains(require('citewell.config').filetypes, vim.bo[bufnr].filetype) then
-    say('this is no LaTeX, Markdown or BibTeX file', levels.WARN)
+    notify('not a LaTeX, Markdown or BibTeX file', levels.WARN)
   else
-    say('the server does not run here: :Citewell restart', levels.WARN)
+    notify('the server is not running in this buffer: :Citewell restart', levels.WARN)
   end
 end
 
---- Whether a server knows a command; tells the author to upgrade one that does not.
+--- Whether a server supports a command; if not, a message suggests an upgrade.
 ---@param client vim.lsp.Client
 ---@param command string
 ---@return boolean
-function M.knows(client, command)
+function M.supports(client, command)
   local provider = client.server_capabilities and client.server_capabilities.executeCommandProvider
   if provider and vim.tbl_contains(provider.commands or {}, command) then
     return true
   end
   local version = client.server_info and client.server_info.version or 'unknown'
-  require('citewell.tell').say(require('citewell.server').too_old(version), levels.ERROR)
+  require('citewell.messages').notify(require('citewell.server').too_old(version), levels.ERROR)
   return false
 end
 
@@ -46,7 +46,7 @@ end
 ---@param bufnr? integer
 ---@return fun() cancel
 function M.execute(client, command, arguments, handler, bufnr)
-  if not M.knows(client, command) then
+  if not M.supports(client, command) then
     handler(nil, nil)
     return function() end
   end
@@ -64,7 +64,7 @@ function M.execute(client, command, arguments, handler, bufnr)
   end
 end
 
---- The byte column of a position of the server's in a line.
+--- The byte column of an LSP position in its line.
 ---@param bufnr integer
 ---@param position lsp.Position
 ---@param encoding string

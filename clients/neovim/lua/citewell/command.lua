@@ -1,4 +1,4 @@
---- `:Citewell`: its subcommands, and their completion.
+--- `:Citewell`: its subcommands and their completion.
 local M = {}
 
 ---@class citewell.Subcommand
@@ -15,7 +15,7 @@ local function beginning(head, words)
   end, words)
 end
 
---- The words that were selected when `:'<,'>Citewell find` was called.
+--- The selected words of `:'<,'>Citewell find`; empty if the range is not the selection.
 ---@param call table
 ---@return string
 local function selected(call)
@@ -33,13 +33,13 @@ end
 ---@type table<string, citewell.Subcommand>
 M.subcommands = {
   find = {
-    help = 'search for a paper and cite it where the cursor stands',
+    help = 'search for a paper and cite it at the cursor',
     run = function(arguments, call)
       local words = table.concat(arguments, ' ')
       if words == '' then
         words = selected(call)
         if words ~= '' then
-          -- The citation goes behind the words, not before them.
+          -- The citation goes after the words, not before them.
           pcall(vim.fn.setpos, '.', vim.fn.getpos("'>"))
         end
       end
@@ -47,13 +47,13 @@ M.subcommands = {
     end,
   },
   fill = {
-    help = 'fill the placeholders of this file that are certain enough',
+    help = 'fill the placeholders of this file where the confidence suffices',
     run = function()
       require('citewell.actions').fill()
     end,
   },
   check = {
-    help = 'check the references and list what is wrong; `online`: ask the allowed sources, too',
+    help = 'check the references and list problems; `online`: also query the allowed sources',
     run = function(arguments)
       require('citewell.actions').check({ online = arguments[1] == 'online' })
     end,
@@ -62,7 +62,7 @@ M.subcommands = {
     end,
   },
   library = {
-    help = 'make or look at the library that is searched',
+    help = 'create or inspect the library that is searched',
     run = function(arguments)
       require('citewell.library').run(arguments)
     end,
@@ -71,13 +71,13 @@ M.subcommands = {
     end,
   },
   status = {
-    help = 'say which library is searched, and what is wrong with it',
+    help = 'show which library is searched, and its problems',
     run = function()
       require('citewell.actions').status()
     end,
   },
   install = {
-    help = 'install the server, or install it anew, in an environment of its own',
+    help = 'install or reinstall the server in its own environment',
     run = function()
       require('citewell.install').run()
     end,
@@ -85,7 +85,7 @@ M.subcommands = {
   messages = {
     help = 'show all messages of Citewell',
     run = function()
-      require('citewell.tell').show_history()
+      require('citewell.messages').show_history()
     end,
   },
   log = {
@@ -95,7 +95,7 @@ M.subcommands = {
     end,
   },
   restart = {
-    help = 'stop the server and start it again',
+    help = 'restart the server',
     run = function()
       require('citewell.server').restart()
     end,
@@ -109,10 +109,10 @@ local function names()
   return found
 end
 
---- Run `:Citewell NAME ...`; without a name, say which there are.
----@param call table What |nvim_create_user_command()| gives.
+--- Run `:Citewell NAME ...`; without a name, list the subcommands.
+---@param call table The argument of a callback of |nvim_create_user_command()|.
 function M.run(call)
-  if not require('citewell').is_possible() then
+  if not require('citewell').is_supported() then
     return
   end
   local arguments = vim.deepcopy(call.fargs)
@@ -129,7 +129,7 @@ function M.run(call)
   for _, known in ipairs(names()) do
     lines[#lines + 1] = ('  :Citewell %-8s %s'):format(known, M.subcommands[known].help)
   end
-  require('citewell.tell').show('commands', table.concat(lines, '\n'))
+  require('citewell.messages').open_window('commands', table.concat(lines, '\n'))
 end
 
 --- Completion of subcommands and of their arguments.

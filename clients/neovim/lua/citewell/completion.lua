@@ -1,14 +1,14 @@
---- Neovim's own completion in the buffers of the server, with options under which it changes no text
---- by itself.
+--- Neovim's built-in completion in buffers with a server, with a 'completeopt' that inserts nothing on
+--- its own.
 local M = {}
 
--- Other plugins that complete, by the module that is loaded once they do.
+-- Completion plugins, with the module that shows that they are loaded.
 local engines = { ['blink.cmp'] = 'blink.cmp', ['nvim-cmp'] = 'cmp' }
 
 ---@type table<integer, { before: string, set: string }> What 'completeopt' was, and is, by buffer.
 local options = {}
 
---- The plugin that completes instead of Neovim.
+--- The completion plugin that is loaded; nil if none.
 ---@return string?
 function M.engine()
   for name, module in pairs(engines) do
@@ -19,7 +19,7 @@ function M.engine()
 end
 
 ---@return boolean
-function M.is_own()
+function M.is_enabled()
   local wanted = require('citewell.config').get().completion
   if wanted ~= nil then
     return wanted
@@ -27,8 +27,8 @@ function M.is_own()
   return M.engine() == nil
 end
 
---- 'completeopt' under which a list that comes up while one types inserts nothing: the value that is
---- there, with what is needed added and what inserts text taken away.
+--- A value of 'completeopt' with which a list that opens during typing inserts nothing: the given one
+--- with the needed flags added and those that insert text removed.
 ---@param value string
 ---@return string
 function M.safe(value)
@@ -42,7 +42,7 @@ function M.safe(value)
   return table.concat(found, ',')
 end
 
---- 'completeopt' as it counts in a buffer, whose own value is empty while it has none.
+--- The effective 'completeopt' of a buffer: its local value, or the global one if that is empty.
 ---@param bufnr integer
 ---@return string
 function M.option(bufnr)
@@ -50,14 +50,14 @@ function M.option(bufnr)
   return own ~= '' and own or vim.go.completeopt
 end
 
---- What of 'completeopt' in a buffer makes a list insert text that nobody chose; nil when nothing.
+--- Why the 'completeopt' of a buffer inserts text that the author did not choose; nil if it does not.
 ---@param bufnr integer
 ---@return string?
 function M.problem(bufnr)
   local value = M.option(bufnr)
   local flags = vim.split(value, ',', { plain = true })
   if not (vim.tbl_contains(flags, 'noselect') or vim.tbl_contains(flags, 'noinsert')) then
-    return ("'completeopt' is `%s`: the first of a list is inserted as soon as it comes up"):format(value)
+    return ("'completeopt' is `%s`: it inserts the first item as soon as a list opens"):format(value)
   end
 end
 
@@ -94,11 +94,11 @@ local function group_of(bufnr)
   return ('citewell.completion.%d'):format(bufnr)
 end
 
---- Complete in a buffer, unless another plugin does.
+--- Enable completion in a buffer, unless another plugin completes.
 ---@param client vim.lsp.Client
 ---@param bufnr integer
 function M.attach(client, bufnr)
-  if not M.is_own() or not client:supports_method('textDocument/completion') then
+  if not M.is_enabled() or not client:supports_method('textDocument/completion') then
     return
   end
   set_option(bufnr)
@@ -107,16 +107,16 @@ function M.attach(client, bufnr)
   vim.api.nvim_create_autocmd('InsertEnter', {
     group = vim.api.nvim_create_augroup(group_of(bufnr), { clear = true }),
     buffer = bufnr,
-    desc = 'Leave completion to a plugin that is loaded at the first insertion',
+    desc = 'Leave completion to a plugin that is loaded on InsertEnter',
     callback = function()
-      if not M.is_own() then
+      if not M.is_enabled() then
         M.detach(client, bufnr)
       end
     end,
   })
 end
 
---- Complete in a buffer no longer, and leave its options as they were.
+--- Disable completion in a buffer and restore its options.
 ---@param client vim.lsp.Client
 ---@param bufnr integer
 function M.detach(client, bufnr)

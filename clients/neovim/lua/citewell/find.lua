@@ -1,14 +1,14 @@
---- Search for a paper and cite what is chosen.
+--- Search for a paper and cite the chosen one.
 local M = {}
 
 local client_of = require('citewell.client')
 
 ---@class citewell.FindOptions
----@field query? string Words to begin with.
+---@field query? string The initial words.
 ---@field bufnr? integer
----@field picker? string Instead of the one that is configured.
+---@field picker? string Overrides the configured picker.
 
----@class citewell.Row One line of the list, as the server gives it.
+---@class citewell.Row One row of the result of `citewell.search`.
 ---@field id string
 ---@field key string
 ---@field title string
@@ -22,7 +22,7 @@ local client_of = require('citewell.client')
 ---@field url string
 ---@field retracted boolean
 
----@class citewell.Place Where the citation will stand.
+---@class citewell.Place Where to insert the citation.
 ---@field client vim.lsp.Client
 ---@field bufnr integer
 ---@field win integer
@@ -30,10 +30,10 @@ local client_of = require('citewell.client')
 ---@field tick integer
 ---@field inserting boolean
 
----@class citewell.Search What a picker is given.
+---@class citewell.Search The argument of a picker.
 ---@field query string
 ---@field search fun(words: string, handler: fun(rows: citewell.Row[], problem?: string)): fun() Returns
----a function that gives the search up.
+---a function that cancels the search.
 ---@field choose fun(row: citewell.Row)
 
 ---@param value any
@@ -42,7 +42,7 @@ local function text(value)
   return (value == nil or value == vim.NIL) and '' or tostring(value)
 end
 
---- Authors, year and venue: what stands beside the title.
+--- Authors, year and venue, shown after the title.
 ---@param row citewell.Row
 ---@return string
 function M.byline(row)
@@ -69,7 +69,7 @@ function M.line(row)
   return ('%s — %s'):format(row.title, M.byline(row))
 end
 
---- What a preview shows of a paper, as Markdown.
+--- The preview of a paper, as Markdown lines.
 ---@param row citewell.Row
 ---@return string[]
 function M.preview(row)
@@ -119,7 +119,7 @@ local function cite(place, row)
     position = place.position,
   }
   if vim.api.nvim_buf_get_changedtick(place.bufnr) ~= place.tick then
-    require('citewell.tell').say('the text changed meanwhile; find the paper again', vim.log.levels.WARN)
+    require('citewell.messages').notify('the text has changed; find the paper again', vim.log.levels.WARN)
     return
   end
   client_of.execute(place.client, 'citewell.insertPaper', { wanted }, function(answer)
@@ -139,7 +139,7 @@ local function cite(place, row)
   end, place.bufnr)
 end
 
---- Where the citation goes. In normal mode the cursor stands on a letter, not before it.
+--- The position to insert at. In normal mode the cursor is on a character; the citation goes after it.
 ---@param win integer
 ---@param client vim.lsp.Client
 ---@return lsp.Position
@@ -161,23 +161,23 @@ local function picker()
     return wanted --[[@as string]]
   end
   for _, name in ipairs({ 'snacks', 'telescope', 'fzf-lua' }) do
-    if require('citewell.pickers.' .. name).is_there() then
+    if require('citewell.pickers.' .. name).is_available() then
       return name
     end
   end
   return 'select'
 end
 
---- The picker that `:Citewell find` would use now.
+--- The picker that `:Citewell find` uses now.
 M.picker = picker
 
---- Search for a paper and cite what is chosen where the cursor stands.
+--- Search for a paper and cite the chosen one at the cursor.
 ---@param opts? citewell.FindOptions
 function M.find(opts)
   opts = opts or {}
   local bufnr = opts.bufnr or vim.api.nvim_get_current_buf()
-  local client = client_of.of(bufnr)
-  if not client or not client_of.knows(client, 'citewell.search') then
+  local client = client_of.get(bufnr)
+  if not client or not client_of.supports(client, 'citewell.search') then
     return
   end
   local win = vim.api.nvim_get_current_win()
@@ -194,8 +194,9 @@ function M.find(opts)
   end
   local name = opts.picker or picker()
   local module = require('citewell.pickers.' .. name)
-  if not module.is_there() then
-    require('citewell.tell').say(('the picker `%s` is not installed'):format(name), vim.log.levels.ERROR)
+  if not module.is_available() then
+    local message = ('the picker `%s` is not installed'):format(name)
+    require('citewell.messages').notify(message, vim.log.levels.ERROR)
     return
   end
   module.open({

@@ -3,7 +3,7 @@ local M = {}
 
 local SECONDS = 20
 
--- Before Neovim 0.10 the functions had other names, before 0.8 they stood elsewhere.
+-- Before Neovim 0.10 the functions had other names, before 0.8 another module.
 local health = vim.health or require('health')
 
 local function check_editor()
@@ -14,7 +14,7 @@ local function check_editor()
     return true
   end
   local report = health.error or health.report_error
-  report(('Neovim 0.11 or newer is needed, and this is %s'):format(here), { 'See :help citewell-old' })
+  report(('Neovim 0.11 or newer is required; this is %s'):format(here), { 'See :help citewell-old' })
   return false
 end
 
@@ -34,7 +34,7 @@ local function check_program()
   if not version then
     local why = done and vim.trim((done.stderr or '') .. (done.stdout or '')) or tostring(run)
     health.error(('the server at %s does not start: %s'):format(path, why:sub(-400)), {
-      'its Python may be gone: ' .. require('citewell.install').hints()[1],
+      'its Python may have been removed: ' .. require('citewell.install').hints()[1],
     })
     return false
   end
@@ -54,7 +54,7 @@ local function show_status(status)
   for _, problem in ipairs(status.problems or {}) do
     local hint = problem.hint ~= '' and { problem.hint } or {}
     if problem.code == 'library-missing' then
-      hint[#hint + 1] = ':Citewell library offers the starter library, your own files and Zotero'
+      hint[#hint + 1] = ':Citewell library lists the starter library, your own files and Zotero'
     end
     health.warn(problem.message, hint)
   end
@@ -63,7 +63,7 @@ end
 local function check_clients()
   local clients = vim.lsp.get_clients({ name = 'citewell' })
   if #clients == 0 then
-    health.info('no buffer uses the server now; open a LaTeX or Markdown file, then ask again')
+    health.info('no buffer uses the server; open a LaTeX or Markdown file and run this check again')
   end
   for _, client in ipairs(clients) do
     health.ok(
@@ -78,16 +78,16 @@ local function check_clients()
     if reply and reply.result then
       show_status(reply.result)
     else
-      local reason = failure or (reply and reply.err and reply.err.message) or 'no reason given'
-      health.warn('the server does not tell its state: ' .. reason, { ':Citewell restart' })
+      local reason = failure or (reply and reply.err and reply.err.message) or 'no response'
+      health.warn('the server does not report its status: ' .. reason, { ':Citewell restart' })
     end
   end
 end
 
 local function check_completion()
   local completion = require('citewell.completion')
-  if not completion.is_own() then
-    health.info('completion: ' .. (completion.engine() or 'off, by `completion` of setup()'))
+  if not completion.is_enabled() then
+    health.info('completion: ' .. (completion.engine() or 'disabled by `completion` in setup()'))
     return
   end
   local shown = {}
@@ -96,7 +96,7 @@ local function check_completion()
       local problem = completion.problem(bufnr)
       if problem then
         health.warn(('completion in %s: %s'):format(vim.fn.bufname(bufnr), problem), {
-          'leave it to Citewell: do not set it for this buffer, or add `noselect`',
+          'do not set it for this buffer, or add `noselect`',
         })
       else
         shown[completion.option(bufnr)] = true
@@ -105,7 +105,7 @@ local function check_completion()
   end
   local values = vim.tbl_keys(shown)
   local more = #values > 0 and (", 'completeopt' in its buffers: %s"):format(table.concat(values, ' ')) or ''
-  health.ok("completion: Neovim's own" .. more)
+  health.ok("completion: Neovim's built-in" .. more)
 end
 
 local function check_around()

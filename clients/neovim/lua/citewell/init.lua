@@ -1,26 +1,26 @@
 --- Citewell for Neovim: a language server that finds and inserts citations of real papers.
 ---
---- Nothing needs to be called: the server starts with the first LaTeX or Markdown file. `setup` takes
---- other settings than the defaults.
+--- Calling `setup` is optional: the server starts with the first LaTeX or Markdown file. `setup` changes
+--- the defaults.
 local M = {}
 
 local config = require('citewell.config')
 
-local begun = false
-local told_old = false
+local is_started = false
+local has_warned = false
 
---- True where the plugin works; tells the author where it does not.
+--- Whether this Neovim can run the plugin; if not, warns once.
 ---@return boolean
-function M.is_possible()
+function M.is_supported()
   if vim.fn.has('nvim-0.11') == 1 then
     return true
   end
-  if not told_old then
-    told_old = true
+  if not has_warned then
+    has_warned = true
     local version = vim.version()
     local here = ('%d.%d.%d'):format(version.major, version.minor, version.patch)
-    -- Nothing of the plugin's own: `tell` needs a newer Neovim, too.
-    local text = ('Citewell needs Neovim 0.11, this is %s. :help citewell-old'):format(here)
+    -- Not through `citewell.messages`, which needs a newer Neovim as well.
+    local text = ('Citewell needs Neovim 0.11; this is %s. :help citewell-old'):format(here)
     vim.notify(text, vim.log.levels.WARN)
   end
   return false
@@ -50,8 +50,8 @@ local function apply()
   vim.api.nvim_create_autocmd('LspDetach', { group = group, callback = on_detach })
   vim.lsp.enable('citewell')
   if vim.v.vim_did_enter == 0 then
-    -- While Neovim starts, `vim.lsp.enable` looks at no buffer that is there already, and a
-    -- FileType event that is under way does not run what it adds: `nvim paper.tex`.
+    -- During startup (`nvim paper.tex`), `vim.lsp.enable` ignores existing buffers, and autocommands
+    -- that it adds do not run for the current FileType event.
     vim.api.nvim_create_autocmd('VimEnter', {
       group = group,
       once = true,
@@ -64,62 +64,62 @@ local function apply()
   end
 end
 
---- Take a configuration and enable the server. Optional: without it the defaults hold.
+--- Set the configuration and enable the server. Optional.
 ---@param given? citewell.Config
 function M.setup(given)
-  if not M.is_possible() then
+  if not M.is_supported() then
     return
   end
   config.set(given)
   if config.get().enabled then
-    begun = true
+    is_started = true
     apply()
-  elseif begun then
-    begun = false
+  elseif is_started then
+    is_started = false
     vim.lsp.enable('citewell', false)
   end
 end
 
---- A file of a type that Citewell serves was opened: enable the server, once, or say what is missing.
-function M.begin()
-  if not config.get().enabled or not M.is_possible() then
+--- Enable the server when a file of a supported type is opened; report what is missing.
+function M.start()
+  if not config.get().enabled or not M.is_supported() then
     return
   end
-  require('citewell.server').tell_if_missing()
-  if not begun then
-    begun = true
+  require('citewell.server').report_missing()
+  if not is_started then
+    is_started = true
     apply()
   end
 end
 
---- The plugin was loaded, maybe after files of its types: serve these, too.
-function M.begin_late()
+--- Enable the server for files that were opened before the plugin was loaded.
+function M.start_for_open_buffers()
   for _, bufnr in ipairs(vim.api.nvim_list_bufs()) do
     local filetype = vim.api.nvim_buf_is_loaded(bufnr) and vim.bo[bufnr].filetype or ''
     if vim.tbl_contains(config.filetypes, filetype) then
-      M.begin()
+      M.start()
       return
     end
   end
 end
 
---- Stop the running server and start it anew for the buffers that use it.
+--- Restart the server for the buffers that use it.
 function M.restart()
   require('citewell.server').restart()
 end
 
---- Search for a paper and cite what is chosen where the cursor stands.
+--- Search for a paper and cite the chosen one at the cursor.
 ---@param opts? citewell.FindOptions
 function M.find(opts)
   require('citewell.find').find(opts)
 end
 
---- Fill every placeholder of the current file that is certain enough.
+--- Fill every placeholder of the current file where the confidence suffices.
 function M.fill()
   require('citewell.actions').fill()
 end
 
---- Check the references of the current file and list what is wrong.
+--- Check the references of the current file and list the problems.
 ---@param opts? { online?: boolean }
 function M.check(opts)
   require('citewell.actions').check(opts)

@@ -1,8 +1,8 @@
---- The server's own Python environment: made by `:Citewell install` from what lies beside the plugin.
+--- `:Citewell install`: a Python environment for the server, from the wheel or clone of the plugin.
 local M = {}
 
--- Set to true once the package can be had from the index of Python packages: texts then name it, and
--- it is installed from there where nothing lies beside the plugin.
+-- Set to true once the package is on the Python package index: messages then name it, and it is
+-- installed from there if the plugin has no wheel or clone.
 local IS_PUBLISHED = false
 
 local PACKAGE = 'citewell[starter]'
@@ -14,8 +14,8 @@ local is_running = false
 
 ---@param text string
 ---@param level? integer
-local function say(text, level)
-  require('citewell.tell').say(text, level)
+local function notify(text, level)
+  require('citewell.messages').notify(text, level)
 end
 
 ---@return string
@@ -30,13 +30,13 @@ local function python_of(environment)
   return vim.fs.joinpath(environment, unpack(parts))
 end
 
---- The Python that runs the installed server, whether or not it is there.
+--- The Python of the environment, which may not exist.
 ---@return string
 function M.python()
   return python_of(folder())
 end
 
---- The folder of the plugin, also where it is a link to another one.
+--- The folder of the plugin, symbolic links resolved.
 ---@return string
 local function plugin()
   local here = debug.getinfo(1, 'S').source:gsub('^@', '')
@@ -44,10 +44,9 @@ local function plugin()
   return vim.fn.fnamemodify(real, ':p:h:h:h')
 end
 
---- What the server is installed from: a requirement of pip, and where it is from in words; nil where
---- there is nothing.
+--- The pip requirement to install and a description of its origin; nil if there is none.
 ---@return string? requirement
----@return string? words
+---@return string? origin
 function M.source()
   local root = plugin()
   local wheels = vim.fn.glob(vim.fs.joinpath(root, 'wheel', 'citewell-*.whl'), true, true)
@@ -75,36 +74,36 @@ local function has_means()
   end)
 end
 
---- How the server is installed here, best first. The first fits into one line.
+--- Hints on installing the server here, best first. The first fits into one line.
 ---@return string[]
 function M.hints()
   local found = {}
-  local requirement, words = M.source()
+  local requirement, origin = M.source()
   if requirement and has_means() then
     found[1] = 'run :Citewell install'
-    found[2] = ('it makes a Python environment of its own, from %s'):format(words)
+    found[2] = ('it creates a Python environment from %s'):format(origin)
   elseif requirement then
     found[1] = 'install uv, then :Citewell install'
-    found[2] = 'uv brings its own Python: https://docs.astral.sh/uv'
+    found[2] = 'uv installs Python itself: https://docs.astral.sh/uv'
   else
     found[1] = 'see :help citewell-start'
-    found[2] = "clone Citewell's repository, and `uv tool install 'CLONE[starter]'` or `python3 -m pip"
+    found[2] = "clone Citewell's repository and run `uv tool install 'CLONE[starter]'` or `python3 -m pip"
       .. " install 'CLONE[starter]'` (Python 3.11 or newer), where CLONE is its folder"
   end
   return found
 end
 
---- How an old server is brought up to date.
+--- Hint on upgrading an old server.
 ---@return string
 function M.upgrade()
-  return M.source() and ':Citewell install' or 'install the one that this plugin came with'
+  return M.source() and ':Citewell install' or 'install the version that ships with this plugin'
 end
 
 ---@class citewell.Step
----@field says string
+---@field title string
 ---@field command string[]
 
---- The first Python that is new enough, or uv, which finds or brings one.
+--- The first usable program: a Python that is new enough, or uv, which finds or installs one.
 ---@return string?
 local function means()
   for _, name in ipairs(MEANS) do
@@ -126,15 +125,15 @@ end
 ---@return citewell.Step[]
 local function steps(with, environment, requirement)
   local python = python_of(environment)
-  local check = { says = 'trying it', command = { python, '-P', '-m', 'citewell', '--version' } }
+  local check = { title = 'testing it', command = { python, '-P', '-m', 'citewell', '--version' } }
   if with == 'uv' then
     return {
       {
-        says = 'making a Python environment',
+        title = 'creating a Python environment',
         command = { 'uv', 'venv', '--no-project', '--python', '>=3.11', environment },
       },
       {
-        says = 'installing the server and what it needs',
+        title = 'installing the server and its dependencies',
         command = { 'uv', 'pip', 'install', '--python', python, requirement },
       },
       check,
@@ -142,8 +141,8 @@ local function steps(with, environment, requirement)
   end
   local pip = { python, '-m', 'pip', '--disable-pip-version-check', 'install', '--no-input', requirement }
   return {
-    { says = 'making a Python environment', command = { with, '-m', 'venv', environment } },
-    { says = 'installing the server and what it needs', command = pip },
+    { title = 'creating a Python environment', command = { with, '-m', 'venv', environment } },
+    { title = 'installing the server and its dependencies', command = pip },
     check,
   }
 end
@@ -160,7 +159,7 @@ local function last_line(text)
   return vim.trim(lines[#lines] or '')
 end
 
---- Why it failed, in a sentence with what to do; nothing of what was there has been touched.
+--- Report a failed step with a hint. The previous installation is unchanged.
 ---@param step citewell.Step
 ---@param output string
 local function failed(step, output)
@@ -169,12 +168,12 @@ local function failed(step, output)
   if output:find('ensurepip', 1, true) then
     hint = "install uv, or Python's venv module (Debian: python3-venv), and " .. hint
   elseif output:find('No space left', 1, true) then
-    hint = 'make room on the disk and ' .. hint
+    hint = 'free disk space, and ' .. hint
   else
-    hint = 'see that the package index can be reached, and ' .. hint
+    hint = 'check the connection to the package index, and ' .. hint
   end
-  local text = 'not installed, nothing was changed: %s. It failed at %s: %s\n%s'
-  say(text:format(hint, step.says, last_line(output), vim.trim(output)), vim.log.levels.ERROR)
+  local text = 'not installed, nothing was changed: %s. Failed while %s: %s\n%s'
+  notify(text:format(hint, step.title, last_line(output), vim.trim(output)), vim.log.levels.ERROR)
 end
 
 ---@param staged string
@@ -197,12 +196,13 @@ local function put_in_place(staged, version)
     vim.fn.delete(ok and old or staged, 'rf')
     is_running = false
     if not ok then
-      local text = 'not installed, the old one stays: %s. Run :Citewell install again'
-      say(text:format(why), vim.log.levels.ERROR)
+      local text = 'not installed, the old server was kept: %s. Run :Citewell install again'
+      notify(text:format(why), vim.log.levels.ERROR)
     elseif require('citewell.config').get().cmd then
-      say(('server %s is installed, but `cmd` of setup() names another'):format(version), vim.log.levels.WARN)
+      local message = 'server %s is installed, but `cmd` in setup() names another'
+      notify(message:format(version), vim.log.levels.WARN)
     else
-      say(('server %s is installed; next: :Citewell library'):format(version))
+      notify(('server %s is installed; next: :Citewell library'):format(version))
     end
   end)
 end
@@ -212,8 +212,8 @@ end
 ---@param staged string
 local function run(list, number, staged)
   local step = list[number]
-  local tell = require('citewell.tell')
-  local stop = tell.progress_while(('%s (step %d of %d)'):format(step.says, number, #list))
+  local messages = require('citewell.messages')
+  local stop = messages.progress_while(('%s (step %d of %d)'):format(step.title, number, #list))
   local function ended(code, output)
     stop()
     if code ~= 0 then
@@ -239,21 +239,21 @@ local function run(list, number, staged)
   end
 end
 
---- Install the server, or install it anew; the one that is there runs until the new one is ready.
+--- Install or reinstall the server; the old one runs until the new one is ready.
 function M.run()
   if is_running then
-    say('the server is being installed already', vim.log.levels.WARN)
+    notify('an installation is already running', vim.log.levels.WARN)
     return
   end
   local requirement = M.source()
   if not requirement then
-    local text = 'nothing to install lies beside the plugin; ' .. M.hints()[1]
-    say(text, vim.log.levels.ERROR)
+    local text = 'the plugin has no wheel or clone to install from; ' .. M.hints()[1]
+    notify(text, vim.log.levels.ERROR)
     return
   end
   local with = means()
   if not with then
-    say('install uv or Python 3.11, then :Citewell install', vim.log.levels.ERROR)
+    notify('install uv or Python 3.11, then :Citewell install', vim.log.levels.ERROR)
     return
   end
   is_running = true

@@ -1,4 +1,4 @@
---- The library that is searched: made and looked at by the command `citewell library`.
+--- `:Citewell library`: creates and inspects the library with the command `citewell library`.
 local M = {}
 
 local verbs = { 'add', 'build', 'formats', 'list', 'remove', 'status' }
@@ -10,19 +10,19 @@ local verbs = { 'add', 'build', 'formats', 'list', 'remove', 'status' }
 
 ---@type citewell.LibraryChoice[]
 local choices = {
-  { label = 'The starter library: 160,000 papers that come with Citewell', arguments = { 'add', 'starter' } },
-  { label = 'Papers of my own: a .bib, a folder, an export ...', ask = 'File or folder: ' },
-  { label = 'Zotero with Better BibTeX on this machine', arguments = { 'add', 'zotero:' } },
-  { label = 'Show what is in the library', arguments = { 'status' } },
+  { label = 'Starter library: 160,000 papers that ship with Citewell', arguments = { 'add', 'starter' } },
+  { label = 'My own papers: a .bib, a folder, an export ...', ask = 'File or folder: ' },
+  { label = 'Zotero on this machine, with Better BibTeX', arguments = { 'add', 'zotero:' } },
+  { label = 'Show the contents of the library', arguments = { 'status' } },
 }
 
 ---@param message string
 ---@param level? integer
-local function say(message, level)
-  require('citewell.tell').say(message, level)
+local function notify(message, level)
+  require('citewell.messages').notify(message, level)
 end
 
---- The settings of the library that the editor gives its server, for the command.
+--- Environment variables that give the command the library settings of the editor.
 ---@return table<string, string>
 local function environment()
   local settings = (require('citewell.config').get().settings or {}).library or {}
@@ -36,7 +36,7 @@ local function environment()
   return found
 end
 
---- What the command says of where it stands, and of what came of it: the last line.
+--- The last line of the command's output, which states its progress or result.
 ---@param text string
 ---@return string
 local function last_line(text)
@@ -45,8 +45,8 @@ end
 
 ---@param arguments string[]
 local function execute(arguments)
-  local server, tell = require('citewell.server'), require('citewell.tell')
-  if server.tell_if_missing(true) then
+  local server, messages = require('citewell.server'), require('citewell.messages')
+  if server.report_missing(true) then
     return
   end
   local command = server.cli(vim.list_extend({ 'library' }, arguments))
@@ -54,9 +54,9 @@ local function execute(arguments)
   local stage, errors = '', {}
   local stop, show = function() end, function() end
   if changes then
-    stop, show = tell.progress_while(function()
-      local begun = stage ~= '' and stage or table.concat(arguments, ' ')
-      return ('the library is being built: %s'):format(begun)
+    stop, show = messages.progress_while(function()
+      local current = stage ~= '' and stage or table.concat(arguments, ' ')
+      return ('building the library: %s'):format(current)
     end)
   end
   local options = {
@@ -77,21 +77,21 @@ local function execute(arguments)
   vim.system(command, options, function(done)
     vim.schedule(function()
       stop()
-      local told, failure = vim.trim(done.stdout or ''), vim.trim(table.concat(errors))
+      local output, failure = vim.trim(done.stdout or ''), vim.trim(table.concat(errors))
       if done.code ~= 0 then
-        local text = vim.trim(failure .. '\n' .. told)
-        say(text ~= '' and text or ('it ended with code ' .. done.code), vim.log.levels.ERROR)
+        local text = vim.trim(failure .. '\n' .. output)
+        notify(text ~= '' and text or ('exit code ' .. done.code), vim.log.levels.ERROR)
       elseif changes then
-        local papers = told:match('([%d,]+ papers?) in ')
-        say(('the library is built%s\n%s'):format(papers and ': ' .. papers or '', told))
+        local papers = output:match('([%d,]+ papers?) in ')
+        notify(('library built%s\n%s'):format(papers and ': ' .. papers or '', output))
       else
-        tell.show('library-' .. arguments[1], vim.trim(told .. '\n' .. failure))
+        messages.open_window('library-' .. arguments[1], vim.trim(output .. '\n' .. failure))
       end
     end)
   end)
 end
 
---- `:Citewell library [VERB ...]`; without a verb, a choice of what is done most.
+--- `:Citewell library [VERB ...]`; without a verb, a menu of common actions.
 ---@param arguments string[]
 function M.run(arguments)
   if #arguments > 0 then

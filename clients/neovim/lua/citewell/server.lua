@@ -1,31 +1,31 @@
---- The server's program: where it is, whether it is new enough, and what to say when it is not.
+--- The server's program: where it is, whether it is new enough, and messages if it is not.
 local M = {}
 
---- The oldest server that knows all that this plugin asks for.
+--- The oldest server that supports all requests of this plugin.
 M.oldest = '0.1.0'
 
 local windows = vim.fn.has('win32') == 1
 local levels = vim.log.levels
 
--- A server that fails so often within so many milliseconds is not started again.
+-- A server that crashes more than TRIES times within WITHIN milliseconds is not restarted.
 local TRIES, WITHIN = 3, 180000
 
 ---@class citewell.Launch One run of the server's program.
----@field is_ready? boolean It has answered.
----@field is_stopping? boolean It was asked to end.
+---@field is_ready? boolean The server is initialized.
+---@field is_stopping? boolean The plugin is stopping the server.
 
 ---@type table<vim.lsp.rpc.PublicClient, citewell.Launch>
 local launches = setmetatable({}, { __mode = 'k' })
----@type integer[] When a server failed.
+---@type integer[] Times of recent crashes.
 local failures = {}
 
 ---@param text string
 ---@param level? integer
-local function say(text, level)
-  require('citewell.tell').say(text, level)
+local function notify(text, level)
+  require('citewell.messages').notify(text, level)
 end
 
---- Folders beside PATH in which installers put programs.
+--- Folders to search for the program: PATH, and where installers put programs.
 ---@return string[]
 local function folders()
   local found = {}
@@ -40,7 +40,7 @@ local function folders()
   return found
 end
 
---- The program `citewell`, where it is; nil when it is nowhere.
+--- The path of the program `citewell`; nil if it is in none of the folders.
 ---@param places string[]
 ---@return string?
 local function program_in(places)
@@ -52,8 +52,8 @@ local function program_in(places)
   end
 end
 
---- How the server is started: what `cmd` says, else the one of the active Python environment, the
---- one that `:Citewell install` made, the first on PATH or in the folders of installers.
+--- The command that starts the server: `cmd`, else the program of the active Python environment, of
+--- `:Citewell install`, on PATH, or in the folders of installers.
 ---@return string[]
 function M.command()
   local given = require('citewell.config').get().cmd
@@ -74,7 +74,7 @@ function M.command()
   return { program_in(places) or 'citewell', 'lsp' }
 end
 
---- What starts the server for Neovim; the command itself while there is no such program.
+--- The `cmd` of the language client; the bare command while the program does not exist.
 ---@return string[]|fun(dispatchers: vim.lsp.rpc.Dispatchers, config: vim.lsp.ClientConfig): table
 function M.launcher()
   local command = M.command()
@@ -85,8 +85,8 @@ function M.launcher()
     local launch = {}
     local on_exit = dispatchers.on_exit
     dispatchers.on_exit = function(code, signal)
-      M.ended(code, signal, launch)
-      -- Neovim's own words about a failure fill more than one line.
+      M.on_exit(code, signal, launch)
+      -- Neovim's own message about an exit code takes more than one line.
       on_exit(0, 0)
     end
     local options = { cwd = config.cmd_cwd, env = config.cmd_env, detached = config.detached }
@@ -96,7 +96,7 @@ function M.launcher()
   end
 end
 
---- A command of the same program, such as `citewell --version`.
+--- A command line of the server's program, such as `citewell --version`.
 ---@param arguments string[]
 ---@return string[]
 function M.cli(arguments)
@@ -107,7 +107,7 @@ function M.cli(arguments)
   return vim.list_extend(cmd, arguments)
 end
 
---- What keeps the server from being started: a sentence and its hints; nil when nothing does.
+--- Why the server cannot be started, with hints; nil if it can.
 ---@return string? message
 ---@return string[] hints
 function M.missing()
@@ -116,8 +116,8 @@ function M.missing()
     return nil, {}
   end
   if require('citewell.config').get().cmd then
-    local hint = 'correct `cmd` in setup(), or leave it out: the server is then looked for'
-    return ('`%s`, which `cmd` names, is no program'):format(program), { hint }
+    local hint = 'correct `cmd` in setup(), or remove it to search for the server'
+    return ('`cmd` names `%s`, which is not a program'):format(program), { hint }
   end
   local hints = require('citewell.install').hints()
   hints[#hints + 1] =
@@ -125,20 +125,20 @@ function M.missing()
   return 'the server is missing', hints
 end
 
---- Say what is missing, where something is.
----@param again? boolean Also when it was said before.
+--- Report a missing server; true if it is missing.
+---@param again? boolean Repeat the message if it was shown before.
 ---@return boolean
-function M.tell_if_missing(again)
+function M.report_missing(again)
   local message, hints = M.missing()
   if not message then
     return false
   end
   local text = ('%s; %s'):format(message, hints[1])
-  local tell = require('citewell.tell')
+  local messages = require('citewell.messages')
   if again then
-    tell.say(text, levels.ERROR)
+    messages.notify(text, levels.ERROR)
   else
-    tell.say_once(text, levels.WARN)
+    messages.notify_once(text, levels.WARN)
   end
   return true
 end
@@ -158,40 +158,40 @@ function M.too_old(version)
   return ('server %s is older than %s: %s'):format(version, M.oldest, hint)
 end
 
---- Show a message of the server's; where it speaks of a command line, name what stands for it here.
+--- Show a message of the server; if it names a shell command, put the Neovim command before it.
 ---@param _ lsp.ResponseError?
 ---@param message { type: integer, message: string }
-function M.tell(_, message)
+function M.on_show_message(_, message)
   local text = message.message:gsub('^Citewell: ', '')
   if text:find('`citewell library add', 1, true) then
     text = ':Citewell library. ' .. text
   end
-  local told = { levels.ERROR, levels.WARN, levels.INFO, levels.DEBUG, levels.DEBUG }
-  local level = told[message.type] or levels.INFO
+  local levels_of_type = { levels.ERROR, levels.WARN, levels.INFO, levels.DEBUG, levels.DEBUG }
+  local level = levels_of_type[message.type] or levels.INFO
   if level == levels.DEBUG then
     return message
   elseif level == levels.INFO then
-    say(text, level)
+    notify(text, level)
   else
-    -- A server that was started again says again what is wrong.
-    require('citewell.tell').say_recent(text, level)
+    -- A restarted server repeats its messages.
+    require('citewell.messages').notify_recent(text, level)
   end
   return message
 end
 
---- A server answered: is it one that we know?
+--- Check the version of an initialized server.
 ---@param client vim.lsp.Client
-function M.greet(client)
+function M.on_init(client)
   if launches[client.rpc] then
     launches[client.rpc].is_ready = true
   end
   local version = client.server_info and client.server_info.version or '0'
   if M.is_old(version) then
-    require('citewell.tell').say_once(M.too_old(version), levels.WARN)
+    require('citewell.messages').notify_once(M.too_old(version), levels.WARN)
   end
 end
 
---- Start the server for the buffers that lack it, once the clients that end are gone.
+--- Start the server for its buffers, once the stopping clients have exited.
 ---@param wanted? fun()
 local function start(wanted)
   local tries = 0
@@ -213,11 +213,11 @@ local function start(wanted)
   try()
 end
 
---- A server ended. One that was not asked to has failed, and is started again, but not for ever.
+--- Restart a server that crashed, up to TRIES times.
 ---@param code integer
 ---@param signal integer
 ---@param launch citewell.Launch
-function M.ended(code, signal, launch)
+function M.on_exit(code, signal, launch)
   local is_asked = launch.is_stopping or signal == 15 or (code == 0 and signal == 0)
   if is_asked or vim.v.exiting ~= vim.NIL then
     return
@@ -226,7 +226,7 @@ function M.ended(code, signal, launch)
     local how = signal ~= 0 and 'signal ' .. signal or 'code ' .. code
     if not launch.is_ready then
       local text = 'the server does not start (%s): :checkhealth citewell'
-      require('citewell.tell').say_once(text:format(how), levels.ERROR)
+      require('citewell.messages').notify_once(text:format(how), levels.ERROR)
       return
     end
     local now = vim.uv.now()
@@ -235,10 +235,10 @@ function M.ended(code, signal, launch)
     end, failures)
     failures[#failures + 1] = now
     if #failures > TRIES then
-      say(('the server ended %d times: :Citewell log, :Citewell restart'):format(#failures), levels.ERROR)
+      notify(('the server ended %d times: :Citewell log, :Citewell restart'):format(#failures), levels.ERROR)
     elseif vim.lsp.is_enabled('citewell') then
       start(function()
-        say(('the server ended (%s) and was started again'):format(how), levels.WARN)
+        notify(('the server ended (%s) and was started again'):format(how), levels.WARN)
       end)
     end
   end)
@@ -259,7 +259,7 @@ end
 
 --- Stop the server and start it again; a program that was installed meanwhile is found.
 function M.restart()
-  if not M.tell_if_missing(true) then
+  if not M.report_missing(true) then
     M.restart_with()
   end
 end

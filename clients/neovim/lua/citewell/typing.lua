@@ -1,12 +1,12 @@
---- Keeps Neovim's own completion going while words are typed into a placeholder.
+--- Keeps Neovim's built-in completion active while words are typed into a placeholder.
 ---
---- Neovim asks again at each letter only while its menu shows. A letter typed before the list of the
---- last one has come closes the menu, and then nothing would be asked until the next space.
+--- Neovim requests completion at each keystroke only while its menu is open. A letter typed before the
+--- previous list arrives closes the menu, and no request would follow until the next space.
 local M = {}
 
-local PAUSE = 40 -- milliseconds: Neovim's own request for the letter comes first
+local PAUSE = 40 -- milliseconds, so that Neovim's own request goes first
 
--- What stands before a cursor in an open placeholder or citation.
+-- Patterns of the text before a cursor in an open placeholder or citation.
 local open = {
   [[\%a*[cC]it%a*%*?[%[%]%w%s.~,:;%-]*<[^<>]*$]],
   [[\%a*[cC]it%a*%*?[%[%]%w%s.~,:;%-]*{[^{}]*$]],
@@ -24,12 +24,12 @@ function M.is_open(head)
   return false
 end
 
----@type table<integer, table<integer, true>> Requests that are not answered, by client.
+---@type table<integer, table<integer, true>> Pending requests, by client.
 local pending = {}
 
 ---@param client_id integer
 ---@return boolean
-local function is_asking(client_id)
+local function has_pending(client_id)
   return next(pending[client_id] or {}) ~= nil
 end
 
@@ -54,9 +54,9 @@ function M.attach(client, bufnr)
     callback = function(event)
       local request = event.data.request
       if event.data.client_id == client.id and request.method == 'textDocument/completion' then
-        local asked = pending[client.id] or {}
-        asked[event.data.request_id] = request.type == 'pending' or nil
-        pending[client.id] = asked
+        local requests = pending[client.id] or {}
+        requests[event.data.request_id] = request.type == 'pending' or nil
+        pending[client.id] = requests
       end
     end,
   })
@@ -73,7 +73,7 @@ function M.attach(client, bufnr)
         local same = vim.api.nvim_get_current_buf() == bufnr
           and vim.api.nvim_buf_get_changedtick(bufnr) == tick
           and vim.api.nvim_get_mode().mode == 'i'
-        if same and vim.fn.pumvisible() == 0 and not is_asking(client.id) then
+        if same and vim.fn.pumvisible() == 0 and not has_pending(client.id) then
           vim.lsp.completion.get()
         end
       end, PAUSE)

@@ -1,4 +1,4 @@
---- The places that cite an entry, as the code lens above it lists them.
+--- Lists the places that cite an entry, from the code lens above it.
 local M = {}
 
 ---@param command lsp.Command

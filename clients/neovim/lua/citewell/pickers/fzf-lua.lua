@@ -1,8 +1,8 @@
---- The list in fzf-lua: a search at each letter.
+--- The list in fzf-lua: a search at each keystroke.
 local M = {}
 
 ---@return boolean
-function M.is_there()
+function M.is_available()
   return (pcall(require, 'fzf-lua'))
 end
 
@@ -11,14 +11,14 @@ function M.open(find)
   local rows = {} ---@type table<string, citewell.Row>
   local cancel = function() end
   require('fzf-lua').fzf_live(function(given)
-    -- Older versions give the words themselves, newer ones a list that begins with them.
+    -- Older versions pass the words, newer ones a list whose first item they are.
     local words = type(given) == 'table' and given[1] or given or ''
     return function(add)
       vim.schedule(function()
         cancel()
         cancel = find.search(words, function(found, problem)
           if problem and #found == 0 then
-            require('citewell.tell').say_once(problem, vim.log.levels.WARN)
+            require('citewell.messages').notify_once(problem, vim.log.levels.WARN)
           end
           for _, row in ipairs(found) do
             local line = require('citewell.find').line(row)
@@ -33,7 +33,7 @@ function M.open(find)
     prompt = 'Find a paper> ',
     query = find.query,
     exec_empty_query = true,
-    -- The server's order stands, and titles are no file names.
+    -- Keep the server's order; titles are not file names.
     fzf_opts = { ['--no-sort'] = true, ['--no-multi'] = true },
     file_icons = false,
     git_icons = false,

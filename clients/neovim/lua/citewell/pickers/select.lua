@@ -1,8 +1,8 @@
---- The list through `vim.ui.input` and `vim.ui.select`, which every Neovim has.
+--- The list with `vim.ui.input` and `vim.ui.select`, which need no plugin.
 local M = {}
 
 ---@return boolean
-function M.is_there()
+function M.is_available()
   return true
 end
 
@@ -13,20 +13,20 @@ local function list(find, words)
     if #rows == 0 then
       local about = vim.trim(words) == '' and 'this place' or ('“%s”'):format(words)
       local text = problem or ('no papers found for %s'):format(about)
-      require('citewell.tell').say(text, vim.log.levels.WARN)
+      require('citewell.messages').notify(text, vim.log.levels.WARN)
       return
     end
-    local tell, line = require('citewell.tell'), require('citewell.find').line
-    local own = tell.is_own(vim.ui.select)
+    local messages, line = require('citewell.messages'), require('citewell.find').line
+    local own = messages.is_builtin(vim.ui.select)
     if own then
-      -- A list that fills the screen, or a line that wraps, is followed by "-- More --".
+      -- A list that fills the screen, or a line that wraps, causes a "-- More --" prompt.
       rows = vim.list_slice(rows, 1, math.max(1, vim.o.lines - 4))
     end
     vim.ui.select(rows, {
       prompt = 'Cite',
       kind = 'citewell',
       format_item = function(row)
-        return own and tell.cut(line(row), vim.o.columns - 5) or line(row)
+        return own and messages.truncate(line(row), vim.o.columns - 5) or line(row)
       end,
     }, function(row)
       if row then

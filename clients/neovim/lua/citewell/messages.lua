@@ -1,17 +1,17 @@
---- What the author is told: one line that fits, so that Neovim never asks to "Press ENTER".
+--- Messages to the author, each cut to one line so that Neovim never prompts to "Press ENTER".
 ---
---- The whole text of every message is kept and shown by `:Citewell messages`. A plugin that has
---- replaced `vim.notify` has room of its own, and is given the whole text.
+--- The full text of every message is kept and shown by `:Citewell messages`. A plugin that
+--- replaces `vim.notify` receives the full text.
 local M = {}
 
 local levels = vim.log.levels
 
 local PREFIX = 'Citewell: '
 local MORE = ' (:Citewell messages)'
-local AT_LEAST = 1500 -- milliseconds that a line stands before the next one takes its place
-local AGAIN = 200 -- milliseconds until another look whether the command line is free
+local AT_LEAST = 1500 -- milliseconds that a line is shown before the next one replaces it
+local AGAIN = 200 -- milliseconds between checks whether the command line is free
 local KEPT = 200
-local RECENT = 600000 -- milliseconds in which a problem that the server tells is told once
+local RECENT = 600000 -- milliseconds in which a repeated server message is suppressed
 
 local groups = { [levels.ERROR] = 'ErrorMsg', [levels.WARN] = 'WarningMsg' }
 
@@ -19,9 +19,9 @@ local groups = { [levels.ERROR] = 'ErrorMsg', [levels.WARN] = 'WarningMsg' }
 ---@field text string
 ---@field level integer
 
----@type citewell.Message[] All that was told, oldest first.
-local told = {}
----@type citewell.Message[] What still waits to be shown.
+---@type citewell.Message[] All messages, oldest first.
+local history = {}
+---@type citewell.Message[] Messages not shown yet.
 local waiting = {}
 ---@type table<string, true>
 local once = {}
@@ -30,26 +30,26 @@ local recent = {}
 local is_running = false
 local free_at = 0
 
---- Whether a function of `vim`, such as `vim.notify`, is Neovim's own and not a plugin's.
+--- Whether a function of `vim`, such as `vim.notify`, is Neovim's own rather than a plugin's.
 ---@param call function
 ---@return boolean
-function M.is_own(call)
+function M.is_builtin(call)
   local source = debug.getinfo(call, 'S').source
   return vim.startswith(source, '@vim/') or vim.startswith(source, '@' .. vim.env.VIMRUNTIME)
 end
 
---- The cells that one line may take: fewer than the screen has columns, for 'showcmd' and 'ruler'
---- stand there too.
+--- Number of cells available for one line: fewer than the screen has columns, because 'showcmd' and
+--- 'ruler' share the line.
 ---@return integer
 local function room()
   return math.max(20, vim.v.echospace)
 end
 
---- The beginning of a text that fits into so many cells, cut between words.
+--- A text truncated between words to a number of cells.
 ---@param text string
 ---@param cells integer
 ---@return string
-function M.cut(text, cells)
+function M.truncate(text, cells)
   if vim.fn.strdisplaywidth(text) <= cells then
     return text
   end
@@ -60,7 +60,7 @@ function M.cut(text, cells)
   return (fits:match('^(.*%S)%s+%S*$') or fits) .. '…'
 end
 
---- The line that stands for a message. Where the first line is the summary of others, it stands alone.
+--- The line shown for a message. If its first line summarizes the rest, only that line.
 ---@param text string
 ---@return string
 function M.line(text)
@@ -72,14 +72,14 @@ function M.line(text)
   if vim.fn.strdisplaywidth(PREFIX .. flat) <= room() then
     return PREFIX .. flat
   end
-  return M.cut(PREFIX .. flat, room() - #MORE) .. MORE
+  return M.truncate(PREFIX .. flat, room() - #MORE) .. MORE
 end
 
 ---@param text string
 ---@param group? string
----@param keep boolean Whether |:messages| has it, too.
+---@param keep boolean Whether to add it to |:messages|.
 local function echo(text, group, keep)
-  -- A line that follows another one without a redraw scrolls the screen, and Neovim asks for a key.
+  -- Without a redraw, a second line scrolls the screen, and Neovim prompts for a key.
   vim.cmd.redraw()
   vim.api.nvim_echo({ { text, group } }, keep, {})
 end
@@ -108,67 +108,66 @@ local function show_next()
   vim.defer_fn(show_next, AT_LEAST)
 end
 
---- Tell the author something. `text` may be long: what does not fit is in `:Citewell messages`.
+--- Show a message. What does not fit into one line is in `:Citewell messages`.
 ---@param text string
 ---@param level? integer
-function M.say(text, level)
+function M.notify(text, level)
   level = level or levels.INFO
-  told[#told + 1] = { text = text, level = level }
-  if #told > KEPT then
-    table.remove(told, 1)
+  history[#history + 1] = { text = text, level = level }
+  if #history > KEPT then
+    table.remove(history, 1)
   end
-  if not M.is_own(vim.notify) then
+  if not M.is_builtin(vim.notify) then
     vim.schedule(function()
       vim.notify(PREFIX .. text, level)
     end)
     return
   end
-  waiting[#waiting + 1] = told[#told]
+  waiting[#waiting + 1] = history[#history]
   if not is_running then
     is_running = true
     vim.schedule(show_next)
   end
 end
 
---- The same for what need not be told a second time, whatever happens until Neovim ends.
+--- Show a message unless it was shown since Neovim started.
 ---@param text string
 ---@param level? integer
-function M.say_once(text, level)
+function M.notify_once(text, level)
   if not once[text] then
     once[text] = true
-    M.say(text, level)
+    M.notify(text, level)
   end
 end
 
---- The same for what the server says: a server that was started again says it again.
+--- Show a message unless it was shown recently: a restarted server repeats its messages.
 ---@param text string
 ---@param level? integer
-function M.say_recent(text, level)
+function M.notify_recent(text, level)
   local now = vim.uv.now()
   local before = recent[text]
   recent[text] = now
   if not before or now - before > RECENT then
-    M.say(text, level)
+    M.notify(text, level)
   end
 end
 
---- Show how far something is, until the next line.
+--- Show progress until the next line replaces it.
 ---@param text string
----@return boolean is_shown False while a message stands there, or the author types a command.
+---@return boolean is_shown False while a message is shown or the author types a command.
 function M.progress(text)
-  if not M.is_own(vim.notify) then
+  if not M.is_builtin(vim.notify) then
     return true
   end
   if #waiting > 0 or not is_free() or vim.uv.now() < free_at then
     return false
   end
-  echo(M.cut(PREFIX .. text, room()), nil, false)
+  echo(M.truncate(PREFIX .. text, room()), nil, false)
   return true
 end
 
---- Show a line again and again, with the seconds that it took, until the first function that is
---- returned is called; the second one shows it at once. `text` may be a function that says where it
---- stands.
+--- Show a progress line every second, with the seconds elapsed. Returns a function that ends it and
+--- one that shows the line at once. `text` may be a function that returns the current stage.
 ---@param text string|fun(): string
 ---@return fun() stop
 ---@return fun() show
@@ -196,10 +195,10 @@ function M.progress_while(text)
   end, vim.schedule_wrap(show)
 end
 
---- A text of several lines in a window of its own, which any of |:quit| and q closes.
+--- Show a text of several lines in a split, which q or |:quit| closes.
 ---@param title string
 ---@param text string
-function M.show(title, text)
+function M.open_window(title, text)
   local bufnr = vim.api.nvim_create_buf(false, true)
   vim.api.nvim_buf_set_lines(bufnr, 0, -1, false, vim.split(vim.trim(text), '\n', { plain = true }))
   vim.bo[bufnr].bufhidden = 'wipe'
@@ -215,24 +214,24 @@ function M.show(title, text)
   vim.api.nvim_win_set_height(0, math.max(1, math.min(height, math.floor(vim.o.lines / 2))))
 end
 
---- All that was told, whole.
+--- The full text of all messages.
 ---@return string
 function M.history()
   return table.concat(
     vim.tbl_map(function(message)
       return message.text
-    end, told),
+    end, history),
     '\n'
   )
 end
 
 --- `:Citewell messages`
 function M.show_history()
-  if #told == 0 then
-    M.say('nothing was told yet')
+  if #history == 0 then
+    M.notify('no messages yet')
     return
   end
-  M.show('messages', M.history())
+  M.open_window('messages', M.history())
 end
 
 return M

@@ -54,7 +54,7 @@ def best(
     run: MethodRun,
     limit: int,
 ) -> tuple[Miss, ...]:
-    """At most `limit` answers that stood first although the passage hardly names their title."""
+    """At most `limit` hits at rank 1 although the passage contains few words of the title."""
     judged = {one.id: one for one in run.judged}
     ranked = [
         (named(question), question)

@@ -1,4 +1,4 @@
-"""The result as one HTML page that needs nothing beside it: no script, no network, no files."""
+"""The result as a self-contained HTML page: no script, no network, no other files."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from citewell.features.checking.page import POLICY
 
 MARK = "[CITATION]"
 OTHER = "[OTHER]"
-NEWER_WORTH_SAYING = 0.1
-"""Share of the first ten that are newer than the citing paper."""
+NEWER_NOTED = 0.1
+"""Minimum share of newer papers in the top ten for a note about them."""
 
 
 def render(evaluation: Evaluation, title: str = "", *, own: bool = False) -> str:
-    """The page. `own` speaks to an author about one manuscript, citation by citation."""
-    title = title or f"How well citations are found: {evaluation.data.name}"
+    """The page as HTML. `own`: for the author of one manuscript, citation by citation."""
+    title = title or f"Citation recommendation: {evaluation.data.name}"
     body = "\n".join(_body(evaluation, title, own))
     css = files("citewell.evaluation").joinpath("page.css").read_text(encoding="utf-8")
     return (
@@ -31,14 +31,14 @@ def render(evaluation: Evaluation, title: str = "", *, own: bool = False) -> str
     )
 
 
-def chief(evaluation: Evaluation) -> MethodRun:
-    """The run that the headline speaks of: the last method, warm where it was measured."""
+def headline_run(evaluation: Evaluation) -> MethodRun:
+    """The run of the headline figures: the last method, in the warm setting if measured."""
     last = evaluation.runs[-1].name
     return evaluation.run(last, "warm") or evaluation.runs[-1]
 
 
 def _body(evaluation: Evaluation, title: str, own: bool) -> Iterator[str]:
-    run = chief(evaluation)
+    run = headline_run(evaluation)
     yield f"<header><h1>{escape(title)}</h1>"
     yield f'<p class="lede">{escape(_lede(evaluation, run, own))}</p></header>'
     yield _tiles(evaluation, run, own)
@@ -47,16 +47,16 @@ def _body(evaluation: Evaluation, title: str, own: bool) -> Iterator[str]:
         yield _strip(evaluation, run)
     if own:
         yield from _reading(evaluation, run, own)
-    yield "<section><h2>How far down the list the right paper stands</h2>"
+    yield "<section><h2>Recall by length of the list</h2>"
     yield "<figure>" + svg.recall_chart(svg.lines(evaluation), evaluation.depth)
     dashed = len({one.setting for one in evaluation.runs}) > 1
     settings = "Solid: warm, the paper's other references are known. Dashed: cold, text alone."
     yield (
-        "<figcaption>Share of right papers among the first so many offered (logarithmic axis). "
+        "<figcaption>Share of right papers among the first papers listed (logarithmic axis). "
         f"{settings if dashed else ''}</figcaption></figure></section>"
     )
     several = len({one.name for one in evaluation.runs}) > 1
-    yield f"<section><h2>{'Every method, every metric' if several else 'The figures'}</h2>"
+    yield f"<section><h2>{'Methods by metrics' if several else 'Metrics'}</h2>"
     yield page_tables.heat(evaluation, "library", own)
     yield "</section>"
     if not own:
@@ -77,19 +77,19 @@ def _lede(evaluation: Evaluation, run: MethodRun, own: bool) -> str:
     library = f"a library of {evaluation.library.works:,} papers"
     if own:
         return (
-            f"Each of the {len(evaluation.items):,} citations was taken out, one at a time, and "
-            f"Citewell was asked to find it again from the text around it, in {library}, which "
-            f"holds the cited paper for {held:,} of them. The figures are for those, {_how(run)}."
+            f"Each of the {len(evaluation.items):,} citations was removed, one at a time, and "
+            f"Citewell searched for it from the surrounding text, in {library}. The library "
+            f"has the cited paper for {held:,} of them; the figures are for those, {_how(run)}."
         )
     return (
-        f"{held:,} questions whose right answer is among {library}. "
-        f"The headline is for them, {_how(run)}."
+        f"{held:,} questions whose right answer is in {library}. "
+        f"The headline figures are for these, {_how(run)}."
     )
 
 
 def _how(run: MethodRun) -> str:
     known = "the paper's other references known" if run.setting == "warm" else "from the text alone"
-    name = "Citewell as it is set" if run.name == "pipeline" else f"the method “{run.name}”"
+    name = "Citewell as configured" if run.name == "pipeline" else f"the method “{run.name}”"
     return f"by {name}, {known}"
 
 
@@ -97,9 +97,9 @@ def _tiles(evaluation: Evaluation, run: MethodRun, own: bool) -> str:
     held = [item for item in evaluation.items if item.held]
     tiles = []
     for metric, words in (
-        ("recall@1", "the very first paper is the right one"),
+        ("recall@1", "the first paper is the right one"),
         ("recall@10", "the right paper is among the first ten"),
-        ("recall@100", "it is among the first hundred"),
+        ("recall@100", "the right paper is among the first hundred"),
     ):
         figure = run.figure(metric)
         if figure is None:
@@ -111,14 +111,14 @@ def _tiles(evaluation: Evaluation, run: MethodRun, own: bool) -> str:
         tiles.append((f"{one.mean:.0%}", words + interval))
     first = run.figure("mrr")
     if first and not own:
-        words = "mean reciprocal rank: 1 if every right paper stood first, .5 if second"
+        words = "mean reciprocal rank: 1 if every right paper is first, .5 if second"
         tiles.append((number(first.by_question.mean), words))
     if own:
         share = len(held) / len(evaluation.items) if evaluation.items else 0.0
-        tiles.append((f"{share:.0%}", "of the citations have their paper in this library"))
+        tiles.append((f"{share:.0%}", "of the cited papers are in this library"))
     if run.latency:
-        tiles.append((f"{run.latency.p95:.0f} ms", "95 of 100 searches were faster than this"))
-    backed = f"of {run.emitted:,} papers offered are made up: each was looked up again"
+        tiles.append((f"{run.latency.p95:.0f} ms", "95th percentile of the search time"))
+    backed = f"of {run.emitted:,} papers listed are hallucinated: each was looked up again"
     tiles.append((f"{run.unbacked:,}", backed))
     items = "".join(f"<li><b>{escape(a)}</b><span>{escape(b)}</span></li>" for a, b in tiles)
     return f'<ul class="tiles">{items}</ul>'
@@ -131,7 +131,7 @@ def _strip(evaluation: Evaluation, run: MethodRun) -> str:
         one = judged.get(item.id)
         css, _ = svg.band(one.ranks[0] if one and one.ranks else None, item.held > 0)
         counts[css] = counts.get(css, 0) + 1
-    names = [(css, f"place {words}") for _, css, words in svg.BANDS]
+    names = [(css, f"rank {words}") for _, css, words in svg.BANDS]
     names[0] = ("b1", "found first")
     names += [("b6", f"not in the first {evaluation.depth}"), ("b0", "not in the library")]
     key = "".join(
@@ -142,26 +142,26 @@ def _strip(evaluation: Evaluation, run: MethodRun) -> str:
     return (
         "<section><h2>Your paper, citation by citation</h2>"
         "<figure>" + svg.strip(evaluation, run) + f'<ul class="key">{key}</ul>'
-        "<figcaption>In the order of the text; point at a square for its key.</figcaption>"
+        "<figcaption>In text order; hover over a square for its key.</figcaption>"
         f"</figure>{_every(evaluation, run)}</section>"
     )
 
 
 def _newer(evaluation: Evaluation, run: MethodRun) -> str:
-    """What an old paper hides: much of what is offered was written after it."""
+    """A note if many listed papers are newer than the citing paper."""
     first, ten = run.figure("recall@1", "past"), run.figure("recall@10", "past")
-    if first is None or ten is None or (run.newer_in_ten or 0.0) < NEWER_WORTH_SAYING:
+    if first is None or ten is None or (run.newer_in_ten or 0.0) < NEWER_NOTED:
         return ""
     return (
-        f'<p class="note">{run.newer_in_ten:.0%} of the papers among the first ten are newer than '
-        "the newest reference of this paper, so it could not have cited them. Without them the "
-        f"first paper is right for {first.by_question.mean:.0%} and one of the first ten for "
-        f"{ten.by_question.mean:.0%}.</p>"
+        f'<p class="note">{run.newer_in_ten:.0%} of the papers in the top ten are newer than the '
+        "newest reference of this paper, which could not have cited them. Without them, the first "
+        f"paper is right for {first.by_question.mean:.0%} of the citations and one of the top ten "
+        f"for {ten.by_question.mean:.0%}.</p>"
     )
 
 
 def _every(evaluation: Evaluation, run: MethodRun) -> str:
-    """Each citation with its place in the list, cold and warm, in the order of the text."""
+    """A table of all citations with their ranks, cold and warm, in text order."""
     runs = [one for one in evaluation.runs if one.name == run.name]
     ranks = [{one.id: one for one in method.judged} for method in runs]
     rows = []
@@ -181,7 +181,7 @@ def _every(evaluation: Evaluation, run: MethodRun) -> str:
         )
     heads = ["key", "place", *(f"rank, {one.setting}" for one in runs)]
     return page_tables.table(
-        "Every citation with the place of its paper (-: not in the library)", heads, rows
+        "All citations with the rank of their paper (-: not in the library)", heads, rows
     )
 
 
@@ -189,9 +189,9 @@ def _misses(evaluation: Evaluation, run: MethodRun, own: bool) -> str:
     cards = "".join(_card(miss, evaluation.depth, own) for miss in evaluation.misses)
     whose = (evaluation.misses[0].method or run.label).replace("pipeline", svg.shown("pipeline"))
     return (
-        "<section><h2>The misses most worth reading</h2>"
-        f"<p>Where {escape(whose)} did not put the right paper among the first ten, although the "
-        "passage holds words of its title: those that say it most plainly come first.</p>"
+        "<section><h2>Selected misses</h2>"
+        f"<p>Cases where {escape(whose)} did not rank the right paper in the top ten, although the "
+        "passage contains words of its title; those with the most words in common first.</p>"
         f"{cards}</section>"
     )
 
@@ -199,15 +199,14 @@ def _misses(evaluation: Evaluation, run: MethodRun, own: bool) -> str:
 def _finds(evaluation: Evaluation, own: bool) -> str:
     cards = "".join(_card(find, evaluation.depth, own) for find in evaluation.finds)
     return (
-        "<section><h2>Found at once, though hardly named</h2>"
-        "<p>The right paper stood first, and the passage holds few words of its title.</p>"
+        "<section><h2>Selected hits</h2>"
+        "<p>The right paper is ranked first, although the passage has few words of its title.</p>"
         f"{cards}</section>"
     )
 
 
 def _card(miss: Miss, depth: int, own: bool) -> str:
-    rank = f"stood at place {miss.rank}" if miss.rank else f"not among the first {depth}"
-    rank = "stood first" if miss.rank == 1 else rank
+    rank = f"rank {miss.rank}" if miss.rank else f"not among the first {depth}"
     place = miss.paper if not own else ""
     if miss.file:
         place = f"{miss.file}:{miss.line}" if miss.line else miss.file
@@ -215,11 +214,11 @@ def _card(miss: Miss, depth: int, own: bool) -> str:
     before = f'<span class="soft">{escape(miss.before)}</span> ' if miss.before else ""
     text = escape(miss.text).replace(MARK, "<mark>citation</mark>").replace(OTHER, "[…]")
     truth = "".join(f"<li>{_paper(one)}</li>" for one in miss.truth)
-    cited = f"<div><h3>What is cited</h3><ul>{truth}</ul></div>"
+    cited = f"<div><h3>Cited</h3><ul>{truth}</ul></div>"
     if miss.rank != 1:
         offered = "".join(f"<li>{_paper(one)}</li>" for one in miss.offered)
-        offered = f"<ol>{offered}</ol>" if offered else "<p>Nothing.</p>"
-        cited += f"<div><h3>What was offered first</h3>{offered}</div>"
+        offered = f"<ol>{offered}</ol>" if offered else "<p>None.</p>"
+        cited += f"<div><h3>Listed first</h3>{offered}</div>"
     return (
         f'<article><p class="where">{escape(where)}</p><blockquote>{before}{text}</blockquote>'
         f'<div class="pair">{cited}</div></article>'
@@ -232,7 +231,7 @@ def _paper(paper: Paper) -> str:
 
 
 def _about(evaluation: Evaluation) -> str:
-    facts = [("Made", f"{evaluation.created}, Citewell {evaluation.version}")]
+    facts = [("Created", f"{evaluation.created}, Citewell {evaluation.version}")]
     if evaluation.command:
         facts.append(("Command", evaluation.command))
     facts += [("Data", line) for line in summary(evaluation)]

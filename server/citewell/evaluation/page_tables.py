@@ -22,7 +22,7 @@ from citewell.evaluation.table import (
 
 
 def heat(evaluation: Evaluation, scope: Scope, own: bool) -> str:
-    """Every method by every metric, the better the stronger in tone."""
+    """A heat map of methods by metrics."""
     names = metric_names(evaluation.depth)
     best = {
         name: max((_mean(run, name, scope) for run in evaluation.runs), default=0.0)
@@ -36,7 +36,7 @@ def heat(evaluation: Evaluation, scope: Scope, own: bool) -> str:
         for name in names:
             figure = run.figure(name, scope)
             value = figure.by_question.mean if figure else 0.0
-            # Squared within the column, so that near methods differ; text stays readable on 55%.
+            # Squared within the column, so that close methods differ; text stays readable on 55%.
             tone = 55.0 * (value / best[name]) ** 2 if best[name] else 0.0
             css = "heat best" if value >= best[name] > 0 else "heat"
             hint = escape(_interval(figure.by_question)) if figure else ""
@@ -69,18 +69,18 @@ def _interval(one: Estimate) -> str:
 
 
 def details(evaluation: Evaluation) -> str:
-    """The closer figures, folded away."""
-    parts = ["<section><h2>Closer figures</h2>"]
+    """The detailed tables, collapsed."""
+    parts = ["<section><h2>Details</h2>"]
     parts.append(_scope_table(evaluation, "by_question", "library", "Per question, with intervals"))
     if 1 < len({item.paper for item in evaluation.items}) < len(evaluation.items):
         parts.append(_scope_table(evaluation, "by_paper", "library", "Averaged per citing paper"))
     if any(item.held < item.answers for item in evaluation.items):
-        title = "Over all right answers, also those not in the library"
+        title = "All answers, including those not in the library"
         parts.append(_scope_table(evaluation, "by_question", "all", title))
     if any(run.figure("mrr", "past") for run in evaluation.runs):
         parts.append(
             _scope_table(
-                evaluation, "by_question", "past", "Papers newer than the citing one left out"
+                evaluation, "by_question", "past", "Without papers newer than the citing paper"
             )
         )
     if any(run.coverage for run in evaluation.runs):
@@ -126,8 +126,8 @@ def _confidence(evaluation: Evaluation) -> str:
         for run in evaluation.runs
         for one in run.coverage
     ]
-    heads = ["method", "most confident", "first right", "answerable ones", "confidence from"]
-    title = "First paper right, of the most confident part (what fill would write)"
+    heads = ["method", "coverage", "all questions", "answerable", "minimum confidence"]
+    title = "Precision of the first paper by coverage (what fill would write)"
     out = table(title, heads, rows)
     rows = [
         f'<tr><th scope="row">{escape(svg.shown(run.name))}<small>{run.setting}</small></th>'
@@ -137,7 +137,7 @@ def _confidence(evaluation: Evaluation) -> str:
         for run in evaluation.runs
         for one in run.abstention
     ]
-    heads = ["method", "threshold", "abstained", "precision", "recall", "answered right"]
+    heads = ["method", "threshold", "abstained", "precision", "recall", "accuracy of answers"]
     return out + table("Abstention when the right paper is not in the library", heads, rows)
 
 
@@ -155,9 +155,7 @@ def _comparisons(comparisons: Sequence[Comparison]) -> str:
             f"<td>{interval}</td><td>{one.p_holm:.4f}</td></tr>"
         )
     unit = comparisons[0].result.unit
-    title = (
-        f"Is the difference more than chance? (10,000 sign flips over {unit}s, Holm's correction)"
-    )
+    title = f"Paired randomisation test (10,000 sign flips over {unit}s, Holm's correction)"
     return table(title, ["A", "B", "metric", "A - B", "95% interval", "p"], rows)
 
 
@@ -175,7 +173,7 @@ def _label(name: str) -> str:
 
 
 def table(title: str, heads: Sequence[str], rows: Sequence[str]) -> str:
-    """A table under a heading that unfolds it; `rows` are `<tr>` elements."""
+    """A collapsible table; `rows` are `<tr>` elements."""
     head = "".join(f'<th scope="col">{escape(one)}</th>' for one in heads)
     return (
         f'<details><summary>{escape(title)}</summary><div class="scroll" tabindex="0" '

@@ -238,7 +238,7 @@ class Evaluation(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     comparisons: tuple[Comparison, ...] = ()
     misses: tuple[Miss, ...] = ()
     finds: tuple[Miss, ...] = ()
-    """Right answers that stood first although the passage hardly names them."""
+    """Right answers ranked first although the passage contains few words of their titles."""
     notes: tuple[str, ...] = ()
     problems: tuple[Problem, ...] = ()
 

@@ -56,7 +56,7 @@ def lines(evaluation: Evaluation) -> list[Line]:
 
 
 def shown(name: str) -> str:
-    """A method's name for readers of the page."""
+    """The display name of a method."""
     return "Citewell" if name == "pipeline" else name
 
 

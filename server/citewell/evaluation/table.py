@@ -29,7 +29,7 @@ def short(metric: str) -> str:
 
 
 def number(value: float | None) -> str:
-    """Three digits without the leading zero, as the field writes it; a dash for none."""
+    """A value with three decimals and no leading zero; a dash for None."""
     if value is None:
         return "-"
     text = f"{value:.3f}"
@@ -37,14 +37,14 @@ def number(value: float | None) -> str:
 
 
 def estimate(one: Estimate) -> str:
-    """A mean with its interval, where there is one."""
+    """A mean, with its interval if there is one."""
     if one.low is None or one.high is None:
         return number(one.mean)
     return f"{number(one.mean)} ({number(one.low)}-{number(one.high)})"
 
 
 def render(evaluation: Evaluation, *, brief: bool = False) -> RenderableType:
-    """Everything that the terminal shows; `brief`: what an author asks first."""
+    """The tables for a terminal; `brief`: only those for an author."""
     return Group(*(_brief(evaluation) if brief else _parts(evaluation)))
 
 
@@ -52,12 +52,12 @@ def _brief(evaluation: Evaluation) -> Iterator[RenderableType]:
     for line in summary(evaluation):
         yield Text(line, style="dim")
     held = [item for item in evaluation.items if item.held]
-    title = "Per citation, of those whose paper is in the library"
+    title = "Per citation whose paper is in the library"
     yield _figures(evaluation, "library", "by_question", title)
     if 1 < len({item.paper for item in held}) < len(held):
         yield _figures(evaluation, "library", "by_paper", "Per citing paper")
     if any(run.figure("mrr", "past") for run in evaluation.runs):
-        title = "The same, papers newer than the citing one left out"
+        title = "Without papers newer than the citing paper"
         yield _figures(evaluation, "past", "by_question", title)
     yield _costs(evaluation)
     yield from _model(evaluation)
@@ -69,7 +69,7 @@ def _brief(evaluation: Evaluation) -> Iterator[RenderableType]:
 
 
 def summary(evaluation: Evaluation) -> list[str]:
-    """What was asked of which library, in a few lines."""
+    """A few lines on the questions and the library."""
     held = [item for item in evaluation.items if item.held]
     dated = sum(item.year is not None for item in held)
     library = evaluation.library
@@ -98,11 +98,14 @@ def _parts(evaluation: Evaluation) -> Iterator[RenderableType]:
         yield _figures(evaluation, "library", "by_paper", "Per citing paper")
     if any(item.held < item.answers for item in evaluation.items):
         yield _figures(
-            evaluation, "all", "by_question", "All answers, also those not in the library"
+            evaluation,
+            "all",
+            "by_question",
+            "All answers, including those not in the library",
         )
     if any(run.figure("mrr", "past") for run in evaluation.runs):
         yield _figures(
-            evaluation, "past", "by_question", "Papers newer than the citing one left out"
+            evaluation, "past", "by_question", "Without papers newer than the citing paper"
         )
     yield _costs(evaluation)
     yield from _model(evaluation)
@@ -149,15 +152,15 @@ def _mean(run: MethodRun, metric: str, scope: Scope, mean: str) -> float | None:
 
 
 def _costs(evaluation: Evaluation) -> Table:
-    table = Table(title="Cost and care", title_justify="left", title_style="bold")
+    table = Table(title="Latency and validity", title_justify="left", title_style="bold")
     for head in ("method", "setting"):
         table.add_column(head)
     for head in (
         "p50 ms",
         "p95 ms",
-        "offered",
-        "made up",
-        "newer in first 10",
+        "papers listed",
+        "hallucinated",
+        "newer in top 10",
         "incomplete",
     ):
         table.add_column(head, justify="right")
@@ -179,20 +182,20 @@ def _costs(evaluation: Evaluation) -> Table:
 
 
 MODEL_HEADS = (
-    "method", "setting", "requests", "a question", "tokens in", "tokens out", "s", "$", "gave up",
+    "method", "setting", "requests", "per question", "tokens in", "tokens out", "s", "$", "failed",
 )  # fmt: skip
 PICK_HEADS = (
-    "method", "setting", "shown: right", "wrong", "none", "not shown: one", "none", "no choice",
+    "method", "setting", "shown: right", "wrong", "none", "not shown: wrong", "none", "no answer",
 )  # fmt: skip
 MODEL_TITLE = (
-    "Asked of the language model for the figures (tokens and seconds: of one request); "
-    "the calls that are timed come on top"
+    "Language model requests behind the figures (tokens and seconds per request); "
+    "latency measurements are extra"
 )
-PICK_TITLE = "What the model chose, where it was shown the right paper and where not"
+PICK_TITLE = "Choices of the model, when the right paper was shown and when it was not"
 
 
 def model_rows(evaluation: Evaluation) -> list[tuple[str, ...]]:
-    """What a language model was asked; tokens and seconds are those of one request."""
+    """Rows of `MODEL_HEADS`; tokens and seconds are means per request."""
     rows: list[tuple[str, ...]] = []
     for run in evaluation.runs:
         used = run.usage
@@ -215,7 +218,7 @@ def model_rows(evaluation: Evaluation) -> list[tuple[str, ...]]:
 
 
 def pick_rows(evaluation: Evaluation) -> list[tuple[str, ...]]:
-    """What a language model's choices were worth."""
+    """Rows of `PICK_HEADS`: counts of a language model's choices."""
     return [
         (
             run.name, run.setting, *(f"{n:,}" for n in (
@@ -246,15 +249,15 @@ def _model(evaluation: Evaluation) -> Iterator[Table]:
 
 
 def _abstention(evaluation: Evaluation, *, only_own: bool = False) -> Table:
-    """At every threshold up to the first that answers nothing; the one of `fill` is marked."""
+    """Abstention at each threshold up to the first without answers; that of `fill` is marked."""
     table = Table(
-        title="Left open: the right paper is not in the library (*: the threshold of fill)",
+        title="Abstention when the right paper is not in the library (*: threshold of fill)",
         title_justify="left",
         title_style="bold",
     )
     for head in ("method", "setting"):
         table.add_column(head)
-    for head in ("threshold", "abstained", "precision", "recall", "answered right"):
+    for head in ("threshold", "abstained", "precision", "recall", "accuracy of answers"):
         table.add_column(head, justify="right")
     for run in evaluation.runs:
         silent = False
@@ -277,13 +280,13 @@ def _abstention(evaluation: Evaluation, *, only_own: bool = False) -> Table:
 
 def _coverage(evaluation: Evaluation) -> Table:
     table = Table(
-        title="First paper right, of the most confident part (what fill would write)",
+        title="Precision of the first paper by coverage (what fill would write)",
         title_justify="left",
         title_style="bold",
     )
     for head in ("method", "setting"):
         table.add_column(head)
-    for head in ("coverage", "all questions", "answerable ones", "confidence from"):
+    for head in ("coverage", "all questions", "answerable", "minimum confidence"):
         table.add_column(head, justify="right")
     for run in evaluation.runs:
         for one in run.coverage:
@@ -299,7 +302,7 @@ def _coverage(evaluation: Evaluation) -> Table:
 
 
 def comparison_table(comparisons: tuple[Comparison, ...]) -> Table:
-    """Differences with their intervals and p-values."""
+    """Differences of metrics with their intervals and p-values."""
     first = comparisons[0].result
     table = Table(
         title=f"Paired randomisation test, 10,000 sign flips over {first.units} {first.unit}s",

@@ -1,4 +1,4 @@
-"""Why a language model gave no answer, in words for the author."""
+"""Problems for failures of a language model."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from citewell.llm.bounded import MAX_ANSWER
 from citewell.model import CitewellError, Problem
 from citewell.model.installing import install_command
 
-_STANDS = "Citewell continues without it."
+_CONTINUES = "Citewell continues without it."
 _FAILED = Problem(
-    "llm-failed", "failed", f"{_STANDS} `citewell llm --ask` shows whether it can be reached."
+    "llm-failed", "failed", f"{_CONTINUES} `citewell llm --ask` shows whether it can be reached."
 )
 _FAILURES = (
     (
         {"AdapterParseError"},
-        Problem("llm-answer", "did not answer in the expected format", _STANDS),
+        Problem("llm-answer", "did not answer in the expected format", _CONTINUES),
     ),
     (
         {"LMTimeoutError"},
         Problem(
             "llm-late",
             "did not answer in time",
-            f"{_STANDS} Raise `llm.timeout_ms`, or choose a faster model.",
+            f"{_CONTINUES} Raise `llm.timeout_ms`, or choose a faster model.",
         ),
     ),
     (
@@ -48,11 +48,11 @@ _FAILURES = (
         Problem(
             "llm-down",
             "cannot be reached",
-            f"Start its server, and check `llm.base_url`. {_STANDS}",
+            f"Start its server, and check `llm.base_url`. {_CONTINUES}",
         ),
     ),
 )
-"""By the name of the exception's class or of one above it; the message is what the model did."""
+"""By the name of the exception's class or a base class; the message completes "The model ..."."""
 
 
 def missing_package() -> Problem | None:
@@ -67,7 +67,7 @@ def missing_package() -> Problem | None:
 
 
 def failed(name: str, error: BaseException) -> Problem:
-    """Why a model gave no answer, without what was asked, what was said, and without the key."""
+    """The problem for an exception; it contains neither prompt, answer nor key."""
     cause: BaseException | None = error
     while cause is not None:
         if isinstance(cause, CitewellError):
@@ -84,17 +84,17 @@ def failed(name: str, error: BaseException) -> Problem:
 
 
 def oversized(name: str) -> Problem:
-    """That the answer had more bytes than are read of one, or was compressed unasked."""
+    """The problem that an answer was too large, or compressed without request."""
     return Problem(
         "llm-answer",
         f"The language model {name} sent more than {MAX_ANSWER >> 20} MB, or a "
         "compressed answer, and was cut off.",
-        f"{_STANDS} Check `llm.base_url`: this is no answer of a language model.",
+        f"{_CONTINUES} Check `llm.base_url`: this is not the answer of a language model.",
     )
 
 
 def no_answer(name: str, wanted: str) -> Problem:
-    """That the answer was not what was asked for."""
+    """The problem that the answer lacks what was requested."""
     return Problem(
-        "llm-answer", f"The language model {name} did not answer with {wanted}.", _STANDS
+        "llm-answer", f"The language model {name} did not answer with {wanted}.", _CONTINUES
     )

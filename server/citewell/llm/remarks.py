@@ -1,9 +1,8 @@
-"""A model's free text, made safe to show: one short line that names nothing but the candidates.
+"""A model's free text, made safe to show: one short line that names only the candidates.
 
-A model repeats what it reads, and what it reads may be written by somebody who wants an agent or an
-author to do something. What it says beside its choice is therefore cut, loses markup, addresses and
-identifiers, and loses each reference that no candidate answers to. Front ends put it in quotation
-marks (`features.pick`). It remains a claim: nothing here looks at whether it is true.
+A model repeats what it reads, which may contain instructions to an agent or an author. Its remark
+is therefore truncated, and stripped of markup, addresses, identifiers, and references that match no
+candidate. Front ends quote it (`features.pick`). It is an unverified claim.
 """
 
 from __future__ import annotations
@@ -17,9 +16,9 @@ from citewell.model.shorten import shorten
 
 MAX_REMARK = 200
 MAX_READ = 1_000
-"""Characters of a text that are looked at."""
+"""Number of characters of a text that are read."""
 GAP = "[…]"
-"""Stands where something was taken out."""
+"""Replaces removed text."""
 _NOTHING = ("", "none", "null", "n/a")
 
 _MARKUP = re.compile(
@@ -93,13 +92,13 @@ _ORDINARY = frozenset(
     "after and as at before both by during early even from if in it its late like of on since "
     "that the then these this those through to until what when where while with year".split()
 )
-"""Words that may stand before a year at the beginning of a sentence."""
+"""Words that may precede a year at the beginning of a sentence."""
 
 
 def remark(answer: object, works: Sequence[Work] = ()) -> str:
-    """The text in one line of at most `MAX_REMARK` characters; empty when nothing is said.
+    """The text on one line of at most `MAX_REMARK` characters; empty if nothing remains.
 
-    Names, years and titles stay only where one of `works`, the candidates that the model was
+    Names, years and titles are kept only if one of `works`, the candidates that the model was
     shown, has them.
     """
     text = without_identifiers(answer)

@@ -1,8 +1,7 @@
-"""What a language model reads: the passage, and the candidates by number.
+"""The inputs of a prompt: the passage and the numbered candidates.
 
-Both are other people's words and may hold anything, instructions included. They are cut to size
-and stripped of what a prompt uses as its own marks; whatever they say, the answer is a number of
-the list or nothing (`answers`).
+Both are untrusted text and may contain instructions. They are truncated and stripped of prompt
+delimiters; whatever they contain, the output is a number from the list or nothing (`answers`).
 """
 
 from __future__ import annotations
@@ -17,14 +16,14 @@ from citewell.model.shorten import shorten
 PASSAGE_CHARACTERS = 1800
 TITLE_CHARACTERS = 300
 CHARACTERS_PER_TOKEN = 3
-"""A cautious guess: English has four and more, formulas and other scripts fewer."""
+"""A low estimate: English has four or more, formulas and other scripts fewer."""
 _SPACE = re.compile(r"\s+")
 _MARKS = re.compile(r"\[\[\s*##|##\s*\]\]|<\|[^|>]{0,40}\|>")
-"""The field marks of DSPy's prompts and the turn marks of chat templates."""
+"""The field delimiters of DSPy's prompts and the turn delimiters of chat templates."""
 
 
 def clean(text: str, most: int) -> str:
-    """The beginning of a text in one line, without control characters and marks of prompts."""
+    """The beginning of a text on one line, without control characters and prompt delimiters."""
     text = text[: most * 4].encode("utf-8", "replace").decode("utf-8")
     text = "".join(c if c.isprintable() else " " for c in text)
     while (less := _MARKS.sub(" ", text)) != text:
@@ -34,7 +33,7 @@ def clean(text: str, most: int) -> str:
 
 
 def passage_of(query: Query) -> str:
-    """The citing sentence with what leads to it; the citation's place is `[CITATION]`."""
+    """The citing sentence with its context; `[CITATION]` marks the place."""
     parts = []
     if query.paper.title:
         parts.append(f"Paper: {clean(query.paper.title, TITLE_CHARACTERS)}")
@@ -49,7 +48,7 @@ def passage_of(query: Query) -> str:
 
 
 def candidate_of(work: Work, abstract: int) -> str:
-    """One candidate in a line: title, authors, year, the abstract's beginning."""
+    """One candidate on one line: title, authors, year, the beginning of the abstract."""
     names = [author.family or author.given for author in work.authors]
     who = ", ".join(names[:3]) + (" et al." if len(names) > 3 else "")
     line = clean(work.title, TITLE_CHARACTERS)
@@ -62,17 +61,17 @@ def candidate_of(work: Work, abstract: int) -> str:
 
 
 def numbered(lines: Sequence[str]) -> str:
-    """The lines with numbers from 1."""
+    """The lines, numbered from 1."""
     return "\n".join(f"[{number}] {line}" for number, line in enumerate(lines, 1))
 
 
 def tokens_of(text: str) -> int:
-    """About how many tokens a text has; rather too many."""
+    """The approximate number of tokens of a text, rather too high than too low."""
     return len(text) // CHARACTERS_PER_TOKEN + 1
 
 
 def fitting(lines: Sequence[str], room: int) -> int:
-    """How many of the lines fit into so many tokens; at least one."""
+    """How many of the lines fit into `room` tokens; at least one."""
     spent = 0
     for number, line in enumerate(lines):
         spent += tokens_of(line) + 4

@@ -1,4 +1,4 @@
-"""A tuning, or a comparison of models, as one HTML page: no script, no network, no files."""
+"""A tuning or a model comparison as a self-contained HTML page: no script, no network."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ _WIDTH, _ROW, _LEFT = 720, 34, 230
 
 
 def tuning_page(tuning: Tuning) -> str:
-    """Before and after: the prompts, the figures, the examples in them, and what it cost."""
+    """The HTML page of a tuning: prompts before and after, figures, examples and cost."""
     return _page(f"Tuning of “{tuning.program}”", _tuning(tuning))
 
 
 def comparison_page(comparison: Comparison) -> str:
-    """Each model's gain over the ranker with its interval, and the whole table."""
+    """The HTML page of a comparison: each model's gain over the ranker, and all figures."""
     return _page("Language models compared", _comparison(comparison))
 
 
@@ -64,12 +64,12 @@ def _tuning(tuning: Tuning) -> Iterator[str]:
         [("ranker alone", tuning.ranker), ("before", tuning.before), ("after", tuning.after)]
     )
     if tuning.difference is not None:
-        yield f"<p>After against before: {escape(_difference(tuning.difference))}.</p>"
+        yield f"<p>Difference, after - before: {escape(_difference(tuning.difference))}.</p>"
     if tuning.pick_threshold is not None:
-        yield "</section><section><h2>How sure the ranker must be of a choice</h2>"
+        yield "</section><section><h2>Minimum confidence of a choice</h2>"
         yield _threshold(tuning.pick_threshold)
     yield "</section><section><h2>Attempts</h2>"
-    yield _steps(tuning.steps) if tuning.steps else "<p>None was needed.</p>"
+    yield _steps(tuning.steps) if tuning.steps else "<p>None: the threshold was already met.</p>"
     yield "</section>"
     if tuning.started.version != tuning.ended.version:
         yield "<section><h2>The prompt, before and after</h2>"
@@ -88,23 +88,21 @@ def _lede(tuning: Tuning) -> str:
     if not tuning.steps:
         return (
             f"The program reaches {tuning.valid:.3f} with {tuning.model}, at or above the "
-            f"threshold of {tuning.threshold:g}: nothing was changed."
+            f"threshold of {tuning.threshold:g}; no changes."
         )
-    outcome = (
-        f"{len(tuning.steps)} attempts with {tuning.model}; {accepted} won by more than chance"
-    )
+    outcome = f"{len(tuning.steps)} attempts with {tuning.model}; {accepted} significantly better"
     if not accepted:
-        return f"{outcome}: the version in use stays."
-    return f"{outcome}, and the last of them is in use."
+        return f"{outcome}. The current version is kept."
+    return f"{outcome}; the last of these is now in use."
 
 
 def _sizes(tuning: Tuning) -> str:
     sizes = tuning.sizes
     return (
-        f"{sizes['train']} passages to learn from, {sizes['valid']} to tell versions apart, "
-        f"{sizes['test']} that no attempt saw, all of a paper in one part; the right paper of "
-        f"{sizes['absent']} of {sizes['asked']} was not among the first hundred found. Tuned on "
-        f"{tuning.created[:10]}."
+        f"{sizes['train']} training, {sizes['valid']} validation, {sizes['test']} test passages, "
+        "split by paper. For "
+        f"{sizes['absent']} of {sizes['asked']}, the right paper was not among the first hundred "
+        f"found. Created on {tuning.created[:10]}."
     )
 
 
@@ -117,8 +115,8 @@ def _figures(rows: Sequence[tuple[str, dict[str, float]]]) -> str:
 
 
 def _table(head: Sequence[str], rows: Iterable[Sequence[str | tuple[str, str]]]) -> str:
-    """A table that shows every column: words wrap, and on a narrow page each row becomes a list.
-    A cell is its text, or its text and its class; an empty text is none there."""
+    """An HTML table that fits the width: words wrap, and on a narrow page each row becomes a list.
+    A cell is its text, or its text and CSS class."""
     top = "".join(f"<th>{escape(name)}</th>" for name in head)
     body = []
     for row in rows:
@@ -139,14 +137,14 @@ def _threshold(found: PickThreshold) -> str:
     rows = [(f"{row.threshold:g}", row) for row in found.valid]
     rows.append(("the ranker alone", found.valid_ranker))
     table = _table(
-        ["validation papers", "filled", "rightly", "worth"],
+        ["threshold (validation papers)", "filled", "correct", "utility"],
         [[label, str(row.filled), str(row.right), f"{row.worth:+.3f}"] for label, row in rows],
     )
     return (
         f"{words}{table}"
-        f'<p class="note">A right paper is worth {1 - found.least:g}, a wrong one costs '
-        f"{found.least:g}, an open placeholder counts nothing. Difference on the test papers to "
-        f"the ranker alone: {escape(_difference(found.difference))}.</p>"
+        f'<p class="note">Utility: {1 - found.least:g} for a correct paper, -{found.least:g} for a '
+        "wrong one, 0 for an open placeholder. Difference to the ranker alone on the test papers: "
+        f"{escape(_difference(found.difference))}.</p>"
     )
 
 
@@ -176,8 +174,8 @@ def _steps(steps: Sequence[Step]) -> str:
     head = ["attempt", "hard negatives", "before", "after", "difference", "result", "cost"]
     return (
         _table(head, rows)
-        + "<p class=soft>On the validation papers; accepted when the 95% interval of the "
-        "difference lies above zero and p is at most .05.</p>"
+        + "<p class=soft>On the validation papers; accepted if the 95% interval of the "
+        "difference is above zero and p is at most .05.</p>"
     )
 
 
@@ -229,7 +227,7 @@ def _difference(found: object) -> str:
 
 def _spent(usage: Usage) -> str:
     cost = f", ${usage.cost:.4f}" if usage.cost else ""
-    unknown = f", {usage.unpriced} at a price that is not known" if usage.unpriced else ""
+    unknown = f", {usage.unpriced} at an unknown price" if usage.unpriced else ""
     tokens = usage.input_tokens + usage.output_tokens
     return f"{usage.requests:,} requests, {tokens:,} tokens{cost}{unknown}"
 
@@ -239,9 +237,9 @@ def _spent(usage: Usage) -> str:
 
 def _comparison(found: Comparison) -> Iterator[str]:
     yield (
-        f'<p class="lede">{found.examples} passages of {found.papers} papers through '
-        f"{len(found.models) - 1} models by the program “{escape(found.program)}”, and the "
-        "ranker's own order of the same papers.</p></header>"
+        f'<p class="lede">{len(found.models) - 1} models with the program '
+        f"“{escape(found.program)}” on {found.examples} passages of {found.papers} papers, and the "
+        "ranker without a model.</p></header>"
     )
     yield "<section><h2>Reciprocal rank</h2><figure>" + _dots(found)
     yield (
@@ -254,21 +252,21 @@ def _comparison(found: Comparison) -> Iterator[str]:
         cells = [f"{one.figures[name].mean:.3f}" for name in names]
         gain = "" if one.gain is None else _difference(one.gain)
         times = f"{one.p50:.2f} / {one.p95:.2f}"
-        cost = "" if one.model == RANKER else "not known"
+        cost = "" if one.model == RANKER else "unknown"
         if one.cost_per_thousand is not None:
             cost = f"${one.cost_per_thousand:.2f}"
         if not one.answered:
             cells, gain, times, cost = ["-"] * len(names), "no answer", "-", "-"
         rows.append([one.model, *cells, (gain, "words"), times, f"{one.failed:.0%}", cost])
-    head = ["", *names, "mrr against the ranker", "seconds p50 / p95", "failed", "1,000 passages"]
+    head = ["", *names, "MRR - ranker", "seconds p50 / p95", "failed", "cost of 1,000 passages"]
     yield (
         f"<section><h2>Figures</h2>{_table(head, rows)}"
-        f'<p class="soft">Made on {escape(found.created[:10])}.</p></section>'
+        f'<p class="soft">Created on {escape(found.created[:10])}.</p></section>'
     )
 
 
 def _dots(found: Comparison) -> str:
-    """One row per model: a dot at its mean, a bar over its interval."""
+    """An SVG with a row per model: a dot at its mean, a bar over its interval."""
     models = [one for one in found.models if one.answered]
     height = _ROW * len(models) + 30
     span = _WIDTH - _LEFT - 30

@@ -67,24 +67,24 @@ class PickThreshold(msgspec.Struct, frozen=True, kw_only=True):
         seen = self.shown_right + self.shown_wrong + self.shown_none
         unseen = self.absent_one + self.absent_none
         found = [
-            f"Validation papers: where it saw the right paper ({seen} passages) it chose it "
-            f"{self.shown_right} times, another {self.shown_wrong}, none {self.shown_none}; where "
-            f"it did not ({unseen}), it said none {self.absent_none} times."
+            f"Validation papers: when shown the right paper ({seen} passages), it chose it "
+            f"{self.shown_right} times, another {self.shown_wrong}, none {self.shown_none}; when "
+            f"not ({unseen}), it answered none {self.absent_none} times."
         ]
         if self.helps:
             found.append(
-                f"`llm.pick_threshold` {self.best:g} is worth most there (`fill.threshold` "
+                f"`llm.pick_threshold` {self.best:g} has the highest utility (`fill.threshold` "
                 f"{self.least:g})."
             )
         else:
             found.append(
-                "No `llm.pick_threshold` makes its choices worth more there than the ranker's own: "
-                "`llm.pick = false` loses nothing."
+                "With no `llm.pick_threshold` do its choices have a higher utility than the "
+                "ranker's: `llm.pick = false` loses nothing."
             )
         found.append(
             f"Test papers: {_line(self.test_best)} at {self.best:g}; {_line(self.test_now)} at "
-            f"{self.test_now.threshold:g}, as it is set; {_line(self.test_ranker)} by the ranker "
-            "alone."
+            f"{self.test_now.threshold:g}, the current setting; {_line(self.test_ranker)} by the "
+            "ranker alone."
         )
         return found
 
@@ -98,7 +98,7 @@ def fit(
     reach: int,
     seed: int = 0,
 ) -> PickThreshold | None:
-    """The threshold that is worth most on `valid`, and what it is worth on `test`.
+    """The threshold with the highest utility on `valid`, and its utility on `test`.
 
     `reach` is how many papers the model sees. None without passages, or where no ranker says how
     sure it is.
@@ -156,4 +156,4 @@ def _filled(
 
 
 def _line(one: Filled) -> str:
-    return f"{one.filled} of {one.passages} filled, {one.right} rightly (worth {one.worth:+.3f})"
+    return f"{one.filled} of {one.passages} filled, {one.right} correct (utility {one.worth:+.3f})"

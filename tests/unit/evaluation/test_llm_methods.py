@@ -115,10 +115,10 @@ def test_with_and_without_each_part_the_figures_stand_side_by_side(
     assert all(one.abstained == asked for one in runs["llm-pick"].abstention)
     text = StringIO()
     Console(file=text, width=160).print(table.render(found))
-    assert "Asked of the language model" in text.getvalue()
-    assert "not shown: one" in text.getvalue()
+    assert "Language model requests" in text.getvalue()
+    assert "not shown: wrong" in text.getvalue()
     shown = page.render(found, "", own=True)
-    assert "Asked of the language model" in shown and table.PICK_TITLE in shown
+    assert "Language model requests" in shown and table.PICK_TITLE in shown
     # The order puts the second paper first; nothing else moves.
     plain, listwise = (
         [one.offered[:2] for one in runs[name].judged] for name in ("without-llm", "llm-listwise")

@@ -152,7 +152,7 @@ def test_the_table_shows_every_method_in_every_setting(evaluation):
     text = console.export_text()
     for run in evaluation.runs:
         assert re.search(rf"{run.name}\s+│ {run.setting}", text)
-    assert "sign flips" in text and "made up" in text
+    assert "sign flips" in text and "hallucinated" in text
 
 
 def test_numbers_are_written_the_way_the_field_writes_them():
@@ -163,7 +163,7 @@ def test_numbers_are_written_the_way_the_field_writes_them():
 
 def test_an_author_is_shown_every_citation_with_its_place_and_less_in_the_terminal(evaluation):
     text = page.render(evaluation, own=True)
-    rows = re.search(r"Every citation with the place.*?</details>", text, re.DOTALL).group()
+    rows = re.search(r"All citations with the rank.*?</details>", text, re.DOTALL).group()
     assert rows.count('<th scope="row">') == len(evaluation.items)
     console = Console(width=200, record=True, file=io.StringIO())
     console.print(table.render(evaluation, brief=True))
@@ -172,7 +172,7 @@ def test_an_author_is_shown_every_citation_with_its_place_and_less_in_the_termin
 
 def test_an_old_paper_is_told_that_newer_ones_crowd_the_list(evaluation):
     runs = tuple(msgspec.structs.replace(run, newer_in_ten=0.6) for run in evaluation.runs)
-    assert "60% of the papers among the first ten are newer" in page.render(
+    assert "60% of the papers in the top ten are newer" in page.render(
         msgspec.structs.replace(evaluation, runs=runs), own=True
     )
     runs = tuple(msgspec.structs.replace(run, newer_in_ten=0.0) for run in evaluation.runs)

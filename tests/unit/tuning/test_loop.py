@@ -106,7 +106,7 @@ def test_a_version_that_wins_by_more_than_chance_is_stored_and_used(
     assert threshold is not None and threshold.helps
     assert threshold.best <= 0.05 and threshold.shown_wrong == threshold.shown_none == 0
     assert threshold.test_best.right == threshold.test_best.filled == tuning.sizes["test"]
-    assert "How sure the ranker must be" in tuning_page(tuning)
+    assert "Minimum confidence of a choice" in tuning_page(tuning)
     assert tuning.ended.parent == "builtin" and tuning.ended.optimizer == "bootstrap"
     assert tuning.ended.metrics["first"] == 1.0
     assert versions.current_version("pick") == tuning.ended.version

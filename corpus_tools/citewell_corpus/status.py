@@ -46,6 +46,11 @@ class LibraryStatus(msgspec.Struct, kw_only=True):
     sources: dict[str, SourceUse] = msgspec.field(default_factory=dict)
     card: Card | None = None
     """What a library that is shipped holds, and lacks."""
+    first: int = 0
+    last: int = 0
+    """Years of its works; 0 where none is known."""
+    below: Card | None = None
+    """Of the starter library, where that is searched below this one."""
     unfinished: bool = False
     """A build was stopped; `library build` goes on with it."""
     problems: list[Problem] = msgspec.field(default_factory=list)
@@ -68,6 +73,9 @@ def library_status(path: Path, *, verify: bool = False) -> LibraryStatus:
             status.created, status.citewell = manifest.created, manifest.citewell
             status.age_days = _age(manifest.created)
             status.indexes, status.sources = manifest.indexes, manifest.sources
+            years = library.columns().year
+            if (dated := years[years > 0]).size:
+                status.first, status.last = int(dated.min()), int(dated.max())
             if verify:
                 status.problems += library.verify()
     except LibraryError as error:

@@ -196,6 +196,99 @@ def test_a_library_of_ones_own_comes_first(site: Path, tmp_path: Path) -> None:
     assert named["name"] == "starter"
 
 
+OWN = """@inproceedings{mine2017, title = {Attention Is All You Need}, author = {Vaswani, Ashish},
+  year = {2017}, booktitle = {My notes}}
+@misc{beech, title = {A Survey of Beeches}, author = {Beech, Bo}, year = {2020}}
+"""
+
+
+@pytest.fixture
+def own(site: Path, tmp_path: Path) -> Path:
+    """A folder with a library of two papers, one of which the starter holds too."""
+    (tmp_path / "own.bib").write_text(OWN, encoding="utf-8")
+    assert run(tmp_path, site, "library", "add", "own.bib").returncode == 0
+    return tmp_path
+
+
+def found(done: subprocess.CompletedProcess[str]) -> list[dict[str, object]]:
+    return [hit["work"] for hit in json.loads(done.stdout)["hits"]]
+
+
+def test_a_search_covers_ones_own_library_and_the_starter(site: Path, own: Path) -> None:
+    assert found(run(own, site, "find", "survey of beeches", "--json"))[0]["title"].startswith(
+        "A S"
+    )
+    works = found(run(own, site, "find", WANTED, "--json"))
+    assert works[0]["title"] == WANTED
+    alone = run(own, site, "--set", "library.starter=false", "find", WANTED, "--json")
+    assert WANTED not in [work["title"] for work in found(alone)]
+
+
+def test_a_work_that_both_hold_is_found_once_as_ones_own_record(site: Path, own: Path) -> None:
+    works = found(run(own, site, "find", "attention is all you need", "--json"))
+    same = [work for work in works if work["title"] == "Attention Is All You Need"]
+    assert [work["booktitle"] for work in same] == ["My notes"]
+
+
+def test_an_identifier_that_only_the_starter_knows_finds_its_record(site: Path, own: Path) -> None:
+    entry = ENTRY.format(kind="misc", year=2019, more="")
+    (own / "thin.bib").write_text(entry, encoding="utf-8")
+    assert run(own, site, "library", "add", "thin.bib").returncode == 0
+    assert "doi" not in found(run(own, site, "find", WANTED, "--json"))[0]
+    (work,) = found(run(own, site, "find", "10.1000/e", "--json"))
+    assert (work["title"], work["doi"]) == (WANTED, "10.1000/e")
+
+
+def test_the_status_and_an_empty_result_say_what_both_cover(site: Path, own: Path) -> None:
+    status = json.loads(run(own, site, "library", "status", "--json").stdout)
+    assert (status["works"], status["first"], status["last"]) == (2, 2017, 2020)
+    assert status["below"]["name"] == "starter"
+    shown = run(own, site, "library", "status").stdout
+    assert "works of 2017 to 2020" in shown
+    assert "The library starter holds" in shown
+    done = run(own, site, "--set", "retrieval.dense=false", "find", "qqqqzzzz", "--json")
+    (problem,) = json.loads(done.stdout)["problems"]
+    assert problem["code"] == "not-held"
+    assert "The library default holds 2 works. The library starter holds" in problem["message"]
+
+
+def test_a_check_and_the_coverage_see_the_starter_below(site: Path, own: Path) -> None:
+    entry = ENTRY.format(kind="article", year=2019, more="journal = {Trees}")
+    (own / "cited.bib").write_text(entry, encoding="utf-8")
+    done = run(own, site, "check", "cited.bib", "--format", "json")
+    assert json.loads(done.stdout)["counts"]["verified"] == 1, done.stdout
+    done = run(own, site, "library", "coverage", "cited.bib", "--json")
+    assert json.loads(done.stdout)["missing"] == []
+
+
+def test_a_new_version_replaces_the_starter_and_leaves_ones_own_library(
+    inputs: Path, site: Path, own: Path
+) -> None:
+    newer = own / "newer"
+    shutil.copytree(site, newer)
+    for path in newer.rglob("*"):
+        path.chmod(0o755 if path.is_dir() else 0o644)
+    command = [*(sys.executable, "-m", "citewell_corpus", "starter", str(inputs / "new.jsonl")),
+               *("--until", "2026", "--out", str(newer / "citewell_starter" / "library"))]  # fmt: skip
+    subprocess.run(command, check=True, capture_output=True, timeout=300)
+    works = found(run(own, newer, "find", "A paper of next year", "--json"))
+    assert works[0]["title"] == "A paper of next year"
+    assert found(run(own, newer, "find", "survey of beeches", "--json"))[0]["id"]
+    titles = [work["title"] for work in found(run(own, newer, "find", WANTED, "--json"))]
+    assert WANTED not in titles
+
+
+def test_a_damaged_starter_leaves_ones_own_library_usable(site: Path, own: Path) -> None:
+    broken = own / "broken"
+    shutil.copytree(site, broken)
+    for path in broken.rglob("*"):
+        path.chmod(0o755 if path.is_dir() else 0o644)
+    (record,) = broken.rglob("segment.json")
+    record.write_text("{}", encoding="utf-8")
+    done = run(own, broken, "find", "survey of beeches", "--json")
+    assert found(done)[0]["title"] == "A Survey of Beeches"
+
+
 def test_the_engine_imports_nothing_of_the_distribution(site: Path, tmp_path: Path) -> None:
     code = "import sys; from citewell.corpus.starter import installed_starter as f; print(f());"
     code += "print('citewell_starter' in sys.modules, 'numpy' in sys.modules)"

@@ -12,8 +12,8 @@ from citewell_corpus.cli.library_group import (
     JSON,
     NAME,
     library,
+    library_to_read,
     options_of,
-    path_to_read,
 )
 from citewell_corpus.cli.output import write_json
 
@@ -32,10 +32,9 @@ def explain_command(ctx: click.Context, /, identifier: str, name: str, as_json: 
     ID is an id of the library, a DOI, an arXiv id, a citation key of a source, or a whole title.
     Exits with 1 when the library has no such paper.
     """
-    from citewell.corpus import Library
     from citewell_corpus.explain import explain
 
-    with Library.open(path_to_read(options_of(ctx), name)) as opened:
+    with library_to_read(options_of(ctx), name) as opened:
         found = explain(opened, identifier)
     if as_json:
         write_json(found)

@@ -18,8 +18,8 @@ from citewell_corpus.cli.library_group import (
     build_and_show,
     library,
     library_path_of,
+    library_to_read,
     options_of,
-    path_to_read,
 )
 from citewell_corpus.cli.output import write_json
 from citewell_corpus.fetching.contract import Selection
@@ -142,11 +142,10 @@ def coverage_command(
     Counts by venue and by year, names what is missing, and gives the commands that would fetch it.
     Nothing is sent anywhere. Exits with 1 when a reference is missing.
     """
-    from citewell.corpus import Library
     from citewell_corpus.coverage import coverage
 
     options = options_of(ctx)
-    with Library.open(path_to_read(options, name)) as opened:
+    with library_to_read(options, name) as opened:
         found = coverage([path.absolute() for path in paths], opened, options)
     if as_json:
         write_json(found)

@@ -90,9 +90,18 @@ def build(ctx: click.Context, fresh: bool, compact: bool, name: str, as_json: bo
 @click.pass_context
 def status(ctx: click.Context, verify: bool, name: str, as_json: bool) -> None:
     """Counts, sources, size on disk, indexes, age and problems. Exits with 1 if there is one."""
+    from msgspec.structs import replace
+
+    from citewell.corpus.card import read_card
+    from citewell.engine.which_library import library_below
     from citewell_corpus.status import library_status
 
-    found = library_status(path_to_read(options_of(ctx), name), verify=verify)
+    options = options_of(ctx)
+    found = library_status(path_to_read(options, name), verify=verify)
+    own = replace(options.library, name=name or options.library.name)
+    lower = library_below(replace(options, library=own))
+    if lower is not None and str(lower) != found.path:
+        found.below = read_card(lower)
     if as_json:
         write_json(found)
     else:
@@ -181,6 +190,10 @@ def _drop_sources(path: Path, names: tuple[str, ...]) -> None:
         write_sources(path, known)
 
 
+def _years(found: Any) -> str:
+    return f"works of {found.first} to {found.last}" if found.last else ""
+
+
 def _show_status(found: Any) -> None:
     from citewell.corpus.card import missing_years
 
@@ -192,7 +205,8 @@ def _show_status(found: Any) -> None:
         "built": f"{found.created} by Citewell {found.citewell}" if found.created else "",
         "age": f"{found.age_days:.1f} days" if found.age_days is not None else "",
         "size": human_size(found.size),
-        "holds": found.card.summary if found.card else "",
+        "holds": found.card.summary if found.card else _years(found),
+        "below": found.below.summary if found.below else "",
         "few or none": missing_years(found.card) if found.card else "",
         "segments": f"{found.segments} ({found.rows - found.works:,} dead rows)",
         "unfinished": "a build was interrupted; `citewell library build` continues it"

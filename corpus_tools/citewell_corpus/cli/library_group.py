@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import click
 
 from citewell.model.visible import visible
 from citewell.options import Options
 from citewell_corpus.cli.output import show_problem, write_json
+
+if TYPE_CHECKING:
+    from citewell.corpus import Library
 
 OK = 0
 FINDINGS = 1
@@ -65,6 +68,22 @@ def path_to_read(options: Options, name: str) -> Path:
     if is_begun(path) or path.name not in (DEFAULT, STARTER):
         return path
     return installed_starter() or path
+
+
+def library_to_read(options: Options, name: str) -> Library:
+    """The library that a search finds in: on the starter library where that is searched too.
+
+    Raises `LibraryError` as `Library.open` does.
+    """
+    from msgspec.structs import replace
+
+    from citewell.engine.which_library import open_library
+
+    own = replace(options.library, name=name or options.library.name)
+    library, problems = open_library(replace(options, library=own))
+    for problem in problems:
+        show_problem(problem)
+    return library
 
 
 def build_and_show(options: Options, name: str, as_json: bool, **how: Any) -> int:

@@ -12,6 +12,7 @@ import numpy as np
 from citewell import __version__
 from citewell.corpus import Library
 from citewell.corpus.compact.catalogue import FOLDER
+from citewell.corpus.compact.volumes import save_places
 from citewell.corpus.layout import (
     CURRENT,
     MANIFEST,
@@ -25,6 +26,9 @@ from citewell.corpus.layout import (
     file_digest,
     snapshot_id,
 )
+from citewell.corpus.volumes import FORMAT as VOLUMES_FORMAT
+from citewell.corpus.volumes import NAME as VOLUMES
+from citewell.corpus.volumes import places_of
 from citewell.model import Work
 from citewell.retrieval.dense_build import VECTORS
 from citewell_corpus.compact.records import write_records
@@ -32,7 +36,7 @@ from citewell_corpus.compact.terms import TELLING, write_terms
 from citewell_corpus.compact.vectors import group_sizes, write_vectors
 from citewell_corpus.progress import Progress
 
-VECTOR_BYTES = 39
+VECTOR_BYTES = 40
 """Bytes in which the vector of a work is kept."""
 
 
@@ -77,17 +81,26 @@ def write_compact_library(
                 progress.advance(1)
                 yield work
 
-        write_records(segment / FOLDER, works(), (name,))
+        def counted() -> Iterator[Work]:
+            nonlocal abstracts
+            for work in works():
+                abstracts += bool(work.abstract)
+                yield work
+
+        write_records(segment / FOLDER, counted(), (name,))
         progress.stage("Words", count)
         write_terms(segment / "bm25", works(), telling)
+        progress.stage("Volumes", count)
+        places = places_of(works())
+        save_places(segment / VOLUMES, msgspec.structs.astuple(places))
         progress.stage("Vectors", 0)
         vectors = np.load(library.segments[0].index("dense") / VECTORS, mmap_mode="r")
         sizes = group_sizes(vectors.shape[1], vector_bytes)
         cosine = write_vectors(segment / "dense", vectors, sizes)
-        abstracts = sum(bool(work.abstract) for work in library.iter_works())
         indexes = {
             "columns": {"compact": 1},
             "facets": {"compact": 1},
+            VOLUMES: {"format": VOLUMES_FORMAT},
             "bm25": {"compact": 1, "telling": telling},
             "dense": {**library.manifest.indexes["dense"], "compact": list(sizes)},
         }

@@ -32,6 +32,7 @@ from citewell.model.name_forms import forms_of
 from citewell.model.names import family_key
 from citewell.retrieval.arrays import save_array
 from citewell.retrieval.facets import venue_term_hashes
+from citewell_corpus.compact.phrases import join_phrases
 
 BLOCK = 128
 """Records that are compressed together."""
@@ -115,23 +116,26 @@ class _State:
         self.records.append(record_of(work, self.labels, self.sources))
 
 
-def _renumbered(numbers: array[int], names: dict[str, int]) -> tuple[NDArray[np.int64], list[str]]:
-    """The numbers anew so that frequent texts have small ones, and the texts in their order."""
-    values = np.frombuffer(numbers, np.int32) if len(numbers) else np.zeros(0, np.int32)
+def _renumbered(
+    values: NDArray[np.int64], names: dict[str, int]
+) -> tuple[NDArray[np.int64], list[str]]:
+    """The numbers anew so that frequent texts have small ones, and the texts in their order; texts
+    that are not used are left out."""
     texts = list(names)
     often = np.bincount(values, minlength=len(texts))
-    order = sorted(range(len(texts)), key=lambda at: (-int(often[at]), texts[at]))
-    rank = np.empty(len(texts), np.int64)
-    rank[order] = np.arange(len(texts))
+    used = np.flatnonzero(often).tolist()
+    order = sorted(used, key=lambda at: (-int(often[at]), texts[at]))
+    rank = np.zeros(len(texts), np.int64)
+    rank[order] = np.arange(len(order))
     return rank[values], [texts[at] for at in order]
 
 
 def _runs(
-    values: NDArray[np.int64], ends: array[int]
+    values: NDArray[np.int64], ends: NDArray[np.int64]
 ) -> tuple[NDArray[np.uint8], NDArray[np.int64], NDArray[np.bool_]]:
     """Varints of the runs that are short enough, bytes of each, and which are too long."""
     data, sizes = encode_varints(values)
-    starts = np.concatenate([[0], np.array(ends, np.int64)])
+    starts = np.concatenate([[0], ends])
     through = starts_of(sizes)[starts]
     lengths = np.diff(through)
     long = lengths > _LONGEST_RUN
@@ -140,8 +144,12 @@ def _runs(
 
 
 def _write_titles(folder: Path, state: _State) -> None:
-    numbers, tokens = _renumbered(state.tokens, state.token_numbers)
-    data, sizes, long = _runs(numbers, state.token_ends)
+    rows = np.repeat(np.arange(len(state.titles)), np.diff(state.token_ends, prepend=0))
+    names = dict(state.token_numbers)
+    joined, rows = join_phrases(np.array(state.tokens, np.int64), rows, names)
+    ends = np.cumsum(np.bincount(rows, minlength=len(state.titles)))
+    numbers, tokens = _renumbered(joined, names)
+    data, sizes, long = _runs(numbers, ends)
     save_array(folder / "titles.npy", data)
     save_table(folder / "title_sizes.zst", sizes.astype(np.uint8))
     save_texts(folder / "tokens.zst", tokens)
@@ -151,7 +159,7 @@ def _write_titles(folder: Path, state: _State) -> None:
     save_table(folder / "token_sizes.zst", np.array([len(one) for one in words], np.uint8))
     odd = []
     begin = 0
-    for row, (title, end) in enumerate(zip(state.titles, state.token_ends, strict=True)):
+    for row, (title, end) in enumerate(zip(state.titles, ends.tolist(), strict=True)):
         run = numbers[begin:end].tolist()
         begin = end
         derived = list(dict.fromkeys(word for token in run for word in words[token]))
@@ -172,8 +180,8 @@ def _write_titles(folder: Path, state: _State) -> None:
 
 def _write_authors(folder: Path, state: _State) -> None:
     texts = {author_text(author): number for author, number in state.name_numbers.items()}
-    numbers, names = _renumbered(state.names, texts)
-    data, sizes, long = _runs(numbers, state.name_ends)
+    numbers, names = _renumbered(np.array(state.names, np.int64), texts)
+    data, sizes, long = _runs(numbers, np.array(state.name_ends, np.int64))
     save_array(folder / "authors.npy", data)
     save_table(folder / "author_sizes.zst", sizes.astype(np.uint8))
     save_texts(folder / "names.zst", names)

@@ -9,7 +9,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from citewell.corpus.compact.codec import encode_varints, save_table
+from citewell.corpus.compact.codec import encode_rows, save_table
 from citewell.model import Work
 from citewell.retrieval.arrays import save_array
 from citewell.retrieval.bm25_build import (
@@ -29,7 +29,7 @@ from citewell.retrieval.compact_terms import (
     term_hash,
 )
 
-TELLING = 10
+TELLING = 12
 """Words of an abstract that are kept, those that score highest."""
 _FACT = 255
 """Marks a posting of a fact among the codes."""
@@ -54,13 +54,8 @@ def write_terms(folder: Path, works: Iterable[Work], telling: int = TELLING) -> 
     own, row, code = own[use], row[use], code[use]
     order = np.lexsort((row, own))
     own, row, code = own[order], row[order].astype(np.int64), code[order]
-    distance = np.diff(row, prepend=-1)
-    first = np.flatnonzero(np.diff(own, prepend=-1))
-    distance[first] = row[first] + 1
-    data, sizes = encode_varints(distance - 1)
     counts = np.bincount(own, minlength=len(kept))
-    save_array(folder / "rows.npy", data)
-    save_table(folder / "sizes.zst", np.bincount(own, sizes, len(kept)).astype(np.int32))
+    save_array(folder / "rows.npy", encode_rows(row, counts, state.count))
     save_table(folder / "counts.zst", counts.astype(np.int32))
     word_codes = code[code != _FACT]
     pairs = np.zeros(len(word_codes) + len(word_codes) % 2, np.uint8)

@@ -346,7 +346,7 @@ def main(
     options = Options()
     options = replace(
         options,
-        library=replace(options.library, path=library.parent, name=library.name),
+        library=replace(options.library, path=library.parent, name=library.name, starter=False),
         learning=replace(options.learning, enabled=False),
     )
     recorder = Recorder(RANKER, TYPED)

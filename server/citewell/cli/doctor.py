@@ -168,12 +168,12 @@ def _library(loaded: Loaded) -> tuple[Timing | None, dict[str, Any], tuple[Probl
 
 def _damaged(options: Options) -> tuple[Problem, ...]:
     """Files of the library that are not as they were built: each is read and its hash compared."""
-    from citewell.corpus import Library
-    from citewell.engine.which_library import which_library
+    from citewell.engine.which_library import open_library
     from citewell.model import CitewellError
 
     try:
-        with Library.open(which_library(options)) as library:
+        library, _ = open_library(options)
+        with library:
             return tuple(library.verify())
     except CitewellError as error:
         return (error.problem,)

@@ -188,7 +188,7 @@ def _made_library(options: Options, flags: dict[str, Any]) -> Options:
         else:
             paths = [locate(name, CORPORA) for name in flags["corpora"]]
             folder, _ = cached_library(paths, cache_folder(), options, bars)
-    library = replace(options.library, path=folder.parent, name=folder.name)
+    library = replace(options.library, path=folder.parent, name=folder.name, starter=False)
     return replace(options, library=library)
 
 

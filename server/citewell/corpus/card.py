@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from citewell.corpus.layout import CARD
 from citewell.model import Problem
+
+if TYPE_CHECKING:
+    from citewell.corpus.library import Library
 
 _MAX_CARD = 1 << 20
 _TOLD = 8
@@ -64,16 +68,22 @@ def read_card(library: Path) -> Card | None:
         return None
 
 
-def not_held(library: Path) -> Problem | None:
-    """Why a search of a shipped library may find nothing; None for a library without a card."""
-    card = read_card(library)
+def not_held(library: Library) -> Problem | None:
+    """Why a search of a shipped library may find nothing; None for a library without a card that
+    lies on none."""
+    card = read_card(library.path)
+    message = ""
+    if card is None and library.below is not None:
+        card = read_card(library.below.path)
+        own = library.manifest.works
+        message = f"The library {library.path.name} holds {own:,} work{'s' * (own != 1)}. "
     if card is None:
         return None
     hint = (
         "`citewell library status` tells which years it lacks; add records of your own with "
         "`citewell library add PATH...`."
     )
-    return Problem("not-held", card.summary, hint, path=str(library))
+    return Problem("not-held", message + card.summary, hint, path=str(library.path))
 
 
 def missing_years(card: Card) -> str:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from types import TracebackType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,7 @@ from citewell.corpus import keys
 from citewell.corpus.catalogue import Record
 from citewell.corpus.citing import CitingPart
 from citewell.corpus.contract import SegmentView
+from citewell.corpus.covered import covered_rows
 from citewell.corpus.errors import LibraryError, library_error
 from citewell.corpus.layout import Manifest, current_snapshot, read_manifest
 from citewell.corpus.segment import Segment
@@ -39,12 +40,19 @@ class Library:
 
     Rows are numbered through all segments, dead ones included, in the order of the segments. A
     build that ends while the library is open changes nothing here: open it again to see it.
+
+    A library may lie on another one, of which nothing is written: a search covers both, and of a
+    work that both hold finds the record of the upper one.
     """
 
-    def __init__(self, path: Path, snapshot: str, manifest: Manifest) -> None:
+    def __init__(
+        self, path: Path, snapshot: str, manifest: Manifest, below: Library | None = None
+    ) -> None:
         self.path = path
-        self.snapshot = snapshot
+        self.snapshot: str = snapshot if below is None else f"{snapshot}+{below.snapshot}"
         self.manifest = manifest
+        self.below = below
+        """The library on which this one lies; it is closed with this one."""
         self._segments: list[Segment] = []
         base = 0
         try:
@@ -64,23 +72,44 @@ class Library:
         except LibraryError:
             self.close()
             raise
+        self._own = len(self._segments)
+        self._covered = 0
+        for segment in () if below is None else below._segments:
+            views = [one.view() for one in self._segments[: self._own]]
+            covered = covered_rows(views, segment.view())
+            self._covered += int(
+                (covered if segment.dead is None else covered & ~segment.dead).sum()
+            )
+            self._segments.append(segment.below(base, covered))
+            base += segment.count
         self.rows = base
         """Number of rows, dead ones included."""
         self._bases = [*(segment.base for segment in self._segments), base]
         self.segments: tuple[SegmentView, ...] = tuple(s.view() for s in self._segments)
+        """Each work once: rows of the library below that this one holds too are dead."""
+        self.whole_segments: tuple[SegmentView, ...] = tuple(
+            s.view(whole=True) for s in self._segments
+        )
+        """With every record, for a check."""
+
+    @property
+    def own_segments(self) -> tuple[SegmentView, ...]:
+        """Without those of the library below."""
+        return self.segments[: self._own]
 
     @classmethod
-    def open(cls, path: Path) -> Library:
+    def open(cls, path: Path, below: Library | None = None) -> Library:
         """Open the current snapshot after a quick check of sizes, headers, counts and hashes.
 
-        Raises `LibraryError` with the code library-missing, -corrupt, -foreign, -newer, -older or
-        -unreadable, each with its cure. Nothing of a library that fails is used.
+        `below` is the library on which it lies. Raises `LibraryError` with the code
+        library-missing, -corrupt, -foreign, -newer, -older or -unreadable, each with its cure.
+        Nothing of a library that fails is used.
         """
         path = Path(path)
         snapshot = current_snapshot(path)
         while True:
             try:
-                return cls(path, snapshot, read_manifest(path, snapshot))
+                return cls(path, snapshot, read_manifest(path, snapshot), below)
             except LibraryError:
                 # A build may have replaced the snapshot, and its files, since CURRENT was read.
                 newer = current_snapshot(path)
@@ -89,7 +118,12 @@ class Library:
                 snapshot = newer
 
     def __len__(self) -> int:
-        return self.manifest.works
+        return self.manifest.works + (0 if self.below is None else len(self.below) - self._covered)
+
+    def indexes(self, name: str) -> list[Mapping[str, Any] | None]:
+        """Fingerprint of the index `name` in the library and in the one below; None without it."""
+        stack = [self] if self.below is None else [self, self.below]
+        return [library.manifest.indexes.get(name) for library in stack]
 
     def __enter__(self) -> Library:
         return self
@@ -194,8 +228,11 @@ class Library:
         ]
 
     def key_rows(self, numbers: Sequence[int]) -> dict[int, list[int]]:
-        """Live rows per key number (see `keys`); the caller checks the works for collisions."""
-        return self._live_rows(list(dict.fromkeys(numbers)))
+        """Live rows per key number (see `keys`); the caller checks the works for collisions.
+
+        A work that the library below holds too has a row for each of its records.
+        """
+        return self._live_rows(list(dict.fromkeys(numbers)), every=True)
 
     def iter_works(self) -> Iterator[Work]:
         """Every live work, in row order."""
@@ -203,10 +240,10 @@ class Library:
             yield work
 
     def iter_rows(self) -> Iterator[tuple[int, Work]]:
-        """Every live row with its work, in row order."""
+        """Every live row with its work, in row order; each work once."""
         for segment in self._segments:
             for row, work in segment.catalogue.iterate():
-                if segment.is_live(row):
+                if segment.is_live(row) and not segment.is_covered(row):
                     yield row + segment.base, work
 
     def columns(self) -> Columns:
@@ -257,14 +294,18 @@ class Library:
             raise IndexError(f"row {row} of {self.rows}")
         return bisect_right(self._bases, row) - 1
 
-    def _live_rows(self, numbers: Sequence[int]) -> dict[int, list[int]]:
+    def _live_rows(self, numbers: Sequence[int], *, every: bool = False) -> dict[int, list[int]]:
+        """Unless every row is wanted, a covered one is given only where there is no other: its
+        identifier may be one that the record above lacks."""
         found: dict[int, list[int]] = {}
+        covered: dict[int, list[int]] = {}
         for segment in self._segments:
             for number, rows in segment.catalogue.rows(numbers).items():
-                live = [row + segment.base for row in sorted(rows) if segment.is_live(row)]
-                if live:
-                    found.setdefault(number, []).extend(live)
-        return found
+                for row in sorted(rows):
+                    if segment.is_live(row):
+                        kind = covered if segment.is_covered(row) and not every else found
+                        kind.setdefault(number, []).append(row + segment.base)
+        return covered | found
 
 
 def _has_source_id(work: Work, identifier: str) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +42,8 @@ class Segment:
             )
         check_sizes(self.path, self.record)
         self.dead = _read_dead(library / "snapshots" / snapshot / dead_file(use.id), use)
+        self.covered: NDArray[np.bool_] | None = None
+        """Shape (count,): works that a library above this one holds too. None: no work is."""
         self.years: NDArray[np.int16]
         self.citations: NDArray[np.int32]
         self.catalogue: Catalogue | CompactCatalogue
@@ -54,13 +57,26 @@ class Segment:
             self.citations = self._column(CITATIONS, "<i4")
             self.catalogue = Catalogue(self.path / CATALOGUE, use.count)
 
-    def view(self) -> SegmentView:
-        """What a retriever sees."""
-        return SegmentView(path=self.path, base=self.base, count=self.count, dead=self.dead)
+    def below(self, base: int, covered: NDArray[np.bool_]) -> Segment:
+        """This segment below a library of `base` rows, which holds the covered works itself."""
+        own = copy(self)
+        own.base, own.covered = base, covered
+        return own
+
+    def view(self, *, whole: bool = False) -> SegmentView:
+        """What a retriever sees; whole: covered works too."""
+        dead = self.dead
+        if self.covered is not None and not whole:
+            dead = self.covered if dead is None else dead | self.covered
+        return SegmentView(path=self.path, base=self.base, count=self.count, dead=dead)
 
     def is_live(self, row: int) -> bool:
         """True unless the row (of this segment) was superseded or removed."""
         return 0 <= row < self.count and (self.dead is None or not self.dead[row])
+
+    def is_covered(self, row: int) -> bool:
+        """True for a work that a library above this one holds too."""
+        return self.covered is not None and bool(self.covered[row])
 
     def verify(self) -> list[Problem]:
         """Hash every file: one problem per file that is not as it was built."""

@@ -19,6 +19,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from citewell.corpus.compact.volumes import load_places
 from citewell.corpus.library import Library
 from citewell.model import Work
 from citewell.model.titles import normalise_title
@@ -194,12 +195,13 @@ class LibraryPlaces:
     def __init__(self, library: Library) -> None:
         self._library = library
         self._parts: list[Places] | None = None
-        if library.manifest.indexes.get(NAME) == {"format": FORMAT}:
+        views = library.whole_segments
+        if all(built == {"format": FORMAT} for built in library.indexes(NAME)):
             try:
-                self._parts = [_open(view.index(NAME), view.count) for view in library.segments]
+                self._parts = [_open(view.index(NAME), view.count) for view in views]
             except (OSError, ValueError) as error:
                 logger.warning("The numbers of papers in volumes cannot be read: %s", error)
-        self._bases = np.array([view.base for view in library.segments], np.int64)
+        self._bases = np.array([view.base for view in views], np.int64)
 
     def take(self, rows: NDArray[np.int64]) -> Places:
         """The places of the papers in these rows, which must rise."""
@@ -225,6 +227,9 @@ class LibraryPlaces:
 
 
 def _open(folder: Path, count: int) -> Places:
+    compact = load_places(folder, count)
+    if compact is not None:
+        return Places(*compact)
     places = Places(
         *(
             np.load(folder / f"{name}.npy", mmap_mode="r" if count else None, allow_pickle=False)

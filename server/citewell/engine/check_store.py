@@ -19,8 +19,7 @@ from pathlib import Path
 import msgspec
 
 from citewell import __version__
-from citewell.corpus.layout import current_snapshot
-from citewell.engine.which_library import which_library
+from citewell.engine.which_library import snapshot_of
 from citewell.model import CitewellError
 from citewell.model.check import Check
 from citewell.model.database import NewerDatabaseError, open_database, transaction
@@ -47,7 +46,7 @@ _DECODER = msgspec.msgpack.Decoder(Check)
 def world_of(options: Options) -> bytes | None:
     """What an answer depends on beside the entry; None without a library."""
     try:
-        snapshot = current_snapshot(which_library(options))
+        snapshot = snapshot_of(options)
     except (CitewellError, OSError):
         return None
     return world_named(snapshot)

@@ -29,7 +29,7 @@ from citewell.engine.relations import Relations
 from citewell.engine.retrievers import Opened, open_retrievers
 from citewell.engine.search import Search
 from citewell.engine.signals import LibrarySignals
-from citewell.engine.which_library import which_library
+from citewell.engine.which_library import open_library
 from citewell.model import CitewellError, Problem, Query, SearchResult, Work
 from citewell.model.cancel import Cancel
 from citewell.model.check import Claim
@@ -118,11 +118,12 @@ class LocalEngine:
     ) -> LocalEngine:
         """Open the library that the options name; without one, every answer says so."""
         sources, troubles = open_sources(options)
-        llm_stage, more = open_llm(options)
-        problems = [*troubles, *more]
+        llm_stage, others = open_llm(options)
+        problems = [*troubles, *others]
         library, opened = None, Opened()
         try:
-            library = Library.open(which_library(options))
+            library, more = open_library(options)
+            problems += more
         except CitewellError as error:
             problems.insert(0, error.problem)
             ranker = reader = None
@@ -245,7 +246,7 @@ class LocalEngine:
             return result
         problem = self._opened.filters.empty(query)
         if problem is None and self._library is not None:
-            problem = not_held(self._library.path)
+            problem = not_held(self._library)
         return result if problem is None else msgspec.structs.replace(result, problems=(problem,))
 
     def works(self, ids: Sequence[str]) -> list[Work | None]:

@@ -40,7 +40,7 @@ class LibraryRecords:
         self._library = library
         segments: list[IndexSegment] = []
         try:
-            segments = [open_segment(view) for view in library.segments]
+            segments = [open_segment(view) for view in library.whole_segments]
         except CitewellError as error:
             # Exact look-ups need no index; similar titles then stay unknown.
             logger.warning("%s", error.problem.message)

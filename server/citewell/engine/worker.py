@@ -234,27 +234,30 @@ def _open_local(options: Options) -> Engine:
 def verify_library(options: Options) -> None:
     """Read every file of the library once. Raises `CitewellError` for one that is not as it was
     built; a library that is missing is none of them."""
-    from citewell.corpus import Library
     from citewell.corpus.layout import is_library
-    from citewell.engine.which_library import which_library
+    from citewell.engine.which_library import open_library, which_library
 
-    path = which_library(options)
-    if is_library(path):
-        with Library.open(path) as library:
+    if is_library(which_library(options)):
+        library, _ = open_library(options)
+        with library:
             damaged = library.verify()
         if damaged:
             raise CitewellError(damaged[0])
 
 
 def _library_stamp(options: Options) -> bytes:
-    """What the library's pointer to its snapshot holds; empty without a library."""
+    """What the pointers to their snapshots hold, of the library and of the one below; empty without
+    a library."""
     from citewell.corpus.layout import CURRENT
-    from citewell.engine.which_library import which_library
+    from citewell.engine.which_library import library_below, which_library
 
     try:
-        path = which_library(options) / CURRENT
-        with path.open("rb") as stream:
-            return stream.read(1000)
+        stamp = b""
+        for folder in (which_library(options), library_below(options)):
+            if folder is not None:
+                with (folder / CURRENT).open("rb") as stream:
+                    stamp += stream.read(1000)
+        return stamp
     except (OSError, CitewellError):
         return b""
 

@@ -40,6 +40,9 @@ class LibraryOptions(Struct, frozen=True, kw_only=True):
     name: Annotated[
         str, about("Name of the library to search.", pattern=r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
     ] = "default"
+    starter: Annotated[
+        bool, about("Search the installed starter library too, below the library named.")
+    ] = True
 
 
 class RetrievalOptions(Struct, frozen=True, kw_only=True):

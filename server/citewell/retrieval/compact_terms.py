@@ -1,7 +1,7 @@
 """The BM25 index of a compact segment: hashed terms, postings of a few bits, decoded per term.
 
-A posting is the distance to the term's row before, as a varint; a word's also has a code of four
-bits for how often the paper has it, from which the score follows. Only the telling words of an
+The rows of a term are coded together (Elias 1974, Fano 1971); a word's also have a code of four
+bits each for how often the paper has it, from which the score follows. Only the telling words of an
 abstract are there; `frequency` says in how many papers a term stood before the others were left
 out, so that the inverse document frequency is that of the whole texts.
 """
@@ -18,7 +18,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from citewell.corpus.compact.codec import decode_varints, load_table, starts_of
+from citewell.corpus.compact.codec import decode_rows, load_table, row_starts, row_widths, starts_of
 from citewell.corpus.contract import SegmentView
 from citewell.model import CitewellError, Problem
 from citewell.retrieval.arrays import open_array
@@ -83,12 +83,11 @@ class CompactTerms:
         try:
             self._meta = msgspec.json.decode((self._folder / META).read_bytes(), type=Meta)
             self._hashes = open_array(self._folder / "terms.npy")
-            self._bytes = open_array(self._folder / "rows.npy")
+            self._bits = open_array(self._folder / "rows.npy")
             self._codes = open_array(self._folder / "codes.npy")
             self._kinds: NDArray[np.uint8] = load_table(self._folder / "kinds.zst")
             self.pointer = starts_of(load_table(self._folder / "counts.zst"))
-            self._begin = starts_of(load_table(self._folder / "sizes.zst"))
-            if len(self.pointer) != len(self._hashes) + 1 or len(self._begin) != len(self.pointer):
+            if len(self.pointer) != len(self._hashes) + 1:
                 raise ValueError("its files are inconsistent")
             if self._meta.count != view.count or self._meta.format != FORMAT:
                 raise ValueError(f"it holds {self._meta.count} papers, not {view.count}")
@@ -141,9 +140,10 @@ class CompactTerms:
         return made
 
     def _decode(self, column: int) -> _Postings:
-        begin, end = int(self._begin[column]), int(self._begin[column + 1])
-        rows = (np.cumsum(decode_varints(self._bytes[begin:end]) + 1) - 1).astype(np.int32)
         at = self.postings(column)
+        begin, end = int(self._begin[column]), int(self._begin[column + 1])
+        width = int(self._widths[column])
+        rows = decode_rows(self._bits, begin, end, at.stop - at.start, width).astype(np.int32)
         idf = lucene_idf(np.array([self.frequency(column)]), self.count)[0]
         kind = int(self._kinds[column])
         if kind != WORD:
@@ -156,6 +156,15 @@ class CompactTerms:
         score = often / (often + self._damp[rows]) * idf
         field = np.where(code >= TITLE_FROM, TITLE, ABSTRACT).astype(np.uint8)
         return _Postings(rows, score.astype(np.float32), field)
+
+    @cached_property
+    def _begin(self) -> NDArray[np.int64]:
+        """Bit at which the rows of each term begin."""
+        return row_starts(np.diff(self.pointer), self.count)
+
+    @cached_property
+    def _widths(self) -> NDArray[np.int64]:
+        return row_widths(np.diff(self.pointer), self.count)
 
     @cached_property
     def _frequency(self) -> NDArray[np.int32]:

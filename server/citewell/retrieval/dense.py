@@ -74,11 +74,17 @@ class DenseRetriever:
     name = "dense"
 
     def __init__(
-        self, segments: Sequence[SegmentView], encoder: Encoder, *, mask: Mask | None = None
+        self,
+        segments: Sequence[SegmentView],
+        encoder: Encoder,
+        *,
+        mask: Mask | None = None,
+        rows: int = 0,
     ) -> None:
+        """`rows` are those of the library, where it has more than the segments."""
         self.encoder = encoder
         self._segments = [_Segment(view, encoder.dim) for view in segments]
-        self._end = max((s.base + s.count for s in self._segments), default=0)
+        self._end = max((rows, *(s.base + s.count for s in self._segments)))
         self._mask = mask
 
     def search(self, query: Query, k: int, cancel: Cancel) -> Ranking:
@@ -167,7 +173,11 @@ def open_dense(opening: Opening) -> DenseRetriever:
     encoder = load_encoder(name)
     if built.get("weights") != encoder.fingerprint:
         raise _mismatch(library, f"another version of the encoder {name!r}")
-    return DenseRetriever(library.segments, encoder, mask=opening.mask)
+    # Another encoder's vectors tell nothing: then words alone find what lies below.
+    fits = all(one is not None and one.get("weights") == encoder.fingerprint
+               for one in library.indexes("dense"))  # fmt: skip
+    segments = library.segments if fits else library.own_segments
+    return DenseRetriever(segments, encoder, mask=opening.mask, rows=library.rows)
 
 
 def _mismatch(library: Library, what: str) -> CitewellError:

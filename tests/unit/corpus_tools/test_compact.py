@@ -18,13 +18,18 @@ from citewell.corpus import Library, LibraryError
 from citewell.corpus.columns import LibraryColumns
 from citewell.corpus.compact.codec import (
     Texts,
+    decode_rows,
     decode_varints,
+    encode_rows,
     encode_varints,
     load_table,
+    row_starts,
+    row_widths,
     save_table,
     save_texts,
 )
 from citewell.corpus.keys import work_keys
+from citewell.corpus.volumes import LibraryPlaces
 from citewell.model import Query, Work
 from citewell.model.cancel import Cancel
 from citewell.model.name_forms import wanted_forms
@@ -52,6 +57,7 @@ def records(made_up: Callable[..., list[dict[str, Any]]]) -> list[dict[str, Any]
         record["doi"] = f"10.1000/abc.{number}" if number % 3 else ""
         record["url"] = f"https://doi.org/10.1000/ABC.{number}" if number % 3 else ""
         record["bibkey"] = f"0-{number}"
+        record["pages"] = f"{9 * number + 1}-{9 * number + 8}" if number % 5 else ""
         record["venue"] = ("ACL", "NeurIPS", "ICML")[number % 3]
     found[3]["title"] = "ResNet: Deep models of models"
     found[4]["title"] = r"Regret of $\alpha$-rank"
@@ -62,6 +68,7 @@ def records(made_up: Callable[..., list[dict[str, Any]]]) -> list[dict[str, Any]
     found[9]["abstract"] += f" {SECRET}"
     found[10]["year"] = None
     found[11]["authors"] = []
+    found[13]["doi"], found[14]["doi"] = "10.24963/ijcai.2020/7", "10.24963/ijcai.2020/8"
     again = dict(found[12], id="other:12", source="other", venue="Journal of Elms")
     return [*found, again]
 
@@ -276,6 +283,27 @@ def test_numbers_and_texts_survive_their_codes(tmp_path: Path) -> None:
         assert found.tolist() == array.tolist()
     save_texts(tmp_path / "texts.zst", ["", "a b", "Ünïcode", ""])
     assert list(Texts(tmp_path / "texts.zst")) == ["", "a b", "Ünïcode", ""]
+
+
+@pytest.mark.parametrize("rows", [1, 2, 300, 360_000])
+def test_runs_of_rows_survive_their_code(rows: int) -> None:
+    some = random.Random(rows)
+    runs = [sorted(some.sample(range(rows), min(rows, size))) for size in (1, 0, 2, 30, 9_000)]
+    counts = np.array([len(run) for run in runs])
+    data = encode_rows(np.array([row for run in runs for row in run], np.int64), counts, rows)
+    starts, widths = row_starts(counts, rows), row_widths(counts, rows)
+    for at, run in enumerate(runs):
+        begin, end = int(starts[at]), int(starts[at + 1])
+        assert decode_rows(data, begin, end, len(run), int(widths[at])).tolist() == run
+    with pytest.raises(ValueError, match="damaged"):
+        decode_rows(np.zeros_like(data), int(starts[0]), int(starts[1]), 1, int(widths[0]))
+
+
+def test_the_places_in_volumes_are_those_of_the_full_library(both: Pair) -> None:
+    wanted, found = (LibraryPlaces(library).take(np.arange(WORKS)) for library in both)
+    for name in wanted.__struct_fields__:
+        assert getattr(found, name).tolist() == getattr(wanted, name).tolist(), name
+    assert wanted.first_page.any() and wanted.volume.any()
 
 
 def test_the_manifest_names_no_time_and_no_place_of_this_machine(

@@ -12,6 +12,8 @@ import zstandard
 from numpy.typing import NDArray
 
 LEVEL = 19
+_WINDOW = 4
+"""Bytes from which the lower bits of a row number are read."""
 _MAX_TABLE = 256 << 20
 """Bytes that one table may have when it is decompressed."""
 
@@ -56,6 +58,71 @@ def decode_varints(data: NDArray[np.uint8]) -> NDArray[np.int64]:
         here = np.flatnonzero(extra >= place)
         values[here] |= (data[starts[here] + place] & 127).astype(np.int64) << 7 * place
     return values
+
+
+def row_widths(counts: NDArray[Any], rows: int) -> NDArray[np.int64]:
+    """Bits of the lower part of each row number in runs of `counts` of `rows` rows: those with
+    which the run is shortest."""
+    sizes = np.stack([_run_bits(counts, rows, width) for width in range(max(1, rows.bit_length()))])
+    return np.asarray(sizes.argmin(axis=0), np.int64)
+
+
+def row_starts(counts: NDArray[Any], rows: int) -> NDArray[np.int64]:
+    """Where each run that `encode_rows` writes begins, in bits, shape (len(counts) + 1,)."""
+    counts = np.asarray(counts, np.int64)
+    return starts_of(_run_bits(counts, rows, row_widths(counts, rows)))
+
+
+def encode_rows(values: NDArray[Any], counts: NDArray[Any], rows: int) -> NDArray[np.uint8]:
+    """Rising row numbers below `rows`, in runs of `counts`, as Elias and Fano code them.
+
+    The lower bits of a run's numbers stand side by side; of the upper ones it is told how far each
+    is from the one before, by as many zeros and a one. That takes about two bits more than the
+    lower ones, and a run is decoded as a whole.
+    """
+    counts = np.asarray(counts, np.int64)
+    width, starts = row_widths(counts, rows), row_starts(counts, rows)
+    bits = np.zeros(int(starts[-1]), np.uint8)
+    first = starts_of(counts)[:-1]
+    place = np.arange(len(values)) - np.repeat(first, counts)
+    own, begin = np.repeat(width, counts), np.repeat(starts[:-1], counts)
+    numbers = np.asarray(values, np.int64)
+    for bit in range(int(width.max(initial=0))):
+        here = own > bit
+        at = begin[here] + place[here] * own[here] + bit
+        bits[at] = numbers[here] >> bit & 1
+    bits[begin + np.repeat(counts * width, counts) + (numbers >> own) + place] = 1
+    return np.concatenate([np.packbits(bits, bitorder="little"), np.zeros(_WINDOW, np.uint8)])
+
+
+def decode_rows(
+    data: NDArray[np.uint8], begin: int, end: int, count: int, width: int
+) -> NDArray[np.int64]:
+    """The numbers of the run of `count` that lies in the bits [begin, end).
+
+    Raises `ValueError` when it is damaged.
+    """
+    upper = begin + count * width
+    raw = np.asarray(data[upper >> 3 : (end + 7) >> 3])
+    marks = np.unpackbits(raw, bitorder="little")[upper & 7 : (upper & 7) + end - upper]
+    places = np.flatnonzero(marks.view(np.bool_))
+    if len(places) != count:
+        raise ValueError("a run is damaged")
+    values = (places - np.arange(count)) << width
+    if width:
+        at = begin + np.arange(count) * width
+        byte = at >> 3
+        window = np.zeros(count, np.int64)
+        for further in range(_WINDOW):
+            window |= data[byte + further].astype(np.int64) << 8 * further
+        values |= window >> (at & 7) & ((1 << width) - 1)
+    return values
+
+
+def _run_bits(counts: NDArray[Any], rows: int, width: Any) -> NDArray[np.int64]:
+    filled = np.asarray(counts, np.int64) > 0
+    size = np.asarray(counts, np.int64) * (width + 1) + (max(rows - 1, 0) >> width)
+    return np.where(filled, size, 0)
 
 
 def gather_runs(

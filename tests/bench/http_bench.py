@@ -128,11 +128,11 @@ class Bench:
 
     def overhead(
         self, name: str, calls: int, bare: Callable[[int], object], path: str,
-        asked: Callable[[int], dict[str, Any]],
+        request_body: Callable[[int], dict[str, Any]],
     ) -> None:  # fmt: skip
         """The same question to the engine and over HTTP, each in words of its own."""
         spent: dict[str, list[float]] = {"engine": [], "over HTTP": [], "bare echo": []}
-        body = self.http.post(path, json=asked(0)).raise_for_status().content
+        body = self.http.post(path, json=request_body(0)).raise_for_status().content
         bare(1)
         cost = {"server": 0.0, "echo": 0.0}
         for number in range(2, calls + 2):
@@ -140,7 +140,7 @@ class Bench:
             bare(10 * number)
             spent["engine"].append(time.perf_counter() - begin)
             before, begin = used(self.server), time.perf_counter()
-            self.http.post(path, json=asked(10 * number + 1)).raise_for_status()
+            self.http.post(path, json=request_body(10 * number + 1)).raise_for_status()
             spent["over HTTP"].append(time.perf_counter() - begin)
             cost["server"] += used(self.server) - before
             before, begin = used(self.echo_server), time.perf_counter()
@@ -194,8 +194,8 @@ class Bench:
 
         def check(number: int) -> float:
             begin = time.perf_counter()
-            asked = {"entries": [entry.replace("late", f"late{number}")]}
-            self.http.post("/v1/check", json=asked).raise_for_status()
+            body = {"entries": [entry.replace("late", f"late{number}")]}
+            self.http.post("/v1/check", json=body).raise_for_status()
             return time.perf_counter() - begin
 
         check(0)
@@ -210,9 +210,9 @@ class Bench:
                 call = 0
                 while not ended.is_set():
                     call += 1
-                    asked = {"query": f"neural parsing of kind {number} {call}", "k": 10}
+                    body = {"query": f"neural parsing of kind {number} {call}", "k": 10}
                     begin = time.perf_counter()
-                    found = await client.post("/v1/search", json=asked)
+                    found = await client.post("/v1/search", json=body)
                     spent.append(time.perf_counter() - begin)
                     if found.status_code != 200:
                         errors.append(found.status_code)

@@ -66,24 +66,22 @@ def main() -> None:
     parser.add_argument("--unheld", action="store_true", help="Also what the library lacks.")
     parser.add_argument("--method", action="append", default=[])
     parser.add_argument("--json", type=Path)
-    asked = parser.parse_args()
+    args = parser.parse_args()
     options = load().options
     process = None
     if options.llm.provider == "none" and "CITEWELL_LLM_PROVIDER" not in os.environ:
         process, url = serve()
         options = replace(options, llm=LlmOptions(**SMALL, base_url=url))
-    library = replace(
-        options.library, path=asked.library.absolute().parent, name=asked.library.name
-    )
+    library = replace(options.library, path=args.library.absolute().parent, name=args.library.name)
     options = replace(options, library=library)
     data = read("dev", "")
-    questions, words = select(data, asked.split, False)
+    questions, words = select(data, args.split, False)
     chosen = methods.mode("llm", options)
-    if asked.method:
-        chosen = methods.named([*asked.method, "without-llm"], options)
+    if args.method:
+        chosen = methods.named([*args.method, "without-llm"], options)
     plan = Plan(
-        methods=tuple(chosen), settings=("cold",), depth=20, limit=asked.limit, latency_calls=0,
-        abstain=asked.unheld, compare=methods.gains(chosen),
+        methods=tuple(chosen), settings=("cold",), depth=20, limit=args.limit, latency_calls=0,
+        abstain=args.unheld, compare=methods.gains(chosen),
     )  # fmt: skip
     info = DataInfo(
         name=data.name, schema=data.schema, path=data.path, counts=data.counts, selection=words
@@ -97,8 +95,8 @@ def main() -> None:
 
     Console(width=160).print(table.render(result))
     print("seconds:", {run.name: run.seconds for run in result.runs})
-    if asked.json:
-        results.write_atomically(asked.json, results.encode(result))
+    if args.json:
+        results.write_atomically(args.json, results.encode(result))
 
 
 if __name__ == "__main__":

@@ -264,12 +264,12 @@ def bench_cold(arguments: argparse.Namespace) -> dict[str, Any]:
             client.initialize(folder)
             editor = Editor(client, main)
             editor.type_line(f"as shown \\cite<{TOPICS[0]}>")
-            asked = time.perf_counter()
+            sent = time.perf_counter()
             if not editor.complete():
                 raise SystemExit("the first completion is empty: is there a library?")
             now = time.perf_counter()
             from_spawn.append(now - client.spawned)
-            from_request.append(now - asked)
+            from_request.append(now - sent)
             client.close()
     return {"from spawn": percentiles(from_spawn), "from request": percentiles(from_request)}
 

@@ -130,7 +130,7 @@ def bench_navigation(arguments: argparse.Namespace) -> dict[str, Any]:
             ) -> dict[str, Any]:
                 return refs.at(places[number % len(places)], 18)
 
-            def asked(request: dict[str, Any]) -> dict[str, Any]:
+            def with_position(request: dict[str, Any]) -> dict[str, Any]:
                 return request | {"context": {"includeDeclaration": True}}
 
             row: dict[str, Any] = {}
@@ -139,10 +139,12 @@ def bench_navigation(arguments: argparse.Namespace) -> dict[str, Any]:
                 "textDocument/definition", cited, refs.type
             )
             row["references"] = watch.time(
-                "textDocument/references", lambda n, cited=cited: asked(cited(n)), document.type
+                "textDocument/references",
+                lambda n, cited=cited: with_position(cited(n)),
+                document.type,
             )
             row["references from the .bib"] = watch.time(
-                "textDocument/references", lambda n, entry=entry: asked(entry(n)), refs.type
+                "textDocument/references", lambda n, entry=entry: with_position(entry(n)), refs.type
             )
             row["highlight"] = watch.time("textDocument/documentHighlight", cited, document.type)
             row["prepareRename"] = watch.time("textDocument/prepareRename", cited, document.type)
@@ -204,7 +206,7 @@ def bench_workspace(arguments: argparse.Namespace) -> dict[str, Any]:
         assert found
         first = time.perf_counter() - start
         first_cpu = watch.cpu()
-        asked = {"context": {"includeDeclaration": True}}
+        with_position = {"context": {"includeDeclaration": True}}
         row: dict[str, Any] = {
             "files": 499 + 1,
             "megabytes": round(size / 1e6, 1),
@@ -214,7 +216,9 @@ def bench_workspace(arguments: argparse.Namespace) -> dict[str, Any]:
                 "textDocument/definition", lambda n: document.at(line, 10), document.type
             ),
             "references": watch.time(
-                "textDocument/references", lambda n: document.at(line, 10) | asked, document.type
+                "textDocument/references",
+                lambda n: document.at(line, 10) | with_position,
+                document.type,
             ),
             "rename": watch.time(
                 "textDocument/rename",

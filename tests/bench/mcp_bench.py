@@ -205,8 +205,8 @@ async def processor(url: str, server: psutil.Process, held: str, calls: int) -> 
         for _ in range(calls):
             await client.call_tool("get_papers", {"ids": [held]})
         after = used()
-    told = (f"{name} {1e3 * (after[name] - before[name]) / calls:.2f} ms" for name in parts)
-    print(f"get_papers over HTTP, processor time per call: {', '.join(told)}")
+    timings = (f"{name} {1e3 * (after[name] - before[name]) / calls:.2f} ms" for name in parts)
+    print(f"get_papers over HTTP, processor time per call: {', '.join(timings)}")
 
 
 async def crowd(url: str, server: psutil.Process) -> None:

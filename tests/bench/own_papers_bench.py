@@ -39,7 +39,7 @@ VERSION = 0.3
 GROUP = PROJECTS / "latex" / "Pinafore__publications"
 
 
-def asked(folder: Path, options: Options, most: int) -> list[Question]:
+def sampled_questions(folder: Path, options: Options, most: int) -> list[Question]:
     """At most so many citations of each paper of the folder; of several versions the fullest."""
     found: dict[str, list[Question]] = {}
     seen: set[Path] = set()
@@ -111,7 +111,7 @@ def main() -> None:
     base = Options()
     home = arguments.library.resolve()
     before = replace(base, library=replace(base.library, path=home.parent, name=home.name))
-    questions = asked(arguments.papers, base, arguments.most)
+    questions = sampled_questions(arguments.papers, base, arguments.most)
     alone = measured(before, questions)
     print(f"{len(questions)} citations of {len({q.paper for q in questions})} papers")
     show("without own papers", alone)

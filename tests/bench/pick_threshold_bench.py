@@ -82,14 +82,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--library", type=Path, required=True)
     parser.add_argument("--limit", type=int, default=300)
-    asked = parser.parse_args()
+    args = parser.parse_args()
     options = load().options
-    library = replace(
-        options.library, path=asked.library.absolute().parent, name=asked.library.name
-    )
+    library = replace(options.library, path=args.library.absolute().parent, name=args.library.name)
     options = replace(options, library=library)
     least = options.fill.threshold
-    valid, test = (lists(options, split, asked.limit) for split in ("valid", "test"))
+    valid, test = (lists(options, split, args.limit) for split in ("valid", "test"))
     for name, (sure, right) in (("valid", valid), ("test", test)):
         first = sure[:, 0] >= least
         alone = float(np.where(first, np.where(right[:, 0], 1 - least, -least), 0.0).mean())

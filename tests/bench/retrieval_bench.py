@@ -117,13 +117,13 @@ def bare_bm25s(engine: LocalEngine, queries: list[Query]) -> None:
     for segment in engine._library.segments:
         opened = bm25s.BM25.load(str(segment.index("bm25")), mmap=True)
         stem = Stemmer.Stemmer("english").stemWords
-        asked = [
+        query_texts = [
             [word for word in stem(list(wanted(query).words)) if word in opened.vocab_dict]
             for query in queries
         ]
         calls = [
             lambda words=words, index=opened: index.retrieve([words], k=200, show_progress=False)
-            for words in asked
+            for words in query_texts
         ]
         timed(f"bare bm25s.retrieve ({segment.count} papers)", calls)
 

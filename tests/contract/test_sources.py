@@ -266,11 +266,11 @@ async def test_a_source_that_keeps_failing_is_left_alone(
     fake_sources.fail(name, fakes.Fault(status=500))
     for _ in range(6):
         await one_question(source)
-    asked = len(fake_sources.of(name))
-    assert asked <= 6
+    requests_before = len(fake_sources.of(name))
+    assert requests_before <= 6
     answer = await one_question(source)
     assert isinstance(answer, Failed) and answer.reason is Reason.RESTING
-    assert len(fake_sources.of(name)) == asked
+    assert len(fake_sources.of(name)) == requests_before
 
 
 # -- manners --------------------------------------------------------------------------------
@@ -285,11 +285,11 @@ async def test_the_pace_is_kept_whatever_is_asked_at_once(
     interval = 1 / source.policy.per_second
     count = 3 if interval > 1 else 5 if interval > 0.3 else 10
     if "search" in source.can:
-        asked = [source.search(f"{title_for(name)} {n}", 2) for n in range(count)]
+        searches = [source.search(f"{title_for(name)} {n}", 2) for n in range(count)]
     else:
-        asked = [source.by_id("doi", f"{KNOWN['doi']}{n}") for n in range(count)]
+        searches = [source.by_id("doi", f"{KNOWN['doi']}{n}") for n in range(count)]
     fake_sources.delay = 0.05
-    await asyncio.gather(*asked)
+    await asyncio.gather(*searches)
     times = sorted(one.at for one in fake_sources.of(name))
     assert len(times) >= count
     # A busy machine may delay the receipt of any one of them, so that short gaps prove nothing.
@@ -366,10 +366,10 @@ async def test_an_answer_is_asked_for_once(
     name: str, opened: Opened, quick: None, fake_sources: Any
 ) -> None:
     first = await one_question(opened(name))
-    asked = len(fake_sources.log)
+    requests_before = len(fake_sources.log)
     again = await one_question(opened(name))
     assert again == first
-    assert len(fake_sources.log) == asked
+    assert len(fake_sources.log) == requests_before
 
 
 async def test_freshness_that_a_source_states_is_honoured(
@@ -378,9 +378,9 @@ async def test_freshness_that_a_source_states_is_honoured(
     fake_sources.extra[name] = {"cache-control": "no-store"}
     fake_sources.extra["crossref"] = fake_sources.extra[name]
     await one_question(opened(name))
-    asked = len(fake_sources.log)
+    requests_before = len(fake_sources.log)
     await one_question(opened(name))
-    assert len(fake_sources.log) == 2 * asked
+    assert len(fake_sources.log) == 2 * requests_before
 
 
 async def test_an_answer_that_is_no_longer_fresh_is_asked_after_and_not_sent_again(

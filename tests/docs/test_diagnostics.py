@@ -32,9 +32,9 @@ def test_a_section_begins_with_the_level_of_its_code() -> None:
     for code, text in sections().items():
         if code == verify.UNCHECKED:
             continue
-        said = re.match(r"\s*\*(\w+)", text)
-        assert said, code
-        assert said[1].lower() == levels[code].value, code
+        severity = re.match(r"\s*\*(\w+)", text)
+        assert severity, code
+        assert severity[1].lower() == levels[code].value, code
 
 
 def test_every_fault_of_syntax_that_is_found_has_a_level(problem_codes: Any) -> None:

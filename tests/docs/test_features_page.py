@@ -63,5 +63,5 @@ def test_the_test_of_a_method_runs_in_every_encoding(row: str) -> None:
         if isinstance(node, ast.AsyncFunctionDef | ast.FunctionDef) and node.name == method[3]
     ]
     decorators = [ast.unparse(one) for one in function.decorator_list]
-    said = [marks.get(text, text) for text in decorators]
-    assert any("'utf-8', 'utf-16', 'utf-32'" in text for text in said), said
+    columns = [marks.get(text, text) for text in decorators]
+    assert any("'utf-8', 'utf-16', 'utf-32'" in text for text in columns), columns

@@ -16,8 +16,8 @@ def test_every_endpoint_has_a_row_and_every_row_is_an_endpoint() -> None:
     from citewell.http.endpoints import ENDPOINTS
 
     rows = PAGE.partition("## Endpoints")[2].partition("\n## ")[0]
-    told = re.findall(r"^\| `(GET|POST) (\S+)` \|", rows, flags=re.MULTILINE)
-    assert told == [(one.method, one.path) for one in ENDPOINTS]
+    documented = re.findall(r"^\| `(GET|POST) (\S+)` \|", rows, flags=re.MULTILINE)
+    assert documented == [(one.method, one.path) for one in ENDPOINTS]
 
 
 def test_every_endpoint_has_an_example_that_is_run() -> None:
@@ -26,8 +26,8 @@ def test_every_endpoint_has_an_example_that_is_run() -> None:
     examples = "\n".join(re.findall(r"```sh\n(.*?)```", PAGE, flags=re.DOTALL))
     for one in ENDPOINTS:
         path = re.escape(one.path).replace(r"\{id\}", r"\S+")
-        asked = re.findall(rf"curl (.*)\$CITEWELL{path}(?![\w/])(.*)", examples)
-        bodies = [" -d '{" in f"{before}{after}" for before, after in asked]
+        examples_found = re.findall(rf"curl (.*)\$CITEWELL{path}(?![\w/])(.*)", examples)
+        bodies = [" -d '{" in f"{before}{after}" for before, after in examples_found]
         assert (one.method == "POST") in bodies, one.name
 
 
@@ -48,8 +48,10 @@ def test_each_status_of_a_problem_is_explained() -> None:
     from citewell.serving.problem_json import TITLES
 
     table = PAGE.partition("| status | when |")[2].partition("\n\n")[0]
-    told = {int(number) for number in re.findall(r"\b(\d{3})\b", table)}
-    assert {*BY_CODE.values(), *BY_BEGINNING.values(), 401, 403, 421, 500} == told == {*TITLES}
+    documented = {int(number) for number in re.findall(r"\b(\d{3})\b", table)}
+    assert (
+        {*BY_CODE.values(), *BY_BEGINNING.values(), 401, 403, 421, 500} == documented == {*TITLES}
+    )
 
 
 def test_every_problem_with_a_status_is_a_problem(problem_codes: object) -> None:

@@ -114,7 +114,7 @@ class Editor:
         """Why the next one is."""
         self.before_next: Callable[[], object] | None = None
         """What the author does while the next edit is on its way."""
-        self.told = 0
+        self.messages_seen = 0
         self.capabilities = types.ServerCapabilities()
         self.registered: dict[str, types.Registration] = {}
 
@@ -148,7 +148,7 @@ class Editor:
         self.folder = folder
         self.applied.clear()
         self.refuse = ""
-        self.told = len(self.client.messages)
+        self.messages_seen = len(self.client.messages)
 
     def leave(self) -> None:
         """Close every document."""
@@ -393,7 +393,7 @@ class Editor:
 
     @property
     def messages(self) -> list[str]:
-        return [message.message for message in self.client.messages[self.told :]]
+        return [message.message for message in self.client.messages[self.messages_seen :]]
 
     async def come_to_rest(self, seconds: float = 60.0) -> None:
         """Wait until the server and its engine use next to no processor time."""

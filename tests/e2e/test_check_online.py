@@ -229,11 +229,11 @@ def test_a_new_user_allows_sources_and_checks_a_bibliography(
     checks = json.loads(done.stdout)["checks"]
     found = {one["claim"]["key"]: one["verdict"] for one in checks}
     assert found == {"devlin": "verified", "gone": "wrong-detail", "invented": "fabricated"}
-    asked = len(fake_sources.log)
+    requests_before = len(fake_sources.log)
     again = citewell(tmp_path, url, "check", "refs.bib", "--online")
     assert "https://doi.org/10.5555/teapot.2013.1" in again.stdout
     # What was absent is asked about again, what was answered is not.
-    assert asked < len(fake_sources.log) < 2 * asked
+    assert requests_before < len(fake_sources.log) < 2 * requests_before
     found_online = citewell(tmp_path, url, "find", "--online", "cold fusion of teapots")
     assert "retracted" in found_online.stdout and "crossref #1" in found_online.stdout
     doctor = citewell(tmp_path, url, "doctor", "--online", "--json")
@@ -298,10 +298,10 @@ async def test_one_source_that_hangs_ends_no_check_too_late_over_mcp(
         args=["-m", "citewell", "mcp", "--root", str(tmp_path)],
         env=environment_of(tmp_path, fake_sources.url),
     )
-    told: list[tuple[float, str]] = []
+    progress_reports: list[tuple[float, str]] = []
 
     async def progress(done: float, total: float | None, message: str | None) -> None:
-        told.append((done, message or ""))
+        progress_reports.append((done, message or ""))
 
     async with mcp.Client(stdio_client(server)) as session:
         found = await session.call_tool(
@@ -314,8 +314,8 @@ async def test_one_source_that_hangs_ends_no_check_too_late_over_mcp(
     report = found.structured_content
     assert [one["verdict"] for one in report["references"]] == ["verified"]
     assert "check-incomplete" in report["notes"] or "OpenAlex" in report["notes"]
-    assert any("waiting for sources" in message for _, message in told)
-    assert [done for done, _ in told] == sorted(done for done, _ in told)
+    assert any("waiting for sources" in message for _, message in progress_reports)
+    assert [done for done, _ in progress_reports] == sorted(done for done, _ in progress_reports)
 
 
 def test_an_identifier_is_asked_for_as_one_and_never_searched_for(
@@ -332,9 +332,11 @@ def test_an_identifier_is_asked_for_as_one_and_never_searched_for(
     absent = citewell(tmp_path, url, "find", "--online", "--json", "10.5555/teapot.1999.9")
     result = json.loads(absent.stdout)
     assert result["hits"] == [] and absent.returncode in (1, 2)
-    asked = len(fake_sources.log)
-    assert asked and not any(
+    requests_before = len(fake_sources.log)
+    assert requests_before and not any(
         "search" in one.target or "query" in one.target for one in fake_sources.log
     )
     page = citewell(tmp_path, url, "find", "--online", "https://example.org/teapot")
-    assert page.returncode in (1, 2) and len(fake_sources.log) == asked, "nobody knows addresses"
+    assert page.returncode in (1, 2) and len(fake_sources.log) == requests_before, (
+        "nobody knows addresses"
+    )

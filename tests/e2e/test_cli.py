@@ -134,7 +134,7 @@ class TestFind:
         assert min(years) >= 2016
 
     @pytest.mark.parametrize(
-        ("asked", "title"),
+        ("arguments", "title"),
         [
             (["10.18653/v1/N19-1423"], "BERT"),
             (["https://doi.org/10.18653/v1/N19-1423"], "BERT"),
@@ -148,15 +148,15 @@ class TestFind:
         ],
     )
     def test_an_identifier_and_filters_as_people_write_them_lead_to_one_paper(
-        self, citewell: Run, asked: list[str], title: str
+        self, citewell: Run, arguments: list[str], title: str
     ) -> None:
-        run = citewell("find", *asked, "--json")
+        run = citewell("find", *arguments, "--json")
         assert run.returncode == 0, run.stderr
         (hit,) = json.loads(run.stdout)["hits"]
         assert hit["work"]["title"].startswith(title)
 
     @pytest.mark.parametrize(
-        ("asked", "said"),
+        ("arguments", "message"),
         [
             (["10.1000/attention"], "[identifier-unknown]"),
             (["https://example.org/attention"], "[identifier-unknown]"),
@@ -164,10 +164,12 @@ class TestFind:
             (["attention", "--year", "2090"], "no paper of 2090"),
         ],
     )
-    def test_what_found_nothing_is_named(self, citewell: Run, asked: list[str], said: str) -> None:
-        run = citewell("find", *asked)
+    def test_what_found_nothing_is_named(
+        self, citewell: Run, arguments: list[str], message: str
+    ) -> None:
+        run = citewell("find", *arguments)
         assert run.returncode == 1
-        assert said in run.stderr
+        assert message in run.stderr
 
     def test_json_has_hits_and_problems_also_when_nothing_is_found_or_searched(
         self, citewell: Run, bare: Run

@@ -294,10 +294,10 @@ class TestControlC:
         )  # fmt: skip
         assert process.stdout is not None and process.stdout.readline() == "ready\n"
         self.interrupt(process, milliseconds)
-        _, said = process.communicate(timeout=120)
+        _, errors = process.communicate(timeout=120)
         # Python gives SIGINT back to the system while it shuts down: the signal itself ends the
         # process then, which a shell reports as 130 too.
         interrupted = (130, -signal.SIGINT)
-        assert process.returncode in (0, 1, *interrupted), said
-        assert "Traceback" not in said and "internal-error" not in said
-        assert process.returncode not in interrupted or said.strip() in ("", "Interrupted.")
+        assert process.returncode in (0, 1, *interrupted), errors
+        assert "Traceback" not in errors and "internal-error" not in errors
+        assert process.returncode not in interrupted or errors.strip() in ("", "Interrupted.")

@@ -87,17 +87,17 @@ def test_each_citing_sentence_is_put_beside_the_abstract(
 
 
 @pytest.mark.parametrize(
-    ("choice", "said"),
+    ("choice", "answer"),
     [("2", "chose the right paper"), ("1", "chose the wrong paper"), ("x", "gave no answer")],
 )
 def test_a_small_question_tells_a_wrong_answer_from_none(
-    support: Callable[..., Any], chat: Any, choice: str, said: str
+    support: Callable[..., Any], chat: Any, choice: str, answer: str
 ) -> None:
     server = chat.ChatServer(lambda request: chat.Reply(json.dumps({"choice": choice})))
     named = {"provider": "llamacpp", "model": "scripted", "base_url": server.url}
     done = support("--ask", command=("llm",), **named)
     server.close()
-    assert said in done.stdout and server.url in done.stdout
+    assert answer in done.stdout and server.url in done.stdout
     assert done.returncode == (1 if choice == "x" else 0)
 
 

@@ -96,10 +96,10 @@ def test_fixes_are_shown_and_written_without_a_question(folder, env):
     assert b"1 entry can be corrected; --write applies the diff." in shown
     assert FORBIDDEN.findall(OURS.sub(b"", shown)) == []
     assert bib.read_bytes() == before
-    told = on_a_terminal(["check", "--fix", "--write", "refs.bib"], folder, env)
-    assert b"1 entry corrected." in told
-    assert b"+  year" not in told
-    assert FORBIDDEN.findall(OURS.sub(b"", told)) == []
+    screen = on_a_terminal(["check", "--fix", "--write", "refs.bib"], folder, env)
+    assert b"1 entry corrected." in screen
+    assert b"+  year" not in screen
+    assert FORBIDDEN.findall(OURS.sub(b"", screen)) == []
     assert bib.read_bytes() == before.replace(b"year = {2012}", b"year = {2017}")
 
 

@@ -69,13 +69,13 @@ def emacs() -> str:
     """Emacs with eglot, which Emacs 29 brings and Debian adds to Emacs 28."""
     program = shutil.which("emacs")
     if program is not None:
-        asked = subprocess.run(
+        version = subprocess.run(
             [program, "--batch", "--eval", "(require 'eglot)"],
             capture_output=True,
             check=False,
             timeout=120,
         )
-        if asked.returncode == 0:
+        if version.returncode == 0:
             return program
     pytest.skip("Emacs with eglot is not installed (Debian 12: apt install emacs-nox elpa-eglot)")
 

@@ -117,8 +117,8 @@ def typed(options: Options) -> dict[str, Line]:
 
     questions, _ = select(open_data(DEV), "test", every=False)
     flags = {"limit": TYPED, "seed": SEED, "setting": "cold", "jobs": 1}
-    asked = evaluate_typed(questions, options, flags, Silent())
-    lines = lines_of(asked, options.fill.typed_threshold)
+    evaluation = evaluate_typed(questions, options, flags, Silent())
+    lines = lines_of(evaluation, options.fill.typed_threshold)
     return {f"{line.kind}, {line.place}": line for line in lines}
 
 

@@ -103,9 +103,9 @@ async def fill_on_the_command_line(env: dict[str, str], folder: Path) -> Files:
 
 async def fill_over_http(env: dict[str, str], folder: Path) -> Files:
     files = written(folder)
-    asked = {"path": "paper.tex", "text": files.pop("paper.tex"), "files": files, "texts": True}
+    body = {"path": "paper.tex", "text": files.pop("paper.tex"), "files": files, "texts": True}
     with server(env) as (url, _):
-        answer = httpx2.post(f"{url}/v1/fill", json=asked, timeout=300).raise_for_status().json()
+        answer = httpx2.post(f"{url}/v1/fill", json=body, timeout=300).raise_for_status().json()
     return written(folder) | answer["texts"]
 
 
@@ -203,15 +203,17 @@ async def test_a_paper_is_filled_the_same_by_every_front_end_with_a_language_mod
     own_env: dict[str, str], model: Any, chat: Any, tmp_path: Path
 ) -> None:
     filled: dict[str, Files] = {}
-    asked: dict[str, list[str]] = {}
+    request_texts: dict[str, list[str]] = {}
     for name, fill in FRONT_ENDS.items():
         model.requests.clear()
         filled[name] = await fill(own_env, paper_in(tmp_path / name))
-        asked[name] = [chat.prompt_of(request) for request in model.requests]
+        request_texts[name] = [chat.prompt_of(request) for request in model.requests]
     expected = filled["cli"]
-    assert len(asked["cli"]) == 2 * PLACES, "it picks for each place, and reads each abstract"
+    assert len(request_texts["cli"]) == 2 * PLACES, (
+        "it picks for each place, and reads each abstract"
+    )
     for name, files in filled.items():
-        assert asked[name] == asked["cli"], name
+        assert request_texts[name] == request_texts["cli"], name
         assert files == expected, name
     assert "<" not in expected["paper.tex"] and "[CITATION]" not in expected["paper.tex"]
 
@@ -226,8 +228,8 @@ async def check_on_the_command_line(env: dict[str, str], folder: Path) -> dict[s
 
 async def check_over_http(env: dict[str, str], folder: Path) -> dict[str, Any]:
     with server(env) as (url, _):
-        asked = {"text": (folder / "refs.bib").read_text()}
-        answer = httpx2.post(f"{url}/v1/check", json=asked, timeout=300).raise_for_status().json()
+        body = {"text": (folder / "refs.bib").read_text()}
+        answer = httpx2.post(f"{url}/v1/check", json=body, timeout=300).raise_for_status().json()
     return {one["reference"]: (one["verdict"], codes(one)) for one in answer["references"]}
 
 
@@ -323,17 +325,17 @@ async def test_a_search_has_the_same_pages_over_http_and_for_an_agent(
     with server(own_env) as (url, _):
         async with agent(own_env) as session:
 
-            async def page(asked: dict[str, Any]) -> tuple[Any, Any]:
-                over_http = httpx2.post(f"{url}/v1/search", json=asked, timeout=300)
-                by_agent = await session.call_tool("search_papers", asked)
+            async def page(arguments: dict[str, Any]) -> tuple[Any, Any]:
+                over_http = httpx2.post(f"{url}/v1/search", json=arguments, timeout=300)
+                by_agent = await session.call_tool("search_papers", arguments)
                 return over_http, by_agent
 
             found: list[tuple[str, ...]] = []
             for years in SEARCHES:
-                asked: dict[str, Any] = {"query": "neural networks attention", "k": 2, **years}
+                arguments: dict[str, Any] = {"query": "neural networks attention", "k": 2, **years}
                 ids: list[str] = []
                 while True:
-                    over_http, by_agent = await page(asked)
+                    over_http, by_agent = await page(arguments)
                     one, other = over_http.json(), by_agent.structured_content
                     assert [p["id"] for p in one["papers"]] == [p["id"] for p in other["papers"]]
                     assert one.get("next_cursor") == other.get("next_cursor"), years
@@ -341,7 +343,7 @@ async def test_a_search_has_the_same_pages_over_http_and_for_an_agent(
                     ids += [paper["id"] for paper in one["papers"]]
                     if not one.get("next_cursor"):
                         break
-                    asked["cursor"] = one["next_cursor"]
+                    arguments["cursor"] = one["next_cursor"]
                 assert len(ids) == len(set(ids))
                 found.append(tuple(ids))
             for years in REFUSED:

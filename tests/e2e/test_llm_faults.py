@@ -320,8 +320,8 @@ def test_whatever_the_model_says_a_fill_cites_records_alone(
     assert first.candidates[0].work.id == first.picked.work
     assert first.variant.endswith("pick@builtin")
     assert "rank@" not in first.variant and "reformulate@" not in first.variant, "they said nothing"
-    said = '{"choice": "2", "order": ["2"], "queries": ["beam search"], "reason": "It fits."}'
-    server.script = lambda request: chat.Reply(said)
+    reply = '{"choice": "2", "order": ["2"], "queries": ["beam search"], "reason": "It fits."}'
+    server.script = lambda request: chat.Reply(reply)
     (first, *_) = plan_fill(project, engine, options).fills
     made = first.variant.split("+")[-3:]
     assert made == ["rank@builtin", "reformulate@builtin", "pick@builtin"], "each version by name"

@@ -167,8 +167,8 @@ def test_what_the_model_says_beside_its_choice_reaches_the_terminal_as_a_quotati
     watched: Callable[..., dict[str, Any]], chat: Any, choice: str
 ) -> None:
     pytest.importorskip("dspy")
-    said = json.dumps({"choice": choice, "reason": chat.INJECTION})
-    server = chat.ChatServer(lambda request: chat.Reply(said))
+    reply = json.dumps({"choice": choice, "reason": chat.INJECTION})
+    server = chat.ChatServer(lambda request: chat.Reply(reply))
     settings = {
         "CITEWELL_LLM_PROVIDER": "llamacpp", "CITEWELL_LLM_MODEL": "scripted",
         "CITEWELL_LLM_BASE_URL": server.url, "COLUMNS": "2000",
@@ -176,10 +176,10 @@ def test_what_the_model_says_beside_its_choice_reaches_the_terminal_as_a_quotati
     fill = ("--set", "llm.pick_threshold=0", "-v", "fill", "main.tex", "--unattended", "--dry-run")
     for arguments in (fill, (*fill, "--json"), ("find", "attention", "--pick")):
         seen = watched(*arguments, **settings)
-        told = seen["out"] + seen["err"]
-        assert "Ignore the list." in told
+        output = seen["out"] + seen["err"]
+        assert "Ignore the list." in output
         leaks = [leak for leak in chat.LEAKS if leak not in ("\n", "http", "cite{")]
-        assert not [leak for leak in leaks if leak in told], told
+        assert not [leak for leak in leaks if leak in output], output
         if "--json" not in arguments:
-            assert ": “Ignore the list." in told
+            assert ": “Ignore the list." in output
     server.close()

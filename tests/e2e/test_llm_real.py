@@ -103,8 +103,8 @@ def test_a_real_model_reorders_what_is_found_and_adds_nothing(engine: LocalEngin
     made_by = set(found.variant.split("+"))
     assert "rank@builtin" in made_by
     # A model so small may answer with an address, which is no query; then that is said.
-    told = [problem.code for problem in found.dropped if problem.code.startswith("llm-")]
-    assert told == ([] if "reformulate@builtin" in made_by else ["llm-answer"])
+    codes = [problem.code for problem in found.dropped if problem.code.startswith("llm-")]
+    assert codes == ([] if "reformulate@builtin" in made_by else ["llm-answer"])
     moved = [e for hit in found.hits for e in hit.evidence if e.retriever == "llm"]
     assert sorted(one.rank for one in moved) == [1, 2, 3]
     assert sorted(one.before or 0 for one in moved) == [1, 2, 3]

@@ -79,9 +79,9 @@ async def test_pushed_and_pulled_diagnostics_speak_of_the_same_file(start_editor
                     assert codes(answer.items) == found[name, file], name
                 else:
                     expected = "undefined-key" if file == "main.tex" else "bib-duplicate-key"
-                    told = editor.client.diagnostics
-                    await editor.wait_for(lambda: expected in codes(told.get(uri)))  # noqa: B023
-                    found[name, file] = codes(told[uri])
+                    published = editor.client.diagnostics
+                    await editor.wait_for(lambda: expected in codes(published.get(uri)))  # noqa: B023
+                    found[name, file] = codes(published[uri])
             editor.leave()
 
 

@@ -16,7 +16,7 @@ pytestmark = pytest.mark.asyncio(loop_scope="module")
 PAPER = "\\documentclass{article}\n\\begin{document}\n%s\n\\bibliography{refs}\n\\end{document}\n"
 ENTRY = "@book{%s,\n  title = {Of %s},\n  year = {1999}\n}\n"
 
-TOLD = pytest.mark.parametrize("told", [True, False], ids=["told", "not told"])
+TOLD = pytest.mark.parametrize("announced", [True, False], ids=["announced", "not told"])
 
 
 def bib(*keys):
@@ -26,15 +26,15 @@ def bib(*keys):
 class Rewritten:
     """An editor, and the other program that writes the .bib."""
 
-    def __init__(self, editor, told):
-        self.editor, self.told = editor, told
+    def __init__(self, editor, announced):
+        self.editor, self.announced = editor, announced
 
     def rewrite(self, text):
         """Create and move."""
         editor = self.editor
         editor.write("refs.bib.new", text)
         (editor.folder / "refs.bib.new").replace(editor.folder / "refs.bib")
-        if self.told:
+        if self.announced:
             kinds = types.FileChangeType
             events = [kinds.Deleted, kinds.Created]
             editor.client.workspace_did_change_watched_files(
@@ -60,23 +60,23 @@ class Rewritten:
 
 @pytest.fixture
 def rewritten(start_editor):
-    async def start(told, text):
+    async def start(announced, text):
         def deaf(able):
             able.workspace.did_change_watched_files = None
 
         editor = await start_editor(
             files={"refs.bib": text, "main.tex": PAPER % "\\cite{x}"},
-            capabilities=None if told else deaf,
+            capabilities=None if announced else deaf,
         )
         editor.open("main.tex")
-        return Rewritten(editor, told)
+        return Rewritten(editor, announced)
 
     return start
 
 
 @TOLD
-async def test_unsaved_edits_stay_and_the_disk_counts_once_the_file_is_closed(rewritten, told):
-    other = await rewritten(told, bib("alder1999"))
+async def test_unsaved_edits_stay_and_the_disk_counts_once_the_file_is_closed(rewritten, announced):
+    other = await rewritten(announced, bib("alder1999"))
     editor = other.editor
     editor.open("refs.bib", language="bibtex")
     unsaved = bib("alder1999", "birch1999")
@@ -100,8 +100,8 @@ async def test_unsaved_edits_stay_and_the_disk_counts_once_the_file_is_closed(re
 
 
 @TOLD
-async def test_an_editor_that_merges_the_new_file_into_its_text_has_all_keys(rewritten, told):
-    other = await rewritten(told, bib("alder1999"))
+async def test_an_editor_that_merges_the_new_file_into_its_text_has_all_keys(rewritten, announced):
+    other = await rewritten(announced, bib("alder1999"))
     editor = other.editor
     editor.open("refs.bib", language="bibtex")
     editor.replace("refs.bib", 0, 0, bib("birch1999"))
@@ -113,8 +113,10 @@ async def test_an_editor_that_merges_the_new_file_into_its_text_has_all_keys(rew
 
 
 @TOLD
-async def test_a_paper_accepted_into_the_unsaved_text_leaves_the_new_file_alone(rewritten, told):
-    other = await rewritten(told, bib("alder1999"))
+async def test_a_paper_accepted_into_the_unsaved_text_leaves_the_new_file_alone(
+    rewritten, announced
+):
+    other = await rewritten(announced, bib("alder1999"))
     editor = other.editor
     editor.open("refs.bib", language="bibtex")
     end = len(editor.text("refs.bib"))
@@ -131,16 +133,18 @@ async def test_a_paper_accepted_into_the_unsaved_text_leaves_the_new_file_alone(
 
 
 @TOLD
-async def test_every_new_file_is_followed_by_the_next_answer(rewritten, told):
-    other = await rewritten(told, bib("key0of1999"))
+async def test_every_new_file_is_followed_by_the_next_answer(rewritten, announced):
+    other = await rewritten(announced, bib("key0of1999"))
     for generation in range(30):
         other.rewrite(bib(f"key{generation}of1999"))
         assert await other.keys("key") == [f"key{generation}of1999"]
 
 
 @TOLD
-async def test_a_paper_accepted_after_the_file_was_replaced_goes_into_the_new_one(rewritten, told):
-    other = await rewritten(told, bib("alder1999"))
+async def test_a_paper_accepted_after_the_file_was_replaced_goes_into_the_new_one(
+    rewritten, announced
+):
+    other = await rewritten(announced, bib("alder1999"))
     editor = other.editor
     editor.replace(
         "main.tex", 0, len(editor.text("main.tex")), text := PAPER % "\\cite<graph attention>"
@@ -157,9 +161,9 @@ async def test_a_paper_accepted_after_the_file_was_replaced_goes_into_the_new_on
 
 
 @TOLD
-async def test_the_last_file_counts_after_papers_were_accepted_between_many(rewritten, told):
+async def test_the_last_file_counts_after_papers_were_accepted_between_many(rewritten, announced):
     """Whoever writes last wins on disk; what the server believes must be what stands there."""
-    other = await rewritten(told, bib("alder1999"))
+    other = await rewritten(announced, bib("alder1999"))
     editor = other.editor
     over = threading.Event()
     path = editor.folder / "refs.bib"

@@ -55,10 +55,10 @@ async def test_a_placeholder_is_completed_with_real_papers_in_every_position_enc
         assert not item.commit_characters
         assert not item.additional_text_edits
         assert " " not in edit.new_text
-    told = await editor.client.completion_item_resolve_async(first)
-    assert told.text_edit == first.text_edit
-    assert "Veličković" in told.documentation.value
-    await editor.accept("main.tex", told)
+    resolved = await editor.client.completion_item_resolve_async(first)
+    assert resolved.text_edit == first.text_edit
+    assert "Veličković" in resolved.documentation.value
+    await editor.accept("main.tex", resolved)
     assert editor.text("main.tex") == paper(r"\cite{velickovic2018graph}")
     entry = editor.text("refs.bib").removeprefix(BIB)
     assert "@inproceedings{velickovic2018graph," in entry

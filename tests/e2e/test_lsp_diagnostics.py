@@ -329,8 +329,8 @@ async def test_an_invented_entry_is_marked_in_the_list_and_a_real_paper_stands_b
 ):
     words = r"\cite<neural machine translation by jointly learning to align and translate>"
     files = {"main.tex": MAIN.replace(r"\cite<walking>", words), "refs.bib": REFERENCES}
-    told = {} if capabilities is None else {"capabilities": capabilities}
-    editor = await start_editor(files=files, settings=QUICK, **told)
+    options = {} if capabilities is None else {"capabilities": capabilities}
+    editor = await start_editor(files=files, settings=QUICK, **options)
     editor.open("refs.bib", language="bibtex")
     await editor.wait_for(lambda: FOUND[1] in sent(editor, "refs.bib"), 60)
     editor.open("main.tex")
@@ -352,9 +352,9 @@ async def test_an_invented_entry_is_marked_in_the_list_and_a_real_paper_stands_b
 
 @pytest.mark.parametrize("asks", [True, False], ids=["asked", "sent"])
 async def test_an_invented_reference_is_marked_where_it_is_cited(start_editor, asks):
-    told = {"capabilities": pulling} if asks else {}
+    options = {"capabilities": pulling} if asks else {}
     editor = await start_editor(
-        files={"main.tex": CITING, "refs.bib": REFERENCES}, settings=QUICK, **told
+        files={"main.tex": CITING, "refs.bib": REFERENCES}, settings=QUICK, **options
     )
     editor.open("main.tex")
     if asks:
@@ -466,17 +466,17 @@ async def test_a_long_check_shows_progress_and_ends_when_the_author_says_so(star
     editor.open("refs.bib", language="bibtex")
     reports = editor.client.progress_reports
 
-    def told(kind: type) -> list[tuple[Any, Any]]:
+    def published(kind: type) -> list[tuple[Any, Any]]:
         # The library may take its second to open, which is shown too.
         checks = [(t, values) for t, values in reports.items() if "check" in str(t)]
         return [(t, v) for t, values in checks for v in values if isinstance(v, kind)]
 
-    await editor.wait_for(lambda: told(types.WorkDoneProgressReport), 60)
-    token, begin = told(types.WorkDoneProgressBegin)[0]
+    await editor.wait_for(lambda: published(types.WorkDoneProgressReport), 60)
+    token, begin = published(types.WorkDoneProgressBegin)[0]
     assert begin.title == "Citewell: checking references"
     assert begin.cancellable
     editor.client.window_work_done_progress_cancel(types.WorkDoneProgressCancelParams(token=token))
-    await editor.wait_for(lambda: told(types.WorkDoneProgressEnd), 20)
+    await editor.wait_for(lambda: published(types.WorkDoneProgressEnd), 20)
     await editor.come_to_rest()
     found = len(editor.client.diagnostics[editor.uri("refs.bib")])
     assert found < 6000, "the check went on"

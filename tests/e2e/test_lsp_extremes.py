@@ -42,7 +42,7 @@ async def ask_all(editor, name, offset):
     document = types.TextDocumentIdentifier(editor.uri(name))
     place = {"text_document": document, "position": editor.position(text, offset)}
     context = types.ReferenceContext(include_declaration=True)
-    asked = {
+    requests = {
         types.TEXT_DOCUMENT_DEFINITION: types.DefinitionParams(**place),
         types.TEXT_DOCUMENT_REFERENCES: types.ReferenceParams(context=context, **place),
         types.TEXT_DOCUMENT_DOCUMENT_HIGHLIGHT: types.DocumentHighlightParams(**place),
@@ -56,7 +56,7 @@ async def ask_all(editor, name, offset):
     }  # fmt: skip
     return {
         method: await editor.client.protocol.send_request_async(method, params)
-        for method, params in asked.items()
+        for method, params in requests.items()
     }
 
 

@@ -61,8 +61,8 @@ async def test_an_identifier_that_nothing_has_offers_nothing(start_editor, ident
 async def test_the_picker_lists_what_an_identifier_names(start_editor, query, key):
     editor = await start_editor(files={"refs.bib": OWN, "main.tex": PAPER})
     editor.open("main.tex", PAPER)
-    asked = {"query": query, "uri": editor.uri("main.tex")}
-    rows = await editor.client.workspace_execute_command_async(command("citewell.search", asked))
+    params = {"query": query, "uri": editor.uri("main.tex")}
+    rows = await editor.client.workspace_execute_command_async(command("citewell.search", params))
     assert [row["key"] for row in rows["rows"]] == [key]
 
 

@@ -59,8 +59,8 @@ async def test_nothing_is_cited_where_the_model_finds_none_fitting(start_editor,
 async def test_what_the_model_says_is_shown_as_a_quotation_that_names_nothing_else(
     start_editor, model, chat
 ):
-    said = json.dumps({"choice": "none", "reason": chat.INJECTION})
-    model.script = lambda request: chat.Reply(said)
+    reply = json.dumps({"choice": "none", "reason": chat.INJECTION})
+    model.script = lambda request: chat.Reply(reply)
     editor = await start_editor(files={"refs.bib": ""}, settings=model.settings)
     editor.open("main.tex", PAPER)
     await chosen(editor, "graph attention", "Cite the best")
@@ -81,8 +81,8 @@ async def test_the_first_paper_stands_where_the_model_gives_no_choice(start_edit
 async def test_fill_shows_what_the_model_says_of_each_abstract_where_that_is_wanted(
     start_editor, model, chat
 ):
-    said = {"choice": "1", "supports": "yes", "words": "masked self-attentional layers"}
-    model.script = lambda request: chat.Reply(json.dumps(said))
+    reply = {"choice": "1", "supports": "yes", "words": "masked self-attentional layers"}
+    model.script = lambda request: chat.Reply(json.dumps(reply))
     settings = {"llm": model.settings["llm"] | {"verify": True}}
     editor = await start_editor(files={"refs.bib": ""}, settings=settings)
     editor.open("main.tex", PAPER)
@@ -112,8 +112,8 @@ async def asking(editor, needle):
 
 
 async def test_a_model_is_asked_whether_a_paper_supports_the_sentence(start_editor, model, chat):
-    said = '{"supports": "yes", "words": "compares global and local ATTENTION"}'
-    model.script = lambda request: chat.Reply(said)
+    reply = '{"supports": "yes", "words": "compares global and local ATTENTION"}'
+    model.script = lambda request: chat.Reply(reply)
     files = {"refs.bib": BIB % OWN}
     editor = await start_editor(files=files, settings=model.settings)
     editor.open("main.tex", CITING)

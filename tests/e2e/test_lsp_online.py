@@ -30,11 +30,11 @@ class Answers:
     """An author who answers questions, and what they were asked."""
 
     def __init__(self, editor: Any, answer: str) -> None:
-        self.asked: list[types.ShowMessageRequestParams] = []
+        self.requests: list[types.ShowMessageRequestParams] = []
 
         @editor.client.feature(types.WINDOW_SHOW_MESSAGE_REQUEST)
         def ask(params: types.ShowMessageRequestParams) -> types.MessageActionItem | None:
-            self.asked.append(params)
+            self.requests.append(params)
             return types.MessageActionItem(title=answer) if answer else None
 
 
@@ -65,7 +65,7 @@ async def test_the_author_is_asked_once_what_may_be_sent_and_yes_is_written_down
     author = Answers(editor, "Allow")
     editor.open("refs.bib", language="bibtex")
     result = await command(editor, CHECK, editor.uri("refs.bib"))
-    (question,) = author.asked
+    (question,) = author.requests
     assert "api.crossref.org" in question.message and "Never sent" in question.message
     assert [action.title for action in question.actions or ()] == ["Allow", "Not now", "Never"]
     assert result["checked"] == 1
@@ -76,7 +76,7 @@ async def test_the_author_is_asked_once_what_may_be_sent_and_yes_is_written_down
         assert kept in text
     assert text.count(b"\n") == text.count(b"\r\n")
     await command(editor, CHECK, editor.uri("refs.bib"))
-    assert len(author.asked) == 1
+    assert len(author.requests) == 1
     assert {one.source for one in fake_sources.log} <= {
         "crossref",
         "arxiv",
@@ -114,7 +114,7 @@ async def test_without_a_yes_nothing_is_sent(
     for _ in range(2):
         assert (await command(editor, CHECK, editor.uri("refs.bib")))["checked"] == 0
     await editor.complete("main.tex", MAIN.index("kettles>") + 7)
-    assert len(author.asked) == 1
+    assert len(author.requests) == 1
     assert any("nothing was sent" in message for message in editor.messages)
     if answer == "Never":
         assert b"ask = false" in user_file.read_bytes()

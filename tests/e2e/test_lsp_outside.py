@@ -43,15 +43,15 @@ def first(titles: list[str]) -> str:
 
 def press(editor, choose: Callable[[list[str]], str | None]) -> list[str]:
     """Answer questions from now on; the questions."""
-    asked: list[str] = []
+    requests: list[str] = []
 
     def ask(params: types.ShowMessageRequestParams) -> types.MessageActionItem | None:
-        asked.append(params.message)
+        requests.append(params.message)
         title = choose([action.title for action in params.actions or ()])
         return types.MessageActionItem(title) if title else None
 
     editor.client.protocol.fm.features[types.WINDOW_SHOW_MESSAGE_REQUEST] = ask
-    return asked
+    return requests
 
 
 async def accept_first(editor) -> None:
@@ -124,13 +124,13 @@ async def test_a_citation_is_taken_back_when_the_editor_refuses_its_entry(start_
 
 async def test_a_citation_is_taken_back_when_the_bib_is_write_protected(start_editor):
     editor = await start_editor(files={"refs.bib": OWN, "references.bib": OWN})
-    asked = press(editor, nothing)
+    pressed = press(editor, nothing)
     (editor.folder / "refs.bib").chmod(0o444)
     (editor.folder / "references.bib").chmod(0o444)
     editor.open("main.tex", PAPER)
     await accept_first(editor)
     assert editor.text("main.tex") == OPEN
-    await editor.wait_for(lambda: any("write-protected" in words for words in asked))
+    await editor.wait_for(lambda: any("write-protected" in words for words in pressed))
     assert editor.text("refs.bib") == editor.text("references.bib") == OWN
 
 
@@ -146,9 +146,9 @@ async def test_a_button_writes_the_bib_outside_of_the_workspace_and_cites(start_
     name = str(paper).lstrip("/")
     before = f"% !TEX root = {outside}/paper.tex\nWe build on \\cite<graph attention>.\n"
     editor.open(name, before)
-    said = press(editor, nothing)
+    pressed = press(editor, nothing)
     await cite(editor, name, by)
-    await editor.wait_for(lambda: any("outside the workspace" in words for words in said))
+    await editor.wait_for(lambda: any("outside the workspace" in words for words in pressed))
     assert editor.text(name) == before
     assert [path.name for path in outside.iterdir() if path.suffix == ".bib"] == ["refs.bib"]
 

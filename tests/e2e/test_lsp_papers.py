@@ -222,9 +222,9 @@ async def test_what_is_typed_while_a_citation_is_planned_does_not_move_it(start_
     here = place(editor, "main.tex", "works well")
     arguments = {"uri": uri, "key": "zuse1969", "position": here}
     command = types.ExecuteCommandParams("citewell.insertPaper", [arguments])
-    asked = editor.client.workspace_execute_command(command)
+    request = editor.client.workspace_execute_command(command)
     await editor.type_slowly("main.tex", text.index("Learning"), "Deep ")
-    answer = await asyncio.wrap_future(asked)
+    answer = await asyncio.wrap_future(request)
     assert answer["applied"]
     expected = text.replace("works well", "works well~\\citep{zuse1969}")
     assert editor.text("main.tex") == expected.replace("Learning", "Deep Learning")
@@ -245,7 +245,7 @@ async def test_what_is_typed_while_a_citation_is_on_its_way_does_not_cost_it(sta
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "expected"),
     [
         ({"work": "fx:none"}, "no longer has it"),
         ({}, "`work` or `key` is missing"),
@@ -253,12 +253,12 @@ async def test_what_is_typed_while_a_citation_is_on_its_way_does_not_cost_it(sta
         ({"key": "zuse1969", "position": {"line": "x"}}, "Invalid arguments"),
     ],
 )
-async def test_a_wrong_call_says_so_and_changes_nothing(start_editor, arguments, told):
+async def test_a_wrong_call_says_so_and_changes_nothing(start_editor, arguments, expected):
     editor = await start_editor(files={"refs.bib": BIB})
     editor.open("main.tex", PAPER)
     answer = await call(editor, "insertPaper", uri=editor.uri("main.tex"), **arguments)
     assert answer == {"applied": False}
-    assert any(told in message for message in editor.messages)
+    assert any(expected in message for message in editor.messages)
     assert editor.text("main.tex") == PAPER
 
 

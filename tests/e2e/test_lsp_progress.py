@@ -36,7 +36,7 @@ class Button:
         self.editor = editor
         self.known = set()
 
-    def told(self, kind, title=""):
+    def reports_of(self, kind, title=""):
         """Of what was told of a kind: token and value, once the title fits."""
         reports = self.editor.client.progress_reports
         titles = {
@@ -54,8 +54,8 @@ class Button:
         ]
 
     async def shown(self, title, kind=types.WorkDoneProgressBegin):
-        await self.editor.wait_for(lambda: self.told(kind, title), 60)
-        return self.told(kind, title)[0]
+        await self.editor.wait_for(lambda: self.reports_of(kind, title), 60)
+        return self.reports_of(kind, title)[0]
 
     async def press(self, title):
         """Press it; how long the progress stayed, and what it said last."""
@@ -136,10 +136,10 @@ async def test_a_large_workspace_can_be_given_up_and_no_key_is_renamed_in_a_part
     assert await is_at_rest(server)
     assert "Five" in await editor.hover("main.tex", "key5")
     place = editor.position(editor.text("main.tex"), editor.text("main.tex").index("key5"))
-    asked = types.RenameParams(
+    params = types.RenameParams(
         types.TextDocumentIdentifier(editor.uri("main.tex")), place, new_name="other"
     )
-    renaming = asyncio.ensure_future(editor.client.text_document_rename_async(asked))
+    renaming = asyncio.ensure_future(editor.client.text_document_rename_async(params))
     await button.press("reading")
     with pytest.raises(JsonRpcException, match="Nothing was renamed"):
         await renaming

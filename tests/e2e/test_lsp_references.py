@@ -54,11 +54,11 @@ def plain(value):
 
 async def test_states_come_as_they_are_known_and_a_fix_mends_the_entry(start_editor):
     editor = await start_editor(files={"refs.bib": BIB, "main.tex": PAPER}, capabilities=listing)
-    told = []
+    published = []
 
     @editor.client.feature("citewell/referencesChanged")
     def changed(_params):
-        told.append(True)
+        published.append(True)
 
     editor.open("main.tex")
     for _ in range(100):
@@ -71,7 +71,7 @@ async def test_states_come_as_they_are_known_and_a_fix_mends_the_entry(start_edi
         ("späte", "wrong-detail"),
         ("right", "verified"),
     ]
-    await editor.wait_for(lambda: told)
+    await editor.wait_for(lambda: published)
     late = found["references"][1]
     cited, defined = late["cited"][0], late["defined"]
     line = PAPER.splitlines()[2]
@@ -98,8 +98,8 @@ async def test_a_client_that_shows_no_list_is_not_told(start_editor):
 
     files = {"refs.bib": BIB, "main.tex": PAPER}
     editor = await start_editor(files=files, capabilities=hints)
-    told = []
-    editor.client.feature("citewell/referencesChanged")(lambda _params: told.append(True))
+    published = []
+    editor.client.feature("citewell/referencesChanged")(lambda _params: published.append(True))
     refreshed = []
     editor.client.feature(types.WORKSPACE_INLAY_HINT_REFRESH)(lambda *_: refreshed.append(True))
     editor.open("main.tex")
@@ -107,7 +107,7 @@ async def test_a_client_that_shows_no_list_is_not_told(start_editor):
     await editor.execute("citewell.check", editor.uri("refs.bib"))
     # The list is told of first, then the hints.
     await editor.wait_for(lambda: refreshed)
-    assert not told
+    assert not published
 
 
 async def test_a_document_that_is_not_open_has_no_list(start_editor):

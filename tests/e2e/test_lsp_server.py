@@ -105,9 +105,9 @@ async def test_a_missing_library_is_told_once_with_a_cure(start_editor, tmp_path
     await editor.wait_for(lambda: editor.messages)
     at = editor.text("main.tex").index(">") + 1
     await editor.complete("main.tex", at)
-    told = [m for m in editor.messages if "library" in m.lower()]
-    assert len(told) == 1
-    assert "citewell library" in told[0]
+    reported = [m for m in editor.messages if "library" in m.lower()]
+    assert len(reported) == 1
+    assert "citewell library" in reported[0]
 
 
 async def test_keys_are_completed_without_any_library(start_editor, tmp_path):

@@ -217,25 +217,25 @@ async def test_an_edit_of_one_file_has_the_others_shown_anew(start_editor):
         workspace.code_lens = types.CodeLensWorkspaceClientCapabilities(refresh_support=True)
 
     editor = await open_both(start_editor, capabilities=able)
-    asked = []
+    requests = []
     for method in ("inlayHint", "semanticTokens", "codeLens"):
-        remember(editor.client, method, asked)
+        remember(editor.client, method, requests)
     await editor.hover("main.tex", "kipf17")
     text = editor.texts[editor.uri("main.tex")]
     editor.replace("main.tex", text.index("nobody"), text.index("nobody") + 6, "vaswani")
-    await editor.wait_for(lambda: set(asked) == {"inlayHint", "semanticTokens", "codeLens"})
+    await editor.wait_for(lambda: set(requests) == {"inlayHint", "semanticTokens", "codeLens"})
     found = await editor.client.text_document_code_lens_async(
         types.CodeLensParams(document(editor, "refs.bib"))
     )
     assert "cited 2 times" in [lens.command.title for lens in found]
 
 
-def remember(client, method, asked):
+def remember(client, method, requests):
     """Have the client note the requests to refresh."""
 
     @client.feature(f"workspace/{method}/refresh")
     def refresh(params=None) -> None:
-        asked.append(method)
+        requests.append(method)
 
 
 async def test_a_document_that_is_not_open_is_answered_with_nothing(start_editor):

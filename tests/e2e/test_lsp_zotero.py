@@ -173,7 +173,7 @@ async def test_an_item_that_is_added_while_one_writes_is_there_a_moment_later(ci
             break
         await asyncio.sleep(0.05)
     else:
-        raise AssertionError(running.asked)
+        raise AssertionError(running.requests)
     assert running.count("item.search") >= 1
     assert running.count("pull") == 2, "only what is new has the whole exported again"
 
@@ -235,7 +235,7 @@ async def test_nothing_is_asked_unless_it_is_turned_on_and_never_beyond_this_mac
     assert "oeHoneyBees2019" not in await at.keys("\\cite{honey|}")
     assert "No entry" in await _hover_of(at, "oeHoneyBees2019")
     await at.listens_to(zotero(ANTS))
-    assert running.asked == []
+    assert running.requests == []
     far = await cite("http://192.0.2.1:23119")
     assert await far.keys("\\cite{zus|}") == ["zuse1969"]
     assert any("zotero.url" in message for message in far.editor.messages)
@@ -252,7 +252,7 @@ async def test_a_workspace_cannot_turn_it_on(cite, zotero):
     at = await cite("", settings=None, more={"citewell.toml": line})
     await at.items("\\cite{honey|}")
     await at.listens_to(zotero(ANTS))
-    assert running.asked == []
+    assert running.requests == []
 
 
 async def test_a_zotero_that_misbehaves_costs_nothing_but_its_keys(cite, zotero):

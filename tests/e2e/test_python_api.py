@@ -35,8 +35,8 @@ def folder(tmp_path: Path) -> Path:
 def test_papers_are_found_as_on_the_command_line(env: dict[str, str], folder: Path) -> None:
     lines = output(env, folder, FIND).splitlines()
     assert lines[0] == "2018 Graph Attention Networks"
-    told = citewell(env, folder, "find", "-k", "3", "graph attention networks").stdout
-    rows = [line.split("\t") for line in told.splitlines()]
+    printed = citewell(env, folder, "find", "-k", "3", "graph attention networks").stdout
+    rows = [line.split("\t") for line in printed.splitlines()]
     assert lines == [f"{row[3]} {row[1]}" for row in rows]
 
 
@@ -52,14 +52,14 @@ def test_a_paper_is_filled_as_on_the_command_line(env: dict[str, str], folder: P
     other.mkdir()
     for name in ("paper.tex", "refs.bib"):
         (other / name).write_bytes((folder / name).read_bytes())
-    told = output(env, folder, FILL)
+    printed = output(env, folder, FILL)
     citewell(env, other, "fill", "--yes", "paper.tex")
     for name in ("paper.tex", "refs.bib"):
         assert (folder / name).read_bytes() == (other / name).read_bytes()
     assert (folder / "paper.tex").read_bytes() != PAPER.encode()
-    assert r"5 | \citet<attention is all you need> | mine" in told
-    assert r"6 | \cite{?} | it has no words that identify a paper" in told
-    assert "+++ b/paper.tex" in told
+    assert r"5 | \citet<attention is all you need> | mine" in printed
+    assert r"6 | \cite{?} | it has no words that identify a paper" in printed
+    assert "+++ b/paper.tex" in printed
 
 
 def test_a_program_may_choose(env: dict[str, str], folder: Path) -> None:
@@ -69,10 +69,10 @@ def test_a_program_may_choose(env: dict[str, str], folder: Path) -> None:
 
 def test_references_are_judged_and_corrected(env: dict[str, str], folder: Path) -> None:
     (folder / "refs.bib").write_text(CHECKED)
-    told = output(env, folder, CHECK)
-    assert told.splitlines()[0] == "right verified"
-    assert "late wrong-detail year-differs" in told and "invented fabricated" in told
-    diff = told[told.index("--- ") :].strip()
+    printed = output(env, folder, CHECK)
+    assert printed.splitlines()[0] == "right verified"
+    assert "late wrong-detail year-differs" in printed and "invented fabricated" in printed
+    diff = printed[printed.index("--- ") :].strip()
     fixed = citewell(env, folder, "check", "--fix", "refs.bib").stdout
     assert diff == fixed.strip() and diff.startswith("--- a/refs.bib")
 

@@ -85,10 +85,10 @@ def letters(title: str) -> str:
 
 
 def test_the_paper_that_a_name_means_comes_first(placeholders: Any) -> None:
-    asked = list(zip(NAMED, placeholders, strict=False))
+    queries = list(zip(NAMED, placeholders, strict=False))
     wrong = {
         one["query"]: one["candidates"][0]["title"]
-        for title, one in asked
+        for title, one in queries
         if letters(one["candidates"][0]["title"]) != letters(title)
     }
     assert len(wrong) <= (1 - FIRST) * len(NAMED), wrong

@@ -59,7 +59,7 @@ class Zotero:
         """An export never ends."""
         self.raw = raw
         """An export is exactly this."""
-        self.asked: list[tuple[float, str]] = []
+        self.requests: list[tuple[float, str]] = []
         """What was asked when: "pull bibtex", "item.search" ..."""
         handler = type("Handler", (_Handler,), {"zotero": self})
         self._server = ThreadingHTTPServer(("127.0.0.1", port), handler)
@@ -70,7 +70,7 @@ class Zotero:
 
     def count(self, what: str) -> int:
         """How often that was asked."""
-        return sum(name.startswith(what) for _, name in self.asked)
+        return sum(name.startswith(what) for _, name in self.requests)
 
     def quit(self) -> None:
         """As the author ends it."""
@@ -110,20 +110,20 @@ class _Handler(BaseHTTPRequestHandler):
         zotero = self.zotero
         if zotero.plain_zotero or self.path != "/better-bibtex/json-rpc":
             return self._answer(404, b"No endpoint found\n")
-        asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        zotero.asked.append((time.monotonic(), asked["method"]))
+        call = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        zotero.requests.append((time.monotonic(), call["method"]))
         methods: dict[str, Callable[..., Any]] = {
             "api.ready": lambda: {"zotero": "7.0", "betterbibtex": "7.0"},
             "item.search": zotero.search,
             "item.export": zotero.export,
         }
-        method = methods.get(asked["method"]) if not zotero.old else None
+        method = methods.get(call["method"]) if not zotero.old else None
         try:
             if method is None:
-                message = f"Method not found: {asked['method']}"
+                message = f"Method not found: {call['method']}"
                 body = {"error": {"code": METHOD_NOT_FOUND, "message": message}, "id": None}
             else:
-                body = {"result": method(*asked["params"]), "id": asked["id"]}
+                body = {"result": method(*call["params"]), "id": call["id"]}
         except ValueError as error:
             body = {"error": {"code": INVALID_PARAMETERS, "message": str(error)}, "id": None}
         return self._answer(200, json.dumps({"jsonrpc": "2.0"} | body).encode())
@@ -141,7 +141,7 @@ class _Handler(BaseHTTPRequestHandler):
             return None
         if name not in known.get(path, ()):
             return self._answer(404, b"Could not export bibliography: path not found")
-        zotero.asked.append((time.monotonic(), f"pull {suffix}"))
+        zotero.requests.append((time.monotonic(), f"pull {suffix}"))
         time.sleep(zotero.seconds)
         if zotero.flood:
             self.send_response(200)

@@ -242,12 +242,12 @@ def _search(
     records: list[dict[str, Any]], title: Callable[[dict[str, Any]], str], text: str, limit: int
 ) -> list[dict[str, Any]]:
     """Records that share words of their title with the text, most first; at least half of them."""
-    asked = _words(text)
+    query_words = _words(text)
     scored = []
     for number, record in enumerate(records):
         known = _words(title(record))
-        shared = len(asked & known)
-        if shared and shared * 2 >= min(len(asked), len(known)):
+        shared = len(query_words & known)
+        if shared and shared * 2 >= min(len(query_words), len(known)):
             scored.append((-shared, number))
     return [records[number] for _, number in sorted(scored)[:limit]]
 
@@ -317,8 +317,8 @@ def _semantic(fake: FakeSources, path: str, params: dict[str, str], logged: Logg
     records = fake.records["semantic-scholar"]
     missing = Reply({"error": "Paper not found"}, 404)
     if path == "/paper/batch":
-        asked = [name.lower() for name in json.loads(logged.body)["ids"]]
-        return Reply([next((r for r in records if name in _s2_ids(r)), None) for name in asked])
+        wanted = [name.lower() for name in json.loads(logged.body)["ids"]]
+        return Reply([next((r for r in records if name in _s2_ids(r)), None) for name in wanted])
     if path.startswith("/paper/search"):
         limit = 1 if path.endswith("match") else int(params.get("limit", "10"))
         items = _search(records, lambda r: r.get("title") or "", params.get("query", ""), limit)
@@ -402,10 +402,10 @@ def _pubmed(fake: FakeSources, path: str, params: dict[str, str], logged: Logged
             text = term.removesuffix("[title]")
             found = _search(records, lambda r: r["title"], text, int(params.get("retmax", "20")))
         return Reply({"esearchresult": {"idlist": [record["uid"] for record in found]}})
-    asked = params.get("id", "").split(",")
+    wanted = params.get("id", "").split(",")
     known = {record["uid"]: record for record in records}
-    result: dict[str, Any] = {"uids": asked}
-    for uid in asked:
+    result: dict[str, Any] = {"uids": wanted}
+    for uid in wanted:
         result[uid] = known.get(uid, {"uid": uid, "error": "cannot get document summary"})
     return Reply({"result": result})
 

@@ -57,9 +57,9 @@ def watch() -> None:
     plain = sys.unraisablehook
 
     def unraisable(found: Any) -> None:
-        said = found.err_msg or "Exception ignored in"
+        expected = found.err_msg or "Exception ignored in"
         text = formatted(found.exc_type, found.exc_value, found.exc_traceback)
-        record("Exception ignored", f"{said} {found.object!r}\n{text}")
+        record("Exception ignored", f"{expected} {found.object!r}\n{text}")
         plain(found)
 
     sys.unraisablehook = unraisable

@@ -40,18 +40,18 @@ def server(
         command, env=env | given, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **alone
     )
     assert process.stdout is not None and process.stderr is not None
-    said: list[str] = []
+    lines: list[str] = []
     # Nobody may wait because a pipe that nobody reads is full.
-    reader = threading.Thread(target=lambda: said.append(process.stderr.read()), daemon=True)  # type: ignore[union-attr]
+    reader = threading.Thread(target=lambda: lines.append(process.stderr.read()), daemon=True)  # type: ignore[union-attr]
     reader.start()
     try:
         line = process.stdout.readline()
         if not line:
             process.wait(timeout=180)
             reader.join(60)
-            raise AssertionError(f"the server ended: {said}")
-        told = json.loads(line)
-        yield told["url"], process
+            raise AssertionError(f"the server ended: {lines}")
+        ready = json.loads(line)
+        yield ready["url"], process
     finally:
         if process.poll() is None:
             process.terminate()

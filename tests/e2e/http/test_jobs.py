@@ -102,7 +102,7 @@ def test_references_are_judged_as_on_the_command_line(
     assert len(planted) > 20
     text = bib.read_text(encoding="utf-8") + "\n" + "".join(planted)
     found = httpx2.post(f"{real_url}/v1/check", json={"text": text}, timeout=300)
-    told = [
+    tables = [
         (one["reference"], one["verdict"], [f["code"] for f in one.get("findings", ())])
         for one in found.raise_for_status().json()["references"]
     ]
@@ -112,12 +112,12 @@ def test_references_are_judged_as_on_the_command_line(
          str(tmp_path / "audited.bib")],
         env=real_env, capture_output=True, check=False, timeout=600,
     )  # fmt: skip
-    said = [
+    verdicts = [
         (one["claim"]["key"], one["verdict"], [f["code"] for f in one.get("findings", ())])
         for one in json.loads(run.stdout)["checks"]
     ]
-    assert told == said
-    of_planted = {verdict for key, verdict, _ in told if key.startswith("planted")}
+    assert tables == verdicts
+    of_planted = {verdict for key, verdict, _ in tables if key.startswith("planted")}
     assert not of_planted & {"verified", "unchecked"}
-    of_real = [verdict for key, verdict, _ in told if not key.startswith("planted")]
+    of_real = [verdict for key, verdict, _ in tables if not key.startswith("planted")]
     assert of_real.count("verified") >= 5 and of_real.count("fabricated") == 0

@@ -53,8 +53,8 @@ def head_of(url: str, path: str, length: int) -> bytes:
 
 
 def found(url: str) -> str:
-    asked = {"query": "graph attention networks", "k": 1}
-    answer = httpx2.post(f"{url}/v1/search", json=asked, timeout=PATIENCE)
+    body = {"query": "graph attention networks", "k": 1}
+    answer = httpx2.post(f"{url}/v1/search", json=body, timeout=PATIENCE)
     assert answer.status_code == 200, answer.text
     return str(answer.json()["papers"][0]["id"])
 
@@ -125,8 +125,8 @@ def test_an_engine_that_dies_is_an_error_and_starts_anew(serving: Any, env: dict
         answers: list[Any] = []
 
         def ask() -> None:
-            asked = httpx2.post(f"{url}/v1/check", json=LONG["/v1/check"], timeout=PATIENCE)
-            answers.append((asked.status_code, asked.json().get("code")))
+            response = httpx2.post(f"{url}/v1/check", json=LONG["/v1/check"], timeout=PATIENCE)
+            answers.append((response.status_code, response.json().get("code")))
 
         asking = threading.Thread(target=ask)
         asking.start()

@@ -9,17 +9,17 @@ import urllib.request
 from typing import Any
 
 
-def get(url: str, **asked: Any) -> tuple[int, dict[str, Any]]:
+def get(url: str, **params: Any) -> tuple[int, dict[str, Any]]:
     try:
-        with urllib.request.urlopen(f"{url}/v1/search?{urllib.parse.urlencode(asked)}") as answer:
+        with urllib.request.urlopen(f"{url}/v1/search?{urllib.parse.urlencode(params)}") as answer:
             return answer.status, json.load(answer)
     except urllib.error.HTTPError as error:
         return error.code, json.load(error)
 
 
 def test_names_and_identifiers_mean_what_they_mean_elsewhere(url: str) -> None:
-    def ids(**asked: Any) -> list[str]:
-        status, found = get(url, **asked)
+    def ids(**params: Any) -> list[str]:
+        status, found = get(url, **params)
         assert status == 200, found
         return [paper["id"] for paper in found["papers"]]
 

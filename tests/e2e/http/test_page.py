@@ -34,10 +34,12 @@ def differs(shown: Any, given: Any, at: str = "$") -> str:
         extra = set() if MORE in shown else set(given) - set(shown)
         return f"{at} has {extra}, too" if extra else ""
     if isinstance(shown, list) and isinstance(given, list):
-        told = shown[:-1] if shown[-1:] == [MORE] else shown
-        if len(given) < len(told) or (len(told) == len(shown) and len(given) > len(told)):
+        messages = shown[:-1] if shown[-1:] == [MORE] else shown
+        if len(given) < len(messages) or (
+            len(messages) == len(shown) and len(given) > len(messages)
+        ):
             return f"{at} has {len(given)} items"
-        parts = enumerate(zip(told, given, strict=False))
+        parts = enumerate(zip(messages, given, strict=False))
         found = (differs(one, other, f"{at}[{n}]") for n, (one, other) in parts)
         return next(filter(None, found), "")
     return "" if shown == given else f"{at} is {given!r}, not {shown!r}"

@@ -24,8 +24,8 @@ TOKEN = "a-token"
 JSON = {"Content-Type": "application/json"}
 
 
-def post(url: str, path: str, asked: dict[str, Any], **how: Any) -> Any:
-    found = httpx2.post(url + path, json=asked, timeout=300, **how)
+def post(url: str, path: str, body: dict[str, Any], **how: Any) -> Any:
+    found = httpx2.post(url + path, json=body, timeout=300, **how)
     assert found.status_code == 200, found.text
     return found.json()
 
@@ -86,11 +86,11 @@ def test_what_takes_longer_than_the_end_may_is_given_up(serving: Any, env: dict[
         family = psutil.Process(process.pid).children(recursive=True)
         begin = sum(family[0].cpu_times()[:2])
 
-        told: list[Any] = []
+        responses: list[Any] = []
 
         def ask() -> None:
             with contextlib.suppress(httpx2.HTTPError):
-                told.append(httpx2.post(f"{url}/v1/fill", json={"text": places}, timeout=300))
+                responses.append(httpx2.post(f"{url}/v1/fill", json={"text": places}, timeout=300))
 
         # Together more than any machine does in the time that the end may take.
         asking = [threading.Thread(target=ask) for _ in range(4)]
@@ -103,8 +103,8 @@ def test_what_takes_longer_than_the_end_may_is_given_up(serving: Any, env: dict[
         for one in asking:
             one.join(60)
         # A connection may be gone before its client could be told.
-        given_up = [found.json()["code"] for found in told if found.status_code != 200]
-        assert len(told) - len(given_up) < 4 and set(given_up) <= {"server-ending"}
+        given_up = [found.json()["code"] for found in responses if found.status_code != 200]
+        assert len(responses) - len(given_up) < 4 and set(given_up) <= {"server-ending"}
         assert not psutil.wait_procs(family, timeout=60)[1]
 
 
@@ -112,9 +112,9 @@ def test_the_line_that_tells_the_address_is_the_only_one(env: dict[str, str]) ->
     command = [sys.executable, "-m", "citewell", "serve", "--port", "0"]
     with subprocess.Popen(command, env=env, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
-        told = json.loads(process.stdout.readline())
-        assert told["pid"] == process.pid
-        assert httpx2.get(told["url"] + "/v1/health", timeout=60).status_code == 200
+        ready = json.loads(process.stdout.readline())
+        assert ready["pid"] == process.pid
+        assert httpx2.get(ready["url"] + "/v1/health", timeout=60).status_code == 200
         process.terminate()
         assert process.stdout.read() == ""
 
@@ -166,7 +166,7 @@ def test_a_token_in_a_file_is_asked_for(serving: Any, env: dict[str, str], tmp_p
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         (["--host", "0.0.0.0"], "CITEWELL_HTTP_TOKEN"),
         (["--token-file", "no-such-file"], "no-such-file"),
@@ -174,13 +174,13 @@ def test_a_token_in_a_file_is_asked_for(serving: Any, env: dict[str, str], tmp_p
     ],
 )
 def test_what_would_be_unsafe_does_not_start(
-    env: dict[str, str], tmp_path: Path, arguments: list[str], said: str
+    env: dict[str, str], tmp_path: Path, arguments: list[str], message: str
 ) -> None:
     run = subprocess.run(
         [sys.executable, "-m", "citewell", "serve", "--port", "0", *arguments],
         env=env, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False,
     )  # fmt: skip
-    assert run.returncode == 2 and said in run.stderr and run.stdout == ""
+    assert run.returncode == 2 and message in run.stderr and run.stdout == ""
 
 
 def test_an_address_that_is_too_long_is_refused(url: str) -> None:
@@ -218,16 +218,16 @@ def test_no_address_is_a_file(url: str, path: str) -> None:
 
 
 async def test_sixteen_clients_at_once_get_each_their_answer(url: str) -> None:
-    asked = {"graph attention networks": "fx:5", "deep residual learning": "fx:20",
+    queries = {"graph attention networks": "fx:5", "deep residual learning": "fx:20",
              "long short-term memory": "fx:8", "attention is all you need": "fx:1"}  # fmt: skip
     titles = {
         query: post(url, "/v1/search", {"query": query, "k": 1})["papers"][0]["title"]
-        for query in asked
+        for query in queries
     }
     assert len(set(titles.values())) == 4
 
     async def ask(number: int) -> None:
-        query = list(asked)[number % 4]
+        query = list(queries)[number % 4]
         async with httpx2.AsyncClient(base_url=url, timeout=300) as client:
             for _ in range(8):
                 found = await client.post("/v1/search", json={"query": query, "k": 1})

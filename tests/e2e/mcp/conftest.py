@@ -74,10 +74,10 @@ def http_server(
     )  # fmt: skip
     try:
         assert server.stderr is not None
-        said: list[str] = []
-        while not (said and (found := ADDRESS.search(said[-1]))):
-            said.append(server.stderr.readline())
-            assert said[-1], f"the server ended: {said}"
+        lines: list[str] = []
+        while not (lines and (found := ADDRESS.search(lines[-1]))):
+            lines.append(server.stderr.readline())
+            assert lines[-1], f"the server ended: {lines}"
         # Nobody may wait because a pipe that nobody reads is full.
         threading.Thread(target=server.stderr.read, daemon=True).start()
         yield found[0], server

@@ -181,7 +181,7 @@ def add_talking_tools(server: MCPServer[Any]) -> None:
         await ctx.notify_prompts_changed()
         return "told"
 
-    async def asked(ctx: Context, properties: dict[str, Any]) -> str:
+    async def elicit(ctx: Context, properties: dict[str, Any]) -> str:
         schema = {"type": "object", "properties": properties, "required": []}
         found = await ctx.session.elicit_form(
             message="Please fill in.", requested_schema=schema, related_request_id=ctx.request_id
@@ -191,7 +191,7 @@ def add_talking_tools(server: MCPServer[Any]) -> None:
     @server.tool()
     async def test_elicitation_sep1034_defaults(ctx: Context) -> str:
         """Asks with defaults."""
-        return await asked(
+        return await elicit(
             ctx,
             {
                 "name": {"type": "string", "default": "John Doe"},
@@ -211,7 +211,7 @@ def add_talking_tools(server: MCPServer[Any]) -> None:
         """Asks with each kind of choice."""
         plain = ["option1", "option2", "option3"]
         titled = [{"const": f"value{n}", "title": f"Option {n}"} for n in (1, 2, 3)]
-        return await asked(
+        return await elicit(
             ctx,
             {
                 "untitledSingle": {"type": "string", "enum": plain},

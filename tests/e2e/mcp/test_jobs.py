@@ -114,10 +114,10 @@ async def test_a_paragraph_is_cited_as_its_authors_cited_it(
         part for part in re.split(r"\n\s*\n", text)
         if [key for _, key in CITED.findall(part)] == ["See2017", "narayan18xsum"]
     )  # fmt: skip
-    asked = CITED.sub(lambda match: f"\\{match[1]}{{?}}", paragraph)
-    main.write_bytes(text.replace(paragraph, asked).encode())
+    emptied = CITED.sub(lambda match: f"\\{match[1]}{{?}}", paragraph)
+    main.write_bytes(text.replace(paragraph, emptied).encode())
     async with client(real_env, "--root", main.parent, "--allow-write") as session:
-        found = await structured(session, "find_citations", text=asked, path=main.name, k=20)
+        found = await structured(session, "find_citations", text=emptied, path=main.name, k=20)
         chosen = [
             next(one["id"] for one in place["papers"] if one.get("key"))
             for place in found["places"]
@@ -146,11 +146,11 @@ async def test_a_paragraph_is_cited_as_its_authors_cited_it(
     assert after.startswith(bibs[bib].rstrip())
     entry = after[len(bibs[bib].rstrip()) :].decode().strip()
     assert entry.startswith("@inproceedings{" + added["key"] + ",")
-    told = dict(re.findall(r"^\s*(\w+) = \{(.*)\},?$", held["text"], flags=re.MULTILINE))
+    fields = dict(re.findall(r"^\s*(\w+) = \{(.*)\},?$", held["text"], flags=re.MULTILINE))
     written = dict(re.findall(r"^\s*(\w+)\s*=\s*[{\"](.*)[}\"],?$", entry, flags=re.MULTILINE))
     assert {"title", "author", "year", "pages"} <= set(written)
-    assert {name: written[name] for name in told if name in written} == {
-        name: value for name, value in told.items() if name in written
+    assert {name: written[name] for name in fields if name in written} == {
+        name: value for name, value in fields.items() if name in written
     }
 
 
@@ -211,22 +211,22 @@ async def test_a_bibliography_with_planted_fabrications_is_audited(
     before = audited.read_bytes()
     async with client(real_env, "--root", main.parent) as session:
         lines: list[str] = []
-        asked: dict[str, Any] = {"path": audited.name, "verified_too": True}
+        arguments: dict[str, Any] = {"path": audited.name, "verified_too": True}
         while True:
-            report = await structured(session, "check_references", **asked, max_tokens=3000)
+            report = await structured(session, "check_references", **arguments, max_tokens=3000)
             lines += [f"{one['key']} {one['verdict']}\n" for one in report["references"]]
             if "next_cursor" not in report:
                 break
-            asked = {"cursor": report["next_cursor"], "verified_too": True}
+            arguments = {"cursor": report["next_cursor"], "verified_too": True}
         whole = json.loads((await session.read_resource(report["report"])).contents[0].text)
     assert audited.read_bytes() == before
-    told = [f"{one['claim']['key']} {one['verdict']}\n" for one in whole["checks"]]
-    assert sorted(told) == sorted(lines)
+    report_verdicts = [f"{one['claim']['key']} {one['verdict']}\n" for one in whole["checks"]]
+    assert sorted(report_verdicts) == sorted(lines)
     # Another front end, in another process, comes to the same report, byte for byte.
     check = [sys.executable, "-m", "citewell", "check", "--format", "json", str(audited)]
     run = subprocess.run(check, env=real_env, capture_output=True, check=False, timeout=300)
-    said = json.loads(run.stdout)["checks"]
-    expected = "".join(sorted(f"{one['claim']['key']} {one['verdict']}\n" for one in said))
+    checks = json.loads(run.stdout)["checks"]
+    expected = "".join(sorted(f"{one['claim']['key']} {one['verdict']}\n" for one in checks))
     assert "".join(sorted(lines)).encode() == expected.encode()
     verdicts = dict(line.split() for line in lines)
     of_planted = [verdicts.pop(key) for key in planted]

@@ -82,11 +82,11 @@ async def test_what_a_client_cancels_stops_and_the_server_goes_on(
         "check_references": {"text": REFERENCES},
         "fill_document": {"path": "main.tex", "write": True},
     }
-    told: list[tuple[float, float | None]] = []
+    reports: list[tuple[float, float | None]] = []
     begun = anyio.Event()
 
     async def hear(progress: float, total: float | None, message: str | None) -> None:
-        told.append((progress, total))
+        reports.append((progress, total))
         if progress:
             begun.set()
 
@@ -104,7 +104,7 @@ async def test_what_a_client_cancels_stops_and_the_server_goes_on(
             await begun.wait()
             group.cancel_scope.cancel()
         assert await quiet(process)
-        done, total = told[-1]
+        done, total = reports[-1]
         assert total is not None and done < total / 2, "it was done before it was cancelled"
         page = await structured(session, "search_papers", query="graph attention networks")
         assert page["papers"][0]["id"] == "fx:5"
@@ -203,7 +203,7 @@ async def test_agents_with_servers_of_their_own_lose_no_entry_of_one_bib(
 ) -> None:
     """Three agents add to one file at once; what each was told to be written is there, whole."""
     (tmp_path / "refs.bib").write_text(BIB)
-    told: list[str] = []
+    messages: list[str] = []
 
     async def add(first: int) -> None:
         async with client(env, "--root", tmp_path, "--allow-write") as session:
@@ -211,12 +211,12 @@ async def test_agents_with_servers_of_their_own_lose_no_entry_of_one_bib(
                 done = await structured(
                     session, "add_entry", id=f"fx:{n}", bib="refs.bib", write=True
                 )
-                told.append(done["key"])
+                messages.append(done["key"])
 
     await asyncio.gather(*(add(n) for n in (1, 2, 3)))
     text = (tmp_path / "refs.bib").read_text()
     assert text.startswith(BIB) and text.count("\n@") == 15
-    assert sorted(told) == sorted(line.partition("{")[2].rstrip(",") for line in text.splitlines()
+    assert sorted(messages) == sorted(line.partition("{")[2].rstrip(",") for line in text.splitlines()
                                   if line.startswith("@"))  # fmt: skip
     # One agent alone would have written the same entries.
     (tmp_path / "alone.bib").write_text(BIB)
@@ -234,10 +234,10 @@ async def test_a_thousand_calls_from_sixteen_agents_go_well_and_leave_no_memory(
     env: dict[str, str], serving: Any, over_http: Any, structured: Any
 ) -> None:
     """Real sockets. What is kept is kept after the first calls; then memory stays."""
-    asked = [("graph attention networks", "fx:5"), ("deep residual learning", "fx:7")]
+    queries = [("graph attention networks", "fx:5"), ("deep residual learning", "fx:7")]
 
     async def ask(url: str, agent: int, calls: int) -> None:
-        query, expected = asked[agent % 2]
+        query, expected = queries[agent % 2]
         async with over_http(url) as session:
             for number in range(calls):
                 if number % 3 == 2:

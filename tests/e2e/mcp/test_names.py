@@ -11,8 +11,8 @@ async def test_names_and_identifiers_mean_the_same_on_both_transports(
     env: dict[str, str], client: Any, serving: Any, over_http: Any
 ) -> None:
     async def ask(session: Any) -> None:
-        async def found(**asked: Any) -> list[str]:
-            page = await session.call_tool("search_papers", asked)
+        async def found(**arguments: Any) -> list[str]:
+            page = await session.call_tool("search_papers", arguments)
             assert not page.is_error, page.content
             return [paper["id"] for paper in page.structured_content["papers"]]
 
@@ -38,8 +38,8 @@ async def test_several_entries_and_records_by_doi_on_both_transports(
     env: dict[str, str], tmp_path: Path, client: Any, serving: Any, over_http: Any
 ) -> None:
     async def ask(session: Any, bib: str) -> None:
-        asked = {"ids": ["10.18653/v1/N19-1423", "fx:5"], "bib": bib, "write": True}
-        done = (await session.call_tool("add_entries", asked)).structured_content
+        request_arguments = {"ids": ["10.18653/v1/N19-1423", "fx:5"], "bib": bib, "write": True}
+        done = (await session.call_tool("add_entries", request_arguments)).structured_content
         assert done["written"]
         assert [one["key"] for one in done["entries"]] == ["devlin2019bert", "velickovic2018graph"]
         assert (tmp_path / bib).read_text().count("@inproceedings{") == 2

@@ -36,8 +36,10 @@ def node() -> str:
     for found in (beside, shutil.which("node")):
         if found is None:
             continue
-        said = subprocess.run([found, "--version"], capture_output=True, text=True, check=False)
-        version = re.match(r"v(\d+)\.(\d+)", said.stdout)
+        version_output = subprocess.run(
+            [found, "--version"], capture_output=True, text=True, check=False
+        )
+        version = re.match(r"v(\d+)\.(\d+)", version_output.stdout)
         if version and (int(version[1]), int(version[2])) >= OLDEST_NODE:
             return found
     pytest.skip("needs Node 22.19 or newer (scripts/install-mcp-clients.sh)")
@@ -59,11 +61,11 @@ def inspect(env: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> In
     home = tmp_path_factory.mktemp("inspector")
 
     # Of its own environment the Inspector hands a server on pipes only what every server needs.
-    told = [f"{name}={value}" for name, value in env.items() if "CITEWELL" in name]
+    variables = [f"{name}={value}" for name, value in env.items() if "CITEWELL" in name]
 
     def run(method: str, *more: str, target: list[str], code: int = 0) -> Any:
         done = subprocess.run(
-            [program, str(script), "--cli", *(part for one in told for part in ("-e", one)),
+            [program, str(script), "--cli", *(part for one in variables for part in ("-e", one)),
              "--method", method, *more,
              "--format", "json", "--connect-timeout", "60000", *target],
             env=env | {"HOME": str(home), "USERPROFILE": str(home)},
@@ -110,8 +112,8 @@ def test_the_inspectors_strict_check_can_fail(inspect: Inspect, mcp_command: lis
         "s._tool_manager._tools['t'].parameters = {'type': 'object', 'properties': {'a': {'type': ['string', 'integer'], 'items': True}, 'b': {'$ref': '#/$defs/none'}, 'c': True}}\n"
         "s.run()\n"
     )
-    said = inspect("tools/list", "--strict", target=[mcp_command[0], "-c", script], code=6)
-    assert "b" in said
+    listing = inspect("tools/list", "--strict", target=[mcp_command[0], "-c", script], code=6)
+    assert "b" in listing
 
 
 def test_the_inspector_calls_tools_and_reads_resources(inspect: Inspect, target: Any) -> None:

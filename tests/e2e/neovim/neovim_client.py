@@ -110,15 +110,15 @@ class Neovim:
         )
 
     def call(self, method: str, *arguments: Any) -> Any:
-        number, asked = self._send(method, arguments), 0
+        number, prompt = self._send(method, arguments), 0
         while True:
             message = self._message(QUIET)
             if message is None:
-                asked = self._send("nvim_get_mode", ())
+                prompt = self._send("nvim_get_mode", ())
             elif message[0] == 1 and message[1] == number:
                 assert message[2] is None, message[2]
                 return message[3]
-            elif message[0] == 1 and message[1] == asked:
+            elif message[0] == 1 and message[1] == prompt:
                 self._refuse_prompt(message[3])
 
     def _send(self, method: str, arguments: tuple[Any, ...]) -> int:
@@ -202,34 +202,36 @@ class Neovim:
                 return value
             time.sleep(0.02)
         log = self.lua("return vim.lsp.log.get_filename()")
-        told = Path(log).read_text(encoding="utf-8", errors="replace") if Path(log).exists() else ""
+        log_text = (
+            Path(log).read_text(encoding="utf-8", errors="replace") if Path(log).exists() else ""
+        )
         raise AssertionError(
-            f"never true: {code}\n{self.messages()}\n{self.text()}\n{told[-2000:]}"
+            f"never true: {code}\n{self.messages()}\n{self.text()}\n{log_text[-2000:]}"
         )
 
     def messages(self) -> str:
         """All that was told to the author: by Neovim, and in full by the plugin."""
-        told = self.call("nvim_exec2", "messages", {"output": True}).get("output", "")
+        output = self.call("nvim_exec2", "messages", {"output": True}).get("output", "")
         own = self.lua(
             "return package.loaded['citewell.messages'] and require('citewell.messages').history() or ''"
         )
-        return f"{told}\n{own}".strip("\n")
+        return f"{output}\n{own}".strip("\n")
 
     def wait_for_message(self, words: str, seconds: float = PATIENCE) -> str:
         """Until the author was told something with these words."""
         limit = time.monotonic() + seconds
-        while words not in (told := self.messages()):
-            assert time.monotonic() < limit, f"never told: {words}\n{told}"
+        while words not in (shown := self.messages()):
+            assert time.monotonic() < limit, f"never told: {words}\n{shown}"
             time.sleep(0.05)
-        return told
+        return shown
 
     def wait_for_question(self, kind: str, seconds: float = PATIENCE) -> str:
         """Until Neovim waits for words ("@") or a number ("-"), as `vim.ui` asks; the prompt."""
         limit = time.monotonic() + seconds
         while True:
-            asked = self.lua("return { vim.fn.getcmdtype(), vim.fn.getcmdprompt() }")
-            if asked[0] == kind:
-                return asked[1]
+            prompt = self.lua("return { vim.fn.getcmdtype(), vim.fn.getcmdprompt() }")
+            if prompt[0] == kind:
+                return prompt[1]
             assert time.monotonic() < limit, f"no question\n{self.messages()}"
             time.sleep(0.05)
 

@@ -236,17 +236,17 @@ def test_an_unknown_subcommand_lists_what_there_is(open_neovim: Any) -> None:
     editor = open_neovim({})
     editor.keys(":Citewell fnid<CR>")
     editor.wait("vim.fn.bufname():find('citewell://', 1, true)")
-    told = editor.text()
-    assert "Unknown command `fnid`" in told
+    shown = editor.text()
+    assert "Unknown command `fnid`" in shown
     for name in ("find", "fill", "check", "library", "status", "log", "restart", "install"):
-        assert f":Citewell {name}" in told
+        assert f":Citewell {name}" in shown
 
 
 def test_wrong_options_are_told_and_the_others_count(open_neovim: Any) -> None:
     editor = open_neovim(
         {}, "require('citewell').setup({ limit = 'ten', pikcer = 'x', picker = 'select' })"
     )
-    told = editor.wait_for_message("unknown option `pikcer`")
-    assert "`limit` must be a number" in told
+    shown = editor.wait_for_message("unknown option `pikcer`")
+    assert "`limit` must be a number" in shown
     found = editor.lua("local c = require('citewell.config').get(); return { c.limit, c.picker }")
     assert found == [20, "select"]

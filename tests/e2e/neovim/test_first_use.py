@@ -54,8 +54,8 @@ def test_from_only_the_editor_to_a_first_citation_in_five_steps(
     # Without a library the first placeholder says what to do.
     editor.keys("3GA")
     editor.type(" \\cite<graph attention networks>")
-    told = editor.wait_for_message("No library in this folder")
-    assert ":Citewell library" in told
+    shown = editor.wait_for_message("No library in this folder")
+    assert ":Citewell library" in shown
     editor.keys("<Esc>")
 
     # Step 3: the library. The starter has 160,000 papers; a file of one's own is quicker here.
@@ -90,12 +90,12 @@ def test_the_cure_is_one_that_this_machine_can_follow(
 
 def test_commands_say_the_same_instead_of_failing(open_neovim: Any, bare_machine: Path) -> None:
     editor = open_neovim({"main.tex": PAPER}, arguments=("main.tex",))
-    told = "select(2, require('citewell.messages').history():gsub('the server is missing', ''))"
-    editor.wait(f"{told} == 1")
+    shown = "select(2, require('citewell.messages').history():gsub('the server is missing', ''))"
+    editor.wait(f"{shown} == 1")
     commands = ("find graphs", "fill", "check", "status", "library status", "restart")
     for number, command in enumerate(commands, start=2):
         editor.keys(f":Citewell {command}<CR>")
-        editor.wait(f"{told} == {number}")
+        editor.wait(f"{shown} == {number}")
     editor.wait_until_shown("Citewell: the server is missing; install uv, then :Citewell install")
 
 
@@ -174,16 +174,16 @@ def test_a_neovim_that_is_too_old_is_told_so_and_nothing_fails(open_neovim: Any)
     editor = open_neovim(
         {"main.tex": PAPER}, "require('citewell').setup({ limit = 10 })", Path(program)
     )
-    told = editor.lua("return vim.fn.execute('messages')")
-    assert "Citewell needs Neovim 0.11; this is 0." in told
-    assert "Error" not in told
+    shown = editor.lua("return vim.fn.execute('messages')")
+    assert "Citewell needs Neovim 0.11; this is 0." in shown
+    assert "Error" not in shown
     for command in ("edit main.tex", "Citewell find graphs", "Citewell", "checkhealth citewell"):
         editor.call("nvim_command", command)
     assert "Neovim 0.11 or newer is required" in editor.text()
-    told = editor.lua("return vim.fn.execute('messages')")
-    assert "E5108" not in told
+    shown = editor.lua("return vim.fn.execute('messages')")
+    assert "E5108" not in shown
     editor.call("nvim_command", "runtime plugin/citewell.lua")
-    assert ":help" not in told or "citewell-old" in told
+    assert ":help" not in shown or "citewell-old" in shown
 
 
 def test_the_plugin_does_nothing_when_it_is_turned_off(open_neovim: Any) -> None:

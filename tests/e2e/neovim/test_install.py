@@ -80,9 +80,9 @@ def test_the_wheel_beside_the_plugin_is_installed_and_serves(
     editor.keys(":Citewell install<CR>")
     editor.wait_until_shown("is installed; next: :Citewell library")
     editor.wait(f"{CLIENT}.initialized")
-    asked = Path(environment["PIP_LOG"]).read_text()
+    pip_log = Path(environment["PIP_LOG"]).read_text()
     wheel = beside / "wheel" / "citewell-0.1.0-py3-none-any.whl"
-    assert f"citewell[starter] @ {wheel.as_uri()}" in asked
+    assert f"citewell[starter] @ {wheel.as_uri()}" in pip_log
     assert (managed(environment) / "bin" / "python").is_file()
     assert not managed(environment).with_name("venv.new").exists()
     # The one that was installed is found by the next Neovim, too.
@@ -103,9 +103,9 @@ def test_a_failed_installation_leaves_the_server_and_the_environment_alone(
     client = editor.lua(f"return {CLIENT}.id")
     editor.keys(":Citewell install<CR>")
     editor.wait_until_shown("Citewell: not installed, nothing was changed")
-    told = editor.lua("return require('citewell.messages').history()")
-    assert "check the connection to the package index, and run :Citewell install again" in told
-    assert "Could not find a version that satisfies the requirement numpy" in told
+    history = editor.lua("return require('citewell.messages').history()")
+    assert "check the connection to the package index, and run :Citewell install again" in history
+    assert "Could not find a version that satisfies the requirement numpy" in history
     assert (managed(environment) / "mark").read_text() == "old"
     assert not managed(environment).with_name("venv.new").exists()
     assert editor.lua(f"return {CLIENT}.id") == client

@@ -73,8 +73,8 @@ def test_a_missing_server_is_told_in_one_line_once(
     editor.wait("vim.fn.expand('%:t') == 'more.tex'")
     editor.lua("require('citewell.messages').notify('the end')")
     editor.wait_until_shown("Citewell: the end")
-    told = editor.lua("return require('citewell.messages').history()")
-    assert told.count("the server is missing") == 1
+    history = editor.lua("return require('citewell.messages').history()")
+    assert history.count("the server is missing") == 1
 
 
 def kill(editor: Any) -> int:
@@ -92,8 +92,8 @@ def test_a_server_that_dies_is_started_again_and_gives_up_after_the_third_time(
     for _ in range(3):
         client = kill(editor)
         editor.wait(f"{CLIENT}.initialized and {CLIENT}.id ~= {client}")
-    told = editor.lua("return require('citewell.messages').history()")
-    assert told.count("the server ended (signal 9) and was started again") == 3
+    history = editor.lua("return require('citewell.messages').history()")
+    assert history.count("the server ended (signal 9) and was started again") == 3
     editor.wait_until_shown("Citewell: the server ended (signal 9) and was started again")
     # It serves as before.
     editor.keys("3GA")
@@ -133,6 +133,6 @@ def test_a_library_that_is_built_shows_how_far_it_is(
     editor.wait_until_shown("Citewell: library built: 3,000 papers (:Citewell messages)")
     shown = editor.lua("return _G.shown")
     stages = ("Read", "Merge", "Write", "Index", "Seal")
-    told = [line.removeprefix("Citewell: building the library: ") for line in shown]
-    assert any(line.startswith(stages) for line in told), shown
+    stage_lines = [line.removeprefix("Citewell: building the library: ") for line in shown]
+    assert any(line.startswith(stages) for line in stage_lines), shown
     assert "0 duplicates merged" in editor.lua("return require('citewell.messages').history()")

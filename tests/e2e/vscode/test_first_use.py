@@ -61,9 +61,9 @@ def test_what_is_missing_is_said_with_a_button(newcomer, window, fixture_files, 
     # A server that is too old.
     install(programs, OLD.format(python=sys.executable))
     code.command("Citewell: Restart Server")
-    said = " ".join(code.message("is older than").inner_text().split())
-    assert f"{programs / 'citewell'} (version 0.0.9)" in said
-    assert "Install New Server" in said
+    shown = " ".join(code.message("is older than").inner_text().split())
+    assert f"{programs / 'citewell'} (version 0.0.9)" in shown
+    assert "Install New Server" in shown
     code.screenshots("old-server")
     code.command("Notifications: Clear All Notifications")
 

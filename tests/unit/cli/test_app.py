@@ -57,7 +57,7 @@ def test_a_setting_without_a_value_is_wrong_usage(capsys: pytest.CaptureFixture[
 
 
 @pytest.mark.parametrize(
-    ("setting", "told"),
+    ("setting", "message"),
     [
         ("llm.provider=olama", "must be"),
         ("completion.limit=many", "a whole number"),
@@ -66,11 +66,11 @@ def test_a_setting_without_a_value_is_wrong_usage(capsys: pytest.CaptureFixture[
     ],
 )
 def test_a_flag_that_cannot_hold_is_wrong_usage_and_nothing_is_done(
-    capsys: pytest.CaptureFixture[str], setting: str, told: str
+    capsys: pytest.CaptureFixture[str], setting: str, message: str
 ) -> None:
     assert app.run(["--set", setting, "llm"]) == 2
     shown = capsys.readouterr()
-    assert told in shown.err and not shown.out
+    assert message in shown.err and not shown.out
 
 
 @pytest.fixture

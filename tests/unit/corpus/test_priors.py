@@ -40,7 +40,7 @@ def priors(
     )
 
 
-def told(found: Priors, titles: tuple[str, ...]) -> dict[str, set[str]]:
+def contexts_of(found: Priors, titles: tuple[str, ...]) -> dict[str, set[str]]:
     """The lists in words again."""
     check(found)
     name = {title_key(title): title for title in titles}
@@ -67,12 +67,14 @@ TITLES = ("Survey of Trees", "Our Own Paper", "A Short Note", "Apples", "Pears",
 
 
 def test_lists_of_all_parts_stand_side_by_side_and_the_longest_of_a_paper_is_kept() -> None:
-    assert told(joined([FIRST, SECOND]), TITLES) == {
+    assert contexts_of(joined([FIRST, SECOND]), TITLES) == {
         "Survey of Trees": {"Apples", "Pears"},
         "Our Own Paper": {"Figs", "Apples", "Quinces"},
         "A Short Note": {"Figs"},
     }
-    assert told(joined([SECOND, FIRST]), TITLES) == told(joined([FIRST, SECOND]), TITLES)
+    assert contexts_of(joined([SECOND, FIRST]), TITLES) == contexts_of(
+        joined([FIRST, SECOND]), TITLES
+    )
 
 
 def test_a_paper_counts_as_cited_as_often_as_any_part_says() -> None:
@@ -88,13 +90,13 @@ def test_a_paper_counts_as_cited_as_often_as_any_part_says() -> None:
 
 def test_passages_follow_their_citing_paper_and_its_last_part_has_the_word() -> None:
     found = joined([FIRST, SECOND])
-    said = {
+    contexts = {
         int(vector[1]): (int(found.list_key[owner]), int(found.key[cited]))
         for vector, owner, cited in zip(
             found.passage_vectors, found.passage_list, found.passage_cited, strict=True
         )
     }
-    assert said == {
+    assert contexts == {
         1: (title_key("Survey of Trees"), title_key("Pears")),
         3: (title_key("Our Own Paper"), title_key("Figs")),
         4: (title_key("A Short Note"), title_key("Figs")),
@@ -109,7 +111,7 @@ def test_vectors_of_lists_move_with_them() -> None:
 
 def test_a_part_without_lists_only_counts() -> None:
     found = joined([FIRST, priors({}, {"Figs": 2})])
-    assert told(found, TITLES) == told(FIRST, TITLES)
+    assert contexts_of(found, TITLES) == contexts_of(FIRST, TITLES)
     assert len(found) == len(FIRST) + 1
 
 

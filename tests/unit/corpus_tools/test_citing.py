@@ -319,8 +319,8 @@ def test_a_sentence_like_ones_own_finds_what_one_cited_there(
     build(works, paper)
     engine = asking()
     hits = engine.find(query, 6).hits
-    told = {one.work.title: one for one in hits}[WORKS[1]]
-    fields = [e.fields for e in told.evidence if e.retriever == "citation_context"]
+    hit = {one.work.title: one for one in hits}[WORKS[1]]
+    fields = [e.fields for e in hit.evidence if e.retriever == "citation_context"]
     assert fields and "cited in such words" in fields[0]
     engine.close()
 
@@ -331,7 +331,7 @@ def test_the_words_around_ones_own_citations_are_known_beside_those_that_ship(
     query = Query(sentence="Wire keeps them away [CITATION].")
     rows = np.arange(6)
 
-    def told() -> dict[str, float]:
+    def weights() -> dict[str, float]:
         engine = asking()
         assert engine._signals is not None
         signals = engine._signals.passages(query, rows)
@@ -341,9 +341,9 @@ def test_the_words_around_ones_own_citations_are_known_beside_those_that_ship(
         return dict(zip(titles, signals[:, 0].tolist(), strict=True))
 
     build(works)
-    before = told()
+    before = weights()
     build(paper)
-    after = told()
+    after = weights()
     assert after[WORKS[5]] > before[WORKS[5]]
     assert after[WORKS[6]] > before[WORKS[6]]
     assert after[WORKS[4]] == before[WORKS[4]]

@@ -182,10 +182,10 @@ def test_finished_stages_are_not_done_again(corpora: list[Path], tmp_path: Path)
                 break
         kill(child)
     with start(folder, corpora) as child:
-        told, _ = child.communicate()
-    assert "built" in told
+        output, _ = child.communicate()
+    assert "built" in output
     for stage in ("Read", "How others cite", "Merge", "Write", "Index: bm25"):
-        assert stage not in told, told
+        assert stage not in output, output
 
 
 def test_a_plan_that_changed_begins_anew(corpora: list[Path], tmp_path: Path) -> None:

@@ -56,10 +56,10 @@ def test_a_typing_error_changes_one_word_and_no_words_are_made_up(number):
     words = found["words"].split()
     assert 3 <= len(words) <= 5
     assert set(words) <= set(found["title"].lower().replace(":", "").split())
-    told = found["abstract"].split()
-    assert len(told) == 6
-    assert set(told) <= set(ABSTRACT.lower().replace(",", "").replace(".", "").split())
-    assert not set(told) & set(found["title"].lower().split())
+    abstract_words = found["abstract"].split()
+    assert len(abstract_words) == 6
+    assert set(abstract_words) <= set(ABSTRACT.lower().replace(",", "").replace(".", "").split())
+    assert not set(abstract_words) & set(found["title"].lower().split())
 
 
 def test_the_same_question_always_gives_the_same_words():

@@ -35,7 +35,7 @@ def test_an_entry_that_is_meant_passes():
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("@misc{three, title={T}}\n@article{fake, title={F}}\n", "an unintended entry `fake`"),
         ("@misc{three,\n title={Y}}\n\n@article{fake, author={N}}\n", "an unintended entry `fake`"),
@@ -46,8 +46,8 @@ def test_an_entry_that_is_meant_passes():
         ("@misc{three, title={T}}\n@misc{one, title={Again}}\n", "an unintended entry `one`"),
     ],
 )
-def test_what_is_not_meant_is_named(text, said):
-    assert said in wrong(at_end(text, "three"))
+def test_what_is_not_meant_is_named(text, message):
+    assert message in wrong(at_end(text, "three"))
 
 
 def test_an_entry_that_swallows_another_or_changes_it_is_refused():

@@ -109,7 +109,7 @@ def test_the_context_reads_as_in_the_development_set(shared_data: Path) -> None:
 
 def test_real_placeholders_that_ask_for_a_citation_are_found(shared_data: Path) -> None:
     missed = []
-    asked = 0
+    count = 0
     for record in records(shared_data / "contexts" / "placeholders.jsonl.gz"):
         folder = shared_data / "projects" / "latex" / record["source_repo"].replace("/", "__")
         path = folder / record["file"]
@@ -125,9 +125,9 @@ def test_real_placeholders_that_ask_for_a_citation_are_found(shared_data: Path) 
         # These notes want a \ref: "Lemma \todo{ref}", "\todo{ref the section where ...}".
         if record["kind"] == "todo_macro" and "cit" not in record["text"]:
             continue
-        asked += 1
+        count += 1
         document = scan_document("a.tex", text)
         if not any(p.span.start <= offset < p.span.end for p in document.placeholders):
             missed.append(record["text"])
-    assert asked == 26
+    assert count == 26
     assert missed == []

@@ -89,8 +89,8 @@ def test_an_accepted_paper_stands_higher_the_next_time_and_says_why(opened):
     assert ids(after).index(taken) < 2
     assert sorted(ids(after)) == sorted(ids(before)), "no paper comes or goes"
     hit = after.hits[ids(after).index(taken)]
-    said = [e for e in hit.evidence if e.retriever == "history"]
-    assert [(e.rank, e.before, e.fields) for e in said] == [
+    evidence = [e for e in hit.evidence if e.retriever == "history"]
+    assert [(e.rank, e.before, e.fields) for e in evidence] == [
         (ids(after).index(taken) + 1, 3, ("accepted before",))
     ]
     scores = [one.score for one in after.hits]
@@ -102,9 +102,9 @@ def test_dismissed_papers_fall_in_the_project_that_dismissed_them(opened):
     engine = opened()
     before = engine.find(QUERY)
     accept(engine, before, 3, project="/one")
-    asked = "Many tasks use attention, in one way or another [CITATION]."
-    here = engine.find(Query(sentence=asked, paper=CitingPaper(project="/one")))
-    there = engine.find(Query(sentence=asked, paper=CitingPaper(project="/two")))
+    sentence = "Many tasks use attention, in one way or another [CITATION]."
+    here = engine.find(Query(sentence=sentence, paper=CitingPaper(project="/one")))
+    there = engine.find(Query(sentence=sentence, paper=CitingPaper(project="/two")))
     taken, first = ids(before)[3], ids(before)[0]
     assert ids(here).index(taken) == 0
     fell = {e.fields for h in here.hits for e in h.evidence if e.retriever == "history"}
@@ -128,8 +128,8 @@ def test_what_the_document_cites_stands_higher_before_anything_was_accepted(open
     before, after = ids(off.find(query)).index(third.id), engine.find(query)
     assert ids(after).index(third.id) < before
     hit = after.hits[ids(after).index(third.id)]
-    (said,) = [e for e in hit.evidence if e.retriever == "history"]
-    assert said.fields == ("cited here",)
+    (evidence,) = [e for e in hit.evidence if e.retriever == "history"]
+    assert evidence.fields == ("cited here",)
     assert not (tmp_path / "data").exists(), "nothing of it is kept"
 
 

@@ -50,8 +50,8 @@ def options(chat: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Itera
     """Settings that name a scripted model, and no library."""
     pytest.importorskip("dspy")
     monkeypatch.setenv("CITEWELL_DATA", str(tmp_path / "data"))
-    said = '{"choice": "2", "reason": "r", "supports": "yes", "words": "it attends well"}'
-    server = chat.ChatServer(lambda request: chat.Reply(said))
+    reply = '{"choice": "2", "reason": "r", "supports": "yes", "words": "it attends well"}'
+    server = chat.ChatServer(lambda request: chat.Reply(reply))
     base = Options()
     yield replace(
         base,
@@ -99,12 +99,12 @@ def test_a_cancelled_question_ends_at_once(options: Options, chat: Any) -> None:
 def test_the_server_sees_that_nobody_waits_any_more_and_what_it_may_have_cost_is_counted(
     options: Options, chat: Any, kind: Any, how: str
 ) -> None:
-    asked, warm = threading.Event(), threading.Event()
+    requested, warm = threading.Event(), threading.Event()
 
     def script(request: dict[str, Any]) -> Any:
         if not warm.is_set():
             return chat.Reply('{"choice": "1", "reason": "r"}')
-        asked.set()
+        requested.set()
         return chat.Reply("{}", seconds=600)
 
     server = chat.ChatServer(script)
@@ -121,7 +121,9 @@ def test_the_server_sees_that_nobody_waits_any_more_and_what_it_may_have_cost_is
             assert (picked.work, picked.by) == ("a", "ranker")
         else:
             cancel = Cancel()
-            threading.Thread(target=lambda: asked.wait(60) and cancel.set(), daemon=True).start()
+            threading.Thread(
+                target=lambda: requested.wait(60) and cancel.set(), daemon=True
+            ).start()
             with pytest.raises(Cancelled):
                 engine.pick(Query(sentence="x [CITATION]"), WORKS, cancel=cancel)
         assert server.left.acquire(timeout=60), "the connection stays open"

@@ -336,9 +336,9 @@ def test_signals_answer_for_any_row(options: Options) -> None:
             rows = np.array([3, 0])
             seen["titles"] = [work.title for work in signals.works(rows)]
             seen["bm25"] = signals.bm25(Query(text="parsing"), rows)
-            vectors, asked = signals.vectors(rows), signals.encode([Query(text="parsing")])
-            assert vectors is not None and asked is not None
-            seen["cosine"] = vectors @ asked[0]
+            vectors, query_vectors = signals.vectors(rows), signals.encode([Query(text="parsing")])
+            assert vectors is not None and query_vectors is not None
+            seen["cosine"] = vectors @ query_vectors[0]
             return super().rank(query, candidates, signals, cancel)
 
     LocalEngine.open(options, ranker=Looks()).find(Query(text="attention"))

@@ -144,8 +144,8 @@ def test_each_call_of_the_contract_reaches_the_engine_in_the_child(engine):
     assert [title_of(result) for result in batch] == [f"q{i} 0" for i in range(100)]
     assert [work and work.title for work in engine.works(["a", "none"])] == ["A", None]
     assert engine.lookup(doi="10.1/x")[0].title == "10.1/x"
-    (said,) = engine.learn(Feedback(accepted=PaperName("x", "On Walking")))
-    assert (said.code, said.message) == ("learned", "On Walking")
+    (problem,) = engine.learn(Feedback(accepted=PaperName("x", "On Walking")))
+    assert (problem.code, problem.message) == ("learned", "On Walking")
     status = engine.status()
     assert (status.works, status.pid) == (7, engine.pid)
     assert engine.pid != os.getpid()

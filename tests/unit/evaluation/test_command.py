@@ -230,8 +230,8 @@ def test_typed_words_give_a_table_for_each_way_and_every_rank(citewell, paper, t
     assert out.exit_code == 0, out.output
     assert "the full title" in out.output and "words in their sentence, warm" in out.output
     saved = json.loads((tmp_path / "t.json").read_text(encoding="utf-8"))
-    asked = [one for one in saved["asked"] if one["kind"] == "title"]
-    assert len(asked) == 4 * 5
-    ranks = {one["id"].split(":")[2]: one["rank"] for one in asked if one["place"] == "alone"}
+    titled = [one for one in saved["asked"] if one["kind"] == "title"]
+    assert len(titled) == 4 * 5
+    ranks = {one["id"].split(":")[2]: one["rank"] for one in titled if one["place"] == "alone"}
     assert ranks["attention"] == ranks["vectors"] == 1
     assert ranks["essay"] == 0

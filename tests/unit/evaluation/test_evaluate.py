@@ -14,7 +14,7 @@ from citewell.model.llm import Usage
 
 
 @pytest.fixture
-def asked(paper, library_options):
+def evaluate_paper(paper, library_options):
     made, info, _ = questions_of([paper], library_options.documents)
 
     def go(names=("bm25", "rrf"), **changes):
@@ -24,8 +24,8 @@ def asked(paper, library_options):
     return go
 
 
-def test_the_answers_are_found_and_the_one_outside_the_library_is_counted_apart(asked):
-    result = asked()
+def test_the_answers_are_found_and_the_one_outside_the_library_is_counted_apart(evaluate_paper):
+    result = evaluate_paper()
     held = {item.id.rpartition(":")[2]: item.held for item in result.items}
     assert held == {"attention": 1, "drop": 1, "vectors": 1, "essay": 0, "graphs": 1}
     bm25 = result.run("bm25", "cold")
@@ -33,8 +33,8 @@ def test_the_answers_are_found_and_the_one_outside_the_library_is_counted_apart(
     assert bm25.figure("recall@10", "all").by_question.mean == pytest.approx(0.8)
 
 
-def test_figures_agree_with_the_ranks_that_are_kept(asked):
-    for method in asked().runs:
+def test_figures_agree_with_the_ranks_that_are_kept(evaluate_paper):
+    for method in evaluate_paper().runs:
         ranks = [one.ranks for one in method.judged]
         mean = sum(1 / r[0] if r else 0 for r in ranks) / len(ranks)
         assert method.figure("mrr").by_question.mean == pytest.approx(mean)
@@ -48,8 +48,8 @@ def test_cold_and_warm_are_both_measured_and_differ_in_the_references_only(paper
     assert warm.sentence == cold.sentence
 
 
-def test_no_offered_paper_is_made_up_and_every_one_was_checked(asked):
-    for method in asked().runs:
+def test_no_offered_paper_is_made_up_and_every_one_was_checked(evaluate_paper):
+    for method in evaluate_paper().runs:
         assert method.emitted > 0 and method.unbacked == 0
         assert method.hallucination_rate == 0.0
 
@@ -66,41 +66,41 @@ def test_a_paper_that_the_library_lacks_is_counted_as_made_up(library_options):
     assert (part.emitted, part.unbacked) == (3, 2)
 
 
-def test_processes_give_the_same_ranks_as_one(asked, monkeypatch):
+def test_processes_give_the_same_ranks_as_one(evaluate_paper, monkeypatch):
     monkeypatch.setattr(run.runner, "CHUNK", 2)
-    alone, together = asked(), asked(jobs=2)
+    alone, together = evaluate_paper(), evaluate_paper(jobs=2)
     assert [r.judged for r in alone.runs] == [r.judged for r in together.runs]
     assert [r.emitted for r in alone.runs] == [r.emitted for r in together.runs]
 
 
-def test_a_sample_keeps_the_mix_and_is_the_same_for_the_same_seed(asked):
-    first, second = asked(limit=2, seed=3), asked(limit=2, seed=3)
+def test_a_sample_keeps_the_mix_and_is_the_same_for_the_same_seed(evaluate_paper):
+    first, second = evaluate_paper(limit=2, seed=3), evaluate_paper(limit=2, seed=3)
     assert first.items == second.items
     assert sum(item.held > 0 for item in first.items) == 2
 
 
-def test_the_result_survives_its_json_form(asked, tmp_path):
-    result = asked()
+def test_the_result_survives_its_json_form(evaluate_paper, tmp_path):
+    result = evaluate_paper()
     results.write_atomically(tmp_path / "deep" / "out.json", results.encode(result))
     assert results.load(tmp_path / "deep" / "out.json") == result
     assert [p.name for p in (tmp_path / "deep").iterdir()] == ["out.json"]
 
 
-def test_two_saved_results_are_compared_method_by_method(asked):
-    result = asked()
+def test_two_saved_results_are_compared_method_by_method(evaluate_paper):
+    result = evaluate_paper()
     compared = compare_saved(result, result)
     assert {one.a for one in compared} >= {"A bm25 (cold)", "A rrf (warm)"}
     assert all(one.result.difference == 0.0 and one.p_holm == 1.0 for one in compared)
 
 
-def test_a_pair_may_name_its_settings(asked):
-    result = asked(compare=(("rrf:warm", "bm25:cold"),))
+def test_a_pair_may_name_its_settings(evaluate_paper):
+    result = evaluate_paper(compare=(("rrf:warm", "bm25:cold"),))
     assert {(one.a, one.b) for one in result.comparisons} == {("rrf (warm)", "bm25 (cold)")}
     with pytest.raises(CitewellError, match="was not measured"):
-        asked(compare=(("rrf", "bm52"),))
+        evaluate_paper(compare=(("rrf", "bm52"),))
 
 
-def test_a_missing_library_is_refused_with_the_cure(library_options, asked):
+def test_a_missing_library_is_refused_with_the_cure(library_options, evaluate_paper):
     gone = replace(library_options, library=replace(library_options.library, name="gone"))
     plan = Plan(methods=tuple(methods.named(["bm25"], gone)))
     with pytest.raises(CitewellError) as caught:
@@ -117,10 +117,12 @@ def test_questions_that_the_library_cannot_answer_at_all_are_refused(library_opt
         evaluate([question], library_options, plan, DataInfo(name="x"))
 
 
-def test_a_method_that_offers_nothing_is_no_bad_method_but_an_error(asked, library_options):
+def test_a_method_that_offers_nothing_is_no_bad_method_but_an_error(
+    evaluate_paper, library_options
+):
     silent = methods.Method("silent", "", (("retrieval.bm25", False), ("retrieval.dense", False)))
     with pytest.raises(CitewellError, match="silent returned no papers"):
-        asked(methods=(silent,))
+        evaluate_paper(methods=(silent,))
     with pytest.raises(CitewellError, match="Unknown part 'bn25'"):
         methods.without("bn25", library_options)
     with pytest.raises(CitewellError, match="Unknown method 'densse'"):
@@ -171,16 +173,18 @@ def test_the_paper_that_is_being_written_is_never_offered_to_its_author(library_
     assert "t:1" not in ids[1] and "t:1" not in alone and ids[1]
 
 
-def test_every_single_retriever_can_be_measured_by_itself(asked, library_options):
-    result = asked(methods=tuple(methods.mode("single", library_options)), settings=("warm",))
+def test_every_single_retriever_can_be_measured_by_itself(evaluate_paper, library_options):
+    result = evaluate_paper(
+        methods=tuple(methods.mode("single", library_options)), settings=("warm",)
+    )
     assert [run.name for run in result.runs] == ["bm25", "dense"]
     assert (
         "citation_context, which needs it" in methods.without("dense", library_options).description
     )
 
 
-def test_scripts_find_the_figures_of_fill_and_of_made_up_papers_by_name(asked):
-    found = asked(("pipeline",))
+def test_scripts_find_the_figures_of_fill_and_of_made_up_papers_by_name(evaluate_paper):
+    found = evaluate_paper(("pipeline",))
     chief = found.runs[-1]
     figures = found.metrics[chief.name][chief.setting]
     assert figures["hallucination_rate"] == 0.0

@@ -46,14 +46,14 @@ def test_a_part_of_an_explicit_act_is_missed_by_an_explicit_act(
     server = chat.ChatServer(lambda request: chat.Reply('{"choice": "2", "order": ["2"]}'))
     folder = library_options.library.path / library_options.library.name
     (tmp_path / "config.toml").touch()
-    asked = [
+    questions = [
         "--config", tmp_path / "config.toml", "--library", folder,
         "--set", "llm.provider=vllm", "--set", "llm.model=m", "--set", f"llm.base_url={server.url}",
         "--set", "llm.rerank=listwise",
         "eval", paper, "--without", "llm-order", "--without", "llm-pick", "--setting", "cold",
         "--depth", 10, "--latency-calls", 0, "--json", tmp_path / "r.json",
     ]  # fmt: skip
-    done = CliRunner().invoke(root, [str(word) for word in asked])
+    done = CliRunner().invoke(root, [str(word) for word in questions])
     server.close()
     assert done.exit_code == 0, done.output
     saved = results.load(tmp_path / "r.json")
@@ -104,15 +104,15 @@ def test_with_and_without_each_part_the_figures_stand_side_by_side(
     ]  # fmt: skip
     assert all(run.unbacked == 0 and run.emitted > 0 for run in found.runs)
     # What was asked, and what its "none" was worth.
-    asked = len(runs["llm-pick"].judged)
+    count = len(runs["llm-pick"].judged)
     assert runs["without-llm"].usage.requests == runs["deep-rules"].usage.requests == 0
-    assert runs["llm-pick"].usage.requests == runs["llm-listwise"].usage.requests == asked
-    assert runs["llm-pointwise"].usage.requests > asked
-    assert runs["llm-pick"].usage.input_tokens == 100 * asked
+    assert runs["llm-pick"].usage.requests == runs["llm-listwise"].usage.requests == count
+    assert runs["llm-pointwise"].usage.requests > count
+    assert runs["llm-pick"].usage.input_tokens == 100 * count
     picks = runs["llm-pick"].picks
-    assert picks.missed + picks.declined == asked and not picks.right and not picks.misled
+    assert picks.missed + picks.declined == count and not picks.right and not picks.misled
     assert picks.missed == sum(any(r <= 8 for r in one.ranks) for one in runs["llm-pick"].judged)
-    assert all(one.abstained == asked for one in runs["llm-pick"].abstention)
+    assert all(one.abstained == count for one in runs["llm-pick"].abstention)
     text = StringIO()
     Console(file=text, width=160).print(table.render(found))
     assert "Language model requests" in text.getvalue()

@@ -46,7 +46,7 @@ def run(options, scope, settings=("cold",)):
 @pytest.fixture(scope="module")
 def by_repository(library_options):
     found = run(library_options, "repository", ("cold", "warm"))
-    return {setting: {one.id: one for one in asked} for setting, asked in found.items()}
+    return {setting: {one.id: one for one in questions} for setting, questions in found.items()}
 
 
 @pytest.mark.parametrize("setting", ["cold", "warm"])
@@ -62,17 +62,17 @@ def test_each_citation_is_told_apart_by_what_came_before_it(by_repository, setti
 
 @pytest.mark.parametrize("setting", ["cold", "warm"])
 def test_what_was_accepted_before_stands_higher_and_nothing_else_changes(by_repository, setting):
-    asked = by_repository[setting]
+    by_id = by_repository[setting]
     for name in ("early-3", "late-1"):
-        assert asked[name].without > asked[name].learned > 0, name
-    assert asked["early-1"].without == asked["early-1"].learned, "nothing was learned before it"
+        assert by_id[name].without > by_id[name].learned > 0, name
+    assert by_id["early-1"].without == by_id["early-1"].learned, "nothing was learned before it"
 
 
 def test_a_paper_by_itself_knows_nothing_of_the_others(library_options):
-    asked = {one.id: one for one in run(library_options, "paper")["cold"]}
-    assert asked["late-1"].kinds == ("all", "first")
-    assert asked["late-1"].without == asked["late-1"].learned
-    assert asked["early-3"].learned < asked["early-3"].without
+    by_id = {one.id: one for one in run(library_options, "paper")["cold"]}
+    assert by_id["late-1"].kinds == ("all", "first")
+    assert by_id["late-1"].without == by_id["late-1"].learned
+    assert by_id["early-3"].learned < by_id["early-3"].without
 
 
 def test_papers_come_by_year_and_share_what_their_scope_says():
@@ -85,11 +85,11 @@ def test_papers_come_by_year_and_share_what_their_scope_says():
 
 
 def test_the_figures_are_means_with_their_difference():
-    asked = [
+    questions = [
         ReplayedCitation("a", "p", "p", ("all", "first"), 2, 1),
         ReplayedCitation("b", "q", "q", ("all", "again"), 0, 4),
     ]
-    lines = {(line.kind, line.metric): line for line in lines_of(asked)}
+    lines = {(line.kind, line.metric): line for line in lines_of(questions)}
     mrr = lines["all", "mrr@100"]
     assert (mrr.questions, mrr.without.mean, mrr.learned.mean) == (2, 0.25, 0.625)
     assert mrr.difference.difference == pytest.approx(0.375)

@@ -31,24 +31,24 @@ QUESTIONS = [
 
 
 @pytest.fixture(scope="module")
-def asked(library_options):
+def evaluate_names(library_options):
     ways = ("alone", "sentence"), ("cold", "warm")
     return ask_typed(QUESTIONS, library_options, *ways, Silent())
 
 
-def test_each_question_is_asked_in_four_ways(asked):
-    assert len(asked) == 16
-    assert {(one.place, one.setting) for one in asked} == {
+def test_each_question_is_asked_in_four_ways(evaluate_names):
+    assert len(evaluate_names) == 16
+    assert {(one.place, one.setting) for one in evaluate_names} == {
         (place, setting) for place in ("alone", "sentence") for setting in ("cold", "warm")
     }
-    assert all(one.rank == 1 for one in asked if one.id == "1:title")
-    assert all(one.confidence > 0.9 for one in asked if one.id == "1:title")
+    assert all(one.rank == 1 for one in evaluate_names if one.id == "1:title")
+    assert all(one.confidence > 0.9 for one in evaluate_names if one.id == "1:title")
 
 
-def test_a_paper_that_is_not_there_or_left_out_has_no_rank(asked):
-    lacking = [one for one in asked if one.id in ("3:title", "4:words")]
+def test_a_paper_that_is_not_there_or_left_out_has_no_rank(evaluate_names):
+    lacking = [one for one in evaluate_names if one.id in ("3:title", "4:words")]
     assert not any(one.held or one.rank for one in lacking)
-    assert all(one.held for one in asked if one not in lacking)
+    assert all(one.held for one in evaluate_names if one not in lacking)
 
 
 def test_words_alone_know_the_text_only_where_it_is_cold():
@@ -61,13 +61,13 @@ def test_words_alone_know_the_text_only_where_it_is_cold():
 
 
 def answers():
-    told = [  # held, rank, confidence
+    cases = [  # held, rank, confidence
         (True, 1, 0.95), (True, 1, 0.85), (True, 3, 0.75), (True, 0, 0.15), (False, 0, 0.65),
         (False, 0, 0.05),
     ]  # fmt: skip
     return [
         Typed(str(n), f"paper {n % 3}", "title", "alone", "cold", held, rank, sure)
-        for n, (held, rank, sure) in enumerate(told)
+        for n, (held, rank, sure) in enumerate(cases)
     ]
 
 

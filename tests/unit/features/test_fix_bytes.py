@@ -71,12 +71,12 @@ def test_a_fix_changes_values_in_question_alone(text):
     for action in actions_on(bib, entry, check):
         if action.name not in (FIELD, FIELDS):
             continue
-        asked = [
+        fixes = [
             one
             for one in check.findings
             if (one.code in action.fixes if action.name == FIELD else counts(one))
         ]
-        values = [spans[place_of(one, spans)] for one in asked]
+        values = [spans[place_of(one, spans)] for one in fixes]
         edits = edits_for(bib, entry, check, action.name, str(action.arguments.get("code", "")))
         assert edits
         for edit in edits:

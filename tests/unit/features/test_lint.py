@@ -28,15 +28,15 @@ def found(tmp_path: Path, fixture_files: Callable[..., object]) -> Callable[...,
     def run(text: str, *expected: str, **levels: str) -> list[Diagnostic]:
         fixture = fixture_files(text)
         folder = fixture.write(tmp_path)
-        said = lint_folder(
+        findings = lint_folder(
             folder, fixture.names, {k.replace("_", "-"): v for k, v in levels.items()}
         )
-        codes = [one.code for _, one in said]
-        places = [(name, one.span) for name, one in said]
-        assert codes == list(expected), said
+        codes = [one.code for _, one in findings]
+        places = [(name, one.span) for name, one in findings]
+        assert codes == list(expected), findings
         if fixture.marked:
             assert places == list(fixture.marked)
-        return [one for _, one in said]
+        return [one for _, one in findings]
 
     return run
 
@@ -46,7 +46,7 @@ def lint_folder(
 ) -> list[tuple[str, Diagnostic]]:
     workspace = Workspace(FileCache(), roots=[folder])
     workspace.refresh(lambda path: None)
-    said = []
+    findings = []
     for name in names:
         path = folder / name
         projects = workspace.of(path)
@@ -57,8 +57,8 @@ def lint_folder(
         else:
             source = projects[0].documents[path]
         assert source is not None
-        said += [(name, one) for one in lint(source, projects, levels)]
-    return said
+        findings += [(name, one) for one in lint(source, projects, levels)]
+    return findings
 
 
 # -- undefined keys ----------------------------------------------------------------------------

@@ -66,8 +66,10 @@ def test_a_key_is_found_again_after_typing(project: Project) -> None:
 
 
 def test_what_is_told_names_the_model_its_words_and_how_little_it_means() -> None:
-    told = in_words("k", Work(id="x", title="T" * 90), Supported(
+    message = in_words("k", Work(id="x", title="T" * 90), Supported(
         verdict="no", words="does not", model="ollama m", program="verify@builtin",
     ))  # fmt: skip
-    assert told.startswith("k (“" + "T" * 59 + "…”): says ollama m (verify@builtin): the abstract ")
-    assert "“does not”" in told and "read the paper" in told
+    assert message.startswith(
+        "k (“" + "T" * 59 + "…”): says ollama m (verify@builtin): the abstract "
+    )
+    assert "“does not”" in message and "read the paper" in message

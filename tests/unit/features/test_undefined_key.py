@@ -52,11 +52,11 @@ def test_the_library_s_own_key_is_proof():
 
 
 def test_the_library_is_asked_for_the_author_around_the_year_and_for_the_words():
-    asked = questions(read_key("oord2016pixel"), Query(sentence="Pixels [CITATION]."))
-    (narrow, _), (wide, _) = asked
+    queries = questions(read_key("oord2016pixel"), Query(sentence="Pixels [CITATION]."))
+    (narrow, _), (wide, _) = queries
     assert (narrow.author, narrow.year_from, narrow.year_to) == ("oord", 2015, 2017)
     assert (narrow.text, wide.text, wide.author) == ("pixel", "oord pixel", "")
-    assert all(query.sentence for query, _ in asked)
+    assert all(query.sentence for query, _ in queries)
     assert questions(read_key("1234"), Query()) == []
 
 

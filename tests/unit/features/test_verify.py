@@ -51,16 +51,16 @@ def looked_up(text: str):
     """The file, its first entry, and the answer about it."""
     bib = parse_bib(text, "refs.bib")
     entry = bib.entries[0]
-    asked = question(bib, entry)
-    assert isinstance(asked, Question)
-    return bib, entry, CHECKER.check([asked.claim])[0]
+    query = question(bib, entry)
+    assert isinstance(query, Question)
+    return bib, entry, CHECKER.check([query.claim])[0]
 
 
 def answers_on(bib):
     """What the check says of every entry of a file."""
-    asked = [one for entry in bib.entries if (one := question(bib, entry)) is not None]
-    checks = CHECKER.check([one.claim for one in asked])
-    return {one.digest: check for one, check in zip(asked, checks, strict=True)}
+    queries = [one for entry in bib.entries if (one := question(bib, entry)) is not None]
+    checks = CHECKER.check([one.claim for one in queries])
+    return {one.digest: check for one, check in zip(queries, checks, strict=True)}
 
 
 def after(text: str, beginning: str) -> str:
@@ -123,7 +123,7 @@ GONE = "".join(
 )
 
 
-def told(text, **options):
+def messages_of(text, **options):
     """What an editor shows of a .bib of which everything is known."""
     bib = parse_bib(text, "/refs.bib")
     found = diagnose(bib, (), DiagnosticsOptions(**options), answers_on(bib).get)
@@ -133,7 +133,7 @@ def told(text, **options):
 
 
 def test_entries_without_a_record_are_one_hint_on_the_first():
-    bib, (one,) = told(GONE)
+    bib, (one,) = messages_of(GONE)
     assert (one.code, one.level) == ("reference-not-found", Level.HINT)
     assert bib.text[one.span.start : one.span.end] == "gone1"
     assert one.message == (
@@ -143,26 +143,26 @@ def test_entries_without_a_record_are_one_hint_on_the_first():
 
 
 def test_each_entry_without_a_record_is_named_where_the_author_wants_the_list():
-    _, found = told(GONE, list_not_found=True)
+    _, found = messages_of(GONE, list_not_found=True)
     assert [one.level for one in found] == [Level.INFORMATION] * 5
     assert found[1].message.startswith("gone2 (“A Title That Is in No Library, Number 2”): No ")
 
 
 def test_a_silenced_entry_is_not_counted_among_those_without_a_record():
-    bib, (one,) = told("% citewell: ignore reference-not-found\n" + GONE)
+    bib, (one,) = messages_of("% citewell: ignore reference-not-found\n" + GONE)
     assert "for 4 references" in one.message
     assert bib.text[one.span.start : one.span.end] == "gone2"
-    assert told(GONE, severity={"reference-not-found": "off"})[1] == []
-    (loud,) = told(GONE, severity={"reference-not-found": "warning"})[1]
+    assert messages_of(GONE, severity={"reference-not-found": "off"})[1] == []
+    (loud,) = messages_of(GONE, severity={"reference-not-found": "warning"})[1]
     assert loud.level is Level.WARNING
 
 
 def test_what_is_wrong_names_key_and_title():
-    _, found = told(LATE)
+    _, found = messages_of(LATE)
     assert found[0].message.startswith(
         "walks (“Seven ways of Walking on directed graphs”): The work is from 2012, not from 2019."
     )
-    _, found = told(LATE.replace("Ash, Ann and B\\'eech, Ben", "Zebra, Zed and Yak, Yan"))
+    _, found = messages_of(LATE.replace("Ash, Ann and B\\'eech, Ben", "Zebra, Zed and Yak, Yan"))
     error = next(one for one in found if one.level is Level.ERROR)
     assert error.message.startswith(
         "walks (“Seven ways of Walking on directed graphs”) is likely fabricated: "
@@ -216,10 +216,10 @@ def test_what_is_silenced_at_the_entry_is_silenced_where_it_is_cited(write_files
 
 def test_what_could_not_be_looked_up_is_told_to_those_who_ask():
     bib = parse_bib("@misc{k, title = {On Walking}}")
-    asked = question(bib, bib.entries[0])
-    assert asked is not None
-    check = Check(claim=asked.claim, verdict=Verdict.UNCHECKED)
-    answers = {asked.digest: check}
+    query = question(bib, bib.entries[0])
+    assert query is not None
+    check = Check(claim=query.claim, verdict=Verdict.UNCHECKED)
+    answers = {query.digest: check}
     assert not list(verified(bib, answers.get))
     (one,) = verified(bib, answers.get, {"reference-unchecked": "hint"})
     assert one.code == "reference-unchecked"

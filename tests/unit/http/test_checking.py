@@ -35,8 +35,8 @@ def test_each_reference_of_a_text_has_its_verdict_and_its_reason(client: Any) ->
 
 
 def test_entries_are_answered_by_their_number(client: Any) -> None:
-    asked = {"entries": [RIGHT, "nothing here", IN_WORDS]}
-    found = client.post("/v1/check", json=asked).json()
+    body = {"entries": [RIGHT, "nothing here", IN_WORDS]}
+    found = client.post("/v1/check", json=body).json()
     by_number = {one["n"]: one for one in found["references"]}
     assert by_number[1]["verdict"] == "verified"
     assert by_number[3]["record"]["title"] == "Long Short-Term Memory"
@@ -44,19 +44,19 @@ def test_entries_are_answered_by_their_number(client: Any) -> None:
 
 
 def test_a_text_without_references_is_no_report_that_all_is_well(client: Any) -> None:
-    for asked in (
+    for body in (
         {},
         {"text": ""},
         {"text": "\n"},
         {"text": "@string{a = {b}}\n"},
         {"entries": []},
     ):
-        assert client.post("/v1/check", json=asked).json()["status"] == "no_references"
+        assert client.post("/v1/check", json=body).json()["status"] == "no_references"
 
 
 def test_text_and_entries_together_are_refused(client: Any, problem: Any) -> None:
-    asked = {"text": RIGHT, "entries": [RIGHT]}
-    assert problem(client.post("/v1/check", json=asked)) == (422, "request-invalid")
+    body = {"text": RIGHT, "entries": [RIGHT]}
+    assert problem(client.post("/v1/check", json=body)) == (422, "request-invalid")
 
 
 def test_sources_that_are_not_allowed_are_not_asked_and_it_is_said(

@@ -41,15 +41,15 @@ def papers_in(value: Any) -> Iterator[dict[str, Any]]:
 
 @pytest.mark.parametrize("one", ENDPOINTS, ids=lambda one: one.name)
 def test_every_paper_is_a_record(client: Any, http_engine: LocalEngine, one: Any) -> None:
-    asked = ASKED[one.name]
+    body = ASKED[one.name]
     if one.method == "POST":
-        found = client.post(one.path, json=asked)
+        found = client.post(one.path, json=body)
     else:
-        found = client.get(one.path.replace("{id}", "fx:1") + str(asked))
+        found = client.get(one.path.replace("{id}", "fx:1") + str(body))
     assert found.status_code == 200, found.text
-    told = list(papers_in(found.json()))
-    assert told or one.name in ("status", "health")
-    for paper, work in zip(told, http_engine.works([p["id"] for p in told]), strict=True):
+    papers = list(papers_in(found.json()))
+    assert papers or one.name in ("status", "health")
+    for paper, work in zip(papers, http_engine.works([p["id"] for p in papers]), strict=True):
         assert work is not None, paper
         assert (paper["title"], paper["source"]) == (work.title, source_of(work))
         assert paper.get("year") == work.year and paper.get("doi", "") == work.doi

@@ -32,8 +32,8 @@ def applied(text: str, edits: list[dict[str, Any]], codec: str = "", size: int =
     return str(data.decode(codec) if codec else data)
 
 
-def filled(client: Any, **asked: Any) -> Any:
-    found = client.post("/v1/fill", json=asked)
+def filled(client: Any, **body: Any) -> Any:
+    found = client.post("/v1/fill", json=body)
     assert found.status_code == 200, found.text
     return found.json()
 
@@ -70,8 +70,8 @@ def test_the_edits_make_the_texts_that_are_told(client: Any) -> None:
 def test_offsets_count_what_the_client_counts(
     client: Any, unit: str, codec: str, size: int
 ) -> None:
-    asked = {"text": LATEX, "path": "main.tex", "files": {"refs.bib": BIB}, "texts": True}
-    found = filled(client, **asked, offsets=unit)
+    body = {"text": LATEX, "path": "main.tex", "files": {"refs.bib": BIB}, "texts": True}
+    found = filled(client, **body, offsets=unit)
     (main,) = [one for one in found["edits"] if one["file"] == "main.tex"]
     assert applied(LATEX, main["edits"], codec, size) == found["texts"]["main.tex"]
 
@@ -86,9 +86,9 @@ def test_a_document_without_a_bib_gets_one(client: Any) -> None:
 
 
 def test_choices_are_taken_and_the_others_judged(client: Any) -> None:
-    asked = {"text": LATEX, "path": "main.tex"}
+    body = {"text": LATEX, "path": "main.tex"}
     found = filled(
-        client, **asked, choices={"1": "fx:5", "2": "", "3": "10.1162/neco.1997.9.8.1735"}
+        client, **body, choices={"1": "fx:5", "2": "", "3": "10.1162/neco.1997.9.8.1735"}
     )
     first, second, third = found["placeholders"]
     assert first["paper"]["id"] == "fx:5"
@@ -125,8 +125,8 @@ def test_a_place_without_words_stays_open_with_its_candidates_named(client: Any)
     assert "key" not in place and "edits" not in found
     assert place["reason"].startswith("it has no words that identify a paper")
     assert place["candidates"][0]["title"] == "Graph Attention Networks"
-    asked = filled(client, text=UNTYPED, threshold=0, unattended=True)
-    assert asked["placeholders"][0]["key"] and asked["edits"]
+    response = filled(client, text=UNTYPED, threshold=0, unattended=True)
+    assert response["placeholders"][0]["key"] and response["edits"]
 
 
 def test_a_text_without_placeholders_says_so(client: Any) -> None:

@@ -44,28 +44,28 @@ def test_a_passage_without_a_mark_wants_a_citation_at_its_end(client: Any) -> No
 
 
 def test_a_paper_that_the_bib_has_comes_with_its_key(client: Any) -> None:
-    asked = {"text": "Attention is all you need [CITATION].", "bib": BIB, "abstracts": True}
-    (place,) = client.post("/v1/find", json=asked).json()["places"]
+    body = {"text": "Attention is all you need [CITATION].", "bib": BIB, "abstracts": True}
+    (place,) = client.post("/v1/find", json=body).json()["places"]
     assert place["papers"][0]["key"] == "mine"
     assert place["papers"][0]["abstract"]
 
 
 def test_a_search_gives_pages_that_join_to_the_whole(client: Any) -> None:
-    asked = {"query": "neural networks", "k": 12}
-    whole = [one["id"] for one in client.post("/v1/search", json=asked).json()["papers"]]
+    body = {"query": "neural networks", "k": 12}
+    whole = [one["id"] for one in client.post("/v1/search", json=body).json()["papers"]]
     pages: list[str] = []
     cursor = ""
     for _ in range(3):
-        page = client.post("/v1/search", json={**asked, "k": 4, "cursor": cursor}).json()
+        page = client.post("/v1/search", json={**body, "k": 4, "cursor": cursor}).json()
         pages += [one["id"] for one in page["papers"]]
         cursor = page["next_cursor"]
     assert pages == whole and len(set(pages)) == 12
 
 
 def test_a_search_in_the_address_is_the_same_search(client: Any) -> None:
-    asked = {"query": "attention", "author": "Vaswani", "year_from": 2017, "year_to": 2017, "k": 2}
-    posted = client.post("/v1/search", json=asked).json()
-    assert client.get("/v1/search", params=asked).json() == posted
+    body = {"query": "attention", "author": "Vaswani", "year_from": 2017, "year_to": 2017, "k": 2}
+    posted = client.post("/v1/search", json=body).json()
+    assert client.get("/v1/search", params=body).json() == posted
     assert posted["papers"][0]["id"] == ATTENTION
     assert posted["papers"][0]["authors"][0] == "Ashish Vaswani"
 
@@ -78,16 +78,16 @@ def test_a_cursor_of_another_request_is_refused(client: Any, problem: Any) -> No
 
 
 def test_nothing_found_is_an_answer(client: Any) -> None:
-    asked = {"query": "attention", "author": "Nobody Atall"}
-    found = client.post("/v1/search", json=asked).json()
+    body = {"query": "attention", "author": "Nobody Atall"}
+    found = client.post("/v1/search", json=body).json()
     assert (found["status"], found["papers"]) == ("nothing_found", [])
     assert [one["code"] for one in found["problems"]] == ["filter-empty"]
 
 
 def test_years_may_be_given_in_any_order(client: Any) -> None:
-    asked = {"query": "attention", "year_from": 2010, "year_to": 2020}
+    body = {"query": "attention", "year_from": 2010, "year_to": 2020}
     turned = {"query": "attention", "year_from": 2020, "year_to": 2010}
-    found = client.post("/v1/search", json=asked).json()["papers"]
+    found = client.post("/v1/search", json=body).json()["papers"]
     assert found and client.post("/v1/search", json=turned).json()["papers"] == found
     same = {"query": "attention", "year_from": 2017, "year_to": 2017}
     assert client.post("/v1/search", json=same).json()["status"] == "found"
@@ -102,8 +102,8 @@ def test_papers_come_by_id_doi_and_arxiv_id_in_order(client: Any) -> None:
 
 
 def test_a_paper_comes_as_bibtex_csl_and_printed(client: Any) -> None:
-    asked = {"ids": [ATTENTION, ATTENTION], "forms": ["bibtex", "csl", "reference"]}
-    one, again = client.post("/v1/papers", json=asked).json()["papers"]
+    body = {"ids": [ATTENTION, ATTENTION], "forms": ["bibtex", "csl", "reference"]}
+    one, again = client.post("/v1/papers", json=body).json()["papers"]
     assert one["bibtex"].startswith("@inproceedings{vaswani2017attention,")
     assert again["bibtex"].startswith("@inproceedings{vaswani2017attentiona,")
     assert one["csl"]["title"] == "Attention Is All You Need"
@@ -120,8 +120,8 @@ def test_a_paper_is_found_in_the_address_whatever_slashes_it_has(client: Any, pr
 
 @pytest.mark.parametrize("style", ["/etc/passwd", "../../x.csl", "/tmp/x.csl", "no-such-style"])
 def test_a_style_is_a_name_and_no_file(client: Any, problem: Any, style: str) -> None:
-    asked = {"ids": [ATTENTION], "forms": ["reference"], "style": style}
-    status, code = problem(client.post("/v1/papers", json=asked))
+    body = {"ids": [ATTENTION], "forms": ["reference"], "style": style}
+    status, code = problem(client.post("/v1/papers", json=body))
     assert (status, code) in ((422, "request-invalid"), (404, "style-unknown"))
 
 
@@ -139,12 +139,12 @@ def test_without_a_library_a_search_fails_and_does_not_say_that_nothing_is_there
     engine = LocalEngine.open(options)
     try:
         lost = client_of(options, engine)
-        for path, asked in (
+        for path, body in (
             ("/v1/search", {"query": "attention"}),
             ("/v1/find", {"text": "Attention [CITATION]."}),
             ("/v1/papers", {"ids": [ATTENTION]}),
         ):
-            found = lost.post(path, json=asked)
+            found = lost.post(path, json=body)
             assert problem(found) == (503, "library-missing")
             assert found.headers["retry-after"]
         assert problem(lost.get(f"/v1/papers/{ATTENTION}")) == (503, "library-missing")

@@ -38,8 +38,8 @@ def asked_model(
 
 
 def test_without_a_model_the_first_stands_and_it_is_said(client: Any) -> None:
-    for asked in ({"text": PASSAGE}, {"text": PASSAGE, "candidates": ["fx:1", "fx:5"]}):
-        found = client.post("/v1/pick", json=asked).json()
+    for body in ({"text": PASSAGE}, {"text": PASSAGE, "candidates": ["fx:1", "fx:5"]}):
+        found = client.post("/v1/pick", json=body).json()
         assert (found["status"], found["by"]) == ("ranked", "ranker")
         assert found["paper"] == found["candidates"][0]
         assert found["problems"][0]["code"] == "llm-off"
@@ -54,36 +54,36 @@ def test_without_a_model_support_is_not_checked(client: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("path", "asked", "code"),
+    ("path", "body", "code"),
     [
         ("/v1/pick", {"text": PASSAGE, "candidates": ["fx:1", "fx:none"]}, "record-unknown"),
         ("/v1/verify", {"sentence": SENTENCE, "id": "fx:none"}, "record-unknown"),
     ],
 )
 def test_what_cannot_be_asked_is_refused(
-    client: Any, problem: Any, path: str, asked: Any, code: str
+    client: Any, problem: Any, path: str, body: Any, code: str
 ) -> None:
-    assert problem(client.post(path, json=asked))[1] == code
+    assert problem(client.post(path, json=body))[1] == code
 
 
 def test_of_several_places_the_first_is_chosen_for_and_it_is_said(client: Any) -> None:
-    asked = {"text": f"{PASSAGE} And [CITATION].", "candidates": ["fx:1", "fx:5"]}
-    found = client.post("/v1/pick", json=asked).json()
+    body = {"text": f"{PASSAGE} And [CITATION].", "candidates": ["fx:1", "fx:5"]}
+    found = client.post("/v1/pick", json=body).json()
     assert found["status"] == "ranked"
     assert "places-left-out" in [problem["code"] for problem in found["problems"]]
 
 
 def test_without_a_sentence_support_is_not_checked_and_it_is_said(client: Any) -> None:
-    asked = {"sentence": "% a comment alone", "markup": "latex", "id": "fx:1"}
-    found = client.post("/v1/verify", json=asked).json()
+    body = {"sentence": "% a comment alone", "markup": "latex", "id": "fx:1"}
+    found = client.post("/v1/verify", json=body).json()
     assert found["status"] == "not_checked"
     assert found["problems"][0]["message"] == "The text contains no sentence."
 
 
 def test_the_models_choice_is_told_as_its_own(asked_model: Any, model: Any, chat: Any) -> None:
     candidates = ["fx:1", "fx:5", "fx:8"]
-    asked = {"text": PASSAGE, "candidates": candidates}
-    found = asked_model.post("/v1/pick", json=asked).json()
+    body = {"text": PASSAGE, "candidates": candidates}
+    found = asked_model.post("/v1/pick", json=body).json()
     assert (found["status"], found["by"], found["paper"]["id"]) == ("chosen", "model", "fx:5")
     assert found["reason"] == "It fits." and found["program"] == "pick@builtin"
     assert [one["id"] for one in found["candidates"]] == ["fx:5", "fx:1", "fx:8"]
@@ -91,7 +91,7 @@ def test_the_models_choice_is_told_as_its_own(asked_model: Any, model: Any, chat
     assert place["pick"] == place["papers"][0]["id"]
     assert place["chosen"] == "chosen by llamacpp scripted (pick@builtin): “It fits.”"
     model.script = lambda request: chat.Reply('{"choice": "none", "reason": "No."}')
-    none = asked_model.post("/v1/pick", json=asked).json()
+    none = asked_model.post("/v1/pick", json=body).json()
     assert (none["status"], none["reason"], "paper" in none) == ("none_fits", "No.", False)
     (place,) = asked_model.post("/v1/find", json={"text": PASSAGE}).json()["places"]
     assert "pick" not in place and place["chosen"].startswith("none fits, ")
@@ -106,10 +106,10 @@ def test_the_models_choice_is_told_as_its_own(asked_model: Any, model: Any, chat
 def test_what_the_model_says_is_quoted_and_names_nothing_else(
     asked_model: Any, model: Any, chat: Any, choice: str
 ) -> None:
-    said = json.dumps({"choice": choice, "reason": chat.INJECTION})
-    model.script = lambda request: chat.Reply(said)
-    asked = {"text": PASSAGE, "candidates": ["fx:1", "fx:5", "fx:8"]}
-    reason = asked_model.post("/v1/pick", json=asked).json()["reason"]
+    reply = json.dumps({"choice": choice, "reason": chat.INJECTION})
+    model.script = lambda request: chat.Reply(reply)
+    body = {"text": PASSAGE, "candidates": ["fx:1", "fx:5", "fx:8"]}
+    reason = asked_model.post("/v1/pick", json=body).json()["reason"]
     (place,) = asked_model.post("/v1/find", json={"text": PASSAGE}).json()["places"]
     document = {"path": "main.tex", "text": PASSAGE}
     (one,) = asked_model.post("/v1/fill", json=document).json()["placeholders"]
@@ -127,8 +127,8 @@ def test_what_the_model_invents_is_not_offered(
     asked_model: Any, model: Any, chat: Any, answer: str
 ) -> None:
     model.script = lambda request: chat.Reply(answer)
-    asked = {"text": PASSAGE, "candidates": ["fx:1", "fx:5"]}
-    found = asked_model.post("/v1/pick", json=asked).json()
+    body = {"text": PASSAGE, "candidates": ["fx:1", "fx:5"]}
+    found = asked_model.post("/v1/pick", json=body).json()
     assert (found["status"], found["by"], found["paper"]["id"]) == ("ranked", "ranker", "fx:1")
     assert found["problems"][0]["code"] == "llm-answer"
     assert "Smith" not in str(found["candidates"])
@@ -136,8 +136,8 @@ def test_what_the_model_invents_is_not_offered(
 
 def test_a_model_that_is_away_costs_its_choice_alone(asked_model: Any, model: Any) -> None:
     model.close()
-    asked = {"text": PASSAGE, "candidates": ["fx:1", "fx:5"]}
-    found = asked_model.post("/v1/pick", json=asked).json()
+    body = {"text": PASSAGE, "candidates": ["fx:1", "fx:5"]}
+    found = asked_model.post("/v1/pick", json=body).json()
     assert (found["status"], found["paper"]["id"]) == ("ranked", "fx:1")
     assert found["problems"][0]["code"].startswith("llm-")
     judged = asked_model.post("/v1/verify", json={"sentence": SENTENCE, "id": "fx:1"}).json()
@@ -147,21 +147,21 @@ def test_a_model_that_is_away_costs_its_choice_alone(asked_model: Any, model: An
 def test_support_comes_with_the_abstracts_own_words(
     asked_model: Any, model: Any, chat: Any
 ) -> None:
-    asked = {"sentence": SENTENCE, "id": "fx:1"}
+    body = {"sentence": SENTENCE, "id": "fx:1"}
     words = "uses only attention and no recurrence or convolution"
 
-    def said(verdict: str, words: str) -> Any:
+    def verify_reply(verdict: str, words: str) -> Any:
         answer = json.dumps({"supports": verdict, "words": words})
         model.script = lambda request: chat.Reply(answer)
-        return asked_model.post("/v1/verify", json=asked).json()
+        return asked_model.post("/v1/verify", json=body).json()
 
-    found = said("yes", words)
+    found = verify_reply("yes", words)
     assert found["status"] == "answered", found["problems"]
     assert (found["verdict"], found["words"]) == ("yes", words)
     assert words in found["paper"]["abstract"]
     assert found["note"].endswith("read the paper.")
-    assert said("no", words)["verdict"] == "no"
-    assert said("unclear", "")["verdict"] == "unclear"
+    assert verify_reply("no", words)["verdict"] == "no"
+    assert verify_reply("unclear", "")["verdict"] == "unclear"
     # Words that do not stand in the abstract are none of its words.
-    invented = said("yes", "Smith et al. show the contrary")
+    invented = verify_reply("yes", "Smith et al. show the contrary")
     assert invented["verdict"] == "unclear" and "words" not in invented

@@ -31,13 +31,13 @@ def test_it_is_what_the_server_gives(client: Any, document: dict[str, Any]) -> N
 
 
 def test_it_has_every_endpoint_once(document: dict[str, Any]) -> None:
-    told = [
+    descriptions = [
         (one["operationId"], method.upper(), path)
         for path, operations in document["paths"].items()
         for method, one in operations.items()
     ]
-    assert sorted(told) == sorted((one.name, one.method, one.path) for one in ENDPOINTS)
-    assert len({name for name, *_ in told}) == len(told)
+    assert sorted(descriptions) == sorted((one.name, one.method, one.path) for one in ENDPOINTS)
+    assert len({name for name, *_ in descriptions}) == len(descriptions)
 
 
 @pytest.mark.parametrize("one", ENDPOINTS, ids=lambda one: one.name)
@@ -71,19 +71,19 @@ ASKED = {
 def test_requests_and_answers_are_as_it_says(
     client: Any, document: dict[str, Any], one: Any
 ) -> None:
-    asked = ASKED[one.name]
+    body = ASKED[one.name]
     if one.method == "POST":
-        checked(document, one.request.__name__, asked)
-        found = client.post(one.path, json=asked)
+        checked(document, one.request.__name__, body)
+        found = client.post(one.path, json=body)
     else:
-        found = client.get(one.path.replace("{id}", "fx:1") + str(asked))
+        found = client.get(one.path.replace("{id}", "fx:1") + str(body))
     assert found.status_code == 200, found.text
     checked(document, one.response.__name__, found.json())
     with pytest.raises(jsonschema.ValidationError):
         checked(document, one.response.__name__, {"papers": 5, "status": 5})
     if one.method == "POST":
         with pytest.raises(jsonschema.ValidationError):
-            checked(document, one.request.__name__, {**asked, "no-such-field": 1})
+            checked(document, one.request.__name__, {**body, "no-such-field": 1})
 
 
 def test_problems_are_as_it_says(client: Any, document: dict[str, Any]) -> None:

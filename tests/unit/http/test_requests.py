@@ -138,7 +138,7 @@ async def test_a_client_that_goes_away_ends_the_work(
 ) -> None:
     begun, ended = anyio.Event(), threading.Event()
 
-    def forever(service: Service, asked: Any, cancel: Cancel) -> Done:
+    def forever(service: Service, body: Any, cancel: Cancel) -> Done:
         anyio.from_thread.run_sync(begun.set)
         try:
             while True:
@@ -178,7 +178,7 @@ def test_work_that_takes_too_long_is_ended_and_said_so(
 ) -> None:
     ended = threading.Event()
 
-    def forever(service: Service, asked: Any, cancel: Cancel) -> Done:
+    def forever(service: Service, body: Any, cancel: Cancel) -> Done:
         while not cancel.is_set:
             threading.Event().wait(0.01)
         ended.set()
@@ -192,7 +192,7 @@ def test_work_that_takes_too_long_is_ended_and_said_so(
 def test_an_error_of_our_own_is_said_without_its_inside(
     http_options: Options, http_engine: LocalEngine, problem: Any
 ) -> None:
-    def broken(service: Service, asked: Any, cancel: Cancel) -> Done:
+    def broken(service: Service, body: Any, cancel: Cancel) -> Done:
         raise ValueError("the secret inside")
 
     server = client_to(http_options, http_engine, endpoint(broken), raise_server_exceptions=False)
@@ -206,7 +206,7 @@ def test_a_key_of_the_environment_is_never_told(
 ) -> None:
     monkeypatch.setenv("SOME_API_KEY", "sk-1234567890")
 
-    def failing(service: Service, asked: Any, cancel: Cancel) -> Done:
+    def failing(service: Service, body: Any, cancel: Cancel) -> Done:
         raise CitewellError(Problem("llm-refused", "sk-1234567890 was refused.", "Look at it."))
 
     found = client_to(http_options, http_engine, endpoint(failing)).post("/slow", json={})
@@ -245,7 +245,7 @@ def test_the_server_says_that_it_lives_when_all_of_its_threads_are_taken(
     monkeypatch.setattr("citewell.http.app.Queues", partial(Queues, threads=1))
     begun, go_on = threading.Event(), threading.Event()
 
-    def waits(service: Service, asked: Any, cancel: Cancel) -> Done:
+    def waits(service: Service, body: Any, cancel: Cancel) -> Done:
         begun.set()
         assert go_on.wait(60)
         return Done()
@@ -330,10 +330,10 @@ def events_of(text: str) -> list[tuple[str, Any]]:
 
 def test_a_long_answer_tells_how_far_it_is_to_who_asks(client: Any) -> None:
     entries = [f"@misc{{a{n}, title={{Attention Is All You Need}}}}" for n in range(200)]
-    asked = {"entries": entries}
-    plain = client.post("/v1/check", json=asked)
+    body = {"entries": entries}
+    plain = client.post("/v1/check", json=body)
     assert plain.headers["content-type"] == "application/json"
-    found = client.post("/v1/check", json=asked, headers={"Accept": "text/event-stream"})
+    found = client.post("/v1/check", json=body, headers={"Accept": "text/event-stream"})
     assert found.status_code == 200
     assert found.headers["content-type"].startswith("text/event-stream")
     assert found.headers["cache-control"] == "no-store"
@@ -345,7 +345,7 @@ def test_a_long_answer_tells_how_far_it_is_to_who_asks(client: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("path", "asked"),
+    ("path", "body"),
     [
         ("/v1/find", {"text": "Attention [CITATION]. Graphs [CITATION]."}),
         ("/v1/fill", {"text": "A \\cite<attention is all you need>."}),
@@ -354,20 +354,20 @@ def test_a_long_answer_tells_how_far_it_is_to_who_asks(client: Any) -> None:
     ],
 )
 def test_whatever_takes_long_gives_the_same_answer_as_events(
-    client: Any, path: str, asked: Any
+    client: Any, path: str, body: Any
 ) -> None:
-    found = client.post(path, json=asked, headers={"Accept": "text/event-stream, */*"})
-    assert events_of(found.text)[-1] == ("answer", client.post(path, json=asked).json())
+    found = client.post(path, json=body, headers={"Accept": "text/event-stream, */*"})
+    assert events_of(found.text)[-1] == ("answer", client.post(path, json=body).json())
 
 
 def test_what_fails_in_a_stream_is_its_last_event(client: Any, problem: Any) -> None:
     events = {"Accept": "text/event-stream"}
     # What cannot be read is refused before a stream begins.
     assert problem(client.post("/v1/check", json={"k": 1}, headers=events))[0] == 422
-    asked = {"sentence": "Attention.", "id": "fx:none"}
-    found = client.post("/v1/verify", json=asked, headers=events)
-    ((name, told),) = events_of(found.text)
-    assert (found.status_code, name, told["code"], told["status"]) == (
+    body = {"sentence": "Attention.", "id": "fx:none"}
+    found = client.post("/v1/verify", json=body, headers=events)
+    ((name, data),) = events_of(found.text)
+    assert (found.status_code, name, data["code"], data["status"]) == (
         200, "problem", "record-unknown", 404,
     )  # fmt: skip
 

@@ -78,5 +78,5 @@ def test_words_that_the_abstract_does_not_have_are_no_quotation(words: str) -> N
 
 
 def test_a_query_names_no_paper_by_its_identifier() -> None:
-    said = ["cite 10.1000/fake now", "see https://evil.example/x", "beam search"]
-    assert answers.queries(said, 5) == ["cite now", "see", "beam search"]
+    queries = ["cite 10.1000/fake now", "see https://evil.example/x", "beam search"]
+    assert answers.queries(queries, 5) == ["cite now", "see", "beam search"]

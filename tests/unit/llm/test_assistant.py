@@ -88,8 +88,8 @@ def test_an_answer_without_a_number_is_no_order(
 def test_pointwise_grades_order_the_papers_and_equals_keep_their_order(
     assistant: Make, works: list[Work], query: Query
 ) -> None:
-    said = [{"fits": fits} for fits in ("no", "yes", "partly", "yes")]
-    assert assistant(said).judge(query, works, Cancel()).order == (1, 3, 2, 0)
+    reply = [{"fits": fits} for fits in ("no", "yes", "partly", "yes")]
+    assert assistant(reply).judge(query, works, Cancel()).order == (1, 3, 2, 0)
 
 
 def test_a_pointwise_ranking_stops_when_it_is_cancelled(
@@ -102,8 +102,8 @@ def test_a_pointwise_ranking_stops_when_it_is_cancelled(
 
 
 def test_a_verdict_stands_with_words_of_the_abstract(assistant: Make, works: list[Work]) -> None:
-    said = {"supports": "yes", "words": "It works well on two tasks"}
-    found = assistant([said]).verify("It was shown to work well.", works[1])
+    reply = {"supports": "yes", "words": "It works well on two tasks"}
+    found = assistant([reply]).verify("It was shown to work well.", works[1])
     assert (found.verdict, found.words) == ("yes", "it works well on two tasks")
 
 
@@ -111,8 +111,8 @@ def test_a_verdict_stands_with_words_of_the_abstract(assistant: Make, works: lis
 def test_a_verdict_with_words_of_its_own_is_unclear(
     assistant: Make, works: list[Work], verdict: str
 ) -> None:
-    said = {"supports": verdict, "words": "It reaches 99% accuracy"}
-    found = assistant([said]).verify("It reaches 99%.", works[1])
+    reply = {"supports": verdict, "words": "It reaches 99% accuracy"}
+    found = assistant([reply]).verify("It reaches 99%.", works[1])
     assert (found.verdict, found.words) == ("unclear", "")
 
 
@@ -125,5 +125,11 @@ def test_a_record_without_an_abstract_supports_nothing(assistant: Make) -> None:
 
 
 def test_other_queries_are_few_and_distinct(assistant: Make, query: Query) -> None:
-    said = {"queries": ["graph nets", "graph nets", "GCN\nspectral", "", "deep graphs", "a fourth"]}
-    assert assistant([said]).rewrite(query).queries == ("graph nets", "GCN spectral", "deep graphs")
+    reply = {
+        "queries": ["graph nets", "graph nets", "GCN\nspectral", "", "deep graphs", "a fourth"]
+    }
+    assert assistant([reply]).rewrite(query).queries == (
+        "graph nets",
+        "GCN spectral",
+        "deep graphs",
+    )

@@ -43,9 +43,9 @@ def test_a_provider_is_asked_in_its_own_protocol(
 ) -> None:  # fmt: skip
     monkeypatch.setenv("CITEWELL_LLM_KEY", "k")
     options = LlmOptions(provider=provider, model=model, base_url=server.url)  # type: ignore[arg-type]
-    asked = LanguageModel.open(options)
-    assert asked is not None
-    picked = asked.pick(query, works)
+    model_client = LanguageModel.open(options)
+    assert model_client is not None
+    picked = model_client.pick(query, works)
     assert picked.problem is None
     assert (picked.work, picked.by) == ("t:2", "model")
     assert server.paths == [path]
@@ -53,7 +53,7 @@ def test_a_provider_is_asked_in_its_own_protocol(
     (request,) = server.requests
     assert request["model"] == model.removeprefix("openai/")
     assert (picked.usage.input_tokens, picked.usage.output_tokens) == (100, 10)
-    assert asked.budget().used.requests == 1
+    assert model_client.budget().used.requests == 1
 
 
 def test_the_answer_is_bound_to_the_numbers_by_a_schema(
@@ -92,9 +92,9 @@ def test_without_a_key_nothing_is_sent(
 ) -> None:
     for name in ("CITEWELL_LLM_KEY", "OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GROQ_API_KEY"):
         monkeypatch.delenv(name, raising=False)
-    asked = LanguageModel.open(LlmOptions(provider=provider, model=model))  # type: ignore[arg-type]
-    assert asked is not None
-    picked = asked.pick(query, works)
+    model_client = LanguageModel.open(LlmOptions(provider=provider, model=model))  # type: ignore[arg-type]
+    assert model_client is not None
+    picked = model_client.pick(query, works)
     assert picked.problem is not None and picked.problem.code == "llm-no-key"
     assert picked.work == works[0].id
 
@@ -153,9 +153,9 @@ def test_models_that_reason_are_asked_with_the_parameters_that_they_take(
     monkeypatch.setenv("CITEWELL_LLM_KEY", "k")
     name = f"openai/{model}" if provider == "litellm" else model
     options = LlmOptions(provider=provider, model=name, base_url=server.url)  # type: ignore[arg-type]
-    asked = LanguageModel.open(options)
-    assert asked is not None
-    picked = asked.pick(query, works)
+    model_client = LanguageModel.open(options)
+    assert model_client is not None
+    picked = model_client.pick(query, works)
     assert picked.problem is None and picked.by == "model"
     (request,) = server.requests
     assert request["model"] == model
@@ -171,8 +171,8 @@ def test_models_that_do_not_reason_are_asked_at_temperature_zero(
 ) -> None:
     monkeypatch.setenv("CITEWELL_LLM_KEY", "k")
     options = LlmOptions(provider="openai", model=model, base_url=server.url)
-    asked = LanguageModel.open(options)
-    assert asked is not None and asked.pick(query, works).by == "model"
+    model_client = LanguageModel.open(options)
+    assert model_client is not None and model_client.pick(query, works).by == "model"
     (request,) = server.requests
     assert (request["temperature"], "reasoning_effort" in request) == (0, False)
     assert request["max_completion_tokens"] == options.answer_tokens
@@ -194,9 +194,11 @@ def test_a_parameter_that_a_server_refuses_by_name_is_left_out_from_then_on(
 
     server.script = script
     model = "gpt-5-pro" if name == "reasoning_effort" else "a-later-model"
-    asked = LanguageModel.open(LlmOptions(provider="openai", model=model, base_url=server.url))
-    assert asked is not None
-    assert [asked.pick(query, works).work for _ in range(2)] == ["t:3", "t:3"]
+    model_client = LanguageModel.open(
+        LlmOptions(provider="openai", model=model, base_url=server.url)
+    )
+    assert model_client is not None
+    assert [model_client.pick(query, works).work for _ in range(2)] == ["t:3", "t:3"]
     assert len(server.requests) == 3, "it is sent once"
     assert "response_format" in server.requests[-1], "the rest is sent as before"
 
@@ -210,29 +212,29 @@ def test_candidates_leave_room_for_what_a_model_writes_for_itself(
         provider="openai", model="gpt-5", base_url=server.url, pick_depth=50,
         abstract_characters=4000,
     )  # fmt: skip
-    asked = LanguageModel.open(options)
-    assert asked is not None
-    picked = asked.pick(query, works)
+    model_client = LanguageModel.open(options)
+    assert model_client is not None
+    picked = model_client.pick(query, works)
     assert picked.problem is None and 1 <= picked.of < 50
 
 
 def test_a_model_on_this_machine_is_not_held_to_the_tokens_of_a_day(
     server: Any, works: list[Work], query: Query, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def asked(provider: str, **more: Any) -> Any:
+    def open_model(provider: str, **more: Any) -> Any:
         options = LlmOptions(provider=provider, model="m", daily_tokens=10_000, **more)  # type: ignore[arg-type]
         model = LanguageModel.open(options)
         assert model is not None
         return model
 
-    local = asked("vllm", base_url=server.url)
+    local = open_model("vllm", base_url=server.url)
     local.account.add(local.name, Usage(1, 900_000, 100_000))
     assert local.pick(query, works).problem is None
     assert local.budget().daily_tokens == 0, "there is no limit to tell of"
     assert local.budget().used.input_tokens > 900_000, "it is counted all the same"
     # Nor is it held against a model that costs money.
     monkeypatch.setenv("CITEWELL_LLM_KEY", "k")
-    far = asked("openai")
+    far = open_model("openai")
     far.account.allow(9_000)
     assert far.budget().used.input_tokens == 0
     far.account.add(far.name, Usage(1, 9_990, 0))

@@ -29,7 +29,7 @@ WORKS = (
 
 
 @pytest.mark.parametrize(
-    "said",
+    "text",
     [
         "It fits.",
         "It is about\ngraphs.",
@@ -42,12 +42,12 @@ WORKS = (
         "The others say nothing of “attention”.",
     ],
 )
-def test_what_speaks_of_the_candidates_stays(said: str) -> None:
-    assert remark(said, WORKS) == " ".join(said.replace("“", "'").replace("”", "'").split())
+def test_what_speaks_of_the_candidates_stays(text: str) -> None:
+    assert remark(text, WORKS) == " ".join(text.replace("“", "'").replace("”", "'").split())
 
 
 @pytest.mark.parametrize(
-    ("said", "gone"),
+    ("text", "gone"),
     [
         ("See 10.1000/fake.123 for it", "10.1000"),
         ("See doi:10.1000/fake for it", "fake"),
@@ -106,8 +106,8 @@ def test_what_speaks_of_the_candidates_stays(said: str) -> None:
         ("See line\u2028two\r\nthree\x85 for it", "\u2028"),
     ],
 )
-def test_what_names_anything_else_is_taken_out(said: str, gone: str) -> None:
-    shown = remark(said, WORKS)
+def test_what_names_anything_else_is_taken_out(text: str, gone: str) -> None:
+    shown = remark(text, WORKS)
     assert gone not in shown
     assert shown.startswith("See ") and shown.endswith("for it"), "the rest stays"
 
@@ -119,10 +119,10 @@ def test_a_remark_is_one_short_line() -> None:
 
 
 @pytest.mark.parametrize(
-    "said", ["none", "None.", ' "null" ', "n/a", "", " ", "10.1000/x", 7, None, []]
+    "text", ["none", "None.", ' "null" ', "n/a", "", " ", "10.1000/x", 7, None, []]
 )
-def test_nothing_said_is_no_remark(said: Any) -> None:
-    assert remark(said, WORKS) == ""
+def test_nothing_said_is_no_remark(text: Any) -> None:
+    assert remark(text, WORKS) == ""
 
 
 def test_a_planted_order_loses_all_that_it_could_act_with(chat: Any) -> None:
@@ -142,8 +142,8 @@ PIECES = st.one_of(
 
 
 @given(st.lists(PIECES, max_size=40).map("".join))
-def test_no_text_becomes_more_than_a_line_of_words(said: str) -> None:
-    shown = remark(said, WORKS)
+def test_no_text_becomes_more_than_a_line_of_words(text: str) -> None:
+    shown = remark(text, WORKS)
     assert len(shown) <= MAX_REMARK
     assert shown.isprintable()
     assert not set('<>{}\\`|"“”') & set(shown)

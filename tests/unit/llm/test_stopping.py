@@ -16,18 +16,18 @@ HOW = [("vllm", "m"), ("anthropic", "claude-sonnet-4-5"), ("litellm", "openai/so
 
 
 @pytest.fixture
-def asked() -> threading.Event:
+def request_arrived() -> threading.Event:
     return threading.Event()
 
 
 @pytest.fixture
-def server(chat: Any, asked: threading.Event) -> Any:
+def server(chat: Any, request_arrived: threading.Event) -> Any:
     """Takes ten minutes for an answer, and notices who goes away; quick while it warms up."""
 
     def script(request: dict[str, Any]) -> Any:
         if server.warming:
             return chat.Reply('{"choice": "1", "reason": "r"}')
-        asked.set()
+        request_arrived.set()
         return chat.Reply("{}", seconds=600)
 
     server = chat.ChatServer(script)
@@ -47,12 +47,12 @@ def opened(server: Any, monkeypatch: pytest.MonkeyPatch, kind: tuple[str, str], 
 
 @pytest.mark.parametrize("kind", HOW, ids=lambda kind: kind[0])
 def test_a_cancelled_request_closes_its_connection(
-    server: Any, asked: threading.Event, works: list[Work], query: Query,
+    server: Any, request_arrived: threading.Event, works: list[Work], query: Query,
     monkeypatch: pytest.MonkeyPatch, kind: tuple[str, str],
 ) -> None:  # fmt: skip
     model = opened(server, monkeypatch, kind, 600_000)
     cancel = Cancel()
-    threading.Thread(target=lambda: asked.wait(60) and cancel.set(), daemon=True).start()
+    threading.Thread(target=lambda: request_arrived.wait(60) and cancel.set(), daemon=True).start()
     with pytest.raises(Cancelled):
         model.pick(query, works, cancel)
     assert server.left.acquire(timeout=60)
@@ -65,7 +65,7 @@ def test_a_cancelled_request_closes_its_connection(
 
 @pytest.mark.parametrize("kind", HOW, ids=lambda kind: kind[0])
 def test_a_request_ends_with_its_time_also_where_nobody_else_counts_it(
-    server: Any, asked: threading.Event, works: list[Work], query: Query,
+    server: Any, request_arrived: threading.Event, works: list[Work], query: Query,
     monkeypatch: pytest.MonkeyPatch, kind: tuple[str, str],
 ) -> None:  # fmt: skip
     server.warming = True
@@ -74,7 +74,9 @@ def test_a_request_ends_with_its_time_also_where_nobody_else_counts_it(
     server.warming = False
     for limit in (3000, 10_000, 60_000):
         picked = opened(server, monkeypatch, kind, limit).pick(query, works)
-        if asked.is_set():  # on a busy machine the time may be over before the request is sent
+        if (
+            request_arrived.is_set()
+        ):  # on a busy machine the time may be over before the request is sent
             break
     assert picked.problem is not None and picked.problem.code == "llm-late"
     assert server.left.acquire(timeout=60)
@@ -83,11 +85,11 @@ def test_a_request_ends_with_its_time_also_where_nobody_else_counts_it(
 
 
 def test_a_model_that_is_closed_ends_what_still_runs(
-    server: Any, asked: threading.Event, works: list[Work], query: Query,
+    server: Any, request_arrived: threading.Event, works: list[Work], query: Query,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:  # fmt: skip
     model = opened(server, monkeypatch, HOW[0], 600_000)
-    threading.Thread(target=lambda: asked.wait(60) and model.close(), daemon=True).start()
+    threading.Thread(target=lambda: request_arrived.wait(60) and model.close(), daemon=True).start()
     picked = model.pick(query, works)
     assert picked.by == "ranker" and picked.problem is not None
     assert server.left.acquire(timeout=60)

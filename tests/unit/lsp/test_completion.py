@@ -5,7 +5,7 @@ from citewell.lsp.requests.completion import may_complete
 from citewell.lsp.requests.hover import plain
 
 
-def asked(text, marks=()):
+def context_of(text, marks=()):
     before = text.partition("|")[0]
     document = OpenDocument("file:///a.tex", text.replace("|", ""), 1, "latex", "utf-16")
     position = types.Position(before.count("\n"), len(before) - before.rfind("\n") - 1)
@@ -13,17 +13,17 @@ def asked(text, marks=()):
 
 
 def test_prose_is_not_looked_at_and_everything_that_may_be_a_citation_is():
-    assert not asked("plain prose that goes on |")
-    assert not asked("\\cite{a}\n\nanother paragraph |")
-    assert asked("\\cite<graph |")
-    assert asked("[@graph |")
-    assert asked("so [?]|")
-    assert asked("line one \\cite<graph\nattention|")
+    assert not context_of("plain prose that goes on |")
+    assert not context_of("\\cite{a}\n\nanother paragraph |")
+    assert context_of("\\cite<graph |")
+    assert context_of("[@graph |")
+    assert context_of("so [?]|")
+    assert context_of("line one \\cite<graph\nattention|")
 
 
 def test_an_authors_own_mark_is_known():
-    assert not asked("so XXCITE|")
-    assert asked("so XXCITE|", ["XXCITE"])
+    assert not context_of("so XXCITE|")
+    assert context_of("so XXCITE|", ["XXCITE"])
 
 
 def test_a_card_is_shown_as_plain_text_where_markdown_is_not_understood():

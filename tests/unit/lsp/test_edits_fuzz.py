@@ -151,7 +151,7 @@ class Desk:
 @pytest.mark.parametrize("seed", range(4))
 def test_what_is_kept_over_random_edits_equals_what_is_read_anew(tmp_path: Path, seed: int) -> None:
     desk = Desk(tmp_path, seed)
-    asked = 0
+    count = 0
     while desk.edits < EDITS // 4:
         for _ in range(desk.dice.randint(1, 9)):
             desk.edit()
@@ -161,10 +161,10 @@ def test_what_is_kept_over_random_edits_equals_what_is_read_anew(tmp_path: Path,
         if desk.dice.random() < 0.5:
             fresh = ProjectCache().linked(wanted)
             assert shown(kept) == shown(fresh)
-            asked += 1
+            count += 1
         if path.suffix == ".bib":
             assert bib_view(desk.papers.bib(wanted)) == bib_view(parse_bib(wanted.text, str(path)))
         else:
             document, _ = desk.papers.read(wanted)
             assert document == ProjectCache().read(wanted)[0]
-    assert asked > 100
+    assert count > 100

@@ -22,13 +22,17 @@ Teacups \\cite{?}. And \\cite<long short-term memory>.
 async def test_several_entries_are_added_in_one_edit(agent: Agent, tmp_path: Path) -> None:
     bib = tmp_path / "refs.bib"
     bib.write_text("% mine\n\n@misc{devlin2019bert, title={Something Else}, year={2019}}\n")
-    asked = {"ids": ["fx:1", "10.18653/v1/N19-1423", "1710.10903", "fx:1"], "bib": "refs.bib"}
+    arguments = {"ids": ["fx:1", "10.18653/v1/N19-1423", "1710.10903", "fx:1"], "bib": "refs.bib"}
     async with agent(tmp_path, allow_write=True) as client:
-        shown = (await client.call_tool("add_entries", asked)).structured_content
+        shown = (await client.call_tool("add_entries", arguments)).structured_content
         assert not shown["written"] and shown["diff"].count("+@inproceedings{") == 3
         assert bib.read_text().count("@") == 1
-        done = (await client.call_tool("add_entries", {**asked, "write": True})).structured_content
-        again = (await client.call_tool("add_entries", {**asked, "write": True})).structured_content
+        done = (
+            await client.call_tool("add_entries", {**arguments, "write": True})
+        ).structured_content
+        again = (
+            await client.call_tool("add_entries", {**arguments, "write": True})
+        ).structured_content
     assert done["written"] and [one["id"] for one in done["entries"]] == [
         "fx:1",
         "fx:4",
@@ -48,11 +52,13 @@ async def test_with_an_unknown_id_no_entry_is_added_and_near_titles_are_named(
     agent: Agent, tmp_path: Path
 ) -> None:
     (tmp_path / "refs.bib").write_text("")
-    asked = {"ids": ["fx:1", "velickovic2018graph_attention"], "bib": "refs.bib", "write": True}
+    arguments = {"ids": ["fx:1", "velickovic2018graph_attention"], "bib": "refs.bib", "write": True}
     async with agent(tmp_path, allow_write=True) as client:
-        refused = await client.call_tool("add_entries", asked)
-        new = await client.call_tool("add_entries", {**asked, "ids": ["fx:1"], "bib": "new.bib"})
-        none = await client.call_tool("add_entries", {**asked, "bib": "refs.tex"})
+        refused = await client.call_tool("add_entries", arguments)
+        new = await client.call_tool(
+            "add_entries", {**arguments, "ids": ["fx:1"], "bib": "new.bib"}
+        )
+        none = await client.call_tool("add_entries", {**arguments, "bib": "refs.tex"})
     assert refused.is_error and "[record-unknown]" in refused.content[0].text
     assert "Nearest titles" in refused.content[0].text
     assert "fx:5 (Graph Attention Networks)" in refused.content[0].text
@@ -90,9 +96,9 @@ async def test_each_candidate_has_a_score_and_the_sentence_that_fits(agent: Agen
         whole = await client.call_tool("get_papers", {"ids": [paper["id"] for paper in papers]})
     abstracts = {one["id"]: one["abstract"] for one in whole.structured_content["papers"]}
     assert all(0 <= paper["score"] <= 1 for paper in papers)
-    told = {paper["id"]: paper.get("abstract_sentence", "") for paper in papers}
-    assert "attention" in told["fx:1"]
-    for name, sentence in told.items():
+    sentences = {paper["id"]: paper.get("abstract_sentence", "") for paper in papers}
+    assert "attention" in sentences["fx:1"]
+    for name, sentence in sentences.items():
         assert sentence in abstracts[name], "the abstract's own words"
     assert not any("abstract_sentence" in paper for paper in ids["places"][0]["papers"])
     assert all("score" in paper for paper in ids["places"][0]["papers"])
@@ -114,8 +120,8 @@ async def test_a_fill_comes_without_its_diff_and_within_its_bound(
     (tmp_path / "refs.bib").write_text("")
     async with agent(tmp_path) as client:
 
-        async def fill(**asked: Any) -> dict[str, Any]:
-            found = await client.call_tool("fill_document", {"path": "main.tex", **asked})
+        async def fill(**arguments: Any) -> dict[str, Any]:
+            found = await client.call_tool("fill_document", {"path": "main.tex", **arguments})
             assert not found.is_error, found.content
             return found.structured_content
 

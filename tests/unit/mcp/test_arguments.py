@@ -8,14 +8,14 @@ import pytest
 Agent = Callable[..., Any]
 
 
-async def search(client: Any, **asked: Any) -> dict[str, Any]:
-    found = await client.call_tool("search_papers", asked)
+async def search(client: Any, **arguments: Any) -> dict[str, Any]:
+    found = await client.call_tool("search_papers", arguments)
     assert not found.is_error, found.content
     return found.structured_content
 
 
 @pytest.mark.parametrize(
-    ("tool", "given", "said"),
+    ("tool", "given", "message"),
     [
         ("search_papers", {"query": "attention", "yeer": 2017}, "Did you mean `year`?"),
         ("search_papers", {"query": "attention", "max_results": 3}, "Did you mean `k`?"),
@@ -29,13 +29,13 @@ async def search(client: Any, **asked: Any) -> dict[str, Any]:
     ],
 )
 async def test_an_unknown_argument_is_refused_with_the_one_that_was_meant(
-    agent: Agent, tool: str, given: dict[str, Any], said: str
+    agent: Agent, tool: str, given: dict[str, Any], message: str
 ) -> None:
     async with agent() as client:
         found = await client.call_tool(tool, given)
     assert found.is_error
     assert "[argument-unknown]" in found.content[0].text
-    assert said in found.content[0].text
+    assert message in found.content[0].text
 
 
 async def test_year_and_limit_are_taken(agent: Agent) -> None:
@@ -73,7 +73,7 @@ async def test_a_venue_is_taken_by_each_of_its_names(agent: Agent, venue: str) -
 
 
 @pytest.mark.parametrize(
-    ("filters", "said"),
+    ("filters", "message"),
     [
         ({"author": "Jan Kipf"}, "no paper by 'Jan Kipf'"),
         ({"venue": "Teacups"}, "no paper of the venue 'Teacups'"),
@@ -82,13 +82,13 @@ async def test_a_venue_is_taken_by_each_of_its_names(agent: Agent, venue: str) -
     ],
 )
 async def test_the_filter_that_leaves_nothing_is_named(
-    agent: Agent, filters: dict[str, Any], said: str
+    agent: Agent, filters: dict[str, Any], message: str
 ) -> None:
     async with agent() as client:
         found = await search(client, query="attention", **filters)
     assert found["status"] == "nothing_found" and found["papers"] == []
     assert "[filter-empty]" in found["notes"]
-    assert said in found["notes"]
+    assert message in found["notes"]
 
 
 @pytest.mark.parametrize(
@@ -119,7 +119,7 @@ async def test_an_arxiv_id_leads_to_the_published_record(agent: Agent, name: str
 
 
 @pytest.mark.parametrize(
-    ("name", "told"),
+    ("name", "message"),
     [
         ("10.1000/attention", "the DOI 10.1000/attention"),
         ("arXiv:2001.00001", "the arXiv id 2001.00001"),
@@ -129,12 +129,12 @@ async def test_an_arxiv_id_leads_to_the_published_record(agent: Agent, name: str
     ],
 )
 async def test_an_identifier_that_the_library_lacks_finds_nothing_and_says_so(
-    agent: Agent, name: str, told: str
+    agent: Agent, name: str, message: str
 ) -> None:
     async with agent() as client:
         found = await search(client, query=name)
     assert found["status"] == "nothing_found" and found["papers"] == []
-    assert "[identifier-unknown]" in found["notes"] and told in found["notes"]
+    assert "[identifier-unknown]" in found["notes"] and message in found["notes"]
 
 
 async def test_the_arxiv_id_of_a_published_paper_leads_to_a_record_that_lacks_it(

@@ -155,7 +155,7 @@ async def test_orders_in_abstracts_change_nothing(
         outside = set(tmp_path.rglob("*"))
         engine = poisoned(poison)
         async with agent(folder, allow_write=True, engine=engine) as client:
-            said = []
+            texts = []
             for tool, arguments in (
                 ("search_papers", {"query": "graph attention networks", "k": 3}),
                 ("find_citations", {"text": "Attention alone suffices [CITATION].", "k": 3}),
@@ -165,13 +165,13 @@ async def test_orders_in_abstracts_change_nothing(
             ):
                 found = await client.call_tool(tool, arguments)
                 assert not found.is_error, found.content
-                said.append(found.structured_content)
+                texts.append(found.structured_content)
                 assert "IGNORE ALL" not in json.dumps(found.structured_content).replace(
                     json.dumps(f"% {ORDER}")[1:-1], ""
                 )
         engine.close()
         assert set(tmp_path.rglob("*")) == outside
-        answers.append(said)
+        answers.append(texts)
         files.append(
             ((folder / "p.tex").read_text().partition("\n")[2], (folder / "refs.bib").read_text())
         )

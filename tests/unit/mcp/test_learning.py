@@ -60,10 +60,10 @@ async def test_a_document_that_is_filled_is_kept_placeholder_by_placeholder(
         encoding="utf-8",
     )
     async with agent(paper, allow_write=True, engine=learning) as client:
-        asked = {"path": "main.tex", "threshold": 0.0}
-        await client.call_tool("fill_document", asked)
+        arguments = {"path": "main.tex", "threshold": 0.0}
+        await client.call_tool("fill_document", arguments)
         assert kept(store) == []
-        await client.call_tool("fill_document", asked | {"write": True})
+        await client.call_tool("fill_document", arguments | {"write": True})
     (one,) = kept(store)
     assert one == ("accepted", "fx:5", "fill", "learned", True), "the second place adds no entry"
 
@@ -79,12 +79,12 @@ async def test_what_the_agent_chose_is_told_from_what_was_filled_unattended(
         encoding="utf-8",
     )
     async with agent(paper, allow_write=True, engine=learning) as client:
-        asked = {"path": "main.tex", "threshold": 0.0}
-        shown = (await client.call_tool("fill_document", asked)).structured_content
+        arguments = {"path": "main.tex", "threshold": 0.0}
+        shown = (await client.call_tool("fill_document", arguments)).structured_content
         first = shown["placeholders"][0]["paper"]["id"]
         chosen = "fx:1"
-        asked |= {"choices": {"2": chosen}, "write": True}
-        await client.call_tool("fill_document", asked)
+        arguments |= {"choices": {"2": chosen}, "write": True}
+        await client.call_tool("fill_document", arguments)
     assert [(work, through) for _, work, through, _, _ in kept(store)] == [
         (first, "fill"),
         (chosen, "mcp"),

@@ -42,7 +42,7 @@ def engine(
     engine.close()
 
 
-async def asked(engine: Any, options: Options, name: str, root: Path, **arguments: Any) -> Any:
+async def call_tool(engine: Any, options: Options, name: str, root: Path, **arguments: Any) -> Any:
     from mcp.client import Client
 
     server = create_server(options, engine, Roots.open([root]), allow_write=False)
@@ -55,16 +55,16 @@ async def asked(engine: Any, options: Options, name: str, root: Path, **argument
 async def test_the_models_choice_is_the_pick_and_says_who_chose(
     engine: LocalEngine, options: Options, model: Any, chat: Any, tmp_path: Path
 ) -> None:
-    found = await asked(engine, options, "find_citations", tmp_path, text=PASSAGE)
+    found = await call_tool(engine, options, "find_citations", tmp_path, text=PASSAGE)
     (place,) = found["places"]
     assert place["pick"] == place["papers"][0]["id"] != "fx:5"
     assert "Place 1: chosen by llamacpp scripted (pick@builtin): “It fits.”" in found["notes"]
     model.script = lambda request: chat.Reply('{"choice": "none", "reason": "No."}')
-    found = await asked(engine, options, "find_citations", tmp_path, text=PASSAGE)
+    found = await call_tool(engine, options, "find_citations", tmp_path, text=PASSAGE)
     assert "pick" not in found["places"][0]
     assert "Place 1: none fits, chosen by llamacpp scripted" in found["notes"]
     model.script = lambda request: chat.Reply("Cite Smith (2021).")
-    found = await asked(engine, options, "find_citations", tmp_path, text=PASSAGE)
+    found = await call_tool(engine, options, "find_citations", tmp_path, text=PASSAGE)
     assert found["places"][0]["papers"][0]["id"] == "fx:5"
     assert "[llm-answer]" in found["notes"]
 
@@ -74,17 +74,17 @@ async def test_an_order_that_the_model_passes_on_does_not_reach_the_agent(
 ) -> None:
     (tmp_path / "main.tex").write_text("\\begin{document}\n" + PASSAGE + "\n\\end{document}\n")
     for choice in ("2", "none"):
-        said = json.dumps({"choice": choice, "reason": chat.INJECTION})
-        model.script = lambda request, said=said: chat.Reply(said)
-        found = await asked(engine, options, "find_citations", tmp_path, text=PASSAGE)
+        reply = json.dumps({"choice": choice, "reason": chat.INJECTION})
+        model.script = lambda request, reply=reply: chat.Reply(reply)
+        found = await call_tool(engine, options, "find_citations", tmp_path, text=PASSAGE)
         notes = found["notes"]
         assert "(pick@builtin): “Ignore the list." in notes, "quoted, so that it is nobody's order"
         assert not [leak for leak in chat.LEAKS if leak in notes.replace("\n", "")]
-        filled = await asked(engine, options, "fill_document", tmp_path, path="main.tex")
-        told = json.dumps([filled.get("notes"), filled["placeholders"]], ensure_ascii=False)
-        said_there = [part.partition("”")[0] for part in told.split("“")[1:]]
+        filled = await call_tool(engine, options, "fill_document", tmp_path, path="main.tex")
+        output = json.dumps([filled.get("notes"), filled["placeholders"]], ensure_ascii=False)
+        said_there = [part.partition("”")[0] for part in output.split("“")[1:]]
         assert not [leak for leak in chat.LEAKS for part in said_there if leak in part]
-        assert "evil" not in told and "fake" not in told
+        assert "evil" not in output and "fake" not in output
 
 
 async def test_a_document_is_filled_by_the_model_but_for_what_the_agent_chose(
@@ -96,7 +96,7 @@ async def test_a_document_is_filled_by_the_model_but_for_what_the_agent_chose(
     )
     (tmp_path / "refs.bib").write_text("")
     options = with_unattended(options, unattended=True)
-    found = await asked(
+    found = await call_tool(
         engine, options, "fill_document", tmp_path, path="main.tex", choices={"2": "fx:1"}
     )
     assert len(model.requests) == 1, "the model was asked where the agent had chosen"
@@ -113,7 +113,7 @@ async def test_what_the_model_says_of_an_abstract_comes_with_the_citation(
     answer = json.dumps({"choice": "1", "supports": "unclear", "words": ""})
     model.script = lambda request: chat.Reply(answer)
     options = replace(options, llm=replace(options.llm, verify=True))
-    (place,) = (await asked(engine, options, "fill_document", tmp_path, path="main.tex"))[
+    (place,) = (await call_tool(engine, options, "fill_document", tmp_path, path="main.tex"))[
         "placeholders"
     ]
     assert place["supported"].startswith("says llamacpp scripted (verify@builtin): ")

@@ -114,10 +114,10 @@ async def test_papers_cited_together_say_how_often(agent: Agent, teapots: LocalE
 
 async def test_pages_hold_each_paper_once(agent: Agent, teapots: LocalEngine) -> None:
     ids: list[str] = []
-    asked: dict[str, Any] = {"id": "s2:b", "direction": "cited_by", "k": 1}
+    arguments: dict[str, Any] = {"id": "s2:b", "direction": "cited_by", "k": 1}
     cursor = ""
     while True:
-        page = await ask(agent, teapots, **asked, cursor=cursor)
+        page = await ask(agent, teapots, **arguments, cursor=cursor)
         ids += [paper["id"] for paper in page["papers"]]
         if (cursor := page.get("next_cursor", "")) == "":
             break

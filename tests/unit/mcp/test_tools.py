@@ -54,8 +54,8 @@ async def test_a_place_without_words_stays_open_with_its_candidates_named(
     text = "\\begin{document}\nGraph attention networks weigh their neighbours \\cite{?}.\n"
     (tmp_path / "main.tex").write_text(text)
     async with agent(tmp_path, allow_write=True) as client:
-        asked = {"path": "main.tex", "threshold": 0, "write": True}
-        found = (await client.call_tool("fill_document", asked)).structured_content
+        arguments = {"path": "main.tex", "threshold": 0, "write": True}
+        found = (await client.call_tool("fill_document", arguments)).structured_content
     (place,) = found["placeholders"]
     assert "key" not in place and not found["written"]
     assert place["reason"].startswith("it has no words that identify a paper")
@@ -76,13 +76,13 @@ async def test_a_paper_is_found_with_its_record(agent: Agent) -> None:
 
 async def test_pages_do_not_repeat_and_miss_nothing(agent: Agent) -> None:
     async with agent() as client:
-        asked: dict[str, Any] = {"query": "neural networks", "detail": "ids"}
-        whole = (await client.call_tool("search_papers", {**asked, "k": 12})).structured_content
+        arguments: dict[str, Any] = {"query": "neural networks", "detail": "ids"}
+        whole = (await client.call_tool("search_papers", {**arguments, "k": 12})).structured_content
         ids: list[str] = []
         cursor = ""
         while len(ids) < 12:
             page = (
-                await client.call_tool("search_papers", {**asked, "k": 4, "cursor": cursor})
+                await client.call_tool("search_papers", {**arguments, "k": 4, "cursor": cursor})
             ).structured_content
             ids += [paper["id"] for paper in page["papers"]]
             cursor = page["next_cursor"]
@@ -212,10 +212,10 @@ async def test_a_long_report_goes_on_with_its_cursor_alone(agent: Agent) -> None
         f"@article{{k{n}, title={{Unheard of Thing Number {n} in Teacups}}, year={{2011}}}}\n"
         for n in range(150)
     )
-    told: list[float] = []
+    progress_reports: list[float] = []
 
     async def hear(progress: float, total: float | None, message: str | None) -> None:
-        told.append(progress)
+        progress_reports.append(progress)
 
     async with agent() as client:
         found = await client.call_tool(
@@ -228,21 +228,25 @@ async def test_a_long_report_goes_on_with_its_cursor_alone(agent: Agent) -> None
             )
             keys += [one["key"] for one in found.structured_content["references"]]
     assert sorted(keys) == sorted(f"k{n}" for n in range(150))
-    assert told == sorted(told) and len(told) >= 3
+    assert progress_reports == sorted(progress_reports) and len(progress_reports) >= 3
 
 
 async def test_an_entry_is_shown_first_and_written_once(agent: Agent, tmp_path: Path) -> None:
     (tmp_path / "refs.bib").write_bytes(b"% mine\r\n")
     async with agent(tmp_path, allow_write=True) as client:
-        asked: dict[str, Any] = {"id": "fx:5", "bib": "refs.bib"}
-        shown = (await client.call_tool("add_entry", asked)).structured_content
+        arguments: dict[str, Any] = {"id": "fx:5", "bib": "refs.bib"}
+        shown = (await client.call_tool("add_entry", arguments)).structured_content
         assert not shown["written"] and "+@inproceedings{" in shown["diff"]
         assert (tmp_path / "refs.bib").read_bytes() == b"% mine\r\n"
-        done = (await client.call_tool("add_entry", {**asked, "write": True})).structured_content
+        done = (
+            await client.call_tool("add_entry", {**arguments, "write": True})
+        ).structured_content
         text = (tmp_path / "refs.bib").read_bytes()
         assert done["written"] and done["key"] == shown["key"]
         assert text.startswith(b"% mine\r\n") and b"\r\n" in text[8:]
-        again = (await client.call_tool("add_entry", {**asked, "write": True})).structured_content
+        again = (
+            await client.call_tool("add_entry", {**arguments, "write": True})
+        ).structured_content
     assert again["already_there"] and again["key"] == done["key"]
     assert (tmp_path / "refs.bib").read_bytes() == text
 
@@ -302,8 +306,8 @@ async def test_a_place_that_the_agent_leaves_open_says_so(agent: Agent, tmp_path
     (tmp_path / "p.md").write_text("See [@attention is all you need] and [@?].\n")
     (tmp_path / "refs.bib").touch()
     async with agent(tmp_path) as client:
-        asked = {"path": "p.md", "choices": {"1": ""}}
-        plan = (await client.call_tool("fill_document", asked)).structured_content
+        arguments = {"path": "p.md", "choices": {"1": ""}}
+        plan = (await client.call_tool("fill_document", arguments)).structured_content
     assert plan["placeholders"][0]["reason"] == "left open, as you chose"
     assert "left open" not in plan["placeholders"][1].get("reason", "")
 

@@ -7,7 +7,7 @@ from citewell.model.names import parse_author
 
 
 @pytest.mark.parametrize(
-    ("record", "asked"),
+    ("record", "queries"),
     [
         ("LeCun, Yann", ["Yann LeCun", "LeCun, Yann", "Y. LeCun", "LeCun", "LeCun Y", "Le Cun"]),
         ("Le Cun, Y.", ["Yann LeCun", "LeCun", "Cun", "Y. Le Cun"]),
@@ -23,22 +23,22 @@ from citewell.model.names import parse_author
         ("{NLLB Team}", ["NLLB Team", "NLLB"]),
     ],
 )  # fmt: skip
-def test_every_form_of_a_name_finds_it(record: str, asked: list[str]) -> None:
+def test_every_form_of_a_name_finds_it(record: str, queries: list[str]) -> None:
     author = parse_author(record)
-    assert [text for text in asked if not is_by(text, [author])] == []
+    assert [text for text in queries if not is_by(text, [author])] == []
 
 
 @pytest.mark.parametrize(
-    ("record", "asked"),
+    ("record", "queries"),
     [
         ("LeCun, Yann", ["Jan LeCun", "Yoshua LeCun", "X. LeCun", "Yann", "", ",", "and"]),
         ("Wang, Wei", ["Weiwei Wang", "Wei Li", "Wei"]),
         ("van den Oord, Aäron", ["van", "den"]),
     ],
 )
-def test_another_person_is_not_found(record: str, asked: list[str]) -> None:
+def test_another_person_is_not_found(record: str, queries: list[str]) -> None:
     author = parse_author(record)
-    assert [text for text in asked if is_by(text, [author])] == []
+    assert [text for text in queries if is_by(text, [author])] == []
 
 
 def test_several_people_must_all_be_among_the_authors() -> None:

@@ -101,8 +101,8 @@ def test_the_more_candidates_wait_to_be_cited_the_less_each_gains():
 
 def test_what_was_cited_just_before_falls_in_a_criticism_though_it_is_cited_often():
     what = cited((1, 5), (2, 1))
-    told = Cited(what.keys, what.times, what.beside, np.array([True, False]))
-    found = asked_for([], cited=told)
+    citations = Cited(what.keys, what.times, what.beside, np.array([True, False]))
+    found = asked_for([], cited=citations)
     assert found.added[0] == -CRITICISED and found.added[1] > 0
     assert found.why.tolist() == [CRITICISED_HERE, CITED_HERE, 0]
 

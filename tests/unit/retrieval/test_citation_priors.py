@@ -32,9 +32,9 @@ def priors() -> Priors:
     )
 
 
-def signals(asked: QueryVectors) -> dict[str, list[float]]:
+def signals(query_vectors: QueryVectors) -> dict[str, list[float]]:
     vectors = np.array([[1, 0], [1, 0], [0, 1], [0, 1]], np.float32)
-    table = CitationPriors(priors(), vectors, np.ones(4, bool)).signals(asked)
+    table = CitationPriors(priors(), vectors, np.ones(4, bool)).signals(query_vectors)
     return {name: table[:, at].tolist() for at, name in enumerate(SIGNALS)}
 
 

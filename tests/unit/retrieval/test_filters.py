@@ -53,8 +53,8 @@ def years() -> np.ndarray:
     return np.array([work.year for work in WORKS], np.int16)
 
 
-def rows(filters: Filters, **asked: object) -> list[int]:
-    mask = filters(Query(**asked))  # type: ignore[arg-type]
+def rows(filters: Filters, **parameters: object) -> list[int]:
+    mask = filters(Query(**parameters))  # type: ignore[arg-type]
     assert mask is not None
     return np.flatnonzero(mask).tolist()
 
@@ -108,10 +108,10 @@ def test_filters_join_and_no_filter_allows_all(filters: Filters) -> None:
 
 
 def test_the_filter_that_leaves_nothing_is_named(filters: Filters) -> None:
-    said = filters.empty(Query(text="x", author="Jan LeCun", venue="NIPS"))
-    assert said is not None and said.code == "filter-empty"
-    assert "'Jan LeCun'" in said.message and "NIPS" not in said.message
-    assert "'LeCun' alone has 2 papers" in said.hint
+    problem = filters.empty(Query(text="x", author="Jan LeCun", venue="NIPS"))
+    assert problem is not None and problem.code == "filter-empty"
+    assert "'Jan LeCun'" in problem.message and "NIPS" not in problem.message
+    assert "'LeCun' alone has 2 papers" in problem.hint
     both = filters.empty(Query(text="x", author="LeCun", venue="JMLR"))
     assert both is not None and "2 by 'LeCun', 1 of the venue 'JMLR'" in both.message
     years = filters.empty(Query(text="x", year_from=2030))

@@ -19,10 +19,10 @@ class Fetch:
     def __init__(self, hanging: tuple[str, ...] = (), slow: dict[str, float] | None = None) -> None:
         self.hanging = hanging
         self.slow = slow or {}
-        self.asked: list[str] = []
+        self.requests: list[str] = []
 
     async def __call__(self, source: Any, ask: Any, decode: Any) -> Any:
-        self.asked.append(source.name)
+        self.requests.append(source.name)
         if source.name in self.hanging:
             await asyncio.sleep(3600)
         await asyncio.sleep(self.slow.get(source.name, 0))
@@ -37,8 +37,8 @@ def short(monkeypatch: pytest.MonkeyPatch) -> None:
 async def test_a_source_that_hangs_costs_no_answer_of_the_others() -> None:
     fetch = Fetch(hanging=("crossref",))
     sources, budget = Sources(("crossref", "datacite"), fetch), Budget(30)
-    for said in await sources.by_ids(WANTED, budget):
-        by_name = {answer.source: answer for answer in said.doi}
+    for answers in await sources.by_ids(WANTED, budget):
+        by_name = {answer.source: answer for answer in answers.doi}
         assert isinstance(by_name["crossref"], Failed)
         assert isinstance(by_name["datacite"], Nothing | Found)
     (problem,) = budget.problems
@@ -54,32 +54,32 @@ async def test_a_silent_source_is_not_asked_again_in_the_same_act_or_the_next() 
         await sources.by_ids(WANTED[:1], budget)
         await sources.match(WANTED[:1], budget=budget)
         assert budget.problems
-    assert len(fetch.asked) == 1
+    assert len(fetch.requests) == 1
 
 
 async def test_a_slow_source_is_waited_for_while_it_answers() -> None:
     fetch = Fetch(slow={"crossref": 0.06})
     sources, budget = Sources(("crossref",), fetch), Budget(30)
-    said = await sources.by_ids([Wanted(doi=f"10.1000/{n}") for n in range(8)], budget)
-    assert all(isinstance(one.doi[0], Nothing | Found) for one in said)
+    answers = await sources.by_ids([Wanted(doi=f"10.1000/{n}") for n in range(8)], budget)
+    assert all(isinstance(one.doi[0], Nothing | Found) for one in answers)
     assert budget.problems == ()
 
 
 async def test_after_the_deadline_nothing_is_asked_and_that_is_said() -> None:
     fetch = Fetch()
     sources, budget = Sources(("crossref", "datacite"), fetch), Budget(0)
-    said = await sources.by_ids(WANTED, budget)
-    said += await sources.match(WANTED, budget=budget)
-    assert fetch.asked == []
-    assert all(isinstance(answer, Failed) for one in said for answer in one.all)
-    assert "was not queried" in said[0].all[0].message
+    answers = await sources.by_ids(WANTED, budget)
+    answers += await sources.match(WANTED, budget=budget)
+    assert fetch.requests == []
+    assert all(isinstance(answer, Failed) for one in answers for answer in one.all)
+    assert "was not queried" in answers[0].all[0].message
 
 
 async def test_cancelling_an_act_cancels_what_it_asked() -> None:
     fetch = Fetch(hanging=("crossref",))
     sources = Sources(("crossref",), fetch)
     task = asyncio.ensure_future(sources.by_ids(WANTED[:1], Budget(30)))
-    while not fetch.asked:
+    while not fetch.requests:
         await asyncio.sleep(0)
     task.cancel()
     with pytest.raises(asyncio.CancelledError):

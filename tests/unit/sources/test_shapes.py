@@ -47,10 +47,10 @@ class Recorder:
     """Carries no request: it writes down what would be asked."""
 
     def __init__(self) -> None:
-        self.asked: list[Ask] = []
+        self.requests: list[Ask] = []
 
     async def __call__(self, source: type[Source], ask: Ask, decode: Any) -> Any:
-        self.asked.append(ask)
+        self.requests.append(ask)
         return Nothing(source.name)
 
 
@@ -65,7 +65,7 @@ async def every_request(name: str) -> list[Ask]:
             await source.citations(kind, value)
     await source.match(Wanted(title="On the Patience of Kettles", authors=("Example",), year=2020))
     await source.search("kettles", 5)
-    return recorder.asked
+    return recorder.requests
 
 
 def resolved(spec: dict[str, Any], value: Any) -> Any:
@@ -80,9 +80,9 @@ def resolved(spec: dict[str, Any], value: Any) -> Any:
 @pytest.mark.parametrize("name", FILES)
 async def test_every_request_is_one_that_the_provider_describes(name: str, specs: Path) -> None:
     spec = load(specs / FILES[name][0])
-    asked = await every_request(name)
-    assert len(asked) >= 4
-    for ask in asked:
+    requests = await every_request(name)
+    assert len(requests) >= 4
+    for ask in requests:
         method = "get" if ask.body is None else "post"
         fitting = [
             operation

@@ -12,8 +12,8 @@ ANTS = "@book{ants2003,\n  title = {Ants},\n}\n"
 
 
 def pull(url, **more):
-    asked = {"seconds": 5.0, "max_bytes": 1 << 20} | more
-    return wire.pull(url, "", "bibtex", **asked)
+    limits = {"seconds": 5.0, "max_bytes": 1 << 20} | more
+    return wire.pull(url, "", "bibtex", **limits)
 
 
 def test_the_export_is_the_bytes_that_zotero_sends(zotero):

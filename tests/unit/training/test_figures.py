@@ -54,8 +54,8 @@ def test_recall_is_told_apart_by_what_is_known_of_the_answer() -> None:
     features = np.full((6, len(names)), UNKNOWN, np.float32)
     features[1, names.index("memory_popularity")] = 2.0
     base = table()
-    told = Table(features, base.right, base.size, base.golds, base.papers)
-    assert by_knowledge(told, SCORES) == {
+    known_table = Table(features, base.right, base.size, base.golds, base.papers)
+    assert by_knowledge(known_table, SCORES) == {
         "cited": {"share": 0.3333, "R@10": 1.0},
         "no candidate": {"share": 0.3333, "R@10": 0.0},
         "never cited": {"share": 0.3333, "R@10": 1.0},

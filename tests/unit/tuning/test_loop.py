@@ -165,8 +165,8 @@ def test_the_other_optimizers_run_on_the_program(
     some = Examples(examples=examples().examples[:48], questions=48, absent=0)
 
     def script(request: dict[str, Any]) -> Reply:
-        asked = str(request["messages"][-1]["content"]).rpartition("Respond with")[2]
-        fields = re.findall(r"`(\w+)`", asked)
+        question = str(request["messages"][-1]["content"]).rpartition("Respond with")[2]
+        fields = re.findall(r"`(\w+)`", question)
         if "choice" in fields:
             return learner(request)
         text = "Read the topic of the passage, and choose the study of it."

@@ -39,12 +39,14 @@ async def here(step):
 
 
 def test_what_is_added_while_a_check_runs_is_looked_up_after_the_rest() -> None:
-    judge, told = Judge(), []
+    judge, reports = Judge(), []
     task = CheckTask(judge, claims("abc"), size=2)
 
     async def run() -> list[str]:
         found = []
-        async for checks in task.parts(here, lambda stage, done, total: told.append((done, total))):
+        async for checks in task.parts(
+            here, lambda stage, done, total: reports.append((done, total))
+        ):
             if not found:
                 task.add(claims("de"))
             found.append(keys(checks))
@@ -52,7 +54,7 @@ def test_what_is_added_while_a_check_runs_is_looked_up_after_the_rest() -> None:
 
     assert asyncio.run(run()) == ["ab", "cd", "e"]
     assert judge.parts == [["a", "b"], ["c", "d"], ["e"]]
-    assert told == [(0, 3), (2, 5), (4, 5)]
+    assert reports == [(0, 3), (2, 5), (4, 5)]
     assert keys(task.checks) == "abcde"
     assert task.is_done and task.snapshot == "snapshot-3"
 

@@ -221,11 +221,11 @@ def test_unattended_fills_without_words_from_its_own_threshold(
 
 
 def test_whoever_chooses_may_take_any_paper_or_none(fill: Callable[..., FillPlan]) -> None:
-    asked: list[PlaceholderFill] = []
+    requests: list[PlaceholderFill] = []
 
     def choose(found: PlaceholderFill) -> Hit | None:
-        asked.append(found)
-        return found.candidates[1] if len(asked) == 1 else None
+        requests.append(found)
+        return found.candidates[1] if len(requests) == 1 else None
 
     plan = fill(
         r"""
@@ -237,8 +237,8 @@ We see it \cite<neural networks>. And here \cite{}.
 """,
         choose=choose,
     )
-    assert asked[0].sentence.startswith("We see it [CITATION]")
-    assert plan.fills[0].hit == asked[0].candidates[1]
+    assert requests[0].sentence.startswith("We see it [CITATION]")
+    assert plan.fills[0].hit == requests[0].candidates[1]
     assert plan.fills[1].hit is None
     assert plan.fills[1].reason == "skipped"
 

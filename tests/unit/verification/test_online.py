@@ -63,19 +63,19 @@ class Script:
         arxiv: Sequence[Answer] = (),
         notices: Sequence[Answer] = (),
     ) -> None:
-        self.said = SourceAnswers(doi=tuple(doi), arxiv=tuple(arxiv))
+        self.answers = SourceAnswers(doi=tuple(doi), arxiv=tuple(arxiv))
         self.titles = SourceAnswers(title=tuple(title))
         self.notes = tuple(notices)
-        self.asked: list[tuple[str, list[Any]]] = []
+        self.requests: list[tuple[str, list[Any]]] = []
 
     def by_ids(self, wanted: Sequence[Wanted], cancel: Cancel | None = None) -> list[SourceAnswers]:
-        self.asked.append(("ids", list(wanted)))
-        return [self.said for _ in wanted]
+        self.requests.append(("ids", list(wanted)))
+        return [self.answers for _ in wanted]
 
     def notices(
         self, dois: Sequence[str], cancel: Cancel | None = None
     ) -> list[tuple[Answer, ...]]:
-        self.asked.append(("notices", list(dois)))
+        self.requests.append(("notices", list(dois)))
         return [self.notes for _ in dois]
 
     def match(
@@ -84,7 +84,7 @@ class Script:
         done: Callable[[int], None] | None = None,
         cancel: Cancel | None = None,
     ) -> list[SourceAnswers]:
-        self.asked.append(("match", list(wanted)))
+        self.requests.append(("match", list(wanted)))
         return [self.titles for _ in wanted]
 
 
@@ -113,23 +113,23 @@ def test_a_record_of_one_source_verifies() -> None:
 def test_identifiers_are_asked_before_titles_and_titles_only_when_needed() -> None:
     script = Script(doi=[found("crossref")])
     checked(script, WITH_DOI)
-    assert [what for what, _ in script.asked] == ["ids"]
+    assert [what for what, _ in script.requests] == ["ids"]
     script = Script(title=[found("dblp")])
     assert checked(script, WITHOUT).verdict is Verdict.VERIFIED
-    assert [what for what, _ in script.asked] == ["ids", "match"]
+    assert [what for what, _ in script.requests] == ["ids", "match"]
 
 
 def test_what_the_library_settles_is_asked_about_for_a_retraction_alone() -> None:
     script = Script()
     check = checked(script, WITH_DOI, [record("acl")])
     assert check.verdict is Verdict.VERIFIED
-    assert script.asked == [("notices", [DOI])]
+    assert script.requests == [("notices", [DOI])]
 
 
 def test_only_title_three_names_year_and_identifiers_are_handed_to_sources() -> None:
     script = Script()
     checked(script, WITH_DOI)
-    ((_, (wanted,)), *_) = script.asked
+    ((_, (wanted,)), *_) = script.requests
     assert msgspec.structs.asdict(wanted) == {
         "doi": DOI, "arxiv": "", "title": TITLE, "authors": ("Example", "Wang"), "year": 2020,
     }  # fmt: skip
@@ -355,16 +355,16 @@ def test_a_retraction_is_found_where_the_library_knows_nothing() -> None:
 def test_progress_is_told_and_a_cancel_stops_the_check() -> None:
     checker = Checker([MemoryRecords((), "library")])
     many = claims(WITHOUT) * 100
-    told: list[int] = []
+    progress_reports: list[int] = []
     cancel = Cancel()
 
     def progress(count: int) -> None:
-        told.append(count)
+        progress_reports.append(count)
         cancel.set()
 
     with pytest.raises(Cancelled):
         OnlineChecker(checker, Script()).check(many, progress, cancel)
-    assert len(told) == 1 and told[0] < 100
+    assert len(progress_reports) == 1 and progress_reports[0] < 100
     done: list[int] = []
     checks = OnlineChecker(checker, Script()).check(many, done.append)
     assert sum(done) == len(checks) == 100

@@ -86,9 +86,9 @@ def test_unknown_venues_are_compared_by_words():
     ],
 )
 def test_the_form_of_a_doi_tells_venue_and_year(doi, venue, year):
-    said = doi_says(doi)
-    assert venue in said.venues
-    assert said.year == year or (venue == "cvpr" and said.year is None)
+    record = doi_says(doi)
+    assert venue in record.venues
+    assert record.year == year or (venue == "cvpr" and record.year is None)
 
 
 def test_identifiers_that_cannot_exist_are_told_from_rare_ones():

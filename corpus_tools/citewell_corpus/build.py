@@ -8,28 +8,20 @@ swapped, so that readers see the library before or after, never between.
 
 from __future__ import annotations
 
-import errno
-import os
 import shutil
-import sqlite3
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
 import msgspec
 
-from citewell import __version__
 from citewell.corpus import IndexBuilder, Library
 from citewell.corpus.errors import LibraryError, library_error
 from citewell.corpus.layout import (
-    FORMAT,
     SEGMENT,
     CitingUse,
-    Manifest,
-    SourceUse,
     current_snapshot,
     is_begun,
     is_library,
@@ -37,16 +29,16 @@ from citewell.corpus.layout import (
     read_segment_record,
     strangers,
 )
-from citewell.model import Problem
 from citewell.options import Options
 from citewell_corpus import sources as source_list
+from citewell_corpus.build_records import BuildPlan, BuildReport, manifest_of
 from citewell_corpus.citing_stage import (
     MAX_LISTS,
     MAX_PASSAGES,
     encoder_fingerprint,
     finish_citing,
 )
-from citewell_corpus.import_stage import ImportedSource, StagedSource, stage_source
+from citewell_corpus.import_stage import StagedSource, stage_source
 from citewell_corpus.index_stage import build_indexes, link_segment
 from citewell_corpus.lock import writer_lock
 from citewell_corpus.merge_stage import MergeCounts, Merged, merge_sources
@@ -54,40 +46,10 @@ from citewell_corpus.progress import Progress, Silent
 from citewell_corpus.publish import NewUse, collect_garbage, next_number, publish
 from citewell_corpus.segment_writer import seal, write_whole
 from citewell_corpus.sources import Source
+from citewell_corpus.write_errors import free_when_full, reported_write_errors
 
 _PLAN = "plan.json"
 _MERGED = "merged.json"
-
-
-class BuildReport(MergeCounts, kw_only=True):
-    """What a build did."""
-
-    library: str
-    snapshot: str = ""
-    up_to_date: bool = False
-    """Nothing had changed; nothing was written."""
-    works: int = 0
-    titles: int = 0
-    segments: int = 0
-    sources: list[ImportedSource] = msgspec.field(default_factory=list)
-    problems: list[Problem] = msgspec.field(default_factory=list)
-    seconds: dict[str, float] = msgspec.field(default_factory=dict)
-
-
-class _Plan(msgspec.Struct, frozen=True, kw_only=True):
-    """What a build is to do; two builds with the same plan are the same build."""
-
-    format: int = FORMAT
-    citewell: str = __version__
-    base: str
-    """Snapshot that is added to; empty for a build from nothing."""
-    sources: dict[str, Source]
-    fingerprints: dict[str, str]
-    stamps: dict[str, str]
-    compact: bool
-    indexes: dict[str, dict[str, Any]]
-    renew: tuple[str, ...]
-    """Segments whose indexes were made by another builder."""
 
 
 def default_builders(options: Options) -> list[IndexBuilder]:
@@ -115,13 +77,13 @@ def build_library(
     builds all from nothing; `compact` writes all segments into one. Raises `LibraryError` with a
     cure: locked, unwritable, disk full, a source missing or unreadable. What was there stays.
     """
-    with _environment(path):
+    with reported_write_errors(path):
         path.mkdir(parents=True, exist_ok=True)
         strange = [] if is_begun(path) else strangers(path)
         if strange:
             message = f"The folder is not a library: it holds {strange[0]}."
             raise library_error("library-foreign", message, path)
-        with writer_lock(path), _free_when_full(path / "staging"):
+        with writer_lock(path), free_when_full(path / "staging"):
             for left in leftovers(path):
                 left.unlink(missing_ok=True)
             return _Build(path, builders, progress or Silent()).run(
@@ -165,7 +127,7 @@ class _Build:
             citing = self._citing(staged, base)
             merged = self._merge(plan, staged, base)
             uses = self._segments(plan, merged, base)
-            manifest = self._manifest(plan, staged, citing, merged, base=base)
+            manifest = manifest_of(plan, staged, citing, merged, base, self.previous)
         finally:
             if base is not None:
                 base.close()
@@ -175,7 +137,7 @@ class _Build:
         self._mark("publish")
         return self._finish(snapshot, merged, staged)
 
-    def _plan(self, wanted: dict[str, Source], base: Library | None, *, compact: bool) -> _Plan:
+    def _plan(self, wanted: dict[str, Source], base: Library | None, *, compact: bool) -> BuildPlan:
         self.progress.stage("Look at the sources", len(wanted))
         changed, prints, stamps = {}, {}, {}
         for name, source in wanted.items():
@@ -203,7 +165,7 @@ class _Build:
             if read_segment_record(segment.path, use.record).indexes != indexes:
                 renew.append(use.id)
         self._mark("look")
-        return _Plan(
+        return BuildPlan(
             base=base.snapshot if base is not None else "",
             sources=changed,
             fingerprints=prints,
@@ -213,11 +175,11 @@ class _Build:
             renew=tuple(renew),
         )
 
-    def _is_done(self, plan: _Plan, base: Library) -> bool:
+    def _is_done(self, plan: BuildPlan, base: Library) -> bool:
         scattered = len(base.segments) > 1 or any(s.dead is not None for s in base.segments)
         return not (plan.sources or plan.renew or (plan.compact and scattered))
 
-    def _prepare(self, plan: _Plan) -> None:
+    def _prepare(self, plan: BuildPlan) -> None:
         """Take up the staging area if it is of the same plan, else begin a new one."""
         marker = self.staging / _PLAN
         data = msgspec.json.encode(plan)
@@ -227,7 +189,7 @@ class _Build:
         self.staging.mkdir()
         write_whole(marker, data)
 
-    def _import(self, plan: _Plan) -> list[StagedSource]:
+    def _import(self, plan: BuildPlan) -> list[StagedSource]:
         staged = []
         for number, (name, source) in enumerate(plan.sources.items()):
             folder = self.staging / f"source-{number}"
@@ -255,7 +217,7 @@ class _Build:
         self._mark("citing")
         return made
 
-    def _merge(self, plan: _Plan, staged: list[StagedSource], base: Library | None) -> Merged:
+    def _merge(self, plan: BuildPlan, staged: list[StagedSource], base: Library | None) -> Merged:
         marker = self.staging / _MERGED
         if marker.is_file():
             return msgspec.json.decode(marker.read_bytes(), type=Merged)
@@ -268,7 +230,7 @@ class _Build:
         self._mark("merge")
         return merged
 
-    def _segments(self, plan: _Plan, merged: Merged, base: Library | None) -> list[NewUse]:
+    def _segments(self, plan: BuildPlan, merged: Merged, base: Library | None) -> list[NewUse]:
         """Finish every segment of the new snapshot and move the new ones to their place."""
         uses = []
         for segment in base.segments if base is not None else ():
@@ -293,7 +255,7 @@ class _Build:
         return uses
 
     def _finish_segment(
-        self, plan: _Plan, folder: Path, count: int, origins: tuple[str, ...], dead: list[int]
+        self, plan: BuildPlan, folder: Path, count: int, origins: tuple[str, ...], dead: list[int]
     ) -> NewUse:
         """Index, seal and move one segment; taken as it is if that was done before."""
         marker = self.staging / f"{folder.name}.sealed.json"
@@ -315,43 +277,6 @@ class _Build:
     def _place(self, folder: Path, name: str) -> None:
         (self.path / "segments").mkdir(exist_ok=True)
         folder.replace(self.path / "segments" / name)
-
-    def _manifest(
-        self,
-        plan: _Plan,
-        staged: list[StagedSource],
-        citing: dict[str, CitingUse | None],
-        merged: Merged,
-        *,
-        base: Library | None,
-    ) -> Manifest:
-        uses = dict(base.manifest.sources) if base is not None else {}
-        for source in staged:
-            done = source.imported
-            uses[done.name] = SourceUse(
-                path=plan.sources[done.name].path,
-                format=plan.sources[done.name].format,
-                fingerprint=plan.fingerprints[done.name],
-                stamp=plan.stamps[done.name],
-                records=done.records,
-                bad=done.bad,
-                malformed=done.malformed,
-                skipped=sum(done.skipped.values()),
-                citing=citing[done.name],
-            )
-        if base is None or len(merged.absorbed) == len(base.segments):
-            titles = merged.titles
-        else:
-            titles = 0 if merged.count or merged.dead else base.manifest.titles
-        return Manifest(
-            sources=uses,
-            indexes=plan.indexes,
-            merged=(base.manifest.merged if base is not None else 0)
-            + merged.by_identifier
-            + merged.by_title,
-            titles=titles,
-            previous=self.previous,
-        )
 
     def _unchanged(self, base: Library) -> BuildReport:
         shutil.rmtree(self.staging, ignore_errors=True)
@@ -393,43 +318,6 @@ def _plain(facts: Any) -> dict[str, Any]:
     plain = msgspec.json.decode(msgspec.json.encode(dict(facts)))
     assert isinstance(plain, dict)
     return plain
-
-
-_FULL = {errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC)}
-
-
-@contextmanager
-def _environment(path: Path) -> Iterator[None]:
-    """Turn what the system says of a full disk or a read-only folder into a problem with a cure."""
-    try:
-        yield
-    except (OSError, sqlite3.OperationalError) as error:
-        name = error.filename if isinstance(error, OSError) else None
-        where = Path(os.fsdecode(name)) if isinstance(name, (str, bytes)) else path
-        if _is_full(error):
-            message = "The disk is full; the library is unchanged."
-            raise library_error("library-disk-full", message, where) from error
-        reason = (error.strerror if isinstance(error, OSError) else "") or str(error)
-        message = f"The library cannot be written: {reason}."
-        raise library_error("library-unwritable", message, where) from error
-
-
-@contextmanager
-def _free_when_full(staging: Path) -> Iterator[None]:
-    """Give the space back that an unfinished build holds when there was not enough."""
-    try:
-        yield
-    except (OSError, sqlite3.OperationalError) as error:
-        if _is_full(error):
-            shutil.rmtree(staging, ignore_errors=True)
-        raise
-
-
-def _is_full(error: OSError | sqlite3.OperationalError) -> bool:
-    if isinstance(error, OSError):
-        return error.errno in _FULL
-    # SQLite calls a write that the system refused for size an I/O error.
-    return "full" in str(error) or "disk I/O" in str(error)
 
 
 __all__ = ["BuildReport", "LibraryError", "build_library", "default_builders"]

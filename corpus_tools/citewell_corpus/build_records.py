@@ -1,0 +1,84 @@
+"""The plan, the manifest and the report of a build."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from citewell import __version__
+from citewell.corpus import Library
+from citewell.corpus.layout import FORMAT, CitingUse, Manifest, SourceUse
+from citewell.model import Problem
+from citewell_corpus.import_stage import ImportedSource, StagedSource
+from citewell_corpus.merge_stage import MergeCounts, Merged
+from citewell_corpus.sources import Source
+
+
+class BuildReport(MergeCounts, kw_only=True):
+    """What a build did."""
+
+    library: str
+    snapshot: str = ""
+    up_to_date: bool = False
+    """Nothing had changed; nothing was written."""
+    works: int = 0
+    titles: int = 0
+    segments: int = 0
+    sources: list[ImportedSource] = msgspec.field(default_factory=list)
+    problems: list[Problem] = msgspec.field(default_factory=list)
+    seconds: dict[str, float] = msgspec.field(default_factory=dict)
+
+
+class BuildPlan(msgspec.Struct, frozen=True, kw_only=True):
+    """What a build is to do; two builds with the same plan are the same build."""
+
+    format: int = FORMAT
+    citewell: str = __version__
+    base: str
+    """Snapshot that is added to; empty for a build from nothing."""
+    sources: dict[str, Source]
+    fingerprints: dict[str, str]
+    stamps: dict[str, str]
+    compact: bool
+    indexes: dict[str, dict[str, Any]]
+    renew: tuple[str, ...]
+    """Segments whose indexes were made by another builder."""
+
+
+def manifest_of(
+    plan: BuildPlan,
+    staged: list[StagedSource],
+    citing: dict[str, CitingUse | None],
+    merged: Merged,
+    base: Library | None,
+    previous: str,
+) -> Manifest:
+    """The manifest of the new snapshot; `previous` is the snapshot before it."""
+    uses = dict(base.manifest.sources) if base is not None else {}
+    for source in staged:
+        done = source.imported
+        uses[done.name] = SourceUse(
+            path=plan.sources[done.name].path,
+            format=plan.sources[done.name].format,
+            fingerprint=plan.fingerprints[done.name],
+            stamp=plan.stamps[done.name],
+            records=done.records,
+            bad=done.bad,
+            malformed=done.malformed,
+            skipped=sum(done.skipped.values()),
+            citing=citing[done.name],
+        )
+    if base is None or len(merged.absorbed) == len(base.segments):
+        titles = merged.titles
+    else:
+        titles = 0 if merged.count or merged.dead else base.manifest.titles
+    return Manifest(
+        sources=uses,
+        indexes=plan.indexes,
+        merged=(base.manifest.merged if base is not None else 0)
+        + merged.by_identifier
+        + merged.by_title,
+        titles=titles,
+        previous=previous,
+    )

@@ -1,4 +1,4 @@
-"""`python -m citewell_corpus`: the same as `citewell-corpus`."""
+"""Entry point of `python -m citewell_corpus`, equal to `citewell-corpus`."""
 
 from citewell_corpus.cli import main
 

@@ -1,9 +1,9 @@
-"""Builds a library, adds to it, and renews it: stages that survive being killed.
+"""Builds, extends and updates a library in stages that survive being killed.
 
-Everything is made under `staging/`, and each finished stage leaves a marker there. A build that
-finds a staging area made for the same plan goes on after the last marker; one made for another
-plan is thrown away. Only when all is whole are the segments moved to their place and CURRENT
-swapped, so that readers see the library before or after, never between.
+All work happens under `staging/`, where each finished stage leaves a marker. A build with the same
+plan resumes after the last marker; a staging area of another plan is deleted. Segments are moved
+into place and CURRENT is swapped only at the end, so that readers see the library before or after,
+never in between.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ _MERGED = "merged.json"
 
 
 def default_builders(options: Options) -> list[IndexBuilder]:
-    """The index builders of the retrievers that the settings switch on."""
+    """The index builders of the retrievers enabled in the settings."""
     from citewell.corpus.columns import ColumnsBuilder
     from citewell.corpus.volumes import VolumesBuilder
     from citewell.retrieval import registry
@@ -71,17 +71,17 @@ def build_library(
     compact: bool = False,
     progress: Progress | None = None,
 ) -> BuildReport:
-    """Bring the library in the folder `path` up to its sources, `add` included; create it first.
+    """Create or update the library in the folder `path` from its sources and `add`; the report.
 
-    Reads only sources that are new or changed, renews indexes that other builders made. `fresh`
-    builds all from nothing; `compact` writes all segments into one. Raises `LibraryError` with a
-    cure: locked, unwritable, disk full, a source missing or unreadable. What was there stays.
+    Reads only new or changed sources, and rebuilds indexes made by other builders. `fresh` rebuilds
+    everything; `compact` merges all segments into one. Raises `LibraryError` with a hint: locked,
+    unwritable, disk full, a source missing or unreadable. The existing library is then unchanged.
     """
     with reported_write_errors(path):
         path.mkdir(parents=True, exist_ok=True)
         strange = [] if is_begun(path) else strangers(path)
         if strange:
-            message = f"The folder is not a library: it holds {strange[0]}."
+            message = f"The folder is not a library: it contains {strange[0]}."
             raise library_error("library-foreign", message, path)
         with writer_lock(path), free_when_full(path / "staging"):
             for left in leftovers(path):
@@ -108,11 +108,11 @@ class _Build:
         if is_library(self.path) and not fresh:
             base = Library.open(self.path)
             if self.staging.exists() and (damaged := base.verify()):
-                # The build before this one ended early: perhaps the machine did.
+                # The previous build was interrupted, perhaps by a crash of the machine.
                 base.close()
                 raise LibraryError(damaged[0])
             if set(base.manifest.sources) - set(wanted):
-                # A row may hold fields of a source that is gone: only a build anew is right.
+                # A row may have fields of a removed source: rebuild from scratch.
                 base.close()
                 base = None
         self.previous = _current(self.path)
@@ -138,7 +138,7 @@ class _Build:
         return self._finish(snapshot, merged, staged)
 
     def _plan(self, wanted: dict[str, Source], base: Library | None, *, compact: bool) -> BuildPlan:
-        self.progress.stage("Look at the sources", len(wanted))
+        self.progress.stage("Check the sources", len(wanted))
         changed, prints, stamps = {}, {}, {}
         for name, source in wanted.items():
             held = base.manifest.sources.get(name) if base is not None else None
@@ -147,7 +147,7 @@ class _Build:
             except LibraryError as error:
                 if held is None:
                     raise
-                # Its papers are in the library already, and nothing else needs the file.
+                # Its papers are already in the library; the file is not needed.
                 self.report.problems.append(error.problem)
                 continue
             stamp = source_list.stamp(importer, path)
@@ -180,7 +180,7 @@ class _Build:
         return not (plan.sources or plan.renew or (plan.compact and scattered))
 
     def _prepare(self, plan: BuildPlan) -> None:
-        """Take up the staging area if it is of the same plan, else begin a new one."""
+        """Resume the staging area if it has the same plan, else start a new one."""
         marker = self.staging / _PLAN
         data = msgspec.json.encode(plan)
         if marker.is_file() and marker.read_bytes() == data:
@@ -200,7 +200,7 @@ class _Build:
     def _citing(
         self, staged: list[StagedSource], base: Library | None
     ) -> dict[str, CitingUse | None]:
-        """The citation data of each staged source, in order; within the library's bounds."""
+        """The citation data of each staged source, in order, within the limits of the library."""
         held = base.manifest.sources if base is not None else {}
         anew = {source.imported.name for source in staged}
         kept = [use.citing for name, use in held.items() if use.citing and name not in anew]
@@ -231,7 +231,7 @@ class _Build:
         return merged
 
     def _segments(self, plan: BuildPlan, merged: Merged, base: Library | None) -> list[NewUse]:
-        """Finish every segment of the new snapshot and move the new ones to their place."""
+        """Finish all segments of the new snapshot and move new ones into place."""
         uses = []
         for segment in base.segments if base is not None else ():
             name = segment.path.name
@@ -257,7 +257,7 @@ class _Build:
     def _finish_segment(
         self, plan: BuildPlan, folder: Path, count: int, origins: tuple[str, ...], dead: list[int]
     ) -> NewUse:
-        """Index, seal and move one segment; taken as it is if that was done before."""
+        """Index, seal and move one segment, unless that was done before."""
         marker = self.staging / f"{folder.name}.sealed.json"
         if marker.is_file():
             sealed = msgspec.json.decode(marker.read_bytes(), type=NewUse)
@@ -314,7 +314,7 @@ def _current(path: Path) -> str:
 
 
 def _plain(facts: Any) -> dict[str, Any]:
-    """A fingerprint as it will be read back."""
+    """A fingerprint in the form in which JSON restores it."""
     plain = msgspec.json.decode(msgspec.json.encode(dict(facts)))
     assert isinstance(plain, dict)
     return plain

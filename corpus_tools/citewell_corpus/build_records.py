@@ -16,12 +16,12 @@ from citewell_corpus.sources import Source
 
 
 class BuildReport(MergeCounts, kw_only=True):
-    """What a build did."""
+    """The result of a build."""
 
     library: str
     snapshot: str = ""
     up_to_date: bool = False
-    """Nothing had changed; nothing was written."""
+    """No source had changed; nothing was written."""
     works: int = 0
     titles: int = 0
     segments: int = 0
@@ -31,19 +31,19 @@ class BuildReport(MergeCounts, kw_only=True):
 
 
 class BuildPlan(msgspec.Struct, frozen=True, kw_only=True):
-    """What a build is to do; two builds with the same plan are the same build."""
+    """The work of a build; a build resumes another one with an equal plan."""
 
     format: int = FORMAT
     citewell: str = __version__
     base: str
-    """Snapshot that is added to; empty for a build from nothing."""
+    """Snapshot to extend; empty for a build from scratch."""
     sources: dict[str, Source]
     fingerprints: dict[str, str]
     stamps: dict[str, str]
     compact: bool
     indexes: dict[str, dict[str, Any]]
     renew: tuple[str, ...]
-    """Segments whose indexes were made by another builder."""
+    """Segments whose indexes other builders made."""
 
 
 def manifest_of(

@@ -1,4 +1,4 @@
-"""Libraries that measuring needs, built once from corpus files and kept in a cache."""
+"""Libraries for evaluation, built once from corpus files and cached."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from citewell_corpus.sources import source_at
 
 LIBRARY = "library"
 PATIENCE = 900.0
-"""Seconds to wait for another process that builds the same library."""
+"""Seconds to wait while another process builds the same library."""
 _BLOCK = 1 << 20
 
 
@@ -28,10 +28,10 @@ def cached_library(
     *,
     patience: float = PATIENCE,
 ) -> tuple[Path, BuildReport]:
-    """The folder of a library of these files, up to date, and what had to be done for it.
+    """The folder of an up-to-date library of these files, and the report of its build.
 
-    Its place follows from the files' contents; indexes made by other builders, or an encoder with
-    other weights, are renewed in place. Raises `LibraryError` when a file is missing or foreign.
+    The folder's name is a hash of the files' contents; indexes of other builders or encoder weights
+    are rebuilt in place. Raises `LibraryError` if a file is missing or of unknown format.
     """
     sources = [source_at(str(path)) for path in corpora]
     folder = cache / "libraries" / content_key(corpora) / LIBRARY
@@ -48,7 +48,7 @@ def cached_library(
 
 
 def content_key(paths: Sequence[Path]) -> str:
-    """Changes with the bytes of any of the files, with their order, and with the format."""
+    """Hash of the bytes of the files, their order, and the format."""
     digest = hashlib.sha256(str(FORMAT).encode())
     for path in paths:
         with path.open("rb") as stream:

@@ -1,4 +1,4 @@
-"""Stage of a build beside the papers' own: what the records of a source say of citations.
+"""The stage of a build that turns the citations of a source into citation priors.
 
 While a source is read its citing papers go to a file of frames; here they become priors of the
 same form as those that ship (`corpus.priors`), in a folder of their own that is sealed like a
@@ -34,20 +34,21 @@ from citewell_corpus.publish import next_number
 from citewell_corpus.segment_writer import seal, write_whole
 
 MAX_LISTS = 30_000
-"""Citing papers of a whole library; each costs a vector in memory and a little of every search."""
+"""Maximum citing papers of a library; each takes a vector in memory and slows every search."""
 MAX_PASSAGES = 40_000
 MAX_COUNTED = 40_000
-"""Papers of one source that are known by their count alone: the most cited ones."""
+"""Maximum papers of one source with only a citation count: the most cited ones."""
 PASSAGES_PER_PAPER = 16
 FEWEST = 3
-"""References that must be found for a record's list to say anything; one's own papers all do."""
+"""Minimum resolved references of a record for its list to count; the author's own papers always
+count."""
 _BATCH = 512
 _FRAMES, _NUMBERS = "citing.bin", "citing.npz"
 _LENGTH = struct.Struct("<I")
 
 
 class CitingWriter:
-    """Collects what a source says of citations while it is read."""
+    """Collects the citations of a source while it is read."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -65,7 +66,7 @@ class CitingWriter:
         self.passages += len(citing.passages)
 
     def work(self, work: Work) -> None:
-        """A record: its title by its ids, for references that name it, and its count."""
+        """Add a record: its title under its ids, for references by id, and its citation count."""
         if work.citations is None and not self.lists:
             return
         key = title_key(work.title)
@@ -75,7 +76,7 @@ class CitingWriter:
             self._counts.append(-1 if work.citations is None else work.citations)
 
     def close(self) -> None:
-        """Write the numbers; before that the folder is not whole."""
+        """Write the collected numbers, which completes the folder."""
         self._stream.close()
         np.savez(
             self._folder / _NUMBERS,
@@ -86,16 +87,16 @@ class CitingWriter:
 
 
 def encoder_fingerprint() -> str:
-    """Of the encoder whose vectors the priors use: the one that ships."""
+    """Fingerprint of the bundled encoder, whose vectors the priors use."""
     return StaticEncoder().fingerprint
 
 
 def finish_citing(
     library: Path, staged: Path, source: str, room: tuple[int, int], progress: Progress
 ) -> CitingUse | None:
-    """Make the part of a staged source and move it to its place; None when it says nothing.
+    """Write the priors of a staged source and move them into place; None if it has no citations.
 
-    `room` bounds lists and passages. Taken as it is if it was finished before.
+    `room`: maximum lists and passages. Does nothing if it was finished before.
     """
     marker = staged / "citing.json"
     if marker.is_file():
@@ -161,7 +162,7 @@ def gather(
         held = lists.get(own)
         if own and enough and (held is None or len(held.cited) < len(cited)):
             lists[own] = _List(own, frame, cited)
-    # Title keys are hashes: the smallest ones are a sample that every build draws alike.
+    # Title keys are hashes, so the smallest ones are a reproducible sample.
     kept = sorted(lists.values(), key=lambda one: one.key)[: room[0]]
     kept.sort(key=lambda one: one.frame)
     counted = _counted(key, count)
@@ -204,7 +205,7 @@ def gather(
 
 
 def _counted(key: NDArray[np.uint64], count: NDArray[np.int64]) -> dict[int, int]:
-    """Times cited by title key, of the most cited papers."""
+    """Citation counts by title key, of the most cited papers."""
     known = np.flatnonzero((count > 0) & (key != 0))
     best = known[np.argsort(-count[known], kind="stable")][: 2 * MAX_COUNTED]
     out: dict[int, int] = {}
@@ -216,7 +217,7 @@ def _counted(key: NDArray[np.uint64], count: NDArray[np.int64]) -> dict[int, int
 
 
 def _key(cited: Cited, key_of: Mapping[int, int]) -> int:
-    """Key of a reference's title; by the source's own record of it where only its id is given."""
+    """Title key of a reference; looked up in the source's records if only an id is given."""
     if cited.title:
         return title_key(cited.title)
     return key_of.get(id_number(cited.id), 0) if cited.id else 0

@@ -1,9 +1,9 @@
 """Which records are the same paper.
 
 In order of strength: DOI, arXiv id and source id; then the normalised title with a shared surname
-and years at most one apart. What keeps records apart although their titles agree: two different
-DOIs (preprints' aside), a journal article and a conference paper of careful sources, different
-pages or years in one careful source (next year's tutorial of the same name), and titles such as
+and years at most one apart. Records with equal titles are kept apart by: two different DOIs
+(preprints' aside), a journal article and a conference paper of careful sources, different pages or
+years in one careful source (next year's tutorial of the same name), and titles such as
 "Introduction" unless venue, year and authors all agree.
 
 The same id of the same source is the same record, whatever it says by now. Any other identifier is
@@ -35,20 +35,20 @@ from citewell_corpus.staging import (
 )
 
 _BUCKET = 400
-"""Records of one title that are compared pair by pair; beyond, only the first so many are."""
+"""Maximum records of one title to compare pairwise; only the first ones are."""
 _NEAR = 20
-"""Earlier records with the same identifier that a record is compared with."""
+"""Maximum earlier records with the same identifier to compare a record with."""
 _MANY_TITLES = 40
 """An identifier with more different titles than this names a volume, not a paper."""
 _ALIKE = 80.0
-"""Least token-set ratio of titles that may belong to one work (rapidfuzz, 0-100)."""
+"""Minimum token-set ratio of titles of one work (rapidfuzz, 0-100)."""
 
 
 class Clusters(msgspec.Struct):
-    """The partition of the records, and what was refused on the way."""
+    """The partition of the records, and counts of rejected merges."""
 
     root: NDArray[np.int64]
-    """Per record the smallest record number of its cluster."""
+    """For each record, the smallest record number of its cluster."""
     by_identifier: int = 0
     """Merges by DOI, arXiv id or source id."""
     by_title: int = 0
@@ -57,7 +57,7 @@ class Clusters(msgspec.Struct):
     refused_title: int = 0
     """Pairs with the same title that are different works."""
     doubtful_doi: frozenset[int] = frozenset()
-    """Records whose DOI is probably not theirs."""
+    """Records whose DOI is probably wrong."""
 
     def groups(self) -> Iterator[NDArray[np.int64]]:
         """Record numbers of each cluster, in the order of their first records."""
@@ -67,9 +67,9 @@ class Clusters(msgspec.Struct):
 
 
 def cluster(table: KeyTable, title_of: Callable[[int], str]) -> Clusters:
-    """Partition the records. Deterministic in their order.
+    """Partition the records; deterministic for a given order.
 
-    `title_of(record)` is asked only where records share an identifier and not a title.
+    `title_of(record)` is called only for records that share an identifier but not a title.
     """
     return _Clustering(table, title_of).run()
 
@@ -102,7 +102,7 @@ class _Clustering:
                 if self.find(record) != self.find(bucket[0]):
                     self.union(record, bucket[0])
                     self.result.by_identifier += 1
-        # Together with the ids, because one record's own id may be what another points to.
+        # Joined with the ids, because another record may refer to a record's own id.
         pointed = np.repeat(everyone, np.diff(table.id_end, prepend=0))
         every_id = np.concatenate([table.own, table.ids]), np.concatenate([owners, pointed])
         for numbers, records in (every_id, (table.arxiv, everyone)):
@@ -168,7 +168,7 @@ class _Clustering:
         return found
 
     def _doubt_dois(self, buckets: Iterator[list[int]]) -> None:
-        """Find the DOIs that several works claim, and forget them for the title's sake."""
+        """Drop DOIs that several works claim; titles then decide."""
         doubtful: set[int] = set()
         for bucket in buckets:
             claims: dict[int, list[int]] = {}
@@ -185,7 +185,7 @@ class _Clustering:
                 trust = {root: max(self.trust[r] for r in rs) for root, rs in claims.items()}
                 best = max(trust.values())
                 shown = {root for root in claims if trust[root] == best}
-            # Two works of equal standing cannot both be right, and nothing says which one is.
+            # Two equally reliable works cannot both be right, and neither is preferred.
             keeps = shown if len(shown) == 1 else set()
             for root, records in claims.items():
                 if root not in keeps:
@@ -240,7 +240,7 @@ class _Clustering:
         if self.doi[one] and self.doi[other] and self.doi[one] != self.doi[other]:
             return False
         if self.title[one] != self.title[other]:
-            # Joined by an identifier to something of another title: that identifier decides.
+            # Joined by an identifier to a record with another title: that identifier decides.
             return True
         years = self.year[one], self.year[other]
         if all(years) and abs(years[0] - years[1]) > 1:
@@ -250,7 +250,7 @@ class _Clustering:
         return not careful or bool(preprint) or not self._are_distinct(one, other)
 
     def _are_distinct(self, one: int, other: int) -> bool:
-        """True when careful sources mean two publications."""
+        """True if reliable sources list two publications."""
         if {self.kind[one], self.kind[other]} == {1, 2}:
             return True
         if self.source[one] != self.source[other]:

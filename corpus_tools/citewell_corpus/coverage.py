@@ -1,4 +1,4 @@
-"""How much of what a paper cites a library holds, and which fetch would bring the rest."""
+"""The coverage of a paper's references by a library, and fetches for the rest."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from citewell.options import Options
 
 NO_VENUE = "no venue"
 FEW = 2
-"""Missing papers of one venue from which on a fetch is proposed for it."""
+"""Minimum missing papers of a venue to suggest a fetch."""
 MOST_COMMANDS = 6
 _ANTHOLOGY = frozenset(
     ("acl", "emnlp", "naacl", "eacl", "aacl", "tacl", "conll", "coling", "findings", "lrec")
@@ -29,7 +29,7 @@ _NO_PAPERS = frozenset({"online", "software", "www", "electronic", "manual", "da
 
 
 class Share(msgspec.Struct, frozen=True):
-    """How many references of one kind the library holds."""
+    """Number of references in one group, and how many the library has."""
 
     name: str
     held: int
@@ -37,7 +37,7 @@ class Share(msgspec.Struct, frozen=True):
 
 
 class MissingReference(msgspec.Struct, frozen=True):
-    """A reference of which the library has no record."""
+    """A reference without a record in the library."""
 
     key: str
     title: str
@@ -46,7 +46,7 @@ class MissingReference(msgspec.Struct, frozen=True):
 
 
 class Coverage(msgspec.Struct, frozen=True, kw_only=True):
-    """What a library holds of the references of some papers or `.bib` files."""
+    """Coverage of the references of papers or `.bib` files."""
 
     references: int
     held: int
@@ -105,7 +105,7 @@ def is_held(library: Library, entry: BibEntry, work: Work) -> bool:
 
 
 def references_of(path: Path, options: Options) -> Iterator[tuple[BibEntry, Work]]:
-    """The entries of a `.bib`, or those that a paper cites, that are papers with a title."""
+    """The entries of a `.bib`, or those that a paper cites, that are titled papers."""
     project = Project.open(path, options.documents, bib_options=options.bib)
     cited = None if path.suffix.lower() == ".bib" else set(project.cited_keys())
     for bib in project.bibliographies:
@@ -117,7 +117,7 @@ def references_of(path: Path, options: Options) -> Iterator[tuple[BibEntry, Work
 
 
 def _venue_of(work: Work) -> str:
-    """The short name of the venue: an id of a known one, else what the entry says."""
+    """The short name of the venue: the id of a known one, else the entry's own text."""
     known = sorted(work_venues(work))
     if known:
         return known[0].upper() if len(known[0]) <= 8 else known[0]

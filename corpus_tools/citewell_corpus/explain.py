@@ -1,4 +1,4 @@
-"""The records behind a work of a library: who gave what, and where they disagree."""
+"""The records behind a work of a library, with their differences."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ class SourceRecord(msgspec.Struct, frozen=True, kw_only=True):
     retrieved: str
     """ISO 8601 date; empty when unknown."""
     differs: dict[str, str]
-    """Field -> what this record says, where it differs from the merged work."""
+    """Field -> this record's value, where it differs from the merged work."""
 
 
 class Explanation(msgspec.Struct, frozen=True, kw_only=True):
-    """A work, and the records that it was made of."""
+    """A work and the records merged into it."""
 
     work: Work
     added_from: tuple[str, ...]
-    """Sources of the library, as they were added, that hold a record of it."""
+    """Sources of the library that contain a record of it."""
     records: tuple[SourceRecord, ...]
 
 
 def explain(library: Library, name: str) -> list[Explanation]:
-    """The works that a name means: an id of the library or of a merged record, a DOI, an arXiv id,
-    a citation key of a source, or a whole title. Empty when there is none."""
+    """The works identified by an id of the library or of a merged record, a DOI, an arXiv id, a
+    citation key of a source, or a full title; empty if there is none."""
     row = int(library.rows_of([name])[0])
     if row >= 0:
         return [_explained(library, row)]

@@ -1,4 +1,4 @@
-"""First stage of a build: each source read once into staged records."""
+"""The first stage of a build: reads each source once into staged records."""
 
 from __future__ import annotations
 
@@ -32,22 +32,22 @@ _KEYS = "keys.npz"
 
 
 class ImportedSource(msgspec.Struct, frozen=True):
-    """What one source gave: marker of the finished stage."""
+    """Counts of one source; the marker of the finished stage."""
 
     name: str
     records: int
     bad: int
     skipped: dict[str, int]
     malformed: int = 0
-    """Records whose author list was damaged on its way."""
+    """Records with a damaged author list."""
     lists: int = 0
-    """Papers of which it tells what they cite."""
+    """Papers with a list of references."""
     passages: int = 0
     problems: tuple[Problem, ...] = ()
 
 
 class StagedSource(msgspec.Struct, frozen=True):
-    """A source whose records wait to be merged."""
+    """A source with records to merge."""
 
     folder: Path
     imported: ImportedSource
@@ -64,9 +64,9 @@ class StagedSource(msgspec.Struct, frozen=True):
 def stage_source(
     folder: Path, name: str, source: sources.Source, progress: Progress
 ) -> StagedSource:
-    """Read a source into `folder`, or take it as it is if that was finished before.
+    """Read a source into `folder`, unless that was finished before.
 
-    A source that was read in part is read anew: the reading is the cheap part of a build.
+    A partly read source is read again from the start: reading is the cheap part of a build.
     """
     done = folder / _DONE
     if done.is_file():
@@ -89,7 +89,7 @@ def stage_source(
     save_table(table, folder / _KEYS)
     problems = tuple(report.problems)
     if not len(table) and not citing.lists:
-        message = "The source holds no papers."
+        message = "The source contains no papers."
         if importer.name == ManuscriptImporter.name:
             message = "No citation in it has an entry in a .bib."
         problems += (library_problem("source-empty", message, path),)

@@ -1,4 +1,4 @@
-"""Third stage of a build: the indexes of a segment, one builder after the other."""
+"""The third stage of a build: the indexes of a segment."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def build_indexes(
     markers: Path,
     progress: Progress,
 ) -> None:
-    """Build the indexes that are not marked as finished, from the segment's own catalogue."""
+    """Build the indexes that are not marked as finished, from the segment's catalogue."""
     catalogue = Catalogue(folder / CATALOGUE, count)
 
     def works() -> Iterator[Work]:
@@ -51,10 +51,10 @@ def link_segment(
     indexes: Mapping[str, Mapping[str, Any]],
     markers: Path,
 ) -> None:
-    """A copy of the segment with the indexes that are still good, sharing its files if possible.
+    """Copy a segment with its current indexes into `folder`, as hard links if possible.
 
-    Those are marked as finished: whoever builds one again writes into the segment that is read.
-    Markers of a copy that was begun before are kept: linking what is there again does no harm.
+    They are marked as finished: rebuilding one would write into a segment in use. Markers of an
+    earlier, incomplete copy are kept.
     """
     good = {name for name in record.indexes if record.indexes[name] == indexes.get(name)}
     stale = record.indexes.keys() - good
@@ -75,5 +75,5 @@ def link_segment(
 
 
 def _marker(markers: Path, folder: Path, index: str) -> Path:
-    """The file that says that an index of a segment is finished."""
+    """The marker file of a finished index."""
     return markers / f"{folder.name}.{index}.done"

@@ -1,4 +1,4 @@
-"""One writer per library: a lock that the operating system takes back when its holder dies."""
+"""One writer per library: a lock that the operating system releases when its holder dies."""
 
 from __future__ import annotations
 
@@ -13,15 +13,14 @@ from citewell.corpus.errors import library_error
 from citewell.corpus.layout import LOCK
 
 _NO_LOCKS = {errno.ENOSYS, errno.ENOLCK, errno.ENOTSUP, errno.EOPNOTSUPP}
-"""What a file system without locks answers."""
+"""Error numbers of file systems without locks."""
 
 
 @contextmanager
 def writer_lock(library: Path) -> Iterator[None]:
-    """Hold the library's writer lock; raises `LibraryError` "library-locked" if another has it.
+    """Hold the library's writer lock; raises `LibraryError` "library-locked" if it is taken.
 
-    A lock of the operating system and not a file that exists or not: a build that is killed leaves
-    nothing behind that would have to be recognised as stale.
+    The lock belongs to the operating system, so a killed build leaves no stale lock file.
     """
     from filelock import FileLock, Timeout
 
@@ -45,7 +44,7 @@ def writer_lock(library: Path) -> Iterator[None]:
 
 
 def _sign(descriptor: int) -> None:
-    """Say who holds the lock. Windows locks byte 0; what stands behind it can be read."""
+    """Write the holder's process into the lock file, after byte 0, which Windows locks."""
     os.write(descriptor, f"  {os.getpid()} on {socket.gethostname()}".encode())
 
 

@@ -1,8 +1,8 @@
-"""Second stage of a build: new records merged with each other and into the library.
+"""The second stage of a build: merges new records with each other and with the library.
 
 The same steps serve a first build and an addition. Works of the library that share a key with a new
-record join the records to be clustered; what a cluster of old and new comes to is written as a new
-row, and the old rows are marked dead. Nothing else of the library is read or written.
+record are clustered with the new records; a cluster of old and new records becomes a new row, and
+the old rows are marked dead. Nothing else of the library is read or written.
 """
 
 from __future__ import annotations
@@ -27,17 +27,17 @@ _BATCH = 1000
 
 
 class MergeCounts(msgspec.Struct, kw_only=True):
-    """What became of the records that were merged."""
+    """Counts of the merge."""
 
     added: int = 0
-    """Works that the library did not have."""
+    """Works new to the library."""
     updated: int = 0
-    """Works that it had and that changed."""
+    """Works of the library that changed."""
     unchanged: int = 0
     removed: int = 0
-    """Works whose only source no longer has them."""
+    """Works that their only source no longer contains."""
     by_identifier: int = 0
-    """Records merged because of a DOI, arXiv id or source id."""
+    """Records merged by a DOI, arXiv id or source id."""
     by_title: int = 0
     refused_identifier: int = 0
     refused_title: int = 0
@@ -46,7 +46,7 @@ class MergeCounts(msgspec.Struct, kw_only=True):
 
 
 class Merged(MergeCounts, kw_only=True):
-    """Outcome of the stage: marker that it is finished."""
+    """The result of the stage; the marker that it is finished."""
 
     count: int
     """Rows of the new segment; 0: there is none."""
@@ -83,7 +83,7 @@ def merge_sources(
 
 
 class _Pool:
-    """All records that take part: works of the library first, then each source's in order."""
+    """All records to cluster: works of the library first, then those of each source, in order."""
 
     def __init__(self, folder: Path, staged: Sequence[StagedSource], base: Library | None) -> None:
         tables = [source.table() for source in staged]
@@ -112,7 +112,7 @@ class _Pool:
     def work(self, record: int) -> Work:
         file = int(np.searchsorted(self.ends, record, side="right"))
         work = self.files[file].work(int(self.table.offset[record]))
-        # A work of the library keeps what it has: only new records are doubted.
+        # Works of the library keep their DOI: only new records lose a disputed one.
         if record in self.doubtful and record >= self.first_new:
             return msgspec.structs.replace(work, doi="")
         return work
@@ -122,14 +122,14 @@ class _Pool:
 
 
 class _Decided(msgspec.Struct):
-    """Which groups of records become rows, and what happens to the library's rows."""
+    """The groups of records that become rows, and the changes to the library's rows."""
 
     clusters: Clusters
     order: NDArray[np.int64]
     """Record numbers, group by group."""
     begin: NDArray[np.int64]
     end: NDArray[np.int64]
-    """Where in `order` each group that becomes a row lies."""
+    """Position in `order` of each group that becomes a row."""
     dead: set[int] = msgspec.field(default_factory=set)
     added: int = 0
     updated: int = 0
@@ -140,7 +140,7 @@ class _Decided(msgspec.Struct):
 def _related(
     folder: Path, table: KeyTable, base: Library
 ) -> tuple[KeyTable, list[int], RecordFile]:
-    """Works of the library that share a key with a new record, copied beside the new ones."""
+    """Works of the library that share a key with a new record, copied to the staging area."""
     numbers = np.unique(np.concatenate([table.own, table.ids, table.doi, table.arxiv, table.title]))
     numbers = numbers[numbers != 0]
     rows: set[int] = set()
@@ -170,7 +170,7 @@ def _decide(pool: _Pool, staged: Sequence[StagedSource], base: Library | None) -
         decided.added = len(begin)
     else:
         keep = np.ones(len(begin), np.bool_)
-        # The library's records have the lowest numbers: a group without one needs no look.
+        # Records of the library have the lowest numbers, so groups without one are skipped.
         for group in np.flatnonzero(order[begin] < pool.first_new).tolist():
             members = order[begin[group] : end[group]].tolist()
             held = [pool.base_rows[record] for record in members if record < pool.first_new]
@@ -214,7 +214,7 @@ def _work_of(pool: _Pool, members: Sequence[int]) -> Work:
 
 
 def _vanished(base: Library, staged: Sequence[StagedSource], touched: set[int]) -> set[int]:
-    """Rows of a source read anew that it no longer has, and that no other source gave."""
+    """Rows of a reread source that it no longer contains and no other source provides."""
     gone = set()
     for source in staged:
         name = source.imported.name
@@ -225,10 +225,10 @@ def _vanished(base: Library, staged: Sequence[StagedSource], touched: set[int]) 
 
 
 def _absorb(base: Library | None, decided: _Decided, *, compact: bool) -> list[int]:
-    """Segments to be written anew together with the new rows.
+    """Segments to rewrite together with the new rows.
 
-    Logarithmic: a segment is absorbed when what is being written anyway is at least half as large,
-    so that a paper is written again only when its segment has grown by half.
+    Cost is logarithmic: a segment is absorbed if the rows to write are at least half as many, so
+    that a paper is rewritten only when its segment has grown by half.
     """
     if base is None or not base.segments:
         return []
@@ -272,7 +272,7 @@ class _Rows:
         return len(self._old) + len(self._decided.begin)
 
     def iterate(self) -> Iterator[Row]:
-        """Every row with the sources it came from."""
+        """Every row with its sources."""
         if self._base is not None and self._old:
             origins = self._base.origin_table(self._absorbed)
             for start in range(0, len(self._old), _BATCH):

@@ -1,4 +1,4 @@
-"""How far a build has come, told to whoever shows it."""
+"""The progress interface of a build."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from typing import Protocol
 
 
 class Progress(Protocol):
-    """Told of every stage of a build."""
+    """Receives the progress of a build."""
 
     def stage(self, name: str, total: int) -> None:
-        """A stage begins that will take `total` steps; 0 when unknown. Ends the one before."""
+        """Start a stage of `total` steps (0: unknown), which ends the previous one."""
         ...
 
     def advance(self, steps: int) -> None:
-        """So many more steps of the stage are done."""
+        """Advance the stage by `steps`."""
         ...
 
 

@@ -1,4 +1,4 @@
-"""Last stage of a build: sealed segments become a snapshot, and CURRENT names it."""
+"""The last stage of a build: publishes sealed segments as a snapshot named in CURRENT."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _log = logging.getLogger(__name__)
 
 
 class NewUse(msgspec.Struct, frozen=True):
-    """A segment of the snapshot to be: `dead` are all its dead rows, rising."""
+    """A segment of the new snapshot; `dead` are all its dead rows, ascending."""
 
     id: str
     count: int
@@ -39,15 +39,15 @@ class NewUse(msgspec.Struct, frozen=True):
 
 
 def now() -> str:
-    """This moment, ISO 8601, UTC, to the second."""
+    """The current time, ISO 8601, UTC, to the second."""
     return datetime.datetime.now(datetime.UTC).replace(microsecond=0).isoformat()
 
 
 def publish(library: Path, manifest: Manifest, uses: Iterable[NewUse]) -> str:
-    """Write the snapshot and swap CURRENT to it by one rename; the new snapshot's id.
+    """Write the snapshot and swap CURRENT to it by one rename; returns the snapshot's id.
 
-    `manifest` comes without segments, number of works and date. Killed before the rename, the
-    library is as it was.
+    `manifest` is passed without segments, number of works and date. If killed before the rename,
+    the library is unchanged.
     """
     scratch = library / "staging" / "snapshot"
     shutil.rmtree(scratch, ignore_errors=True)
@@ -91,7 +91,7 @@ def publish(library: Path, manifest: Manifest, uses: Iterable[NewUse]) -> str:
 
 
 def next_number(library: Path) -> int:
-    """Number for the next snapshot and its segments: above every one in use."""
+    """Number for the next snapshot and its segments, above all in use."""
     names = [
         path.name
         for folder in ("snapshots", "segments")
@@ -103,10 +103,10 @@ def next_number(library: Path) -> int:
 
 
 def collect_garbage(library: Path) -> None:
-    """Delete snapshots but the current and the one before, and segments that neither uses.
+    """Delete all snapshots but the current and the previous one, and segments that neither uses.
 
-    The one before stays for readers that have it open. A file in use, on Windows, stays until the
-    next build.
+    The previous one is kept for readers that have it open. On Windows, files in use are kept until
+    the next build.
     """
     snapshot = current_snapshot(library)
     kept = {snapshot, read_manifest(library, snapshot).previous}
@@ -117,7 +117,7 @@ def collect_garbage(library: Path) -> None:
             used.update(use.id for use in manifest.segments)
             used.update(source.citing.id for source in manifest.sources.values() if source.citing)
         except LibraryError:
-            _log.warning("the snapshot %s cannot be read and is let go", name)
+            _log.warning("the snapshot %s cannot be read and is dropped", name)
             if name == snapshot:
                 return
     for folder, names in (("snapshots", kept), ("segments", used)):

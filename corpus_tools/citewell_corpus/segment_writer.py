@@ -1,4 +1,4 @@
-"""Writes the catalogue and the columns of a segment, and seals it."""
+"""Writes and seals the catalogue and columns of a segment."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _SAMPLES = 8_000
 _YEAR_RANGE = range(-32768, 32768)
 
 Row = tuple[Work, Iterable[str]]
-"""A work and the added sources whose records it is made of."""
+"""A work and the sources of its records."""
 
 
 class WrittenCatalogue(msgspec.Struct, frozen=True):
@@ -58,12 +58,12 @@ def write_catalogue(
 ) -> WrittenCatalogue:
     """Write catalogue.sqlite, year.npy and citations.npy of `count` rows into `folder`.
 
-    `sample(n)` gives about n works from all over the segment, on which the compression dictionary
-    is trained. A file left by a build that was killed is written over.
+    `sample(n)` returns about n works spread over the segment, to train the compression dictionary.
+    Files of a killed build are overwritten.
     """
     path = folder / CATALOGUE
     path.unlink(missing_ok=True)
-    # Nobody reads the file before it is whole, and a torn one is thrown away: no journal.
+    # No reader opens an incomplete file, and a torn one is deleted: no journal is needed.
     pragmas = ("journal_mode = OFF", "synchronous = OFF", "locking_mode = EXCLUSIVE")
     connection = open_database(path, seconds=5.0, pragmas=pragmas)
     try:
@@ -135,7 +135,7 @@ def _fill(
 
 
 def _sorted_pairs(numbers: array[int], owners: array[int]) -> Iterator[tuple[int, int]]:
-    """Pairs in key order, so that the B-tree is written once from left to right."""
+    """Pairs in key order, so that the B-tree is written sequentially."""
     keys = np.frombuffer(numbers, np.int64)
     rows = np.frombuffer(owners, np.int32)
     order = np.lexsort((rows, keys))
@@ -158,7 +158,7 @@ def _train(samples: Iterable[bytes]) -> bytes:
 
 def seal(folder: Path, segment: str, count: int, origins: tuple[str, ...],
          indexes: Mapping[str, Mapping[str, Any]]) -> str:  # fmt: skip
-    """Write segment.json over every file in the folder, all flushed to disk; its hash."""
+    """Write segment.json with the hashes of all files, flushed to disk; returns its own hash."""
     files = {}
     for path in sorted(folder.rglob("*")):
         if path.is_file() and path.name != SEGMENT:
@@ -178,26 +178,26 @@ def seal(folder: Path, segment: str, count: int, origins: tuple[str, ...],
 
 
 def write_whole(path: Path, data: bytes) -> None:
-    """Replace a file's content so that a reader sees the old or the new, also after a crash."""
+    """Replace a file's content atomically and durably."""
     write_atomically(path, data)
     flush_folder(path.parent)
 
 
 def flush(path: Path) -> None:
-    """Have the system write a file's content to the disk."""
+    """Flush a file's content to disk."""
     with path.open("rb+") as stream:
         os.fsync(stream.fileno())
 
 
 def flush_folder(folder: Path) -> None:
-    """Have the system write a folder's list of names to the disk; Windows does that itself."""
+    """Flush a directory to disk; Windows does so itself."""
     if os.name == "nt":
         return
     handle = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(handle)
     except OSError:
-        # Some file systems know no such thing; they are no worse for having been asked.
+        # Some file systems cannot sync directories.
         pass
     finally:
         os.close(handle)

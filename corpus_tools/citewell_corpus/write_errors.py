@@ -17,7 +17,7 @@ _FULL = {errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC)}
 
 @contextmanager
 def reported_write_errors(path: Path) -> Iterator[None]:
-    """Turn what the system says of a full disk or a read-only folder into a problem with a cure."""
+    """Raise a `LibraryError` with a hint for a full disk or a read-only folder."""
     try:
         yield
     except (OSError, sqlite3.OperationalError) as error:
@@ -33,7 +33,7 @@ def reported_write_errors(path: Path) -> Iterator[None]:
 
 @contextmanager
 def free_when_full(staging: Path) -> Iterator[None]:
-    """Give the space back that an unfinished build holds when there was not enough."""
+    """Delete the staging area if the disk is full."""
     try:
         yield
     except (OSError, sqlite3.OperationalError) as error:
@@ -45,5 +45,5 @@ def free_when_full(staging: Path) -> Iterator[None]:
 def _is_full(error: OSError | sqlite3.OperationalError) -> bool:
     if isinstance(error, OSError):
         return error.errno in _FULL
-    # SQLite calls a write that the system refused for size an I/O error.
+    # SQLite reports a write that failed for lack of space as an I/O error.
     return "full" in str(error) or "disk I/O" in str(error)

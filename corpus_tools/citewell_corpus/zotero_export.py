@@ -1,4 +1,4 @@
-"""What a running Zotero holds, fetched from Better BibTeX's pull export into a file to import."""
+"""Exports a running Zotero through Better BibTeX's pull export into a file to import."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from citewell_corpus.segment_writer import write_whole
 
 PREFIX = "zotero:"
 SECONDS = 120.0
-"""Zotero writes some hundred items in a second, the first time."""
+"""Seconds; the first export runs at some hundred items per second."""
 MAX_BYTES = 1 << 30
 
 
@@ -21,8 +21,8 @@ def fetch(text: str, base: str, folder: Path) -> Path:
     """Fetch what "zotero:", "zotero:COLLECTION" or "zotero:GROUP/COLLECTION" names into a file of
     `folder`, which is replaced in one step; its path.
 
-    A group is given by its number in Zotero. Raises `LibraryError`: zotero-away when nothing
-    answers, zotero-refused when Zotero has no Better BibTeX or no such collection.
+    A group is given by its number in Zotero. Raises `LibraryError`: zotero-away if Zotero does not
+    respond, zotero-refused if it lacks Better BibTeX or the collection.
     """
     wanted = text.removeprefix(PREFIX).strip("/")
     if (problem := zotero.greet(base)) is not None:

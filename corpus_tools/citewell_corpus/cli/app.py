@@ -1,4 +1,4 @@
-"""The root of `citewell-corpus`: the same commands as `citewell library`, and where errors end."""
+"""The root of `citewell-corpus`, with the commands of `citewell library`; error handling."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ root.add_command(starter)
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Run one command line and return the exit code; errors become messages with a cure."""
+    """Run one command line and return the exit code; errors become messages with a hint."""
     try:
         code = root.main(args=list(arguments), prog_name="citewell-corpus", standalone_mode=False)
     except click.ClickException as error:

@@ -1,4 +1,4 @@
-"""Progress bars on standard error; plain lines where that is no terminal."""
+"""Progress bars on standard error; plain lines if it is not a terminal."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ import click
 from citewell_corpus.progress import Progress
 
 STEP_SECONDS = 2.0
-"""How long a stage goes on before a log, or an editor that reads it, is told how far it is."""
+"""Interval of progress lines within a stage, for logs and the editors that read them."""
 
 
 class _Lines:
-    """One line per finished stage, for logs, and lines in between for a long one."""
+    """Writes one line per finished stage, and progress lines during long ones."""
 
     def __init__(self) -> None:
         self._stage = ""
@@ -28,7 +28,7 @@ class _Lines:
         self._began = self._last_echo = time.monotonic()
 
     def advance(self, steps: int) -> None:
-        """Tell how far the stage is, every other second."""
+        """Write a progress line every `EVERY` seconds."""
         self._done += steps
         now = time.monotonic()
         if now - self._last_echo >= STEP_SECONDS:
@@ -37,7 +37,7 @@ class _Lines:
             click.echo(f"{self._stage}: {share or format(self._done, ',')}", err=True)
 
     def finish(self) -> None:
-        """Tell the last stage."""
+        """Write the line of the last stage."""
         if self._stage:
             click.echo(f"{self._stage}: {time.monotonic() - self._began:.1f} s", err=True)
         self._stage = ""
@@ -45,7 +45,7 @@ class _Lines:
 
 @contextmanager
 def bars() -> Iterator[Progress]:
-    """Shows the stages of a build while the context lasts."""
+    """Shows the stages of a build within its context."""
     from rich.console import Console
 
     console = Console(stderr=True, highlight=False)
@@ -86,7 +86,7 @@ class _Bars:
             self._shown.advance(self._task, steps)  # type: ignore[arg-type]
 
     def finish(self) -> None:
-        """Fill the last bar: a stage that ended is done, whatever was counted."""
+        """Fill the last bar: a finished stage is complete, whatever its count."""
         if self._task is None:
             return
         task = self._shown.tasks[self._task]

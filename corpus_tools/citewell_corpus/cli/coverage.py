@@ -1,4 +1,4 @@
-"""How a coverage is printed."""
+"""Prints a coverage."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ MOST_MISSING = 20
 
 
 def show_coverage(found: Coverage) -> None:
-    """Totals, tables by venue and year, what is missing, and the commands that fetch it."""
+    """Print totals, tables by venue and year, missing references, and commands that fetch them."""
     if not found.references:
-        click.echo("There are no references in these files.")
+        click.echo("No references in these files.")
         return
     share = 100 * found.held / found.references
     click.echo(f"The library holds {found.held} of {found.references} references ({share:.0f}%).")

@@ -1,4 +1,4 @@
-"""`citewell library explain`: which records a work was made of."""
+"""`citewell library explain`: the records merged into a work."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from citewell_corpus.explain import Explanation
 
 
-@library.command("explain", short_help="Show the records that a paper was made of.")
+@library.command("explain", short_help="Show the records merged into a paper.")
 @click.argument("identifier", metavar="ID")
 @NAME
 @JSON
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 def explain_command(ctx: click.Context, /, identifier: str, name: str, as_json: bool) -> None:
     """Show which records of which sources were merged into a paper, and where they disagree.
 
-    ID is an id of the library, a DOI, an arXiv id, a citation key of a source, or a whole title.
+    ID is an id of the library, a DOI, an arXiv id, a citation key of a source, or a full title.
     Exits with 1 when the library has no such paper.
     """
     from citewell_corpus.explain import explain

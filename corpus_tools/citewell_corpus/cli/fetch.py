@@ -1,4 +1,4 @@
-"""`citewell library fetch` and `refresh`: works of a source in bulk, into a library."""
+"""The implementation of `citewell library fetch` and `refresh`."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from citewell_corpus.fetching.contract import Selection
 from citewell_corpus.fetching.feeds import FEEDS
 
 FETCHED = ".fetched"
-"""Folder beside the libraries that holds what was fetched."""
+"""Folder next to the libraries for fetched works."""
 ASK_ABOVE = 20_000
-"""Works from which on a terminal asks before it fetches."""
+"""Number of works from which a terminal asks for confirmation."""
 _MANY: dict[str, Any] = {"multiple": True, "metavar": "NAME"}
 
 
@@ -42,10 +42,10 @@ def fetch_options(command: Any) -> Any:
             metavar="N",
             help="Fewest citations.",
         ),
-        click.option("--max", "most", type=click.IntRange(1), help="Most works to fetch."),
-        click.option("--dry-run", is_flag=True, help="Say how much it would be; fetch a page."),
+        click.option("--max", "most", type=click.IntRange(1), help="Maximum number of works."),
+        click.option("--dry-run", is_flag=True, help="Show the estimated amount; fetch one page."),
         click.option("--yes", "-y", is_flag=True, help="Do not ask before a large fetch."),
-        click.option("--restart", is_flag=True, help="Forget what was fetched before."),
+        click.option("--restart", is_flag=True, help="Discard earlier fetches of this selection."),
     )
     for decorate in reversed(decorators):
         command = decorate(command)
@@ -55,10 +55,10 @@ def fetch_options(command: Any) -> Any:
 def fetch_into(
     options: Options, library: Path, source: str, selection: Selection, flags: dict[str, Any]
 ) -> tuple[Any, Path | None]:
-    """Fetch a selection into its folder beside the library.
+    """Fetch a selection into its own folder.
 
-    Returns the report or, for a dry run, the estimate, and the folder to be built from, or None.
-    Raises `LibraryError`.
+    Returns the report, or the estimate of a dry run, and the folder to build from, or None. Raises
+    `LibraryError`.
     """
     from citewell.sources.registry import may_download
     from citewell_corpus.fetching.store import FetchFolder, folder_name
@@ -106,7 +106,7 @@ async def _fetch(
 def _words(estimate: Any) -> str:
     """ "openalex: 12,345 works to fetch, about 21 MB and 3 min"."""
     if estimate.works is None:
-        return f"{estimate.source}: the source does not tell how many works there are."
+        return f"{estimate.source}: the source does not report the number of works."
     minutes = max(1, round((estimate.seconds or 0) / 60))
     return (
         f"{estimate.source}: {estimate.works:,} works to fetch, "
@@ -115,7 +115,7 @@ def _words(estimate: Any) -> str:
 
 
 def show(outcome: Any, *, as_json: bool, dry_run: bool) -> None:
-    """Print an estimate or a report, and the problem of a fetch that was stopped."""
+    """Print an estimate or a report, and the problem of an interrupted fetch."""
     if as_json:
         write_json(outcome)
         return
@@ -128,7 +128,7 @@ def show(outcome: Any, *, as_json: bool, dry_run: bool) -> None:
 
 
 def fetched_folders(library: Path) -> list[tuple[str, Selection, Path]]:
-    """Source, selection and folder of each fetch that a library is built from."""
+    """Source, selection and folder of each fetch among the library's sources."""
     from citewell_corpus.fetching.store import STATE, FetchFolder
     from citewell_corpus.sources import read_sources
 
@@ -143,7 +143,7 @@ def fetched_folders(library: Path) -> list[tuple[str, Selection, Path]]:
 
 
 def see_permission(options: Options, is_allowed: bool, source: str) -> None:
-    """Raise `CitewellError` unless the source may be asked and the packages for it are there."""
+    """Raise `CitewellError` unless the source is allowed and its packages are installed."""
     from citewell.engine.online import missing_package
     from citewell.model import CitewellError, Problem
 

@@ -1,4 +1,4 @@
-"""The commands of `citewell library` that bring works from sources, and say which are missing."""
+"""The commands of `citewell library` that fetch works from sources, and the coverage command."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from citewell_corpus.fetching.contract import Selection
 _PATH = click.Path(exists=True, dir_okay=False, path_type=Path)
 
 
-@library.command("fetch", short_help="Fetch the works of a source that you work on.")
+@library.command("fetch", short_help="Fetch works on your topics from a source.")
 @fetch_options
 @NAME
 @JSON
@@ -37,9 +37,9 @@ def fetch_command(
 ) -> None:
     """Fetch many works of SOURCE and build the library with them.
 
-    Says first how many works there are, how much disk they take and how long it lasts. A fetch
-    that was stopped goes on when the same command is run again. The source must be allowed
-    (`citewell sources allow`); what is sent are the words of the options.
+    First shows the number of works, their size and the duration. Run the same command again to
+    resume an interrupted fetch. The source must be allowed (`citewell sources allow`); what is sent
+    are the words of the options.
 
     Works of OpenAlex come with what they cite. `acl-anthology` is fetched whole. Exits with 1 when
     the source stopped before the end.
@@ -60,7 +60,7 @@ def fetch_command(
     ctx.exit(FINDINGS if outcome.problem is not None else code)
 
 
-@library.command("harvest", short_help="Follow references from what you cite.")
+@library.command("harvest", short_help="Fetch papers along the references of what you cite.")
 @click.argument("seeds", nargs=-1, required=True, metavar="SEED...")
 @click.option("--depth", type=click.IntRange(1, 5), default=2, show_default=True, help="Levels.")
 @click.option(
@@ -69,10 +69,12 @@ def fetch_command(
     type=click.IntRange(1, 1_000_000),
     default=5_000,
     show_default=True,
-    help="Most works, the seeds included.",
+    help="Maximum number of works, seeds included.",
 )
 @click.option(
-    "--source", type=click.Choice(HARVESTED), help="Who is asked; default: the first one allowed."
+    "--source",
+    type=click.Choice(HARVESTED),
+    help="Source to query; default: the first one allowed.",
 )
 @NAME
 @JSON
@@ -86,7 +88,7 @@ def harvest_command(
     as_json: bool,
     **limits: int,
 ) -> None:
-    """Bring the works that SEEDs cite, those that these cite, and so on, into the library.
+    """Fetch the works that SEEDs cite, the works that these cite, and so on.
 
     A SEED is a DOI, an arXiv id, a .bib file, a paper (LaTeX or Markdown), or search words. Works
     that are reached twice are kept once; who cites whom is kept and orders what is found. A harvest
@@ -105,17 +107,17 @@ def harvest_command(
     ctx.exit(FINDINGS if report.problem is not None else code)
 
 
-@library.command("refresh", short_help="Fetch what is new since, and build.")
+@library.command("refresh", short_help="Fetch new works and build.")
 @NAME
 @JSON
 @click.pass_context
 def refresh(ctx: click.Context, name: str, as_json: bool) -> None:
-    """Ask the sources of all fetched works for what is new since, and build the library."""
+    """Fetch what is new in the sources of all earlier fetches, and build the library."""
     options = options_of(ctx)
     library_folder = library_path_of(options, name)
     found = fetched_folders(library_folder)
     if not found:
-        raise click.UsageError("Nothing in this library was fetched: see `citewell library fetch`.")
+        raise click.UsageError("This library has no fetched works: see `citewell library fetch`.")
     outcomes = []
     for source, selection, _ in found:
         flags = {"refresh": True, "yes": True, "as_json": as_json}
@@ -129,7 +131,7 @@ def refresh(ctx: click.Context, name: str, as_json: bool) -> None:
     ctx.exit(FINDINGS if any(one.problem is not None for one in outcomes) else code)
 
 
-@library.command("coverage", short_help="How much of what you cite the library holds.")
+@library.command("coverage", short_help="Show how many of your references the library has.")
 @click.argument("paths", nargs=-1, required=True, metavar="PAPER...", type=_PATH)
 @NAME
 @JSON
@@ -137,10 +139,10 @@ def refresh(ctx: click.Context, name: str, as_json: bool) -> None:
 def coverage_command(
     ctx: click.Context, /, paths: tuple[Path, ...], name: str, as_json: bool
 ) -> None:
-    """How many of the references of PAPER (LaTeX, Markdown or .bib) the library holds.
+    """Show how many references of PAPER (LaTeX, Markdown or .bib) the library has.
 
-    Counts by venue and by year, names what is missing, and gives the commands that would fetch it.
-    Nothing is sent anywhere. Exits with 1 when a reference is missing.
+    Counts by venue and year, lists missing references, and suggests commands that fetch them. Works
+    offline. Exits with 1 when a reference is missing.
     """
     from citewell_corpus.coverage import coverage
 

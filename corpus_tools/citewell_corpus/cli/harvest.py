@@ -1,4 +1,4 @@
-"""What `citewell library harvest` does between its options and its report."""
+"""The implementation of `citewell library harvest`."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from citewell_corpus.fetching.harvest import HarvestReport
 
 HARVESTED = ("openalex", "semantic-scholar", "crossref")
-"""Sources that tell references, the one that needs the fewest requests first."""
+"""Sources that list references, those with the fewest requests first."""
 _FILES = (".bib", ".tex", ".md", ".qmd", ".rmd", ".markdown")
 
 
@@ -31,7 +31,7 @@ def harvest_into(
     source: str | None,
     limits: dict[str, int],
 ) -> HarvestReport:
-    """Harvest from seeds into a folder beside the library. Raises `CitewellError`."""
+    """Harvest from seeds into a folder next to the library. Raises `CitewellError`."""
     from citewell.sources.registry import allowed
 
     names, _ = allowed(options.sources.allow)
@@ -84,7 +84,7 @@ async def _harvest(
 
 
 def show_harvest(report: HarvestReport, *, as_json: bool) -> None:
-    """The works and edges of each level, and what kept the harvest from its end."""
+    """Print the works and edges of each level, and the problem of an incomplete harvest."""
     if as_json:
         write_json(report)
         return
@@ -99,7 +99,7 @@ def show_harvest(report: HarvestReport, *, as_json: bool) -> None:
 
 
 def _references(path: Path, options: Options) -> list[Wanted]:
-    """What a `.bib` holds, or what a paper cites, as questions to a source."""
+    """The entries of a `.bib`, or those that a paper cites, as queries to a source."""
     from citewell_corpus.coverage import references_of
 
     return [

@@ -1,4 +1,4 @@
-"""`citewell library`: build libraries of papers and look after them."""
+"""`citewell library`: the commands that build and manage libraries."""
 
 from __future__ import annotations
 
@@ -38,15 +38,15 @@ def add(
 ) -> None:
     """Add papers and build: from files or folders, or from `starter`.
 
-    Formats are told from the content: see `citewell library formats`. A source that was added
-    before is read again if it changed. Bad records are counted and left out.
+    Formats are detected from the content: see `citewell library formats`. A source added before is
+    read again if it changed. Bad records are counted and skipped.
 
     `zotero:` is the library of a Zotero that runs on this machine with Better BibTeX,
     `zotero:NAME` one of its collections, `zotero:2/NAME` one of the group 2. Add it again to take
     in what changed there.
 
-    Records of OpenAlex and Semantic Scholar also tell what papers cite, which orders what is found.
-    So do your own papers: add their .tex or Markdown files, or a folder of them with `--format
+    Records of OpenAlex and Semantic Scholar also list citations, which improve the ranking. So do
+    your own papers: add their .tex or Markdown files, or a folder of them with `--format
     manuscripts`. They give no records: an unfinished paper is never offered.
     """
     from citewell_corpus.sources import source_at
@@ -78,7 +78,7 @@ def build(ctx: click.Context, fresh: bool, compact: bool, name: str, as_json: bo
     options = options_of(ctx)
     path = library_path_of(options, name)
     if not (path / SOURCES).is_file():
-        # Nothing was ever added here: says which library is missing, and what makes one.
+        # No sources yet: reports the missing library, with a hint.
         current_snapshot(path)
     ctx.exit(build_and_show(options, name, as_json, fresh=fresh, compact=compact))
 
@@ -116,7 +116,7 @@ def status(ctx: click.Context, verify: bool, name: str, as_json: bool) -> None:
 @JSON
 @click.pass_context
 def list_command(ctx: click.Context, as_json: bool) -> None:
-    """The libraries below the library folder; `*` marks the one that the settings name."""
+    """List the libraries of the library folder; `*` marks the configured one."""
     from citewell.corpus import default_libraries_dir
     from citewell.corpus.starter import installed_starter
     from citewell_corpus.status import libraries, library_status
@@ -146,7 +146,7 @@ def list_command(ctx: click.Context, as_json: bool) -> None:
 @JSON
 @click.pass_context
 def remove(ctx: click.Context, names: tuple[str, ...], yes: bool, name: str, as_json: bool) -> None:
-    """Remove sources and build anew without them, or, with no --source, the whole library."""
+    """Remove sources and rebuild without them; without --source, remove the whole library."""
     from citewell_corpus.status import library_status, remove_library
 
     options = options_of(ctx)
@@ -166,7 +166,7 @@ def remove(ctx: click.Context, names: tuple[str, ...], yes: bool, name: str, as_
 
 @library.command("formats", short_help="List the supported formats.")
 def formats() -> None:
-    """The formats that `add` reads, with the names that --format takes."""
+    """List the formats that `add` reads, with their names for --format."""
     from citewell_corpus.importers import IMPORTERS
 
     for importer in IMPORTERS:

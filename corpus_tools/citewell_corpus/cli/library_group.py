@@ -1,4 +1,4 @@
-"""The group `citewell library`, and what its commands share: options, building and its report."""
+"""The group `citewell library`, and the options, build and report that its commands share."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 OK = 0
 FINDINGS = 1
-NAME = click.option("--name", default="", help="Name of the library; default: the settings'.")
-JSON = click.option("--json", "as_json", is_flag=True, help="Write the outcome as JSON.")
+NAME = click.option("--name", default="", help="Name of the library; default: from the settings.")
+JSON = click.option("--json", "as_json", is_flag=True, help="Write the result as JSON.")
 
 
 class _Loaded(Protocol):
@@ -25,7 +25,7 @@ class _Loaded(Protocol):
 
 
 class _Session(Protocol):
-    """What the root command `citewell` leaves for its commands."""
+    """The context that the root command `citewell` passes to its commands."""
 
     def load(self) -> _Loaded: ...
 
@@ -58,8 +58,8 @@ def library_path_of(options: Options, name: str) -> Path:
 
 
 def path_to_read(options: Options, name: str) -> Path:
-    """The folder of a library, or the installed starter library where that stands in for one that
-    is not built."""
+    """The folder of a library, or of the installed starter library if it replaces one that is not
+    built."""
     from citewell.corpus.layout import is_begun
     from citewell.corpus.starter import installed_starter
     from citewell.engine.which_library import DEFAULT, STARTER
@@ -125,11 +125,11 @@ def _show_report(report: Any) -> None:
 
 
 def citing_words(lists: int, passages: int) -> str:
-    """How many papers a source knows the references of, in words."""
+    """The number of papers with references, for a message."""
     papers = f"what {lists:,} {'papers cite' if lists > 1 else 'paper cites'}"
     return papers + (f", in {passages:,} passages" if passages else "")
 
 
 def in_brackets(notes: list[str]) -> str:
-    """The notes in brackets after a blank; empty without any."""
+    """The notes in parentheses after a space; empty without notes."""
     return f" ({', '.join(notes)})" if notes else ""

@@ -1,4 +1,4 @@
-"""How results and problems reach the terminal."""
+"""Prints results and problems on the terminal."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from citewell.model.visible import visible, visible_json
 
 
 def show_problem(problem: Problem, *, error: bool = False) -> None:
-    """One problem on standard error: place, message and code, the cure on its own line."""
+    """Print a problem on standard error: place, message and code, with the hint on its own line."""
     place = f"{problem.path}:{problem.line}" if problem.path and problem.line else problem.path
     head = click.style("error" if error else "note", fg="red" if error else "yellow", bold=True)
     text = visible(f"{place + ': ' if place else ''}{problem.message}")
@@ -22,13 +22,13 @@ def show_problem(problem: Problem, *, error: bool = False) -> None:
 
 
 def write_json(value: Any) -> None:
-    """The value as indented JSON on standard output."""
+    """Print a value as indented JSON on standard output."""
     data = msgspec.json.format(msgspec.json.encode(value), indent=2)
     click.echo(visible_json(data.decode("utf-8")))
 
 
 def human_size(count: int) -> str:
-    """Bytes as a reader wants them: "151 MB"."""
+    """A number of bytes for display: "151 MB"."""
     size = float(count)
     for unit in ("B", "kB", "MB"):
         if size < 1000:

@@ -1,4 +1,4 @@
-"""Evaluation data in the schemas that the field publishes, read as `Question`s."""
+"""Evaluation data in published schemas, read as `Question`s."""
 
 from citewell_corpus.datasets.contract import DataSet, Schema
 from citewell_corpus.datasets.registry import SCHEMAS, open_data, recognise

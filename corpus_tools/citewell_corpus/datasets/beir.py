@@ -36,7 +36,7 @@ class _Judgement(msgspec.Struct, rename={"query": "query-id", "document": "corpu
 
 
 class Beir:
-    """Queries judged against a corpus of its own; ids of the works carry the prefix `beir:`."""
+    """Queries judged against their own corpus; ids of works have the prefix `beir:`."""
 
     name = "beir"
     kind: Kind = "questions"
@@ -82,7 +82,7 @@ class Beir:
         )
 
     def works(self, path: Path) -> Iterator[Work]:
-        """The corpus as works, in file order; a document without text and title is left out."""
+        """The corpus as works, in file order, without empty documents."""
         reading = Reading(path)
         for _, one in source.records(_part(path, "corpus"), Passage, reading):
             title, text = (one.title or "").strip(), (one.text or "").strip()
@@ -114,7 +114,7 @@ def _stem(name: str) -> str:
 
 
 def _part(path: Path, name: str) -> Path:
-    """The file of one part, in the folder or in a folder of the part's name."""
+    """The file of one split, in the folder or in a subfolder of its name."""
     for ending in _ENDINGS:
         for file in (path / f"{name}{ending}", *sorted((path / name).glob(f"*{ending}"))):
             if file.is_file():
@@ -128,7 +128,7 @@ def _part(path: Path, name: str) -> Path:
 
 
 def _qrels(path: Path) -> Path:
-    """The judgements of the test split; else of dev; else the first there are."""
+    """The judgements of the test split, else of dev, else the first found."""
     folder = path / "qrels"
     files = [*folder.glob("*.tsv*"), *folder.glob("*.jsonl*"), *folder.glob("*.parquet")]
     files += [*path.glob("qrels.tsv*"), *path.glob("qrels.jsonl*"), *path.glob("qrels.parquet")]
@@ -163,4 +163,4 @@ def _tsv(file: Path, reading: Reading) -> Iterator[_Judgement]:
         try:
             yield _Judgement(row[0], row[1], float(row[2]) if len(row) > 2 else 1.0)
         except (IndexError, ValueError):
-            reading.bad("The judgement has not the form query, document, score.", number, file)
+            reading.bad("The judgement is not of the form query, document, score.", number, file)

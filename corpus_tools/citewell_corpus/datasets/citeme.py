@@ -1,4 +1,4 @@
-"""CiteME: excerpts whose one missing citation a reader can name (CSV or TSV, CC BY 4.0)."""
+"""CiteME: excerpts with one missing citation that a reader can identify (CSV or TSV, CC BY 4.0)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _ARXIV = re.compile(r"arxiv\.org/(?:abs|pdf)/(\d{4}\.\d{4,5})")
 
 
 class CiteMe:
-    """One row for one excerpt; a target may have several titles."""
+    """One row per excerpt; a target may have several titles."""
 
     name = "citeme"
     kind: Kind = "questions"

@@ -1,4 +1,4 @@
-"""Citations as they stand in real papers: one record for one key of one `\\cite`.
+"""Citations of real papers: one record per key of a `\\cite`.
 
 The schema of `contexts/dev`: a sentence in which `[CITATION]` stands for the target, the sentences
 around it, and what the citing paper's .bib says of the cited one. Beside the file may lie
@@ -24,7 +24,7 @@ from citewell_corpus.datasets.nearby import Place, by_sentence, neighbours
 from citewell_corpus.datasets.text import identifiers, letters_only, year_in
 
 LISTS = "citation_lists.jsonl.gz"
-"""The file beside the contexts that says what else each paper cites."""
+"""The file next to the contexts that lists all citations of each paper."""
 
 
 class Record(msgspec.Struct):
@@ -65,7 +65,7 @@ class Cited(msgspec.Struct):
 
 
 class CitationList(msgspec.Struct):
-    """All that one paper cites."""
+    """All citations of one paper."""
 
     source_repo: str | None = None
     source_title: str | None = None
@@ -74,7 +74,7 @@ class CitationList(msgspec.Struct):
 
 
 class _Known(msgspec.Struct):
-    """A reference of the citing paper, with what it may be recognised by."""
+    """A reference of the citing paper, with its identifying fields."""
 
     reference: Reference
     ids: set[str]
@@ -126,9 +126,9 @@ class Contexts:
 
 
 def paper_of(record: Record) -> str:
-    """The citing paper: repository and title, or repository and top folder without a title.
+    """The citing paper: repository and title, or repository and top folder if it has no title.
 
-    A repository may hold many papers, each in a folder of its own.
+    A repository may contain several papers, each in its own folder.
     """
     home = record.source_repo or record.source_dataset or ""
     if record.source_paper_id:
@@ -140,20 +140,20 @@ def paper_of(record: Record) -> str:
 
 
 def repository_of(record: Record) -> str:
-    """What a split must not divide."""
+    """The unit that a split must not divide."""
     return record.source_repo or record.source_paper_id or record.source_dataset or ""
 
 
 class _References(msgspec.Struct):
     known: dict[str, _Known]
-    """By the letters of the title."""
+    """By the folded title."""
     sentences: dict[str, list[str]]
-    """What each sentence cites, as letters of titles."""
+    """Folded titles that each sentence cites."""
     of_key: dict[str, str]
-    """Letters of the title that each key stands for."""
+    """Folded title of each key."""
     year: int | None
     listed: int
-    """How many citation lists of the paper were found."""
+    """Number of citation lists found for the paper."""
 
 
 def _known(members: Sequence[Record], lists: Iterable[CitationList]) -> _References:
@@ -311,7 +311,7 @@ def _unreadable(path: Path, reason: str) -> Problem:
 def _notes(papers: int, with_lists: int) -> tuple[str, ...]:
     return (
         "Warm: the references of the citing paper that its other records name, "
-        f"and the citation list that lies beside ({with_lists} of {papers} papers have one), "
+        f"and the citation list next to it ({with_lists} of {papers} papers have one), "
         "without the target by id, title and key; the other keys of the same citation stay. "
         "What the sentence and the three before it cite is known to stand there.",
         "The citing year is not recorded: it is taken to be that of the paper's newest reference.",

@@ -1,4 +1,4 @@
-"""What every reader of a data set gives, and what it may know before it reads."""
+"""The interface of the readers of data sets."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from citewell.model import CitewellError, Problem, Question, Work
 from citewell.model.check import LabelledReference
 
 Kind = Literal["questions", "references"]
-"""`questions` ask for papers; `references` ask whether a reference is real."""
+"""`questions`: find papers; `references`: judge whether a reference is real."""
 
 MAX_PROBLEMS = 50
-"""Bad records that are named one by one; the rest is counted."""
+"""Maximum bad records listed; others are only counted."""
 
 
 class DataSetError(CitewellError):
-    """The data cannot be read at all: not there, too large, or of no known schema."""
+    """The data cannot be read: missing, too large, or of unknown schema."""
 
     code = "data-set"
 
@@ -30,19 +30,19 @@ def refuse(code: str, message: str, hint: str, path: Path | str) -> DataSetError
 
 
 class Peek(msgspec.Struct, frozen=True):
-    """What is known of a file or folder after a look at its first record."""
+    """Facts about a file or folder from its first record."""
 
     path: Path
     shape: Literal["folder", "lines", "array", "mapping", "table"]
     """JSON Lines, one JSON array, one JSON object of records, or a CSV/TSV table."""
     first: Mapping[str, Any] = msgspec.field(default_factory=dict)
-    """The first record (for a table: its columns, without values)."""
+    """The first record; for a table, its columns without values."""
     names: tuple[str, ...] = ()
     """Names in the folder, in order."""
 
 
 class DataSet(msgspec.Struct, frozen=True, kw_only=True):
-    """Questions, whether or not the library at hand can answer them, and how many there are."""
+    """The questions of a data set, answerable by a library or not, and counts."""
 
     name: str
     schema: str
@@ -51,12 +51,12 @@ class DataSet(msgspec.Struct, frozen=True, kw_only=True):
     questions: tuple[Question, ...] = ()
     references: tuple[LabelledReference, ...] = ()
     counts: dict[str, int] = msgspec.field(default_factory=dict)
-    """Records by what became of them: "records", "questions", "bad", "clean" ..."""
+    """Counts of records: "records", "questions", "bad", "clean" ..."""
     notes: tuple[str, ...] = ()
-    """Facts that a reader of the figures must know: how a year was inferred, what was skipped."""
+    """Notes for readers of the figures: how a year was inferred, what was skipped."""
     problems: tuple[Problem, ...] = ()
     works: Callable[[], Iterable[Work]] | None = None
-    """The data set's own corpus, streamed, where it brings one."""
+    """The data set's own corpus as a stream, if it has one."""
     split: str = ""
     """The split that the file itself declares, if any."""
 
@@ -73,7 +73,7 @@ class Schema(Protocol):
         ...
 
     def read(self, path: Path) -> DataSet:
-        """Every record that can be read. Raises `DataSetError` only when nothing can."""
+        """All readable records. Raises `DataSetError` if there are none."""
         ...
 
 
@@ -98,7 +98,7 @@ class Reading:
         name: str = "",
         split: str = "",
     ) -> DataSet:
-        """The questions that were read, named after the file; they are counted too."""
+        """The counted questions, named after the file."""
         self.count("questions", len(questions))
         return DataSet(
             name=name or self.path.name.split(".")[0],
@@ -113,7 +113,7 @@ class Reading:
         )
 
     def bad(self, message: str, line: int | None = None, path: Path | None = None) -> None:
-        """Note a record that cannot be used; reading goes on."""
+        """Count and maybe list a record that cannot be used."""
         self.count("bad")
         if len(self.problems) < MAX_PROBLEMS:
             self.problems.append(

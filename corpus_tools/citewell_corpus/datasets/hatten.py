@@ -106,11 +106,11 @@ def _split_file(folder: Path) -> Path:
 
 def _question(item: _Item, context: _Context, papers: dict[str, _Paper]) -> Question:
     text = _OTHER.sub(OTHER, _TARGET.sub(MARK, context.masked_text, count=1))
-    # Further marks of the same target would be a second place to fill.
+    # More marks of the same target would be further places to fill.
     before, sentence, after = around_mark(_TARGET.sub(OTHER, text))
     citing = papers.get(context.citing_id, _Paper())
     right = dict.fromkeys([*item.positive_ids, *([context.refid] if context.refid else [])])
-    # One work is cited at the place; several ids are several right answers of their own.
+    # One work is cited here; each of several ids is a right answer by itself.
     ids = tuple(f"{PREFIX}:{one}" for one in right)
     return Question(
         id=item.context_id,

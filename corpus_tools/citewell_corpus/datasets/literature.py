@@ -67,7 +67,7 @@ class _Literature:
 
 
 def _targets(record: _Record) -> tuple[Target, ...]:
-    """The distinct answers. SPARBench repeats them with their year; a list may name one twice."""
+    """The distinct answers. SPARBench repeats them with their year, and lists have duplicates."""
     years = {
         letters_only(one.title or ""): year_in(one.year) for one in record.source_meta.answers or ()
     }
@@ -84,7 +84,7 @@ def _targets(record: _Record) -> tuple[Target, ...]:
 
 
 class AutoScholar(_Literature):
-    """One question and the papers that a citing sentence of a real paper answers it with."""
+    """A question, answered by the papers that a citing sentence of a real paper cites."""
 
     name = "autoscholar"
     description = "AutoScholarQuery: literature questions with the papers that answer them"

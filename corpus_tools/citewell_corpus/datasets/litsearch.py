@@ -18,7 +18,7 @@ _SETS = {"inline": "inline", "manual": "author"}
 
 
 class LitSearchMteb(Beir):
-    """The retrieval layout: a BEIR folder whose name says LitSearch."""
+    """The retrieval layout: a BEIR folder with LitSearch in its name."""
 
     name = "litsearch-mteb"
     description = "LitSearch in the layout of mteb/LitSearchRetrieval"
@@ -47,7 +47,7 @@ class LitSearch:
 
     name = "litsearch"
     kind: Kind = "questions"
-    description = "LitSearch query records, with corpus_clean beside them"
+    description = "LitSearch query records, with corpus_clean next to them"
 
     def fits(self, peek: Peek) -> bool:
         return peek.shape == "lines" and {"query", "corpusids"} <= peek.first.keys()

@@ -1,4 +1,4 @@
-"""What a paper cites around each of its citations, put together from one record a citation."""
+"""The citations near each citation of a paper, collected from one record per citation."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ import msgspec
 _MARKS = re.compile(r"\[(?:CITATION|OTHER)\]")
 _NO_LETTER = re.compile(r"[^a-z0-9]")
 BEFORE = 3
-"""Sentences before the citing one whose citations are its neighbours."""
+"""Number of preceding sentences whose citations count as near."""
 
 
 class Place(msgspec.Struct, frozen=True):
-    """One citation: its sentence, the sentences before it in order, and what it cites."""
+    """One citation: its sentence, the preceding sentences, and the cited work."""
 
     sentence: str
     before: Sequence[str]
     cited: str
-    """A name of the cited work within the paper; empty for one that nobody may name."""
+    """Name of the cited work within the paper; empty if it must not be named."""
     beside: frozenset[str] = frozenset()
-    """Names of what the same command cites, which are never its neighbours, and of the work."""
+    """Names of the works that the same command cites, which never count as near."""
 
 
 def by_sentence(places: Iterable[Place]) -> dict[str, list[str]]:
-    """Names of the works that each sentence of one paper cites, sentences by their letters."""
+    """Names of the works cited by each sentence of a paper, keyed by the sentence's letters."""
     found: dict[str, list[str]] = defaultdict(list)
     for place in places:
         if place.cited:
@@ -35,10 +35,9 @@ def by_sentence(places: Iterable[Place]) -> dict[str, list[str]]:
 
 
 def neighbours(place: Place, sentences: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
-    """Names of the works cited in the same sentence, then in those before it, the nearest first.
+    """Names of the works cited in the same sentence, then in preceding ones, nearest first.
 
-    A sentence is recognised by its letters: where the records mark citations they stand in one
-    record and are left out in another.
+    Sentences are compared by their letters, because citation marks differ between records.
     """
     found: list[str] = []
     for text in (place.sentence, *reversed(place.before[-BEFORE:])):

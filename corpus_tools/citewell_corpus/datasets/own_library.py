@@ -1,4 +1,4 @@
-"""A library of a data set's own corpus, built once and kept in the cache."""
+"""A library of a data set's own corpus, built once and cached."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from citewell_corpus.progress import Progress
 def library_of(
     data: DataSet, cache: Path, options: Options, progress: Progress | None = None
 ) -> Path:
-    """The folder of the library, made or brought up to date below `cache`.
+    """The folder of the library, created or updated below `cache`.
 
-    Raises `DataSetError` when the data set brings no corpus, `LibraryError` when the build fails.
+    Raises `DataSetError` if the data set has no corpus, `LibraryError` if the build fails.
     """
     if data.works is None:
         raise refuse(
             "data-set-no-corpus",
-            f"The {data.schema} data at hand has no corpus of its own.",
-            "Put the corpus file beside it, or search your library without --own-corpus.",
+            f"This {data.schema} data has no corpus.",
+            "Put the corpus file next to it, or search your library without --own-corpus.",
             data.path,
         )
     records = cache / "corpora" / f"{data.schema}-{data.name}.jsonl"

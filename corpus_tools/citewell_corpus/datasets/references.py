@@ -1,4 +1,4 @@
-"""Reference sets: HALLMARK's entries, and references as they were written in papers."""
+"""Reference sets: the entries of HALLMARK, and references from papers."""
 
 from __future__ import annotations
 
@@ -66,11 +66,11 @@ class Hallmark:
 
 
 class WrittenReferences:
-    """References as found: in words, as fields, or as another checker read them; each judged."""
+    """Judged references as text, as fields, or as parsed by another checker."""
 
     name = "references"
     kind: Kind = "references"
-    description = "references in words or BibTeX: fabricated, wrong detail, or valid"
+    description = "references as text or BibTeX: fabricated, wrong detail, or valid"
 
     def fits(self, peek: Peek) -> bool:
         keys = peek.first.keys()

@@ -29,11 +29,11 @@ SCHEMAS: tuple[Schema, ...] = (
     WrittenReferences(),
     Beir(),
 )
-"""In the order in which they are tried: the first that fits wins."""
+"""In the order of detection: the first match wins."""
 
 
 def recognise(path: Path, schemas: Sequence[Schema] = SCHEMAS) -> Schema:
-    """The schema of the file or folder. Raises `DataSetError` when it is none of the known."""
+    """The schema of the file or folder. Raises `DataSetError` if it is unknown."""
     look = source.peek(path)
     for schema in schemas:
         if schema.fits(look):
@@ -41,14 +41,14 @@ def recognise(path: Path, schemas: Sequence[Schema] = SCHEMAS) -> Schema:
     fields = ", ".join(sorted(look.first)[:12]) or ", ".join(look.names[:12]) or "nothing"
     raise refuse(
         "data-set-schema",
-        f"The schema of {path.name} is not known; its first record has: {fields}.",
+        f"Unknown schema of {path.name}; its first record has: {fields}.",
         "Give it with --schema: " + ", ".join(schema.name for schema in schemas) + ".",
         path,
     )
 
 
 def schema_named(name: str, path: Path) -> Schema:
-    """The schema of that name. Raises `DataSetError` with the names there are."""
+    """The schema with this name. Raises `DataSetError` with the known names."""
     for schema in SCHEMAS:
         if schema.name == name:
             return schema
@@ -61,7 +61,7 @@ def schema_named(name: str, path: Path) -> Schema:
 
 
 def open_data(path: Path, schema: str = "") -> DataSet:
-    """The data set at `path`. Raises `DataSetError` when there is nothing to evaluate in it."""
+    """The data set at `path`. Raises `DataSetError` if it has nothing to evaluate."""
     if not path.exists():
         source.peek(path)
     chosen = schema_named(schema, path) if schema else recognise(path)

@@ -50,7 +50,7 @@ class _Entry(msgspec.Struct):
 
 
 class ScholarCopilot:
-    """One question for one mark; all the papers cited there are right answers."""
+    """One question per mark; all papers cited there are right answers."""
 
     name = "scholarcopilot"
     kind: Kind = "questions"
@@ -100,7 +100,7 @@ def _questions(name: str, paper: _Paper, reading: Reading) -> Iterator[Question]
     }
     for mark in _CITE.finditer(text):
         reading.count("marks")
-        # A citation that is named twice in one group is one right answer.
+        # A citation repeated within a group is one right answer.
         targets = {
             letters_only(cited.title or ""): cited
             for cited in paper.bib_info.get(mark.group(), ())
@@ -142,7 +142,7 @@ def _questions(name: str, paper: _Paper, reading: Reading) -> Iterator[Question]
 
 
 def _plain(text: str) -> list[str]:
-    """The words, every reference mark and control token removed."""
+    """The words without reference marks and control tokens."""
     return _TOKEN.sub(" ", text).split()
 
 

@@ -15,18 +15,18 @@ import msgspec
 from citewell_corpus.datasets.contract import Peek, Reading, refuse
 
 MAX_LINE = 64 * 1024 * 1024
-"""Bytes of one record. A full paper with its references needs less than one megabyte."""
+"""Maximum bytes of a record. A full paper with its references needs less than one megabyte."""
 MAX_DOCUMENT = 8 * 1024**3
-"""Bytes of a file that is one JSON value and has to be held whole."""
+"""Maximum bytes of a file that is one JSON value, which is read whole."""
 MAX_FIELD = 4 * 1024 * 1024
-"""Characters of one field of a table."""
+"""Maximum characters of a field of a table."""
 
 T = TypeVar("T")
 
 
 @contextmanager
 def open_bytes(path: Path) -> Iterator[BinaryIO]:
-    """The file's bytes, decompressed by its first bytes and not by its name."""
+    """The file's decompressed bytes; the compression is detected from the content, not the name."""
     with path.open("rb") as raw:
         head = raw.read(4)
         raw.seek(0)
@@ -45,7 +45,7 @@ def open_bytes(path: Path) -> Iterator[BinaryIO]:
 
 
 def lines(path: Path) -> Iterator[tuple[int, bytes]]:
-    """Numbered non-empty lines (from 1). Raises `DataSetError` on a line that never ends."""
+    """Non-empty lines with their numbers from 1. Raises `DataSetError` on an over-long line."""
     with open_bytes(path) as stream:
         number = 0
         while line := stream.readline(MAX_LINE):
@@ -54,7 +54,7 @@ def lines(path: Path) -> Iterator[tuple[int, bytes]]:
                 raise refuse(
                     "data-set-too-large",
                     f"Line {number} is longer than {MAX_LINE // 2**20} MB.",
-                    "Give a file with one record a line.",
+                    "Give a file with one record per line.",
                     path,
                 )
             line = line.strip().removeprefix(b"\xef\xbb\xbf")
@@ -63,7 +63,7 @@ def lines(path: Path) -> Iterator[tuple[int, bytes]]:
 
 
 def records(path: Path, kind: type[T], reading: Reading) -> Iterator[tuple[int, T]]:
-    """The records of a JSON Lines file with their line; what cannot be read is counted."""
+    """The records of a JSON Lines file with their line; unreadable ones are counted."""
     decoder = msgspec.json.Decoder(kind, strict=False)
     for number, line in lines(path):
         reading.count("records")
@@ -74,21 +74,22 @@ def records(path: Path, kind: type[T], reading: Reading) -> Iterator[tuple[int, 
 
 
 def whole(path: Path, kind: type[T]) -> T:
-    """A file that is one JSON value. Raises `DataSetError` if it is too large or no such value."""
+    """The value of a file that is one JSON value. Raises `DataSetError` if it is too large or
+    invalid."""
     with open_bytes(path) as stream:
         data = stream.read(MAX_DOCUMENT + 1)
     if len(data) > MAX_DOCUMENT:
         raise refuse(
             "data-set-too-large",
-            f"The file holds more than {MAX_DOCUMENT // 2**30} GB.",
-            "Give a smaller file, or its parts one by one.",
+            f"The file is larger than {MAX_DOCUMENT // 2**30} GB.",
+            "Give a smaller file, or split it.",
             path,
         )
     try:
         return msgspec.json.decode(data.removeprefix(b"\xef\xbb\xbf"), type=kind, strict=False)
     except msgspec.DecodeError as error:
         raise refuse(
-            "data-set-syntax", f"The file is not as its schema says: {error}.", "", path
+            "data-set-syntax", f"The file does not match its schema: {error}.", "", path
         ) from error
 
 
@@ -120,12 +121,12 @@ def table(path: Path, reading: Reading) -> Iterator[tuple[int, dict[str, str]]]:
 
 
 def beside(path: Path, pattern: str) -> Path | None:
-    """The first other file of this pattern in the file's folder, if there is one."""
+    """The first other file in the file's folder that matches the pattern, if any."""
     return min((other for other in path.parent.glob(pattern) if other != path), default=None)
 
 
 def peek(path: Path) -> Peek:
-    """What the file or folder looks like. Raises `DataSetError` when it cannot be read."""
+    """Facts about the file or folder. Raises `DataSetError` if it cannot be read."""
     if path.is_dir():
         return Peek(path, "folder", names=tuple(sorted(p.name for p in path.iterdir())))
     if not path.is_file():
@@ -172,12 +173,12 @@ def _first_of_array(data: bytes) -> dict[str, Any]:
 
 
 def _first_of_mapping(data: bytes) -> dict[str, Any]:
-    """The value of the first key; the outer object itself when that value is no object."""
+    """The value of the first key, or the outer object if that value is not an object."""
     return _decode_prefix(data, data.find(b"{", data.find(b"{") + 1))
 
 
 def _decode_prefix(data: bytes, start: int) -> dict[str, Any]:
-    """The JSON object that begins at `start`, though other text follows; {} when there is none."""
+    """The JSON object that begins at `start`, ignoring text after it; {} if there is none."""
     import json
 
     if start < 0:

@@ -1,4 +1,4 @@
-"""Small readings of prose, names, years and BibTeX source that the data sets share."""
+"""Parsing of prose, names, years and BibTeX source, shared by the data sets."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _ARXIV = re.compile(
 
 
 def letters_only(title: str) -> str:
-    """Letters alone, in lower case: the way PaSa and SPAR compare titles."""
+    """The letters of a text in lower case, by which PaSa and SPAR compare titles."""
     return "".join(char for char in title.lower() if char.isalpha())
 
 
@@ -28,7 +28,7 @@ def year_in(text: object) -> int | None:
 
 
 def identifiers(entry: str) -> tuple[str, str]:
-    """DOI and arXiv identifier found in the source of a BibTeX entry; empty where there is none."""
+    """DOI and arXiv identifier in the source of a BibTeX entry; empty if missing."""
     doi, arxiv = _DOI.search(entry), _ARXIV.search(entry)
     return (doi.group(1).lower().rstrip(".,;") if doi else "", arxiv.group(1) if arxiv else "")
 
@@ -38,7 +38,7 @@ def around_mark(text: str) -> tuple[tuple[str, ...], str, tuple[str, ...]]:
     parts = split_sentences(" ".join(text.split()))
     for i, part in enumerate(parts):
         if MARK in part:
-            # A mark that opens its own sentence belongs to the one that it follows.
+            # A mark at the start of a sentence belongs to the previous sentence.
             if part.startswith(MARK) and len(part.split()) == 1 and i:
                 return tuple(parts[: i - 1]), f"{parts[i - 1]} {part}", tuple(parts[i + 1 :])
             return tuple(parts[:i]), part, tuple(parts[i + 1 :])

@@ -1,4 +1,4 @@
-"""What an author who knows the paper would type into a placeholder, derived from its description.
+"""Typed words: what an author who knows a paper would type into a placeholder.
 
 Each kind is a way of naming a paper: its title, a few words of it, who wrote it and when. The words
 are made from what the citing paper's own .bib says, by rules and a random number that depends on
@@ -20,7 +20,7 @@ from citewell.model.titles import plain_title
 from citewell.retrieval.stopwords import STOPWORDS
 
 TAG = "typed:"
-"""Before the name of the kind in a question's tags."""
+"""Prefix of the kind in a question's tags."""
 LEFT_OUT = 0.4
 """Share of the questions from an abstract that are asked with the paper taken out of the library:
 for papers that it lacks, no abstract is known."""
@@ -39,7 +39,7 @@ _VAGUE = frozenset(
 
 
 class About(msgspec.Struct, frozen=True):
-    """What is known of a cited paper and of the place that cites it."""
+    """Facts about a cited paper and its citation."""
 
     title: str
     authors: tuple[str, ...] = ()
@@ -47,11 +47,11 @@ class About(msgspec.Struct, frozen=True):
     year: int | None = None
     abstract: str = ""
     sentence: str = ""
-    """The place's own, up to the citation."""
+    """The citing sentence up to the citation."""
 
 
 def _content(text: str) -> list[str]:
-    """The words that carry a topic, lower-case, each once, in order."""
+    """The distinct content words in lower case, in order."""
     found = (word.lower() for word in _WORD.findall(text))
     kept = (w for w in found if len(w) > 2 and w.encode() not in STOPWORDS and not w.isdigit())
     return list(dict.fromkeys(kept))
@@ -62,14 +62,14 @@ def _title(about: About, random: Random) -> str:
 
 
 def _typo(about: About, random: Random) -> str:
-    """The title with one letter of a longer word exchanged, dropped, doubled or replaced."""
+    """The title with a typo in a longer word: a letter swapped, dropped, doubled or replaced."""
     words = about.title.split()
     places = [n for n, word in enumerate(words) if len(word) > 4 and word.isalpha()]
     if not places:
         return ""
     place = random.choice(places)
     word = changed = words[place]
-    while changed.lower() == word.lower():  # two letters that are alike cannot be exchanged
+    while changed.lower() == word.lower():  # swapping two equal letters has no effect
         at = random.randrange(1, len(word) - 1)
         changed = random.choice(
             (
@@ -90,7 +90,7 @@ def _opening(about: About, random: Random) -> str:
 
 
 def _words(about: About, random: Random) -> str:
-    """Three to five telling words of the title, in its order, but not all of them."""
+    """Three to five content words of the title, in order, but not all of them."""
     content = _content(about.title)
     if len(content) < 4:
         return ""
@@ -133,7 +133,7 @@ def _called(about: About, random: Random) -> str:
 
 
 def _abstract(about: About, random: Random) -> str:
-    """Six words in a row of a sentence of the abstract, none of which is in the title."""
+    """Six consecutive words of a sentence of the abstract, none of them in the title."""
     known = set(_content(about.title)) | _VAGUE
     runs = []
     for sentence in _SENTENCE.split(about.abstract):
@@ -156,7 +156,7 @@ KINDS: Mapping[str, tuple[str, Callable[[About, Random], str]]] = {
     "called": ("the name that the sentence gives it", _called),
     "abstract": ("6 words of the abstract, not of the title", _abstract),
 }
-"""What each kind is, and how it is made; an empty string where the paper has no such name."""
+"""Each kind with its description and generator, which returns "" if the paper has none."""
 
 
 def typed_questions(
@@ -164,8 +164,8 @@ def typed_questions(
     abstracts: Mapping[str, str],
     kinds: Sequence[str] = tuple(KINDS),
 ) -> Iterator[Question]:
-    """Each question of one answer once per kind, with the words typed; `abstracts` are by the
-    question's id. Questions that have typed words already, or no title, are left out."""
+    """Each question with a single answer, once per kind, with the typed words; `abstracts` by
+    question id. Questions with typed words, or without a title, are skipped."""
     for question in questions:
         if question.query.text or len(question.targets) != 1 or not question.targets[0].titles:
             continue

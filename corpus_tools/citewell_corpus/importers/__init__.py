@@ -41,7 +41,7 @@ IMPORTERS: tuple[Importer, ...] = (
     TableImporter(),
     ManuscriptImporter(),
 )
-"""In the order in which they are asked whether they know a file."""
+"""In the order of detection."""
 
 
 def find_importer(path: Path) -> Importer | None:

@@ -1,7 +1,7 @@
 """A checkout of the ACL Anthology, or one of its XML files.
 
-Read with expat directly, so that entities can be refused: the files need none, and a document that
-declares some is an attack or a mistake. https://aclanthology.org/info/development/
+Read with expat directly to refuse entities, which these files do not need and attacks use.
+https://aclanthology.org/info/development/
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ class _Volume:
 
 
 class _Reader:
-    """Collects one `paper` or `meta` element at a time; everything else is passed over."""
+    """Collects one `paper` or `meta` element at a time; all others are skipped."""
 
     def __init__(self) -> None:
         self.collection = ""

@@ -1,4 +1,4 @@
-"""The arXiv metadata snapshot: JSON Lines, one paper a line."""
+"""The arXiv metadata snapshot: JSON Lines, one paper per line."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ KINDS = {
     "suppbook": "inbook",
     "periodical": "misc",
 }
-"""Types of biblatex and others that plain BibTeX writes otherwise."""
+"""Types of biblatex and other dialects, with their equivalents in BibTeX."""
 
 KNOWN = frozenset(
     [
@@ -31,16 +31,16 @@ KNOWN = frozenset(
         "mastersthesis", "misc", "phdthesis", "techreport", "unpublished",
     ]
 )  # fmt: skip
-"""The types of plain BibTeX; anything else becomes "misc"."""
+"""The types of BibTeX; all others become "misc"."""
 
 NO_PAPER = frozenset({"proceedings", "collection", "mvproceedings", "set", "xdata"})
-"""Types that stand for a whole volume or for no work at all."""
+"""Types of whole volumes, or of no work at all."""
 
 _SPACE = re.compile(r"\s+")
 
 
 def work_of(entry: BibEntry, identifier: str, origin: Provenance) -> Work | str:
-    """The work, or why there is none: the message for the report."""
+    """The work, or the message for the report if the entry cannot be used."""
     body = entry.body
     title = fields.title(body.get("title"))
     subtitle = fields.title(body.get("subtitle"))

@@ -1,8 +1,8 @@
-"""The entries of a `.bib` file that is only imported, as bibtexparser splits it.
+"""The entries of an imported `.bib` file, split by bibtexparser.
 
-What it cannot split, or splits wrongly (a comma missing after a value), goes to the reader of the
-editor, which recovers more and names each fault with its line. Values stay raw, so that an entry
-says the same whoever read it.
+Blocks that it cannot split, or splits wrongly (after a missing comma), are read by the editor's
+parser, which recovers more and reports each fault with its line. Values are kept raw, so that both
+give the same entry.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _NEXT_FIELD = re.compile(r"""["}\w]\s+[A-Za-z][\w-]*\s*=\s*["{\w]""")
 
 
 def bib_entries(text: str, path: Path, report: ImportReport) -> Iterator[tuple[int, BibEntry]]:
-    """Each entry with its 1-based line, keys given twice too; faults go into the report.
+    """Each entry with its 1-based line, duplicate keys included; faults go into the report.
 
     The offsets of the entries are not those of the file.
     """
@@ -34,13 +34,13 @@ def bib_entries(text: str, path: Path, report: ImportReport) -> Iterator[tuple[i
     # It logs each fault; they are in the report.
     logging.getLogger("bibtexparser").setLevel(logging.CRITICAL)
     library = bibtexparser.parse_string(text, parse_stack=[])
-    # What follows a block that it gave up on counts as a comment there.
+    # It treats text after a failed block as a comment.
     blocks = [
         (block, _unwrapped(block))
         for block in library.blocks
         if not isinstance(block, model.ImplicitComment)
     ]
-    # Of a macro defined twice the last one counts, as in BibTeX.
+    # The last definition of a macro wins, as in BibTeX.
     strings = {own.key.lower(): own.value for _, own in blocks if isinstance(own, model.String)}
     lines = text.split("\n")
     ends = [max(0, block.start_line or 0) for block, _ in blocks[1:]] + [len(lines)]
@@ -50,13 +50,13 @@ def bib_entries(text: str, path: Path, report: ImportReport) -> Iterator[tuple[i
             kind = intern(own.entry_type.strip().lower())
             yield line, BibEntry(kind, own.key, 0, _body(own.fields, strings))
         elif isinstance(own, model.Entry | model.ParsingFailedBlock):
-            # bibtexparser gives up in the middle of a block: the rest of it is wanted too.
+            # bibtexparser stops in the middle of a block; read the rest as well.
             raw = "\n".join(lines[line - 1 : end]) or own.raw or ""
             yield from _recovered(raw, line, strings, path, report)
 
 
 def _unwrapped(block: Any) -> Any:
-    """The block itself, where it is only held as one with a key or a field given twice."""
+    """The entry of a block that only has a duplicate key or field."""
     from bibtexparser.model import DuplicateBlockKeyBlock, DuplicateFieldKeyBlock
 
     while isinstance(block, DuplicateBlockKeyBlock | DuplicateFieldKeyBlock):
@@ -65,7 +65,7 @@ def _unwrapped(block: Any) -> Any:
 
 
 def _whole(value: str) -> bool:
-    """False for a value that has swallowed the next field: `{A} year = {B}`."""
+    """Whether a value does not include the next field: `{A} year = {B}`."""
     if "=" not in value or _NEXT_FIELD.search(value) is None:
         return True
     return parse_bib(f"@misc{{a, a = {value}}}").problems == ()
@@ -85,7 +85,7 @@ def _body(parsed: list[Any], strings: Mapping[str, str]) -> BibBody:
 def _recovered(
     raw: str, line: int, strings: Mapping[str, str], path: Path, report: ImportReport
 ) -> Iterator[tuple[int, BibEntry]]:
-    """The entries that the reader of the editor finds in a block; faults name the file's lines."""
+    """The entries that the editor's parser finds in a block; faults refer to lines of the file."""
     bib = parse_bib(raw, str(path))
     bib.strings.update(strings)
     for problem in bib.problems:

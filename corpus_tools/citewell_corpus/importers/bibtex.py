@@ -17,7 +17,7 @@ from citewell_corpus.importers.folder import FileImporter
 
 
 class BibtexImporter(FileImporter):
-    """.bib files as authors have them: broken entries cost themselves only."""
+    """.bib files of authors; only broken entries are skipped."""
 
     name = "bibtex"
     about = "BibTeX or biblatex (.bib), or a folder of such files"
@@ -43,7 +43,7 @@ class BibtexImporter(FileImporter):
                 report.skip(entry.type)
                 continue
             if not entry.key or not entry.body.closed or entry.key in seen:
-                # Named in the problems of the file already, but for a key given twice.
+                # Already reported for the file, except duplicate keys.
                 if entry.key in seen:
                     report.bad_record(path, line, f'The key "{entry.key}" is used above.')
                 continue

@@ -1,4 +1,4 @@
-"""What an importer of a format promises, and the report that it fills while it reads."""
+"""The interface of an importer, and the report that it fills."""
 
 from __future__ import annotations
 
@@ -12,30 +12,31 @@ import msgspec
 from citewell.model import Problem, Work
 
 MAX_CITED = 500
-"""References of one paper that are read; a survey has some hundreds."""
+"""Maximum references read per paper; a survey has some hundreds."""
 LISTED = 20
-"""Bad records listed one by one per source; the others are only counted."""
+"""Maximum bad records listed per source; others are only counted."""
 
 
 class Cited(msgspec.Struct, frozen=True, array_like=True):
-    """A work that another one cites, by its title or by the id that its own record has."""
+    """A cited work, by its title or by the id of its record."""
 
     title: str = ""
     id: str = ""
 
 
 class Citing(msgspec.Struct, frozen=True, array_like=True):
-    """What one paper cites, and in which sentences where they are known."""
+    """The citations of one paper, with their sentences if known."""
 
     title: str
     cited: tuple[Cited, ...]
     abstract: str = ""
     passages: tuple[tuple[int, str], ...] = ()
-    """A place in `cited` and the sentence that cites it, the citation written `[CITATION]`."""
+    """An index into `cited` and the citing sentence with the citation as `[CITATION]`."""
 
 
 class ImportReport:
-    """Counts what a source gave. Bad records are never fatal: they are counted, a few listed."""
+    """Counts the records of a source. Bad records are never fatal: they are counted, and a few are
+    listed."""
 
     def __init__(
         self,
@@ -44,10 +45,10 @@ class ImportReport:
         on_citing: Callable[[Citing], None] | None = None,
     ) -> None:
         self.records = 0
-        """Works handed on."""
+        """Works read."""
         self.bad = 0
         self.skipped: Counter[str] = Counter()
-        """Reason to number: records left out on purpose, such as proceedings volumes."""
+        """Reason -> number of records skipped on purpose, such as proceedings volumes."""
         self.problems: list[Problem] = []
         self._listed = listed
         self._on_bytes = on_bytes
@@ -74,39 +75,39 @@ class ImportReport:
             self.problems.append(problem)
 
     def skip(self, reason: str) -> None:
-        """Count a record that is whole but is no paper."""
+        """Count a valid record that is not a paper."""
         self.skipped[reason] += 1
 
     def cites(self, citing: Citing) -> None:
-        """Hand on what a paper cites."""
+        """Add the citations of a paper."""
         if self._on_citing is not None:
             self._on_citing(citing)
 
     def read_bytes(self, count: int) -> None:
-        """Say that `count` more bytes of the source's files were read."""
+        """Report that `count` more bytes were read."""
         if self._on_bytes is not None:
             self._on_bytes(count)
 
 
 class Importer(Protocol):
-    """Reads one format. Streams: holds one record, or one small file, at a time."""
+    """Reads one format as a stream: it keeps one record, or one small file, in memory."""
 
     name: str
-    """What `--format` takes."""
+    """The name for `--format`."""
     about: str
-    """What it reads, in a few words."""
+    """A short description."""
     version: int
-    """Raised when the importer comes to read the same bytes otherwise: libraries then renew."""
+    """Incremented when the importer reads the same bytes differently, so libraries reread them."""
 
     def recognise(self, path: Path) -> bool:
         """True if the file or folder looks like this format; reads a few kilobytes at most."""
         ...
 
     def files(self, folder: Path) -> list[Path]:
-        """The files that `read` would read in a folder, sorted."""
+        """The files that `read` reads in a folder, sorted."""
         ...
 
     def read(self, path: Path, report: ImportReport) -> Iterator[Work]:
-        """The works of a file or folder, in file order. Raises `LibraryError` for a file that
-        cannot be read at all; every lesser fault goes into the report."""
+        """The works of a file or folder, in file order. Raises `LibraryError` if a file cannot be
+        read at all; other faults go into the report."""
         ...

@@ -1,4 +1,4 @@
-"""CSL-JSON, as Zotero, Mendeley, pandoc and the DOI resolvers write it."""
+"""CSL-JSON, written by Zotero, Mendeley, pandoc and DOI resolvers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""EndNote XML, as EndNote, Covidence and Rayyan export it."""
+"""EndNote XML, exported by EndNote, Covidence and Rayyan."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A record of a reference manager or a citation index, whose export gives each field as text."""
+"""A record from the export of a reference manager or citation index, with text fields."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from citewell_corpus.importers import fields
 
 
 class ExportedRecord(msgspec.Struct, kw_only=True):
-    """The fields of one exported record, as they stand in the file."""
+    """The raw fields of one exported record."""
 
     id: str = ""
-    """The record's own identifier in the file or in the index that it is from."""
+    """The record's identifier in the file or its index."""
     kind: str = "misc"
     """The BibTeX entry type."""
     title: str = ""
     authors: Sequence[str] = ()
     """Names as "Family, Given" or "Given Family"."""
     year: str = ""
-    """A year or any date that holds one."""
+    """A year, or any date with one."""
     container: str = ""
     """The journal, the proceedings or the book."""
     short_container: str = ""
@@ -38,10 +38,10 @@ class ExportedRecord(msgspec.Struct, kw_only=True):
 
 
 def work_of(record: ExportedRecord, place: str, source: str, day: str) -> Work | str:
-    """The work of a record, or why it is none.
+    """The work of a record, or the reason why it is not usable.
 
-    `place` tells the ids of several files apart, `source` names the file for the provenance, and
-    `day` is the ISO 8601 date of the file.
+    `place` distinguishes ids of several files, `source` names the file as provenance, and `day` is
+    the ISO 8601 date of the file.
     """
     title = fields.title(record.title)
     if not title:

@@ -1,4 +1,4 @@
-"""What an importer makes of a record's values: those of any foreign record, and of its file."""
+"""Conversions of record values shared by importers, and facts about their files."""
 
 from __future__ import annotations
 
@@ -40,13 +40,13 @@ __all__ = [
 
 
 def place(path: Path) -> str:
-    """A short name for a file that tells it apart from others of its name: "refs.3f2a9c1b"."""
+    """A short unique name for a file: "refs.3f2a9c1b"."""
     data = path.absolute().as_posix().encode("utf-8", "surrogatepass")
     return f"{path.stem}.{hashlib.blake2b(data, digest_size=4).hexdigest()}"
 
 
 def retrieved(path: Path) -> str:
-    """Day on which the copy at `path` was obtained: its last change; empty when unknown."""
+    """Date of the last change of the file at `path`; empty if unknown."""
     try:
         seconds = path.stat().st_mtime
     except OSError:

@@ -1,4 +1,4 @@
-"""Files as bounded streams: plain, gzip or Zstandard, told by their first bytes."""
+"""Files as bounded streams: plain, gzip or Zstandard, detected by their first bytes."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from citewell.corpus.errors import library_error
 from citewell_corpus.importers.contract import ImportReport
 
 MAX_LINE = 8 << 20
-"""Bytes of one line; a longer one is a bad record."""
+"""Maximum bytes of a line; a longer one is a bad record."""
 MAX_FILE = 1 << 30
-"""Bytes of a file that has to be read whole."""
+"""Maximum bytes of a file that is read whole."""
 
 _ZSTD = b"\x28\xb5\x2f\xfd"
 _GZIP = b"\x1f\x8b"
@@ -28,7 +28,7 @@ _BITE = 1 << 10
 
 
 class _Counted(io.RawIOBase):
-    """Tells the report how far the compressed file has been read."""
+    """Reports how many bytes of the compressed file were read."""
 
     def __init__(self, stream: BinaryIO, report: ImportReport | None) -> None:
         self._stream = stream
@@ -49,8 +49,8 @@ class _Counted(io.RawIOBase):
 class _Zstandard(io.RawIOBase):
     """Decompresses frame after frame; a file that ends inside a frame is an error.
 
-    The library's own reader takes such a file for a whole one. Small bites of input bound what a
-    hostile file can make of them.
+    The library's reader accepts such a file. Small input chunks limit the expansion of a hostile
+    file.
     """
 
     def __init__(self, stream: BinaryIO) -> None:
@@ -106,7 +106,7 @@ def opened(path: Path, report: ImportReport | None = None) -> Iterator[BinaryIO]
 
 
 def lines(path: Path, report: ImportReport) -> Iterator[tuple[int, bytes]]:
-    """Number (1-based) and content of each line that is not blank; over-long ones are reported."""
+    """Number (from 1) and content of each non-blank line; over-long lines are reported."""
     with opened(path, report) as stream:
         number = 0
         while True:
@@ -142,7 +142,7 @@ def head(path: Path, size: int = 4096) -> bytes:
         with opened(path) as stream:
             return stream.read(size).removeprefix(_BOM).lstrip()
     except Exception:
-        # Only asked to guess a format: a file that cannot be read is of no format.
+        # Used only to detect formats: an unreadable file has none.
         return b""
 
 
@@ -152,7 +152,7 @@ def first_line(path: Path, size: int = 1 << 20) -> bytes:
 
 
 def bare_suffix(path: Path) -> str:
-    """The file's suffix in lower case, with a compression suffix taken off: ".jsonl"."""
+    """The file's suffix in lower case, without a compression suffix: ".jsonl"."""
     name = path.name.lower()
     for suffix in (".zst", ".gz", ".zstd"):
         name = name.removesuffix(suffix)

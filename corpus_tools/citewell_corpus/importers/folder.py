@@ -1,4 +1,4 @@
-"""What importers of single files share: folders of such files, and which files count."""
+"""Base class of importers of single files, which also reads folders of them."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ _PASSED_OVER = frozenset({".git", "node_modules", "__pycache__", ".venv"})
 
 
 class FileImporter:
-    """Base of the importers whose unit is a file: a folder is all its files of the format."""
+    """Base class of importers of files: a folder consists of its files of the format."""
 
     name = ""
     about = ""
     version = 1
     suffixes: tuple[str, ...] = ()
-    """Suffixes of the format's files, compression suffix taken off."""
+    """Suffixes of the format's files, without a compression suffix."""
 
     def recognise(self, path: Path) -> bool:
         """True if the file, or one of the first files of the folder, looks like the format."""
@@ -57,7 +57,7 @@ class FileImporter:
             try:
                 yield from self.read_file(file, report)
             except LibraryError as error:
-                # In a folder one broken file costs its own records only.
+                # In a folder, only the records of a broken file are lost.
                 report.bad_file(error.problem)
 
     def read_file(self, path: Path, report: ImportReport) -> Iterator[Work]:

@@ -1,4 +1,4 @@
-"""Records in JSON: one a line, or the elements of an array. A bad one costs itself and is told."""
+"""Records in JSON: one per line, or the elements of an array. Bad ones are skipped and reported."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ def in_lines(path: Path, kind: type[R], report: ImportReport) -> Iterator[tuple[
 
 
 def in_array(path: Path, name: str, report: ImportReport) -> Iterator[tuple[int, Object]]:
-    """Each object of the array that the document is, or that stands under `name`, with its line.
+    """Each object, with its line, of the document's array, or of the array under `name`.
 
-    Raises `LibraryError` for a file that is no JSON.
+    Raises `LibraryError` if the file is not JSON.
     """
     for line, raw in _elements(path, name, report):
         try:
@@ -51,9 +51,9 @@ def works(
     report: ImportReport,
     cited_in: Callable[[R], tuple[Cited, ...]] | None = None,
 ) -> Iterator[Work]:
-    """The works of numbered records; `work_of` says of another why it is none.
+    """The works of numbered records; for a bad record, `work_of` returns the reason.
 
-    Where records tell what they cite, `cited_in` reads it.
+    `cited_in` reads the citations of a record.
     """
     for number, record in records:
         work = work_of(record)
@@ -91,7 +91,7 @@ def _elements(path: Path, name: str, report: ImportReport) -> Iterator[tuple[int
         raise library_error("source-unreadable", message, path) from None
     line, at = 1, 0
     for raw in array:
-        # The elements come in file order, so that each search begins where the last one ended.
+        # The elements are in file order, so each search starts where the last one ended.
         start = data.find(bytes(raw), at)
         if start >= 0:
             line += data.count(b"\n", at, start)

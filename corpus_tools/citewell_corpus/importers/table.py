@@ -1,4 +1,4 @@
-"""Tables of references: the CSV of Scopus, the tables of the Web of Science, one's own."""
+"""Tables of references: CSV of Scopus, tables of the Web of Science, and others."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from citewell_corpus.importers.exported import ExportedRecord, page_range, work_
 from citewell_corpus.importers.folder import FileImporter
 
 MAX_FIELD = 1 << 20
-"""Characters of one field; Scopus writes all references of a paper into one."""
+"""Maximum characters of a field; Scopus writes all references of a paper into one."""
 
 _COLUMNS: dict[str, tuple[str, ...]] = {
     "id": ("eid", "ut (unique wos id)", "ut", "id", "key"),
@@ -97,19 +97,19 @@ class TableImporter(FileImporter):
 
 
 def _first(row: list[str], places: list[int]) -> str:
-    """The first of the cells that holds anything."""
+    """The first non-empty cell."""
     cells = (row[at].strip() for at in places if at < len(row))
     return next((cell for cell in cells if cell), "")
 
 
 def _decoded(data: bytes) -> str:
-    """UTF-8 and UTF-16 by their marks; a Windows code page where the bytes are neither."""
+    """The decoded text: UTF-8 or UTF-16, detected by byte order marks, or a Windows code page."""
     if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
         return data.decode("utf-16", "replace").removeprefix("\ufeff")
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        # The head of a file may end within a character.
+        # The first bytes of a file may end within a character.
         if error.start > len(data) - 4:
             return data[: error.start].decode("utf-8-sig")
         return data.decode("cp1252", "replace")
@@ -121,7 +121,7 @@ def _delimiter(text: str) -> str:
 
 
 def _names(first_line: str) -> dict[str, list[int]]:
-    """Which columns hold which field, the preferred one first."""
+    """The columns of each field, the preferred one first."""
     cells = next(csv.reader([first_line], delimiter=_delimiter(first_line)), [])
     at = {cell.strip().strip('"\ufeff').lower(): i for i, cell in reversed([*enumerate(cells)])}
     found = {field: [at[name] for name in names if name in at] for field, names in _COLUMNS.items()}
@@ -155,7 +155,7 @@ def _record_of(values: Mapping[str, str]) -> ExportedRecord:
 
 
 def _authors(text: str) -> list[str]:
-    """Names between semicolons; older exports of Scopus have commas: "Ng A., Li W."."""
+    """Names separated by semicolons, or by commas in older exports of Scopus: "Ng A., Li W."."""
     if text.startswith("[No author"):
         return []
     if ";" in text or not re.search(r"\.,\s", text):

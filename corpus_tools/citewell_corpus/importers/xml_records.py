@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
 
 MAX_RECORD = 8 << 20
-"""Bytes of one record; a larger one is refused with the rest of its file."""
+"""Maximum bytes of a record; a larger one is refused with the rest of its file."""
 
 
 class _TooLargeError(Exception):
@@ -24,7 +24,7 @@ class _TooLargeError(Exception):
 
 
 class _Bounded(io.RawIOBase):
-    """Ends the reading when no record has ended for `MAX_RECORD` bytes."""
+    """Stops reading if no record has ended within `MAX_RECORD` bytes."""
 
     def __init__(self, stream: BinaryIO) -> None:
         self._stream = stream
@@ -43,9 +43,8 @@ def xml_records(
 ) -> Iterator[tuple[int, Element]]:
     """Number (from 1) and element of each record, an element whose name is in `tags`.
 
-    The element is empty again once the next one is asked for. A broken file gives the records
-    before the fault, and the fault goes into the report. Raises `LibraryError` for a file that
-    cannot be opened.
+    The element is cleared when the next one is requested. A broken file yields the records before
+    the fault, which goes into the report. Raises `LibraryError` if the file cannot be opened.
     """
     from defusedxml import DefusedXmlException
     from defusedxml.ElementTree import iterparse
@@ -78,7 +77,7 @@ def xml_records(
 
 
 def text_at(element: Element, *paths: str) -> str:
-    """The text of the first of the paths that has any, inner elements included."""
+    """The text at the first non-empty path, inner elements included."""
     for path in paths:
         found = element.find(path)
         if found is not None and (text := "".join(found.itertext()).strip()):

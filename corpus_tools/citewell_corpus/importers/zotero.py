@@ -1,4 +1,4 @@
-"""Zotero items in JSON: the export of Better BibTeX, and what Zotero's web API answers."""
+"""Zotero items in JSON: the export of Better BibTeX, or responses of Zotero's web API."""
 
 from __future__ import annotations
 

@@ -196,7 +196,7 @@ def test_versions_of_a_paper_count_once_and_untitled_ones_not_at_all(
     assert (source.lists, source.passages) == (1, 4)
     assert source.skipped == {
         "other versions of a manuscript": 1,
-        "manuscripts without a telling title": 1,
+        "manuscripts without a distinctive title": 1,
     }
 
 

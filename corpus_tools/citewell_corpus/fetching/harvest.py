@@ -17,8 +17,8 @@ import msgspec
 from citewell.corpus.errors import LibraryError
 from citewell.model import Problem, Work
 from citewell.sources.answers import Wanted
+from citewell.sources.record_line import record_line
 from citewell_corpus.fetching.graphs import BATCH, Node, ReferenceGraph
-from citewell_corpus.fetching.record_line import record_line
 from citewell_corpus.progress import Progress
 
 WORKS = "works.jsonl"

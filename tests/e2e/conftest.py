@@ -49,6 +49,7 @@ def clean_env(folder: Path) -> dict[str, str]:
         "CITEWELL_CONFIG": str(folder / "config.toml"),
         "CITEWELL_DATA": str(folder / "history"),
         "CITEWELL_LEARNING_ENABLED": "false",
+        "CITEWELL_SOURCES_KEEP": "false",
         "CITEWELL_CACHE": str(folder / "cache"),
         "CITEWELL_RETRIEVAL_TIMEOUT_MS": "60000",
         "OMP_NUM_THREADS": "1",
@@ -430,6 +431,7 @@ def no_user_settings(tmp_path_factory: pytest.TempPathFactory) -> None:
     os.environ["CITEWELL_CACHE"] = str(tmp_path_factory.mktemp("cache"))
     # Tests share servers: what one accepts must not change the order that another expects.
     os.environ["CITEWELL_LEARNING_ENABLED"] = "false"
+    os.environ["CITEWELL_SOURCES_KEEP"] = "false"
 
 
 @pytest.fixture(scope="session")

@@ -31,6 +31,7 @@ def environment(folder: Path) -> dict[str, str]:
         "CITEWELL_DATA": str(folder / "history"),
         # Tests share a library and a history: none may change the order that another expects.
         "CITEWELL_LEARNING_ENABLED": "false",
+        "CITEWELL_SOURCES_KEEP": "false",
         "PYTHONIOENCODING": "utf-8",
         "OMP_NUM_THREADS": "1",
     }

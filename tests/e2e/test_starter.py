@@ -10,6 +10,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -298,3 +299,22 @@ def test_the_engine_imports_nothing_of_the_distribution(site: Path, tmp_path: Pa
     )
     assert str(site / "citewell_starter" / "library") in done.stdout
     assert "False" in done.stdout.splitlines()[-1].split()[0]
+
+
+def test_an_accepted_paper_is_found_beside_the_starter(
+    site: Path, tmp_path: Path, fake_sources: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")
+    settings = (
+        "--set",
+        "sources.allow=openreview",
+        "--set",
+        f"sources.base_url={fake_sources.url}",
+    )
+    words = ("--online", "--bibtex", "-k", "1", "the patience of kettles")
+    done = run(tmp_path, site, *settings, "find", *words)
+    assert "Patience of Kettles" in done.stdout, done.stderr
+    done = run(tmp_path, site, "find", "patience of kettles", "--json")
+    assert "Patience of Kettles" in json.loads(done.stdout)["hits"][0]["work"]["title"]
+    done = run(tmp_path, site, "find", "attention is all you need", "--json")
+    assert json.loads(done.stdout)["hits"][0]["work"]["title"] == "Attention Is All You Need"

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from citewell.model.visible import visible
-from citewell_corpus.cli import explain, fetch_commands  # noqa: F401 - add their commands
+from citewell_corpus.cli import explain, fetch_commands, forget  # noqa: F401 - add their commands
 from citewell_corpus.cli.library_group import (
     FINDINGS,
     JSON,

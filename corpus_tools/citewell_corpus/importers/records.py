@@ -1,8 +1,9 @@
 """JSON Lines of plain bibliographic records: Citewell's own exchange format.
 
 One object per line: `id, title, authors[], year, venue, venue_ids[], booktitle, journal, volume,
-issue, pages, doi, url, bibkey, abstract, kind, publisher, retracted, source`. Only `id` and `title`
-are needed; other names are ignored.
+issue, pages, doi, url, bibkey, abstract, kind, publisher, retracted, source, provenance[]`. Only
+`id` and `title` are needed; other names are ignored. `provenance` (objects of `source, source_id,
+retrieved`) names the records that a work was made of; without it the line is the record.
 """
 
 from __future__ import annotations
@@ -45,6 +46,7 @@ class Record(msgspec.Struct):
     citations: int | None = None
     retracted: bool | None = None
     source: str | None = None
+    provenance: list[Provenance] | None = None
 
 
 class RecordsImporter(FileImporter):
@@ -108,5 +110,6 @@ def work_of(record: Record, day: str, place: str) -> Work | str:
         citations=fields.count(record.citations),
         retracted=bool(record.retracted),
         same_as=(identifier,),
-        provenance=(Provenance(source=source, source_id=source_id, retrieved=day),),
+        provenance=tuple(record.provenance or ())
+        or (Provenance(source=source, source_id=source_id, retrieved=day),),
     )

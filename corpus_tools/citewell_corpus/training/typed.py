@@ -217,6 +217,7 @@ def main(
         options,
         library=replace(options.library, path=library.parent, name=library.name, starter=False),
         learning=replace(options.learning, enabled=False),
+        sources=replace(options.sources, keep=False),
     )
     recorder = Recorder(RANKER, TYPED)
     engine = LocalEngine.open(options, ranker=recorder)

@@ -132,7 +132,12 @@ def _evaluate(session: Session, papers: tuple[Path, ...], flags: dict[str, Any])
 
     options = session.load(papers[0] if papers else None).options
     # What whoever measures has accepted must not change the figures.
-    options = replace(options, learning=replace(options.learning, enabled=False))
+    options = replace(
+        options,
+        learning=replace(options.learning, enabled=False),
+        # What this user accepted belongs to no data set.
+        sources=replace(options.sources, keep=False),
+    )
     for path in (flags["json_path"], flags["html_path"]):
         if path is not None and path.is_dir():
             raise click.UsageError(f"{path} is a folder, not a file.")

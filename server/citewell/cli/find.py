@@ -64,7 +64,8 @@ def find(
 
     TEXT is a title, a topic, or a sentence that wants a citation; with --author, --venue or a year
     it may be left out. A DOI, an arXiv or Anthology id, or an address is looked up: it names one
-    paper or none. With --online TEXT is sent to the sources that you have allowed. A pipe gets a
+    paper or none. With --online TEXT is sent to the sources that you have allowed; papers of theirs
+    that --bibtex writes are kept (`sources.keep`). A pipe gets a
     line for each paper: key, title, authors, year, venue and what found it, parted by tabs. Exits
     with 1 if nothing is found.
     """
@@ -92,7 +93,10 @@ def find(
             if found.who:
                 echo(found.who, err=True)
             show_cost(library.engine.status().budget)
-            entries = library.bibtex([hit.work for hit in found.hits]) if bibtex else ""
+            if bibtex:
+                works = [hit.work for hit in found.hits]
+                entries = library.bibtex(works)
+                show_problems(library.accept(works))
     except CitewellError as error:
         if not as_json:
             raise

@@ -7,6 +7,7 @@
         segments/<id>/              segment.json, catalogue.sqlite, columns, one folder per index
         staging/                    a build that is not finished
         card.json                   of a library that is shipped: what it holds, and lacks
+        accepted.jsonl              of the library `accepted`: the records that it is built from
 
 Nothing under `snapshots` and `segments` changes once CURRENT names it. The id of a snapshot ends
 with the hash of its manifest, the manifest holds the hash of every `segment.json`, and that holds
@@ -38,7 +39,8 @@ CITATIONS = "citations.npy"
 
 LOCK = "lock"
 CARD = "card.json"
-ENTRIES = frozenset({CURRENT, SOURCES, LOCK, CARD, "snapshots", "segments", "staging"})
+ACCEPTED = "accepted.jsonl"
+ENTRIES = frozenset({CURRENT, SOURCES, LOCK, CARD, ACCEPTED, "snapshots", "segments", "staging"})
 """All that the folder of a library holds."""
 _LEFTOVER = re.compile(rf"\.(?:{CURRENT}|{re.escape(SOURCES)})\.[0-9a-f]+\.tmp")
 _SYSTEM = frozenset({"Thumbs.db", "ehthumbs.db", "desktop.ini", "lost+found", "@eaDir"})

@@ -77,10 +77,9 @@ class Library:
         for segment in () if below is None else below._segments:
             views = [one.view() for one in self._segments[: self._own]]
             covered = covered_rows(views, segment.view())
-            self._covered += int(
-                (covered if segment.dead is None else covered & ~segment.dead).sum()
-            )
-            self._segments.append(segment.below(base, covered))
+            lower = segment.below(base, covered)
+            self._covered += segment.live_count - lower.live_count
+            self._segments.append(lower)
             base += segment.count
         self.rows = base
         """Number of rows, dead ones included."""
@@ -121,9 +120,9 @@ class Library:
         return self.manifest.works + (0 if self.below is None else len(self.below) - self._covered)
 
     def indexes(self, name: str) -> list[Mapping[str, Any] | None]:
-        """Fingerprint of the index `name` in the library and in the one below; None without it."""
-        stack = [self] if self.below is None else [self, self.below]
-        return [library.manifest.indexes.get(name) for library in stack]
+        """Fingerprint of the index `name` in the library and in those below; None without it."""
+        below = [] if self.below is None else self.below.indexes(name)
+        return [self.manifest.indexes.get(name), *below]
 
     def __enter__(self) -> Library:
         return self

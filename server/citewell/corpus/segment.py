@@ -60,8 +60,15 @@ class Segment:
     def below(self, base: int, covered: NDArray[np.bool_]) -> Segment:
         """This segment below a library of `base` rows, which holds the covered works itself."""
         own = copy(self)
-        own.base, own.covered = base, covered
+        own.base = base
+        own.covered = covered if self.covered is None else covered | self.covered
         return own
+
+    @property
+    def live_count(self) -> int:
+        """Rows that a search can find."""
+        dead = self.view().dead
+        return self.count - (0 if dead is None else int(dead.sum()))
 
     def view(self, *, whole: bool = False) -> SegmentView:
         """What a retriever sees; whole: covered works too."""

@@ -6,7 +6,7 @@ from contextlib import suppress
 
 from citewell.corpus.layout import current_snapshot, read_manifest
 from citewell.engine.contract import EngineStatus
-from citewell.engine.which_library import library_below, snapshot_of, which_library
+from citewell.engine.which_library import libraries_below, snapshot_of, which_library
 from citewell.model import CitewellError
 from citewell.options import Options
 
@@ -14,7 +14,7 @@ from citewell.options import Options
 def status_at_rest(options: Options) -> EngineStatus:
     """Library, number of papers and allowed sources. Opens no index, and loads no model.
 
-    A work that the library and the one below it both hold counts twice."""
+    A work that the library and one below it both hold counts twice."""
     from citewell.sources.registry import allowed
 
     names, problems = allowed(options.sources.allow)
@@ -24,8 +24,7 @@ def status_at_rest(options: Options) -> EngineStatus:
         works = read_manifest(path, snapshot).works
     except CitewellError as error:
         return EngineStatus(sources=names, problems=(error.problem, *problems))
-    lower = library_below(options)
-    if lower is not None:
+    for lower in libraries_below(options):
         with suppress(CitewellError):
             works += read_manifest(lower, current_snapshot(lower)).works
             snapshot = snapshot_of(options)

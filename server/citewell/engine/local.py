@@ -21,7 +21,7 @@ from citewell.engine.identified import Identified
 from citewell.engine.late import LateRetriever
 from citewell.engine.listing import Listing
 from citewell.engine.lookup import LookUp
-from citewell.engine.optional_parts import online_search, open_llm, open_sources
+from citewell.engine.optional_parts import accepted_records, online_search, open_llm, open_sources
 from citewell.engine.process_memory import rss_mb
 from citewell.engine.query_expansion import QueryExpansion
 from citewell.engine.query_preprocessor import QueryPreprocessor
@@ -71,6 +71,7 @@ class LocalEngine:
         self._llm_stage = llm_stage
         self._sources = sources
         self._online = online_search(sources, options)
+        self._accepted = None if self._online is None else accepted_records(options)
         self._options = options
         self._library = library
         self._opened = opened
@@ -291,8 +292,19 @@ class LocalEngine:
         return Checks(tuple(self._check.check(claims, cancel)), self._library.snapshot)
 
     def learn(self, feedback: Feedback) -> tuple[Problem, ...]:
-        """Keep what an author accepted and dismissed, unless learning is off."""
-        return () if self._history is None else self._history.learn(feedback)
+        """Keep what an author accepted and dismissed, unless learning is off, and the record of a
+        source that was accepted, unless that is off."""
+        kept = self.keep([feedback.accepted.id])
+        return kept if self._history is None else (*kept, *self._history.learn(feedback))
+
+    def keep(self, ids: Sequence[str]) -> tuple[Problem, ...]:
+        """Keep the records with these ids that a source gave and the library lacks, unless that is
+        off; why they could not be kept."""
+        if self._accepted is None or self._online is None:
+            return ()
+        offered = [self._online.work(identifier) for identifier in ids]
+        new = [work for work in offered if work is not None and self._lookup.held(work) is None]
+        return self._accepted.keep(new) if new else ()
 
     def pick(self, query: Query, works: Sequence[Work], *, cancel: Cancel | None = None) -> Picked:
         """Which of the works the place of the query should cite; the first without a model."""
@@ -341,7 +353,10 @@ class LocalEngine:
         )
 
     def close(self) -> None:
-        """Close the library's files, and ask the sources nothing more."""
+        """Close the library's files, and ask the sources nothing more. Waits until accepted records
+        are built."""
+        if self._accepted is not None:
+            self._accepted.close()
         if self._history is not None:
             self._history.close()
         if self._reader is not None:

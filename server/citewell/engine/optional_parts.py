@@ -5,12 +5,14 @@ What they import is loaded when they are opened.
 
 from __future__ import annotations
 
+import threading
 from typing import TYPE_CHECKING
 
 from citewell.model import CitewellError, Problem
 from citewell.options import Options
 
 if TYPE_CHECKING:
+    from citewell.engine.accepted import AcceptedRecords
     from citewell.engine.llm_stage import LlmStage
     from citewell.engine.online import Online
     from citewell.engine.online_search import OnlineSearch
@@ -42,9 +44,33 @@ def open_sources(options: Options) -> tuple[Online | None, tuple[Problem, ...]]:
 
 
 def online_search(sources: Online | None, options: Options) -> OnlineSearch | None:
-    """Searches that ask the sources too; None where no source is open or searches ask none."""
+    """Searches that ask the sources too; None where no source is open or searches ask none.
+
+    One for the open sources: an engine that is opened anew for another snapshot of the library
+    still knows the papers that the one before it has offered.
+    """
     if sources is None or not options.sources.search:
         return None
     from citewell.engine.online_search import OnlineSearch
 
-    return OnlineSearch(sources)
+    with _LOCK:
+        for closed in [one for one in _SEARCHES if one.is_closed]:
+            del _SEARCHES[closed]
+        return _SEARCHES.setdefault(sources, OnlineSearch(sources))
+
+
+def accepted_records(options: Options) -> AcceptedRecords | None:
+    """Where accepted records are kept; None where they are not."""
+    from citewell.engine.which_library import keeps_accepted
+
+    if not keeps_accepted(options):
+        return None
+    from citewell.engine.accepted import AcceptedRecords
+
+    accepted = AcceptedRecords(options)
+    accepted.resume()
+    return accepted
+
+
+_LOCK = threading.Lock()
+_SEARCHES: dict[Online, OnlineSearch] = {}

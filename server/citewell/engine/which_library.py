@@ -1,12 +1,13 @@
-"""Which library answers when the settings leave it open, and which one lies below it."""
+"""Which library answers when the settings leave it open, and which ones lie below it."""
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from citewell.corpus import library_path
-from citewell.corpus.layout import current_snapshot, is_library
+from citewell.corpus.layout import ACCEPTED, CURRENT, current_snapshot, is_library, read_manifest
 from citewell.corpus.starter import installed_starter
 from citewell.model import CitewellError, Problem
 from citewell.options import Options
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
 
 DEFAULT = "default"
 STARTER = "starter"
+ACCEPTED_LIBRARY = "accepted"
+"""Name of the library of the records that the author accepted from sources."""
 
 
 def which_library(options: Options) -> Path:
@@ -46,32 +49,97 @@ def library_below(options: Options) -> Path | None:
     return None if installed == which_library(options) else installed
 
 
+def accepted_library(options: Options) -> Path:
+    """Folder of the library of accepted records: beside the others, or in the user's data folder
+    where these may not be written."""
+    path = library_path(options.library.path, ACCEPTED_LIBRARY)
+    existing = next((one for one in (path, *path.parents) if one.exists()), path)
+    if options.library.path is None or os.access(existing, os.W_OK):
+        return path
+    return library_path(None, ACCEPTED_LIBRARY)
+
+
+def keeps_accepted(options: Options) -> bool:
+    """Whether accepted records are kept, and searched below the library that the settings name."""
+    return options.sources.keep and options.library.name != ACCEPTED_LIBRARY
+
+
+def libraries_below(options: Options) -> list[Path]:
+    """Folders of the libraries that are searched below the one that the settings name: the starter
+    library, and below it the accepted records."""
+    lower = library_below(options)
+    found = [] if lower is None else [lower]
+    accepted = accepted_library(options)
+    # With the vectors of another encoder no library below could be searched by meaning.
+    if keeps_accepted(options) and is_library(accepted) and _has_encoder(accepted, options):
+        found.append(accepted)
+    return found
+
+
 def open_library(options: Options) -> tuple[Library, tuple[Problem, ...]]:
-    """The library that the settings name, on the starter library, and why that is left out if it
-    cannot be opened. Raises `LibraryError` as `Library.open` does."""
+    """The library that the settings name, on those below it, and why one of them is left out.
+
+    Raises `LibraryError` where there is nothing to search.
+    """
     from citewell.corpus import Library
 
-    path, lower = which_library(options), library_below(options)
-    below: Library | None = None
-    problems: tuple[Problem, ...] = ()
-    if lower is not None and is_library(path):
+    path, lower = which_library(options), libraries_below(options)
+    problems: list[Problem] = []
+    if lower and not is_library(path) and lower[-1] == accepted_library(options):
         try:
-            below = Library.open(lower)
+            current_snapshot(path)
         except CitewellError as error:
-            problems = (error.problem,)
-    return Library.open(path, below), problems
+            problems.append(error.problem)
+        path, lower = lower[-1], []
+    below: Library | None = None
+    for folder in reversed(lower) if is_library(path) else ():
+        try:
+            below = Library.open(folder, below)
+        except CitewellError as error:
+            problems.append(error.problem)
+    library = Library.open(path, below)
+    # It says what was looked at, also where a library below could not be opened.
+    library.snapshot = snapshot_of(options)
+    return library, tuple(problems)
 
 
 def snapshot_of(options: Options) -> str:
-    """What `Library.snapshot` is of the library that the settings name, without opening it.
+    """What `Library.snapshot` is of the opened library, without opening it.
 
     Raises `LibraryError` where there is none.
     """
-    own = current_snapshot(which_library(options))
-    lower = library_below(options)
-    if lower is None:
-        return own
+    snapshots: list[str] = []
+    missing: CitewellError | None = None
+    for folder in (which_library(options), *libraries_below(options)):
+        try:
+            snapshots.append(current_snapshot(folder))
+        except CitewellError as error:
+            missing = missing or error
+    if missing is not None and not snapshots:
+        raise missing
+    return "+".join(snapshots)
+
+
+def is_accepted_current(options: Options) -> bool:
+    """False when accepted records wait to be built, or were built for another encoder."""
+    folder = accepted_library(options)
+    records = folder / ACCEPTED
     try:
-        return f"{own}+{current_snapshot(lower)}"
+        if not records.is_file():
+            return True
+        if (folder / CURRENT).stat().st_mtime_ns < records.stat().st_mtime_ns:
+            return False
+    except OSError:
+        return False
+    return _has_encoder(folder, options)
+
+
+def _has_encoder(folder: Path, options: Options) -> bool:
+    """Whether a library has vectors of the encoder that the settings name, or needs none."""
+    if not options.retrieval.dense:
+        return True
+    try:
+        indexes = read_manifest(folder, current_snapshot(folder)).indexes
     except CitewellError:
-        return own
+        return False
+    return indexes.get("dense", {}).get("encoder") == options.retrieval.encoder

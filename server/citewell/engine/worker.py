@@ -246,18 +246,11 @@ def verify_library(options: Options) -> None:
 
 
 def _library_stamp(options: Options) -> bytes:
-    """What the pointers to their snapshots hold, of the library and of the one below; empty without
-    a library."""
-    from citewell.corpus.layout import CURRENT
-    from citewell.engine.which_library import library_below, which_library
+    """The id of what is searched; empty without a library."""
+    from citewell.engine.which_library import snapshot_of
 
     try:
-        stamp = b""
-        for folder in (which_library(options), library_below(options)):
-            if folder is not None:
-                with (folder / CURRENT).open("rb") as stream:
-                    stamp += stream.read(1000)
-        return stamp
+        return snapshot_of(options).encode()
     except (OSError, CitewellError):
         return b""
 

@@ -38,6 +38,14 @@ class SourceOptions(Struct, frozen=True, kw_only=True):
             trusted_only=True,
         ),
     ] = True
+    keep: Annotated[
+        bool,
+        about(
+            "Keep the records of online papers that you cite in the library `accepted`, and search "
+            "it without network access. [More](sources.md#accepted-records).",
+            trusted_only=True,
+        ),
+    ] = True
     cache_days: Annotated[
         float,
         about(

@@ -1,4 +1,4 @@
-"""A work as a line of Citewell's exchange format, for feeds whose answers no importer reads."""
+"""A work as a line of Citewell's exchange format, in which the answers of sources are kept."""
 
 from __future__ import annotations
 
@@ -14,10 +14,12 @@ _ENCODER = msgspec.json.Encoder()
 
 
 def record_line(work: Work) -> bytes:
-    """The JSON of one work as `importers.records` reads it."""
+    """The JSON of one work as the importer `records` reads it."""
     record = {name: value for name in _FIELDS if (value := getattr(work, name))}
     record["authors"] = [_name(author) for author in work.authors]
     record["source"] = work.provenance[0].source if work.provenance else ""
+    if work.provenance:
+        record["provenance"] = work.provenance
     return _ENCODER.encode(record)
 
 

@@ -109,7 +109,9 @@ class Library:
             return Opened()
 
         base, default = self.options, Options()
-        sources = base.sources if self.online else default.sources
+        sources = base.sources
+        if not self.online:
+            sources = replace(default.sources, keep=base.sources.keep)
         return LocalEngine.open(
             replace(
                 base,
@@ -154,6 +156,11 @@ class Library:
             taken |= {key, key.lower()}
             texts.append(text)
         return "\n".join(texts)
+
+    def accept(self, works: Sequence[Work]) -> tuple[Problem, ...]:
+        """Keep those of the works that a source gave, so that they are found without network from
+        now on (`sources.keep`); why they could not be kept."""
+        return self.engine.keep([work.id for work in works])
 
     # -- fill ----------------------------------------------------------------------------------
 

@@ -114,7 +114,8 @@ class Session:
 
     async def learn(self, feedback: Sequence[Feedback]) -> None:
         """Have the engine keep what the author accepted and dismissed, unless that is off."""
-        if not self.buffers.workspace_options().learning.enabled:
+        options = self.buffers.workspace_options()
+        if not (options.learning.enabled or (options.sources.keep and options.sources.allow)):
             return
         for one in feedback:
             self.tell(await self.engine.learn_async(one))

@@ -1,0 +1,177 @@
+"""Records that an author accepted from online answers, kept in a library of the user's own.
+
+A record is written at once, as a line of the exchange format. The library is then built from the
+lines by `citewell library add` in a process of its own, which takes a second or two; whoever has
+the library open sees its new snapshot (`which_library.snapshot_of`) and opens it anew.
+"""
+
+from __future__ import annotations
+
+import logging
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Container, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import msgspec
+
+from citewell.corpus.errors import library_error
+from citewell.corpus.layout import ACCEPTED, LOCK
+from citewell.engine.child import worker_environment
+from citewell.engine.which_library import (
+    ACCEPTED_LIBRARY,
+    accepted_library,
+    is_accepted_current,
+    keeps_accepted,
+)
+from citewell.model import Problem, Work
+from citewell.model.atomic_write import write_atomically
+from citewell.options import Options
+from citewell.sources.record_line import record_line
+
+logger = logging.getLogger(__name__)
+
+BUILD_SECONDS = 60.0
+"""How long a command that ends waits for the build."""
+_TRIES = 20
+"""Builds that are begun while another process builds."""
+_PAUSE = 0.5
+_LOG = ".build.log"
+_LOCK_SECONDS = 5.0
+
+
+class AcceptedRecords:
+    """Writes accepted records and has their library built. Safe across threads and processes."""
+
+    def __init__(self, options: Options) -> None:
+        self._options = options
+        self._folder = accepted_library(options)
+        self._lock = threading.Lock()
+        self._builder: threading.Thread | None = None
+        self._is_wanted = False
+        self._has_kept = False
+
+    def keep(self, works: Sequence[Work]) -> tuple[Problem, ...]:
+        """Write records of sources, and start a build; why they could not be written."""
+        try:
+            append_records(self._folder, works)
+        except OSError as error:
+            message = f"Accepted records cannot be kept: {error.strerror or error}."
+            return (library_error("library-unwritable", message, self._folder).problem,)
+        self._has_kept = True
+        self.build()
+        return ()
+
+    def resume(self) -> None:
+        """Build what an earlier process could not."""
+        if keeps_accepted(self._options) and not is_accepted_current(self._options):
+            self.build()
+
+    def build(self) -> None:
+        """Build the library in the background; a build that runs is followed by another one."""
+        with self._lock:
+            self._is_wanted = True
+            if self._builder is None:
+                self._builder = threading.Thread(
+                    target=self._run, name="citewell-accepted", daemon=True
+                )
+                self._builder.start()
+
+    def close(self) -> None:
+        """Wait until what was kept is built."""
+        builder = self._builder
+        if builder is not None and self._has_kept:
+            builder.join(BUILD_SECONDS)
+
+    def _run(self) -> None:
+        while True:
+            with self._lock:
+                if not self._is_wanted:
+                    self._builder = None
+                    return
+                self._is_wanted = False
+            try:
+                self._build()
+            except OSError as error:
+                logger.warning("The accepted records cannot be built: %s", error)
+
+    def _build(self) -> None:
+        log = self._folder / _LOG
+        for number in range(_TRIES):
+            if number:
+                time.sleep(_PAUSE)
+            # A file and no pipe: the build outlives this process.
+            with log.open("wb") as words:
+                done = subprocess.run(
+                    build_command(self._options, self._folder),
+                    stdin=subprocess.DEVNULL,
+                    stdout=words,
+                    stderr=words,
+                    env=worker_environment(),
+                    creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0),
+                    check=False,
+                )
+            if not done.returncode:
+                return
+            said = log.read_text(encoding="utf-8", errors="replace").strip()
+            if "library-locked" not in said:
+                logger.warning("The accepted records cannot be built: %s", said[-500:])
+                return
+
+
+def build_command(options: Options, folder: Path) -> list[str]:
+    """The command line that builds the library from its records, with the settings' indexes."""
+    own = options.retrieval
+    settings = {
+        "library.path": str(folder.parent),
+        "retrieval.encoder": own.encoder,
+        "retrieval.bm25": str(own.bm25).lower(),
+        "retrieval.dense": str(own.dense).lower(),
+    }
+    flags = [part for name, value in settings.items() for part in ("--set", f"{name}={value}")]
+    add = ["library", "add", str(folder / ACCEPTED), "--format", "records"]
+    command = [sys.executable, "-P", "-m", "citewell", "-q", *flags]
+    return [*command, *add, "--name", ACCEPTED_LIBRARY]
+
+
+def append_records(folder: Path, works: Sequence[Work]) -> None:
+    """Add lines to the accepted records. Raises `OSError`."""
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / ACCEPTED
+    with _held(folder), path.open("ab") as stream:
+        if stream.tell() == 0:
+            # What somebody cites is nobody else's business.
+            path.chmod(0o600)
+        stream.write(b"".join(record_line(work) + b"\n" for work in works))
+
+
+def drop_records(folder: Path, ids: Container[str]) -> int:
+    """Take the lines with these ids out of the accepted records; how many are left.
+
+    The library is still to be built. Raises `OSError`.
+    """
+    path = folder / ACCEPTED
+    with _held(folder):
+        lines = path.read_bytes().splitlines(keepends=True)
+        kept = [line for line in lines if msgspec.json.decode(line)["id"] not in ids]
+        if len(kept) < len(lines):
+            write_atomically(path, b"".join(kept))
+    return len(kept)
+
+
+@contextmanager
+def _held(folder: Path) -> Iterator[None]:
+    from filelock import FileLock, Timeout
+
+    lock = FileLock(folder / f".{ACCEPTED}.{LOCK}", timeout=_LOCK_SECONDS)
+    try:
+        lock.acquire()
+    except Timeout:
+        raise OSError("another process is writing it") from None
+    try:
+        yield
+    finally:
+        lock.release()

@@ -80,13 +80,13 @@ def test_the_graph_finds_the_nearest_papers_too(
     assert (segments[0].index("dense") / "graph.usearch").exists()
     assert not (segments[1].index("dense") / "graph.usearch").exists()
     retriever = DenseRetriever(segments, HashedWords())
-    found = 0
-    for query in QUERIES:
+    found, queries = 0, QUERIES[:3]
+    for query in queries:
         answer = retriever.search(query, 50, Cancel())
         found += len(set(answer.rows.tolist()) & set(exact(many_papers, query, 50)))
         assert len(set(answer.rows.tolist())) == 50
     # Several threads build the graph, in an order that differs from run to run.
-    assert found >= 0.94 * 50 * len(QUERIES)
+    assert found >= 0.94 * 50 * len(queries)
 
 
 def test_a_filter_is_met_in_full_where_there_is_a_graph(

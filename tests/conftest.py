@@ -187,6 +187,12 @@ def chat() -> ModuleType:
 
 
 @pytest.fixture(scope="session")
+def pdf_files() -> ModuleType:
+    """`written`, `compiled` and others of tests/fakes/pdf_files.py."""
+    return _fakes("pdf_files")
+
+
+@pytest.fixture(scope="session")
 def fakes() -> ModuleType:
     """`FakeSources`, `Fault` and `Reply` of tests/fakes/sources.py."""
     return _fakes()

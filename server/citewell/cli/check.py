@@ -88,11 +88,11 @@ def check(
 ) -> None:
     """Check that references exist and are correct.
 
-    FILES are .bib files, papers (the references that they cite are checked), lists of references
-    as text, or folders with papers; - reads standard input. Each reference is looked up in the
-    library: is it a known work, and do title, authors, year, venue and identifiers agree with its
-    record? A work that the library does not hold is "not found", which is no accusation. Nothing is
-    sent anywhere without --online; with it, to the sources that you have allowed alone.
+    FILES are .bib files, papers (the references that they cite are checked), PDFs, lists of
+    references as text, or folders with papers; - reads standard input. Each reference is looked up
+    in the library: is it a known work, and do title, authors, year, venue and identifiers agree
+    with its record? A work that the library does not hold is "not found", which is no accusation.
+    Nothing is sent anywhere without --online; with it, to the sources that you have allowed alone.
     """
     from citewell.features.checking.check import failing, selected
     from citewell.usecases.library import Library
@@ -161,7 +161,7 @@ def _claims(files: Sequence[Path], options: Options, every: bool) -> Claims:
     from citewell.features.checking.check import Claims, claims_in_files, claims_in_text, nothing_in
 
     named = [path for path in files if str(path) != "-"]
-    found = claims_in_files(named, options.documents, every=every)
+    found = claims_in_files(named, options.documents, every=every, pdf=options.pdf)
     if len(named) == len(files):
         return found
     pasted = claims_in_text(sys.stdin.buffer.read().decode("utf-8", "replace"))
@@ -269,7 +269,9 @@ def _show_one(out: Console, one: Check, style: str) -> None:
     from citewell.features.checking.check import counts
     from citewell.features.checking.report import WORDS, label
 
-    place = f"{one.claim.path}:{one.claim.line}: " if one.claim.path and one.claim.line else ""
+    claim = one.claim
+    place = f"{claim.path}:{claim.line}: " if claim.path and claim.line else ""
+    place = f"{claim.path}: " if claim.path and claim.page else place
     head = Text(place, style="cyan").append(label(one), style="bold default")
     head.append(f"  {WORDS[one.verdict]}", style=style)
     out.print(head, soft_wrap=True)

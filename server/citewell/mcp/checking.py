@@ -99,7 +99,10 @@ class Checking:
             return claims_in_text(text), []
         file = self._tools.roots.find(path)
         found = claims_in_files(
-            [file], self._tools.options.documents, read=self._tools.roots.overlay
+            [file],
+            self._tools.options.documents,
+            read=self._tools.roots.overlay,
+            pdf=self._tools.options.pdf,
         )
         if not found.claims and found.problems and found.problems[0].code != "check-empty":
             raise CitewellError(found.problems[0])

@@ -86,6 +86,8 @@ class Claim(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=Fa
     path: str = ""
     line: int | None = None
     """1-based line on which the reference begins."""
+    page: int | None = None
+    """1-based page of a PDF on which the reference begins; `key` is then its number or label."""
     span: Span | None = None
     spans: Mapping[str, Span] = msgspec.field(default_factory=dict)
     """Range of each field's value in the source."""

@@ -12,6 +12,7 @@ from msgspec import Struct
 
 from citewell.options.leaf import about, switch
 from citewell.options.online import LlmOptions, SourceOptions
+from citewell.options.pdf import PdfOptions
 
 CiteCommand = Annotated[
     str,
@@ -358,6 +359,7 @@ class Options(Struct, frozen=True, kw_only=True):
     learning: LearningOptions = LearningOptions()
     sources: SourceOptions = SourceOptions()
     llm: LlmOptions = LlmOptions()
+    pdf: PdfOptions = PdfOptions()
 
 
 TITLES = {
@@ -375,6 +377,7 @@ TITLES = {
     "zotero": "Zotero",
     "learning": "Learning from Use",
     "llm": "Language Model",
+    "pdf": "PDF Files",
     "retrieval": "Search Engine",
 }
 """What an editor's page of settings calls the sections, in the order of use."""

@@ -220,7 +220,12 @@ class Library:
         Of a paper, those that it cites; with `every` all of its .bib. A file that cannot be read
         is a problem. Raises `CitewellError` where the library is missing.
         """
-        read = claims_in_files([Path(path) for path in paths], self.options.documents, every=every)
+        read = claims_in_files(
+            [Path(path) for path in paths],
+            self.options.documents,
+            every=every,
+            pdf=self.options.pdf,
+        )
         found = self.check_claims((*read.claims, *claims_in_text(text)))
         return replace(found, problems=(*read.problems, *found.problems))
 

@@ -15,11 +15,12 @@ from citewell.model.check import Claim
 from citewell.model.document import Span
 from citewell.model.ids import arxiv_id, normalise_doi
 from citewell.model.names import ends_with_others, parse_author, split_authors
+from citewell.model.pdf import PdfPaper
 from citewell.model.tex import tex_to_unicode
 from citewell.model.titles import plain_title
 from citewell.model.work import Author
 from citewell.verification.free_text import parse_reference
-from citewell.verification.reference_list import joined, pieces
+from citewell.verification.reference_list import Piece, joined, pieces
 
 _VENUES = ("booktitle", "journal", "journaltitle", "howpublished", "maintitle")
 _BIBITEM = re.compile(r"\\bibitem\s*(?:\[(?:[^][]|\[[^]]*\]|\{[^}]*\})*\]\s*)?\{([^{}]*)\}")
@@ -27,6 +28,10 @@ _END = re.compile(r"\\end\s*\{thebibliography\}")
 _COMMENT = re.compile(r"(?<!\\)%[^\n]*")
 _ET_AL = re.compile(r"[\s,]*\bet\.?\s+al\b\.?\s*$", re.IGNORECASE)
 _YEAR = re.compile(r"(?<!\d)(?:((?:19|20)\d\d)|['’](\d\d))(?!\d)")
+_PIECE = re.compile(r"\S(?:.|\n(?!\n))*")
+_LABEL = re.compile(r"\[([^\]\n]{1,40})\]\s+")
+LONGEST_REFERENCE = 4_000
+"""Characters of one reference of a PDF that are read; a list of 300 authors has 6,000."""
 _SKIPPED = frozenset({"comment", "set", "xdata"})
 
 
@@ -148,6 +153,44 @@ def claims_of_text(text: str, path: str = "") -> list[Claim]:
         if claim.raw:
             claims.append(_placed(claim, path, starts, Span(start, end), key))
     return claims
+
+
+def claims_of_pdf(paper: PdfPaper) -> list[Claim]:
+    """One claim per reference of a PDF, in order, with its page and its number or label.
+
+    A reference without either has its place in the list, from 1, as its number.
+    """
+    if paper.claims:
+        return list(paper.claims)
+    text = "\n".join(page.text for page in paper.references)
+    starts, at = [], 0
+    for page in paper.references:
+        starts.append(at)
+        at += len(page.text) + 1
+    found = _parted(text) if paper.parted else list(pieces(text))
+    claims: list[Claim] = []
+    for start, end, key in found:
+        claim = parse_reference(joined(text[start : min(end, start + LONGEST_REFERENCE)]))
+        if claim.raw:
+            claims.append(
+                msgspec.structs.replace(
+                    claim,
+                    key=key or str(len(claims) + 1),
+                    path=paper.path,
+                    page=paper.references[bisect_right(starts, start) - 1].number,
+                )
+            )
+    return claims
+
+
+def _parted(text: str) -> list[Piece]:
+    """The pieces between empty lines, each with the label that it begins with."""
+    found = []
+    for piece in _PIECE.finditer(text):
+        label = _LABEL.match(piece.group())
+        start = piece.start() + (label.end() if label else 0)
+        found.append((start, piece.end(), label[1] if label else ""))
+    return found
 
 
 def _placed(claim: Claim, path: str, starts: list[int], span: Span, key: str = "") -> Claim:

@@ -11,6 +11,7 @@ import msgspec
 
 from citewell.documents import Project
 from citewell.documents.bib.reader import parse_bib
+from citewell.documents.pdf.reader import PdfReader, is_pdf
 from citewell.documents.project.files import FileCache, Overlay
 from citewell.documents.project.includes import absolute
 from citewell.documents.project.source_files import SourceFiles
@@ -20,9 +21,11 @@ from citewell.documents.textfile import FileError, is_stream, read_stream, read_
 from citewell.model import Problem
 from citewell.model.check import Check, Claim, FieldFinding, Severity, Verdict
 from citewell.model.document import Format
+from citewell.options.pdf import PdfOptions
 from citewell.options.tree import DocumentOptions
 from citewell.verification.claims import (
     claims_of_bib,
+    claims_of_pdf,
     claims_of_text,
     claims_of_thebibliography,
 )
@@ -47,14 +50,27 @@ def claims_in_files(
     *,
     every: bool = False,
     read: Overlay | None = None,
+    pdf: PdfOptions | None = None,
 ) -> Claims:
     """The references of .bib files, of papers, and of reference lists in text.
 
     Of a paper, those that it cites (all with `every`), from its .bib files and its
     `thebibliography`. A file that cannot be read is a problem, and the others are read. `read`
     gives the text of files that a paper names, where it is not the one on disk. Of a folder, those
-    of all papers in it, and those of .bib files that none of them uses. A pipe is read as text.
+    of all papers in it, and those of .bib files that none of them uses. A pipe is read as text, and
+    a PDF in a process of its own, within the limits of `pdf`.
     """
+    with PdfReader(pdf) as pdf_reader:
+        return _claims_in_files(paths, options, every, read, pdf_reader)
+
+
+def _claims_in_files(
+    paths: Sequence[Path],
+    options: DocumentOptions | None,
+    every: bool,
+    read: Overlay | None,
+    pdf_reader: PdfReader,
+) -> Claims:
     claims: list[Claim] = []
     problems: list[Problem] = []
     for path in paths:
@@ -67,6 +83,13 @@ def claims_in_files(
             elif format_of(path) in (Format.LATEX, Format.MARKDOWN):
                 found, troubles = _claims_of_paper(path, options, every, read)
                 problems += troubles
+            elif is_pdf(path):
+                paper = pdf_reader.read(path)
+                if isinstance(paper, Problem):
+                    problems.append(paper)
+                    continue
+                found = claims_of_pdf(paper)
+                problems += paper.problems
             else:
                 found = claims_in_text(read_text(path).text, str(path))
         except FileError as error:
@@ -83,7 +106,7 @@ def nothing_in(name: str, path: str = "") -> Problem:
     return Problem(
         "check-empty",
         f"No references found in {name}.",
-        "Give a .bib file, a paper with a bibliography, or a list of references.",
+        "Give a .bib file, a paper with a bibliography, a PDF, or a list of references.",
         path=path,
     )
 

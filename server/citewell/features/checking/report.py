@@ -36,7 +36,10 @@ MEANINGS = {
 
 
 def label(check: Check) -> str:
-    """How a report calls a reference: by its key, else by its title or its first words."""
+    """How a report calls a reference: by its key, else by its title or its first words; one of a
+    PDF by its number and page."""
+    if check.claim.page:
+        return f"Reference {check.claim.key} (page {check.claim.page})"
     return check.claim.key or check.claim.title or check.claim.raw[:80] or "(no key)"
 
 
@@ -79,6 +82,8 @@ def to_sarif(
             "message": {"text": message},
             "properties": {"verdict": check.verdict.value, "confidence": check.confidence},
         }
+        if check.claim.page:
+            result["properties"] |= {"page": check.claim.page, "reference": check.claim.key}
         if check.claim.path:
             place: dict[str, Any] = {"artifactLocation": {"uri": _uri(check.claim.path, root)}}
             if check.claim.line:

@@ -1,0 +1,175 @@
+"""Reads PDFs in a process of their own, which may hang, grow or crash on a file without harm.
+
+The process is started with the first file, reads one after the other, and is replaced when it
+ended or was ended. Nothing of a file is interpreted in this process.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import queue
+import subprocess
+import sys
+import threading
+from importlib.util import find_spec
+from pathlib import Path
+from types import TracebackType
+from typing import BinaryIO
+
+import msgspec
+
+from citewell.documents.pdf import problems
+from citewell.documents.pdf.child import LENGTH, OUT_OF_MEMORY, Reply
+from citewell.model.pdf import PdfPaper
+from citewell.model.problem import Problem
+from citewell.options.pdf import PdfOptions
+
+MAX_FILE_MB = 1_000
+_MAX_FRAME = 500_000_000
+_MOST_FILES = 200
+"""Files after which the process is replaced: what pdfium keeps of them is given back."""
+_STARTING_SECONDS = 30.0
+"""Added to a file's time while the process starts."""
+_HEAD = 1024
+"""Bytes at the head of a file among which "%PDF-" stands."""
+
+
+def is_pdf(path: Path) -> bool:
+    """True for a file with the suffix or the first bytes of a PDF."""
+    if path.suffix.lower() == ".pdf":
+        return True
+    try:
+        with path.open("rb") as stream:
+            return stream.read(5) == b"%PDF-"
+    except OSError:
+        return False
+
+
+class PdfReader:
+    """One reading process at a time. For one thread; to be closed, or used in a `with`."""
+
+    def __init__(self, options: PdfOptions | None = None) -> None:
+        """Start nothing yet."""
+        self._options = options or PdfOptions()
+        self._process: subprocess.Popen[bytes] | None = None
+        self._replies: queue.Queue[bytes | None] = queue.Queue()
+        self._files = 0
+
+    def __enter__(self) -> PdfReader:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def read(self, path: Path) -> PdfPaper | Problem:
+        """The paper in a file, or why it cannot be read."""
+        if (problem := _refused(path)) is not None:
+            return problem
+        seconds = self._options.timeout_s
+        try:
+            process, fresh = self._running()
+            assert process.stdin is not None
+            process.stdin.write(json.dumps(str(path.absolute())).encode() + b"\n")
+            process.stdin.flush()
+            body = self._replies.get(timeout=seconds + (_STARTING_SECONDS if fresh else 0.0))
+        except queue.Empty:
+            self._end()
+            return problems.slow(path, seconds)
+        except OSError:
+            body = None
+        if body is None:
+            code = self._end()
+            if code == OUT_OF_MEMORY:
+                return problems.heavy(path, self._options.memory_mb)
+            return problems.crashed(path)
+        try:
+            reply = msgspec.msgpack.decode(body, type=Reply)
+        except msgspec.DecodeError:
+            self._end()
+            return problems.crashed(path)
+        return reply.paper or reply.problem or problems.crashed(path)
+
+    def close(self) -> None:
+        """End the process."""
+        self._end()
+
+    def _running(self) -> tuple[subprocess.Popen[bytes], bool]:
+        """The process, and whether it was started for this file."""
+        if self._process is not None and self._files >= _MOST_FILES:
+            self._end()
+        self._files += 1
+        if self._process is not None:
+            return self._process, False
+        limits = (str(self._options.memory_mb), str(self._options.max_pages))
+        process = subprocess.Popen(
+            # `-P` keeps the working directory, which may be a stranger's, off the import path.
+            (sys.executable, "-P", "-m", "citewell.documents.pdf.child", *limits),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            env={**os.environ, "PYTHONUTF8": "1"},
+            creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0),
+        )
+        assert process.stdout is not None
+        self._process, self._files, self._replies = process, 1, queue.Queue()
+        threading.Thread(target=_receive, args=(process.stdout, self._replies), daemon=True).start()
+        return process, True
+
+    def _end(self) -> int | None:
+        """End the process; its exit code where it had ended by itself."""
+        process, self._process = self._process, None
+        if process is None:
+            return None
+        with contextlib.suppress(OSError):
+            assert process.stdin is not None
+            process.stdin.close()
+        try:
+            # One that closed its output is about to end.
+            code = process.wait(0.5)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+            return None
+        return code
+
+
+def _receive(pipe: BinaryIO, replies: queue.Queue[bytes | None]) -> None:
+    """Hand frames on until the process ends, which is None."""
+    with pipe:
+        while len(head := pipe.read(LENGTH.size)) == LENGTH.size:
+            (length,) = LENGTH.unpack(head)
+            if length > _MAX_FRAME or len(body := pipe.read(length)) < length:
+                break
+            replies.put(body)
+    replies.put(None)
+
+
+def _refused(path: Path) -> Problem | None:
+    """Why a file is not even opened."""
+    if find_spec("pypdfium2") is None:
+        return problems.not_installed(path)
+    try:
+        size = path.stat().st_size
+        if not path.is_file():
+            return Problem(
+                "file-not-regular", f"{path.name} is not a regular file.", path=str(path)
+            )
+        with path.open("rb") as stream:
+            head = stream.read(_HEAD)
+    except FileNotFoundError:
+        return Problem("file-missing", f"{path.name} does not exist.", "Check the name.", str(path))
+    except OSError as error:
+        reason = error.strerror or type(error).__name__
+        return Problem(
+            "file-io", f"{path.name} cannot be read: {reason}.", "Check the disk.", str(path)
+        )
+    if size > MAX_FILE_MB * 1_000_000:
+        return problems.large(path, MAX_FILE_MB)
+    return None if b"%PDF-" in head else problems.broken(path, "it does not begin as one")

@@ -1,0 +1,56 @@
+"""What was read of a PDF: its text by page, its reference list, and what names the paper."""
+
+from __future__ import annotations
+
+import msgspec
+
+from citewell.model.check import Claim
+from citewell.model.problem import Problem
+
+
+class PdfPage(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """The text of one page, or of a part of it."""
+
+    number: int
+    """1-based, as a viewer counts."""
+    text: str
+
+
+class CitingSentence(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """A sentence that cites, the citation written `[CITATION]`, other ones `[OTHER]`."""
+
+    reference: int
+    """Place of the cited work in the reference list, from 0."""
+    text: str
+
+
+class PdfPaper(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One PDF, read. Every text is empty where the file does not tell it."""
+
+    path: str = ""
+    page_count: int = 0
+    """Of the file; fewer may have been read."""
+    titles: tuple[str, ...] = ()
+    """What may be the paper's title, the likeliest first."""
+    dois: tuple[str, ...] = ()
+    """DOIs of the metadata and of the first page; may be those of other papers."""
+    arxivs: tuple[str, ...] = ()
+    abstract: str = ""
+    body: tuple[PdfPage, ...] = ()
+    """The pages in order, without the reference list."""
+    references: tuple[PdfPage, ...] = ()
+    """The reference list by page. An empty line parts two references where the layout does."""
+    parted: bool = False
+    """Every reference is parted from the next by an empty line in `references`."""
+    claims: tuple[Claim, ...] = ()
+    """The references, where the file was read by a service that takes them apart."""
+    sentences: tuple[CitingSentence, ...] = ()
+    """Citing sentences, where the file was read by a service that links them; they refer to
+    `claims`."""
+    problems: tuple[Problem, ...] = ()
+    """What was left out."""
+
+    @property
+    def first_page(self) -> str:
+        """The text of the first page."""
+        return self.body[0].text if self.body and self.body[0].number == 1 else ""

@@ -1,0 +1,93 @@
+"""`citewell` with PDFs, as a user meets it."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+Run = Callable[..., "subprocess.CompletedProcess[str]"]
+PAPERS = Path(__file__).parents[1] / "fixtures" / "papers.jsonl"
+BODY = "A line of the body that is long enough to be read as the text of a page."
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    folder = tmp_path_factory.mktemp("home")
+    run = citewell_in(folder, folder)("library", "add", PAPERS)
+    assert run.returncode == 0, run.stderr
+    yield folder
+
+
+def citewell_in(home: Path, folder: Path) -> Run:
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("CITEWELL_")}
+    (home / "config.toml").touch()
+    env = kept | {
+        "CITEWELL_LIBRARY_PATH": str(home / "libraries"),
+        "CITEWELL_CONFIG": str(home / "config.toml"),
+        "CITEWELL_DATA": str(home / "data"),
+        "PYTHONIOENCODING": "utf-8",
+    }
+
+    def run(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-m", "citewell", *map(str, arguments)],
+            cwd=folder, env=env, stdin=subprocess.DEVNULL, capture_output=True, encoding="utf-8",
+            timeout=300, check=False,
+        )  # fmt: skip
+
+    return run
+
+
+@pytest.fixture
+def citewell(home: Path, tmp_path: Path, pdf_files: ModuleType) -> Run:
+    pdf_files.written(
+        tmp_path / "manuscript.pdf",
+        [
+            ["On the Use of Attention", BODY, BODY],
+            [
+                "References",
+                "[1] A. Vaswani, N. Shazeer, N. Parmar, J. Uszkoreit, L. Jones, A. N. Gomez,",
+                "L. Kaiser, and I. Polosukhin. Attention Is All You Need. In NeurIPS, 2017.",
+                "[2] Zed Zinnia and Quentin Quill. Attention is all you need. In NeurIPS, 2017.",
+                "[3] Ann Ash. A paper that nobody has heard of so far. In NeurIPS, 2016.",
+            ],
+        ],
+    )
+    return citewell_in(home, tmp_path)
+
+
+def test_a_check_of_a_pdf_names_page_and_number(citewell: Run) -> None:
+    run = citewell("check", "manuscript.pdf")
+    assert run.returncode == 1, run.stderr
+    assert "manuscript.pdf: Reference 2 (page 2)  likely fabricated" in run.stdout
+    assert "3 references: 1 likely fabricated, 1 not found, 1 verified." in run.stdout
+    assert citewell("check", "--fail-on", "never", "manuscript.pdf").returncode == 0
+
+
+def test_json_and_sarif_name_page_and_number(citewell: Run) -> None:
+    found = json.loads(citewell("check", "--format", "json", "manuscript.pdf").stdout)
+    claims = [check["claim"] for check in found["checks"]]
+    assert [(claim["page"], claim["key"]) for claim in claims] == [(2, "1"), (2, "2"), (2, "3")]
+    log = json.loads(citewell("check", "--format", "sarif", "manuscript.pdf").stdout)
+    (result, *_) = log["runs"][0]["results"]
+    assert result["message"]["text"].startswith("Reference 2 (page 2): ")
+    assert (result["properties"]["page"], result["properties"]["reference"]) == (2, "2")
+    assert "region" not in result["locations"][0]["physicalLocation"]
+
+
+def test_a_pdf_that_cannot_be_read_stops_no_other(
+    citewell: Run, pdf_files: ModuleType, tmp_path: Path
+) -> None:
+    pdf_files.written(tmp_path / "locked.pdf", [[BODY]], encrypted=True)
+    run = citewell("check", "locked.pdf", "manuscript.pdf")
+    assert run.returncode == 1
+    assert "[pdf-encrypted]" in run.stderr
+    assert "3 references" in run.stdout
+    assert citewell("check", "locked.pdf").returncode == 2

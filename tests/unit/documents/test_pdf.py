@@ -1,0 +1,155 @@
+"""PDFs are read in a process of their own: whole ones to the letter, others to a problem each."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import time
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from citewell.documents.pdf.lines import readable
+from citewell.documents.pdf.reader import PdfReader
+from citewell.features.checking.check import claims_in_files
+from citewell.model import Problem
+from citewell.model.pdf import PdfPaper
+from citewell.model.titles import title_key
+from citewell.options.pdf import PdfOptions
+
+FIXTURES = Path(__file__).parents[2] / "fixtures"
+LATEX = shutil.which("pdflatex") is not None and shutil.which("bibtex") is not None
+BODY = "A line of the body that is long enough to be read as the text of a page."
+LIST = [
+    "[1] Ann Ash and Ben Beech. Rivers that cross the plain at night.",
+    "In Proceedings of Water, 2001. doi:10.1000/rivers",
+    "[2] C. Cedar. Sand and its grains. Journal of Sand, 3(2):1-9, 2002.",
+    "[3] D. Dogwood. A dam too far. arXiv preprint arXiv:1503.01234, 2015.",
+]
+
+
+@pytest.fixture
+def paper(pdf_files: ModuleType, tmp_path: Path) -> Path:
+    pages = [
+        [
+            "On the Reading of Files",
+            "Ann Ash",
+            "Abstract",
+            "We read files.",
+            "1 Introduction",
+            BODY,
+        ],
+        [BODY] * 3,
+        ["References", *LIST, "Appendix A: More", BODY],
+    ]
+    return pdf_files.written(tmp_path / "paper.pdf", pages, title="doi:10.1000/own.1")
+
+
+def test_the_parts_of_a_paper_are_told_apart(paper: Path) -> None:
+    with PdfReader() as reader:
+        found = reader.read(paper)
+    assert isinstance(found, PdfPaper)
+    assert found.page_count == 3
+    assert found.titles[0] == "On the Reading of Files"
+    assert found.dois == ("10.1000/own.1",)
+    assert found.abstract == "We read files."
+    assert [page.number for page in found.references] == [3]
+    assert "Appendix" not in found.references[0].text
+    assert "Appendix" in found.body[-1].text
+
+
+def test_references_have_their_page_and_number(paper: Path) -> None:
+    found = claims_in_files([paper])
+    assert found.problems == ()
+    assert [(claim.page, claim.key) for claim in found.claims] == [(3, "1"), (3, "2"), (3, "3")]
+    assert [claim.title for claim in found.claims] == [
+        "Rivers that cross the plain at night", "Sand and its grains", "A dam too far",
+    ]  # fmt: skip
+    assert (found.claims[0].doi, found.claims[2].arxiv) == ("10.1000/rivers", "1503.01234")
+
+
+def test_codes_of_fonts_without_unicode_become_letters() -> None:
+    assert readable("algo\ufffeithm") == "algoithm"
+    assert readable("Boyd\ufffeGraber") == "Boyd-Graber"
+    assert readable("e\x1ecient \x10\x1crst\x11 477\x15523") == "efficient “first” 477–523"
+    assert readable("\ufb01ne") == "fine"
+
+
+@pytest.fixture(scope="module")
+def hostile(pdf_files: ModuleType, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("hostile") / "hostile.pdf"
+    return pdf_files.written(path, [["x"]], content=pdf_files.endless())
+
+
+def test_each_bad_file_is_a_problem_and_the_others_are_read(
+    pdf_files: ModuleType, paper: Path, tmp_path: Path
+) -> None:
+    encrypted = pdf_files.written(tmp_path / "locked.pdf", [[BODY]], encrypted=True)
+    scanned = pdf_files.written(tmp_path / "scanned.pdf", [[], []])
+    broken = tmp_path / "broken.pdf"
+    broken.write_bytes(paper.read_bytes()[:300])
+    other = tmp_path / "other.pdf"
+    other.write_text("no PDF at all", encoding="utf-8")
+    found = claims_in_files([encrypted, scanned, paper, broken, other, tmp_path / "gone.pdf"])
+    assert len(found.claims) == 3
+    assert [(one.code, Path(one.path).name) for one in found.problems] == [
+        ("pdf-encrypted", "locked.pdf"), ("pdf-scanned", "scanned.pdf"),
+        ("pdf-broken", "broken.pdf"), ("pdf-broken", "other.pdf"), ("file-missing", "gone.pdf"),
+    ]  # fmt: skip
+    assert all(one.hint for one in found.problems)
+
+
+def test_a_hostile_file_costs_bounded_time(hostile: Path, paper: Path) -> None:
+    with PdfReader(PdfOptions(timeout_s=1)) as reader:
+        assert isinstance(reader.read(paper), PdfPaper)
+        began = time.monotonic()
+        found = reader.read(hostile)
+        assert isinstance(found, Problem)
+        assert found.code == "pdf-slow"
+        assert time.monotonic() - began < 10
+        assert isinstance(reader.read(paper), PdfPaper), "the next file is read"
+
+
+def test_a_hostile_file_costs_bounded_memory(hostile: Path, paper: Path) -> None:
+    with PdfReader(PdfOptions(memory_mb=120)) as reader:
+        found = reader.read(hostile)
+        assert isinstance(found, Problem)
+        assert found.code == "pdf-memory"
+        assert isinstance(reader.read(paper), PdfPaper), "the next file is read"
+
+
+def test_of_a_long_file_the_head_and_the_end_are_read(
+    pdf_files: ModuleType, tmp_path: Path
+) -> None:
+    pages = [[BODY]] * 1_999
+    path = pdf_files.written(tmp_path / "long.pdf", [*pages, ["References", *LIST]])
+    found = claims_in_files([path], pdf=PdfOptions(max_pages=100))
+    assert [(claim.page, claim.key) for claim in found.claims] == [
+        (2000, "1"), (2000, "2"), (2000, "3"),
+    ]  # fmt: skip
+    assert [one.code for one in found.problems] == ["pdf-long"]
+    assert "pages 51 to 1,950" in found.problems[0].message
+
+
+@pytest.mark.skipif(not LATEX, reason="pdflatex and bibtex are not installed")
+@pytest.mark.parametrize("style", ["numeric", "author-year", "two-columns"])
+def test_titles_of_a_typeset_reference_list_are_read_exactly(
+    pdf_files: ModuleType, tmp_path: Path, style: str
+) -> None:
+    works = [
+        json.loads(line)
+        for name in ("papers.jsonl", "more_papers.jsonl")
+        for line in (FIXTURES / name).read_text(encoding="utf-8").splitlines()
+    ]
+    bib = "\n".join(
+        f"@inproceedings{{k{number}, title={{{{{work['title']}}}}}, year={work['year']}, "
+        f"author={{{' and '.join(work['authors'])}}}, booktitle={{{work['booktitle']}}}}}"
+        for number, work in enumerate(works)
+    ).replace("&", r"\&")
+    path = pdf_files.compiled(tmp_path / style, bib, style)
+    found = claims_in_files([path])
+    assert len(found.claims) == len(works)
+    read = {title_key(claim.title) for claim in found.claims}
+    exact = sum(title_key(work["title"]) in read for work in works)
+    assert exact >= 0.96 * len(works)

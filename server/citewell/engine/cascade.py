@@ -95,13 +95,18 @@ class Cascade:
         ordering, problems = self._order(query, fused, cancel)
         timings["ranking"] = (time.perf_counter() - begin) * 1e3
         ranked = None if self._ranker is None or problems else ordering
+        own = self._read_own(query, fused, ordering, tier, cancel)
+        ordering = own.ordering
+        if own.milliseconds:
+            timings[CROSS_ENCODER] = own.milliseconds
+        begin = time.perf_counter()
         remembered = considered(self._history, query, fused.rows, ordering)
         if remembered is not None:
             ordering = remembered.ordering
-        timings["history"] = (time.perf_counter() - begin) * 1e3 - timings["ranking"]
+        timings["history"] = (time.perf_counter() - begin) * 1e3
         read = None
-        if tier != "fast" and self._reader is not None:
-            head = fused.rows[ordering.order[: options.cross_encoder_depth]]
+        if tier != "fast" and self._reader is not None and not self._reader.is_own:
+            head = fused.rows[ordering.order[: self._reader.papers]]
             read = self._reader.reorder(query, ordering, self._library.works(head), cancel)
             ordering = read.ordering
             timings[CROSS_ENCODER] = read.milliseconds
@@ -125,6 +130,7 @@ class Cascade:
                     *(judged.evidence(place) if judged is not None else ()),
                     *(read.evidence(place) if read is not None else ()),
                     *(remembered.evidence(int(at)) if remembered is not None else ()),
+                    *own.evidence_of(int(at)),
                     *self._moved(ranked, int(at)),
                     *self._evidence(query, fused, int(at)),
                 )
@@ -138,16 +144,26 @@ class Cascade:
         )
         timings["evidence"] = (time.perf_counter() - begin) * 1e3
         dropped = tuple(
-            stage.problem for stage in (read, judged) if stage is not None and stage.problem
+            stage.problem for stage in (own, read, judged) if stage is not None and stage.problem
         )
-        made = "fusion" if ranked is None or self._ranker is None else self._ranker.name
-        if remembered is not None:
-            made = f"{made}+{HISTORY}"
-        if read is not None and read.moved:
-            made = f"{made}+{options.cross_encoder}"
-        if judged is not None and judged.moved:
-            made = f"{made}+{judged.made_by}"
-        return SearchResult(hits=hits, dropped=dropped, problems=problems, variant=made)
+        made = ["fusion" if ranked is None or self._ranker is None else self._ranker.name]
+        made += [own.made_by] if own.moved else []
+        made += [HISTORY] if remembered is not None else []
+        made += [stage.made_by for stage in (read, judged) if stage is not None and stage.moved]
+        return SearchResult(hits=hits, dropped=dropped, problems=problems, variant="+".join(made))
+
+    def _read_own(
+        self, query: Query, fused: Fused, ordering: Ordering, tier: Tier, cancel: Cancel
+    ) -> CrossEncoderAnswer:
+        """What Citewell's own cross-encoder adds to the ranker's scores, before the history does;
+        the ordering alone where it is not asked."""
+        reader = self._reader
+        if tier == "fast" or reader is None or not reader.is_own:
+            return CrossEncoderAnswer(ordering)
+        if not reader.reads(query, ordering):
+            return CrossEncoderAnswer(ordering)
+        head = fused.rows[ordering.order[: reader.papers]]
+        return reader.reorder(query, ordering, self._library.works(head), cancel)
 
     def _unwanted(self, query: Query) -> np.ndarray:
         """Rows that must not be offered: what is excluded, and the paper that is being written.

@@ -10,15 +10,17 @@ import time
 from collections.abc import Callable, Sequence
 
 import msgspec
+import numpy as np
 
 from citewell.engine.background_load import BackgroundLoad
 from citewell.engine.runs import Runner
 from citewell.model import Evidence, Problem, Query, Work
 from citewell.model.cancel import Cancel
 from citewell.options.tree import RetrievalOptions
+from citewell.ranking.citation_cross_encoder import CitationCrossEncoder, is_place
 from citewell.ranking.contract import Ordering
 from citewell.ranking.cross_encoder import NAME, Moved, PairModel, rerank
-from citewell.ranking.pair_models import load_pair_model
+from citewell.ranking.pair_models import is_own, load_cross_encoder
 
 CLOSING_SECONDS = 10.0
 
@@ -34,7 +36,7 @@ class CrossEncoderAnswer(msgspec.Struct, frozen=True):
     name: str = NAME
     """Of the stage."""
     made_by: str = ""
-    """What made the order, where a stage has versions: "rank@builtin"."""
+    """What made the order, as the variant names it: "rank@builtin"."""
 
     def evidence(self, place: int) -> tuple[Evidence, ...]:
         """The evidence of the stage for the paper at this place; None below the head."""
@@ -43,6 +45,11 @@ class CrossEncoderAnswer(msgspec.Struct, frozen=True):
         moved = self.moved[place]
         return (Evidence(self.name, moved.rank, moved.score, before=moved.before),)
 
+    def evidence_of(self, candidate: int) -> tuple[Evidence, ...]:
+        """The evidence of the stage for a candidate, wherever later stages put it."""
+        places = np.flatnonzero(self.ordering.order[: len(self.moved)] == candidate)
+        return self.evidence(int(places[0])) if len(places) else ()
+
 
 class CrossEncoderStage:
     """Begins to load the model when it is made."""
@@ -50,10 +57,14 @@ class CrossEncoderStage:
     def __init__(
         self,
         options: RetrievalOptions,
-        load: Callable[[str], PairModel] = load_pair_model,
+        load: Callable[[str], PairModel | CitationCrossEncoder] = load_cross_encoder,
     ) -> None:
         self._name = options.cross_encoder
         self._seconds = options.cross_encoder_ms / 1e3
+        self.papers = options.cross_encoder_depth
+        """How many of the first papers it reads."""
+        self.is_own = is_own(self._name)
+        """Whether its score is added to the ranker's, instead of being an order of its own."""
         self._runner = Runner()
         self._reading = 0
         self._idle = threading.Condition()
@@ -68,6 +79,10 @@ class CrossEncoderStage:
     def problems(self) -> tuple[Problem, ...]:
         """Why it could not be loaded, once that is known."""
         return () if self._model.problem is None else (self._model.problem,)
+
+    def reads(self, query: Query, ordering: Ordering) -> bool:
+        """Whether it has something to say of a query in this ordering."""
+        return not self.is_own or (is_place(query) and ordering.calibrate is not None)
 
     def wait(self, seconds: float) -> None:
         """Until it is loaded, or could not be, or so long."""
@@ -97,7 +112,7 @@ class CrossEncoderStage:
         if NAME not in answers:
             return CrossEncoderAnswer(ordering, (), self._why(problems, seconds), spent)
         reordered, moved = answers[NAME]
-        return CrossEncoderAnswer(reordered, tuple(moved), None, spent)
+        return CrossEncoderAnswer(reordered, tuple(moved), None, spent, NAME, self._name)
 
     def _read(
         self, query: Query, ordering: Ordering, head: Sequence[Work], cancel: Cancel
@@ -106,6 +121,8 @@ class CrossEncoderStage:
         with self._idle:
             self._reading += 1
         try:
+            if isinstance(model, CitationCrossEncoder):
+                return model.rerank(query, ordering, head, cancel)
             return rerank(query, ordering, head, model, cancel)
         finally:
             with self._idle:

@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 
 from citewell.model import CitewellError, Problem
 from citewell.model.installing import install_command
+from citewell.ranking.citation_cross_encoder import COMBINATION, CitationCrossEncoder
 from citewell.ranking.cross_encoder import PairModel
 
 logger = logging.getLogger(__name__)
@@ -37,6 +38,19 @@ _X86 = ("quint8_avx2", "qint8_avx512", "quantized", "int8", "uint8")
 _ARM = ("qint8_arm64", "quantized", "int8", "uint8")
 _ONLINE = ("HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE")
 _MAX_CONFIG = 1 << 20
+
+
+def load_cross_encoder(name: str) -> PairModel | CitationCrossEncoder:
+    """The cross-encoder of a folder, one trained on citations included, or of a Hugging Face name.
+
+    Raises `CitewellError` "reranker-missing" with the cure when it cannot be loaded.
+    """
+    return _own(name) if is_own(name) else load_pair_model(name)
+
+
+def is_own(name: str) -> bool:
+    """Whether this is a folder that `citewell_corpus.training.crossencoder` wrote."""
+    return bool(name) and (Path(name).expanduser() / COMBINATION).is_file()
 
 
 def load_pair_model(name: str) -> PairModel:
@@ -70,6 +84,36 @@ def onnx_file(folder: Path) -> Path | None:
     return min(files, key=place, default=None)
 
 
+def _own(name: str) -> CitationCrossEncoder:
+    try:
+        import onnxruntime
+        import tokenizers
+    except ImportError as error:
+        raise _extra(name, error, "onnx") from error
+    folder, options = Path(name).expanduser(), _session_options(onnxruntime)
+    try:
+        return CitationCrossEncoder(folder, onnxruntime, tokenizers, options)
+    except Exception as error:  # both libraries raise bare exceptions of their own
+        raise reranker_missing(name, _first_line(error), "Check the files.") from error
+
+
+def _session_options(onnxruntime: Any) -> Any:
+    """Few threads that sleep while they wait."""
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = _threads()
+    options.inter_op_num_threads = 1
+    # Spinning workers starve the editor and every other process of the author's laptop.
+    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+    options.add_session_config_entry("session.inter_op.allow_spinning", "0")
+    return options
+
+
+def providers(onnxruntime: Any) -> list[str]:
+    """The GPU where this build of onnxruntime has one, then the processor."""
+    gpu, processor = "CUDAExecutionProvider", "CPUExecutionProvider"
+    return [gpu, processor] if gpu in onnxruntime.get_available_providers() else [processor]
+
+
 class _Onnx:
     """A graph that takes token ids of a pair and gives one logit, or two for no and yes."""
 
@@ -86,15 +130,9 @@ class _Onnx:
             raise reranker_missing(
                 name, "there is no tokenizer.json beside the ONNX file", "Copy the model's own."
             )
-        options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads = _threads()
-        options.inter_op_num_threads = 1
-        # Spinning workers starve the editor and every other process of the author's laptop.
-        options.add_session_config_entry("session.intra_op.allow_spinning", "0")
-        options.add_session_config_entry("session.inter_op.allow_spinning", "0")
         try:
             self._session = onnxruntime.InferenceSession(
-                str(graph), options, providers=["CPUExecutionProvider"]
+                str(graph), _session_options(onnxruntime), providers=providers(onnxruntime)
             )
             self._tokenizer = tokenizers.Tokenizer.from_file(str(tokenizer / "tokenizer.json"))
         except Exception as error:  # both libraries raise bare exceptions of their own
@@ -131,7 +169,7 @@ class _Torch:
             # Bars of a library have no place in an editor's log or in a command's output.
             importlib.import_module("transformers.utils.logging").disable_progress_bar()
         given: dict[str, Any] = {
-            "device": "cpu",
+            "device": "cuda" if torch.cuda.is_available() else "cpu",
             "max_length": _limit(Path(place)),
             "trust_remote_code": False,
             # The bare logit: a sigmoid makes the best few equal in float32.

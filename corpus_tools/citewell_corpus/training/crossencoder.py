@@ -1,0 +1,301 @@
+"""Trains the cross-encoder:
+`python -m citewell_corpus.training.crossencoder --data ../shared/data`.
+
+Questions are citations of papers that neither tune nor test, each with the wrong papers that the
+pipeline ranks first; the loss is a softmax over the right paper and a sample of those, half of it
+with the head's score added, because it is what the head lacks that is wanted. Runs on a GPU, in
+bfloat16, where there is one; on a processor the form is smaller: fewer layers, shorter papers, one
+pass over fewer questions. A run that was interrupted goes on from its last checkpoint.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+import click
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from citewell.corpus.priors import read_priors
+from citewell.ranking.citation_cross_encoder import Combination, write_combination
+from citewell.ranking.pair_texts import PairTexts
+from citewell.retrieval.encoders.onnx import TOKENIZER
+from citewell.retrieval.encoders.static import WEIGHTS, StaticEncoder
+from citewell.retrieval.passages import read_passages
+from citewell_corpus.training.crossencoder_examples import (
+    Example,
+    cited_rows,
+    mine,
+    read_examples,
+    sample,
+    write_examples,
+)
+from citewell_corpus.training.data import Paper, read_papers
+from citewell_corpus.training.teacher import model_folder
+from citewell_corpus.training.world import World, as_work
+
+SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
+NEAR, NEAREST = 4, 10
+"""So many wrong papers of a question are of the pipeline's first ten, the rest of those below."""
+CHECKPOINT = 25
+"""Steps between two checkpoints."""
+HELD = 200
+"""Questions of the examples that are not trained on: the training's own check."""
+
+
+START = Combination(weight=0.0, calibration=(0.0, 0.0, 0.0))
+"""Adds nothing, until it is fitted."""
+
+
+class Form(msgspec.Struct, frozen=True):
+    """How large a training is."""
+
+    layers: int
+    words: int
+    """Tokens that are kept of the vocabulary."""
+    questions: int
+    batch: int
+    """Questions a step."""
+    papers: int
+    """Papers of each question: the right one and wrong ones."""
+    rate: float
+    passes: int = 1
+
+
+SMALL = Form(layers=4, words=18_000, questions=3_200, batch=8, papers=8, rate=1.5e-4)
+LARGE = Form(layers=4, words=18_000, questions=40_000, batch=64, papers=16, rate=2e-4, passes=3)
+
+
+class Texts(msgspec.Struct, frozen=True):
+    """Token ids of everything that the examples name, padded with 0."""
+
+    passages: NDArray[np.int32]
+    papers: NDArray[np.int32]
+    place: dict[int, int]
+    """Row of `papers` of each row of the corpora."""
+
+
+def pruned_tokenizer(papers: list[Paper], words: int) -> tuple[Any, NDArray[np.int64]]:
+    """MiniLM's tokenizer with the most frequent tokens of the papers alone, in that order, and
+    their former ids. Every sign of its alphabet that occurs stays."""
+    import tokenizers
+
+    full = tokenizers.Tokenizer.from_file(str(TOKENIZER))
+    vocabulary: dict[str, int] = full.get_vocab()
+    counts = np.zeros(len(vocabulary), np.int64)
+    texts = [f"{p.title} {p.venue} {p.abstract}" for p in papers[::4]]
+    for start in range(0, len(texts), 2000):
+        for one in full.encode_batch(texts[start : start + 2000], add_special_tokens=False):
+            np.add.at(counts, one.ids, 1)
+    special = [vocabulary[token] for token in SPECIAL]
+    for token, number in vocabulary.items():
+        if len(token.removeprefix("##")) == 1 and token.isascii():
+            counts[number] += 1000
+    order = [n for n in np.argsort(-counts, kind="stable").tolist() if n not in special]
+    kept = np.array([*special, *order][:words], np.int64)
+    names = {number: token for token, number in vocabulary.items()}
+    state = json.loads(full.to_str())
+    new = {names[int(number)]: place for place, number in enumerate(kept)}
+    state["model"]["vocab"] = new
+    state["post_processor"] = None
+    for token in state["added_tokens"]:
+        token["id"] = new[token["content"]]
+    return tokenizers.Tokenizer.from_str(json.dumps(state)), kept
+
+
+def tokenize(examples: list[Example], papers: list[Paper], tokenizer: Any) -> Texts:
+    """The examples as arrays."""
+    cut = PairTexts(tokenizer)
+    rows = sorted({r for e in examples for r in (e.gold, *e.wrong)})
+    found: list[list[int]] = []
+    for start in range(0, len(rows), 2000):
+        found += cut.papers([as_work(papers[r]) for r in rows[start : start + 2000]])
+    return Texts(
+        _padded([cut.passage(e.query) for e in examples]),
+        _padded(found),
+        {row: number for number, row in enumerate(rows)},
+    )
+
+
+def _padded(lists: list[list[int]]) -> NDArray[np.int32]:
+    out = np.zeros((len(lists), max(map(len, lists))), np.int32)
+    for row, one in enumerate(lists):
+        out[row, : len(one)] = one
+    return out
+
+
+def head_weight(examples: list[Example]) -> float:
+    """The factor of the head's scores under which the right papers are likeliest."""
+    scores = [np.array([e.gold_score, *e.wrong_scores]) for e in examples]
+
+    def loss(weight: float) -> float:
+        return float(np.mean([np.logaddexp.reduce(s * weight) - s[0] * weight for s in scores]))
+
+    return min((0.05 * n for n in range(1, 61)), key=loss)
+
+
+def choose(
+    example: Example, count: int, random: np.random.Generator
+) -> tuple[list[int], list[float]]:
+    """The right paper and `count - 1` wrong ones, with the head's scores."""
+    wrong = np.arange(len(example.wrong))
+    near = random.permutation(wrong[:NEAREST])[:NEAR]
+    far = random.permutation(np.setdiff1d(wrong, near))[: count - 1 - len(near)]
+    taken = [*near, *far]
+    return (
+        [example.gold, *(example.wrong[w] for w in taken)],
+        [example.gold_score, *(example.wrong_scores[w] for w in taken)],
+    )
+
+
+def train(
+    examples: list[Example], papers: list[Paper], form: Form, work: Path, threads: int
+) -> tuple[Any, Any]:
+    """The trained network and its tokenizer; checkpoints are kept in the folder."""
+    import torch
+
+    from citewell_corpus.training.crossencoder_network import from_minilm
+
+    torch.set_num_threads(threads)
+    torch.manual_seed(0)
+    device = "cuda" if torch.cuda.is_available() else "cpu"
+    tokenizer, kept = pruned_tokenizer(papers, form.words)
+    tokenizer.save(str(work / "tokenizer.json"))
+    network = from_minilm(model_folder(), kept, form.layers).to(device)
+    weight = head_weight(examples)
+    held, taught = examples[:HELD], examples[HELD:][: form.questions]
+    texts = tokenize([*held, *taught], papers, tokenizer)
+    network.words.weight.requires_grad_(device == "cuda")
+    optimizer = torch.optim.AdamW(_groups(network, form.rate), weight_decay=0.01)
+    total = form.passes * len(taught) // form.batch
+    schedule = torch.optim.lr_scheduler.LambdaLR(
+        optimizer, lambda s: min((s + 1) / (0.06 * total), max(0.0, 1 - s / total))
+    )
+    file, begin = work / "checkpoint.pt", 0
+    if file.exists():
+        state = torch.load(file, weights_only=True)
+        network.load_state_dict(state["network"])
+        optimizer.load_state_dict(state["optimizer"])
+        schedule.load_state_dict(state["schedule"])
+        begin = state["step"]
+    order = np.concatenate(
+        [np.random.default_rng(p).permutation(len(taught)) for p in range(form.passes)]
+    )
+    started, losses = time.monotonic(), []
+    for step in range(begin, total):
+        chosen = order[step * form.batch : (step + 1) * form.batch]
+        random = np.random.default_rng(step)
+        drawn = [choose(taught[n], form.papers, random) for n in chosen]
+        read = torch.from_numpy(texts.passages[chosen + len(held)]).long().to(device)
+        rows = np.array([[texts.place[r] for r in one] for one, _ in drawn])
+        offered = torch.from_numpy(texts.papers[rows]).long().to(device)
+        head = torch.tensor([scores for _, scores in drawn], device=device) * weight
+        read, offered = read[:, : _longest(read)], offered[..., : _longest(offered)]
+        with torch.autocast(device, torch.bfloat16, enabled=device == "cuda"):
+            scores = network(read, offered).float()
+        right = torch.zeros(len(drawn), dtype=torch.long, device=device)
+        loss = (
+            torch.nn.functional.cross_entropy(scores, right)
+            + torch.nn.functional.cross_entropy(scores + head, right)
+        ) / 2
+        optimizer.zero_grad()
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(network.parameters(), 1.0)
+        optimizer.step()
+        schedule.step()
+        losses.append(float(loss.detach()))
+        if step % CHECKPOINT == CHECKPOINT - 1 or step == total - 1:
+            state = {
+                "network": network.state_dict(), "optimizer": optimizer.state_dict(),
+                "schedule": schedule.state_dict(), "step": step + 1,
+            }  # fmt: skip
+            torch.save(state, file.with_suffix(".new"))
+            file.with_suffix(".new").replace(file)
+            click.echo(
+                f"step {step + 1} of {total}: loss {np.mean(losses[-CHECKPOINT:]):.4f}, "
+                f"{time.monotonic() - started:.0f} s",
+                err=True,
+            )
+    return network.eval(), tokenizer
+
+
+def _groups(network: Any, rate: float) -> list[dict[str, Any]]:
+    """What is new learns faster than what MiniLM knows."""
+    factors = {"glance": 100.0, "sharpness": 100.0, "judge": 10.0, "shared": 10.0}
+    groups: list[dict[str, Any]] = []
+    for name, parameter in network.named_parameters():
+        if parameter.requires_grad:
+            factor = next((f for part, f in factors.items() if part in name), 1.0)
+            groups.append({"params": [parameter], "lr": rate * factor})
+    return groups
+
+
+def _longest(ids: Any) -> int:
+    """Columns up to the last token of any row."""
+    return int((ids != 0).flatten(0, -2).any(0).nonzero().max()) + 1
+
+
+def gather(data: Path, papers: list[Paper], weights: Path, work: Path, most: int) -> list[Example]:
+    """The examples, mined once with the weights of a folder and kept."""
+    file = work / "examples.jsonl"
+    if not file.exists():
+        world = World(
+            papers,
+            StaticEncoder(weights),
+            read_priors(weights / "priors.npz"),
+            read_passages(weights / "passages.npz"),
+            work,
+        )
+        rows = {paper.id: number for number, paper in enumerate(papers)}
+        contexts = data / "contexts" / "contexts_train2.jsonl.gz"
+        records = sample(contexts, rows, most)
+        part = file.with_suffix(".part")
+        found = mine(world, weights / "ranker.npz", records, cited_rows(contexts, rows))
+        write_examples(found, part)
+        part.replace(file)
+    return read_examples(file)
+
+
+@click.command()
+@click.option("--data", type=click.Path(path_type=Path, exists=True), required=True)
+@click.option(
+    "--work",
+    type=click.Path(path_type=Path),
+    required=True,
+    help="Folder for examples, checkpoints.",
+)
+@click.option("--into", type=click.Path(path_type=Path), required=True, help="Folder of the model.")
+@click.option(
+    "--weights",
+    type=click.Path(path_type=Path),
+    default=WEIGHTS,
+    help="Of the pipeline.",
+)
+@click.option("--questions", type=int, help="Training questions; default: as the form has it.")
+@click.option("--threads", default=2)
+def main(
+    data: Path, work: Path, into: Path, *, weights: Path, questions: int | None, threads: int
+) -> None:
+    """Mine the examples, train the network and write it; `crossencoder_fit` is run next."""
+    import torch
+
+    from citewell_corpus.training.crossencoder_export import export
+
+    form = LARGE if torch.cuda.is_available() else SMALL
+    if questions:
+        form = msgspec.structs.replace(form, questions=questions)
+    work.mkdir(parents=True, exist_ok=True)
+    papers = read_papers(data)
+    # Of some questions the right paper is no candidate.
+    examples = gather(data, papers, weights, work, 2 * form.questions + HELD)
+    network, tokenizer = train(examples, papers, form, work, threads)
+    export(network, tokenizer, into)
+    write_combination(START, into)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,173 @@
+"""Fits how the cross-encoder's score is added to the head's:
+`python -m citewell_corpus.training.crossencoder_fit --data ../shared/data`.
+
+One weight, by the likelihood of the right papers of the tuning part, cold and warm; then the
+calibration of the sum, questions without an answer included. It takes minutes, and is run again
+when the head or the priors are trained anew.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from citewell.corpus.priors import read_priors
+from citewell.model.cancel import Cancel
+from citewell.ranking.citation_cross_encoder import (
+    CitationCrossEncoder,
+    Combination,
+    combine,
+    write_combination,
+)
+from citewell.ranking.contract import Ordering
+from citewell.ranking.learned import Model, calibration_inputs, head_scores
+from citewell.ranking.pair_models import load_cross_encoder
+from citewell.retrieval.encoders.static import WEIGHTS, StaticEncoder
+from citewell.retrieval.passages import read_passages
+from citewell_corpus.training.crossencoder import START
+from citewell_corpus.training.data import read_contexts, read_papers
+from citewell_corpus.training.figures import by_paper
+from citewell_corpus.training.head import logistic
+from citewell_corpus.training.questions import (
+    CandidateQuestion,
+    ask,
+    dev_contexts,
+    dev_references,
+)
+from citewell_corpus.training.world import World, as_work
+
+WEIGHTS_TRIED = tuple(np.round(np.arange(0.0, 1.51, 0.05), 2).tolist())
+
+
+class Listed(msgspec.Struct, frozen=True):
+    """The head's list of one question."""
+
+    scores: NDArray[np.float32]
+    """Of all candidates, falling."""
+    right: NDArray[np.bool_]
+    read: NDArray[np.float32]
+    """The cross-encoder's, of the first."""
+    paper: str
+
+
+def listed(
+    world: World,
+    head: Model,
+    model: CitationCrossEncoder,
+    questions: Sequence[CandidateQuestion],
+    papers: int,
+) -> Iterable[Listed]:
+    """The lists of questions, best first, of which the model reads so many papers."""
+    for number, one in enumerate(questions):
+        rows, table = world.candidates(one.query, one.references, one.own, one.nearby)
+        keep = ~np.isin(rows, one.exclude)
+        rows, scores = rows[keep], head_scores(head.trees, table[keep])
+        order = np.argsort(-scores, kind="stable")
+        first = [as_work(world.papers[row]) for row in rows[order[:papers]]]
+        read = model.scores(one.query, first, Cancel())
+        yield Listed(scores[order], np.isin(rows[order], one.gold), read, one.paper)
+        if number % 100 == 99:
+            click.echo(f"{number + 1} of {len(questions)}", err=True)
+
+
+def summed(one: Listed, how: Combination) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
+    """Scores after the combination, falling, and which are right."""
+    plain = Ordering(np.arange(len(one.scores)), one.scores)
+    found = combine(plain, one.read, how)[0]
+    return found.scores, one.right[found.order]
+
+
+def loss(lists: Sequence[Listed], how: Combination) -> float:
+    """Mean negative log-likelihood of the right papers among those that are read, each citing paper
+    counting the root of its questions."""
+    total = weights = 0.0
+    names, counts = np.unique([one.paper for one in lists], return_counts=True)
+    many = dict(zip(names.tolist(), counts.tolist(), strict=True))
+    for one in lists:
+        count = len(one.read)
+        scores, right = summed(one, how)
+        scores, right = scores[:count].astype(np.float64), right[:count]
+        if right.any():
+            weight = many[one.paper] ** -0.5
+            total -= weight * (np.logaddexp.reduce(scores[right]) - np.logaddexp.reduce(scores))
+            weights += weight
+    return float(total / max(weights, 1e-9))
+
+
+def fit(lists: Sequence[Listed], unanswered: Sequence[Listed]) -> Combination:
+    """The weight and the calibration."""
+    tried = [msgspec.structs.replace(START, weight=weight) for weight in WEIGHTS_TRIED]
+    best = min(tried, key=lambda how: loss(lists, how))
+    inputs, right = [], []
+    for one in (*lists, *unanswered):
+        scores, answers = summed(one, best)
+        inputs.append(calibration_inputs(scores)[:10])
+        right.append(answers[:10])
+    found = logistic(np.concatenate(inputs), np.concatenate(right).astype(np.float64))
+    calibration = (float(found[0]), float(found[1]), float(found[2]))
+    return msgspec.structs.replace(best, calibration=calibration)
+
+
+def figures(lists: Sequence[Listed], how: Combination) -> dict[str, Any]:
+    """Recall and reciprocal rank with intervals over papers."""
+    ranks: list[float] = []
+    for one in lists:
+        at = np.flatnonzero(summed(one, how)[1])
+        ranks.append(1 + float(at[0]) if len(at) else np.inf)
+    return by_paper(np.array(ranks), [one.paper for one in lists])
+
+
+@click.command()
+@click.option("--data", type=click.Path(path_type=Path, exists=True), required=True)
+@click.option("--work", type=click.Path(path_type=Path), required=True, help="Folder for caches.")
+@click.option("--weights", type=click.Path(path_type=Path), default=WEIGHTS, show_default=True)
+@click.option(
+    "--model",
+    type=click.Path(path_type=Path, exists=True),
+    required=True,
+    help="Its folder.",
+)
+@click.option("--papers", default=64, help="First papers that are read.")
+@click.option("--test", is_flag=True, help="Measure on the test part too.")
+def main(data: Path, work: Path, weights: Path, model: Path, *, papers: int, test: bool) -> None:
+    """Fit the combination of head and cross-encoder."""
+    write_combination(START, model)
+    loaded = load_cross_encoder(str(model))
+    assert isinstance(loaded, CitationCrossEncoder)
+    corpus = read_papers(data)
+    world = World(
+        corpus,
+        StaticEncoder(weights),
+        read_priors(weights / "priors.npz"),
+        read_passages(weights / "passages.npz"),
+        work,
+    )
+    head = Model(weights / "ranker.npz")
+    dev = read_contexts(data / "contexts" / "dev.jsonl.gz")
+    known = dev_references(data, world)
+
+    def lists(part: str, warm: float, answered: bool = True) -> list[Listed]:
+        questions = ask(world, dev_contexts(dev, part, answered), known, warm)
+        return list(listed(world, head, loaded, questions, papers))
+
+    found = {"cold": lists("valid", 0.0), "warm": lists("valid", 1.0)}
+    both = [one for part in found.values() for one in part]
+    how = fit(both, lists("valid", 0.5, answered=False))
+    write_combination(how, model)
+    click.echo(json.dumps(msgspec.to_builtins(how)))
+    if test:
+        found |= {"test cold": lists("test", 0.0), "test warm": lists("test", 1.0)}
+    for name, part in found.items():
+        for label, one in (("without", msgspec.structs.replace(how, weight=0.0)), ("with", how)):
+            click.echo(f"{name}, {label}: {json.dumps(figures(part, one))}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,119 @@
+"""A cross-encoder trained on citations, as `citewell_corpus.training.crossencoder` writes it.
+
+Its score is evidence beside the ranker's, not an order of its own: the two are added with a weight
+that was fitted, with a calibration, on papers that trained neither (`combination.json`).
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from citewell.model import Query, Work
+from citewell.model.cancel import Cancel
+from citewell.ranking.contract import Ordering
+from citewell.ranking.cross_encoder import Moved
+from citewell.ranking.learned import calibrated
+from citewell.ranking.pair_texts import PairTexts
+
+MODEL, TOKENIZER, COMBINATION = "model.onnx", "tokenizer.json", "combination.json"
+BATCH = 16
+"""Papers between two looks at whether the search was cancelled."""
+_MAX_FILE = 1 << 16
+
+
+class Combination(msgspec.Struct, frozen=True):
+    """How the score is added to the ranker's."""
+
+    weight: float
+    """Of the score, whose mean over the list is taken off, beside the ranker's."""
+    calibration: tuple[float, float, float]
+    """Logistic weights of `ranking.learned.calibration_inputs`."""
+
+
+class CitationCrossEncoder:
+    """The model of a folder. Safe to call from several threads."""
+
+    def __init__(self, folder: Path, onnxruntime: Any, tokenizers: Any, options: Any) -> None:
+        """`options` are onnxruntime's. Raises what the two packages and msgspec raise."""
+        self.combination = read_combination(folder)
+        self._session = onnxruntime.InferenceSession(
+            str(folder / MODEL), options, providers=["CPUExecutionProvider"]
+        )
+        self._texts = PairTexts(tokenizers.Tokenizer.from_file(str(folder / TOKENIZER)))
+
+    def scores(self, query: Query, works: Sequence[Work], cancel: Cancel) -> NDArray[np.float32]:
+        """How well each work fits the place of the query, shape (n,). Raises `Cancelled`."""
+        passage = np.array([self._texts.passage(query)], np.int64)
+        papers = self._texts.papers(works)
+        # Those of like length share a batch, so that little is padded.
+        order = sorted(range(len(papers)), key=lambda n: len(papers[n]))
+        out = np.zeros(len(papers), np.float32)
+        for start in range(0, len(order), BATCH):
+            cancel.check()
+            part = order[start : start + BATCH]
+            ids = np.zeros((1, len(part), len(papers[part[-1]])), np.int64)
+            for row, number in enumerate(part):
+                ids[0, row, : len(papers[number])] = papers[number]
+            given = {"passage": passage, "papers": ids}
+            out[part] = self._session.run(None, given)[0][0]
+        cancel.check()
+        return np.nan_to_num(out, nan=-1e3, neginf=-1e3, posinf=1e3).astype(np.float32)
+
+    def rerank(
+        self, query: Query, ordering: Ordering, head: Sequence[Work], cancel: Cancel
+    ) -> tuple[Ordering, list[Moved]]:
+        """The ordering with the score added to those of its first places, and what moved."""
+        return combine(ordering, self.scores(query, head, cancel), self.combination)
+
+
+def is_place(query: Query) -> bool:
+    """Whether a query is what the model was trained for: a citing sentence without typed words,
+    which mean one paper whatever the sentence says."""
+    return bool(query.sentence.strip()) and not query.typed
+
+
+def combine(
+    ordering: Ordering, scores: NDArray[np.float32], how: Combination
+) -> tuple[Ordering, list[Moved]]:
+    """The ordering after the model's scores of its first places, shape (k,), and where the papers
+    now in those places stood.
+
+    The places below keep their order, and stay below.
+    """
+    count = len(scores)
+    if not count:
+        return ordering, []
+    added = ordering.scores[:count] + how.weight * (scores - scores.mean())
+    places = np.lexsort((np.arange(count), -added))
+    alone = np.empty(count, np.int64)
+    alone[np.lexsort((np.arange(count), -scores))] = np.arange(1, count + 1)
+    rest = np.minimum(ordering.scores[count:], added.min())
+    changed = np.concatenate([added[places], rest]).astype(np.float32)
+    calibrate = partial(calibrated, weights=np.array(how.calibration))
+    moved = [Moved(int(alone[p]), float(scores[p]), int(p) + 1) for p in places]
+    order = np.concatenate([ordering.order[:count][places], ordering.order[count:]])
+    return Ordering(order, changed, calibrate(changed), calibrate), moved
+
+
+def read_combination(folder: Path) -> Combination:
+    """The combination of a model's folder. Raises OSError, and ValueError for another file."""
+    with (folder / COMBINATION).open("rb") as stream:
+        found = msgspec.json.decode(stream.read(_MAX_FILE), type=Combination)
+    if not all(map(math.isfinite, (found.weight, *found.calibration))):
+        raise ValueError("its numbers are not finite")
+    return found
+
+
+def write_combination(how: Combination, folder: Path) -> None:
+    """Writes the file."""
+    text = json.dumps(msgspec.to_builtins(how), indent=1)
+    (folder / COMBINATION).write_text(text + "\n", encoding="utf-8")

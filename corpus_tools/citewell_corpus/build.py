@@ -202,8 +202,8 @@ class _Build:
     ) -> dict[str, CitingUse | None]:
         """The citation data of each staged source, in order, within the limits of the library."""
         held = base.manifest.sources if base is not None else {}
-        anew = {source.imported.name for source in staged}
-        kept = [use.citing for name, use in held.items() if use.citing and name not in anew]
+        staged_names = {source.imported.name for source in staged}
+        kept = [use.citing for name, use in held.items() if use.citing and name not in staged_names]
         lists = MAX_LISTS - sum(use.lists for use in kept)
         passages = MAX_PASSAGES - sum(use.passages for use in kept)
         made: dict[str, CitingUse | None] = {}

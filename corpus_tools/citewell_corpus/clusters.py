@@ -6,11 +6,10 @@ and years at most one apart. Records with equal titles are kept apart by: two di
 years in one careful source (next year's tutorial of the same name), and titles such as
 "Introduction" unless venue, year and authors all agree.
 
-The same id of the same source is the same record, whatever it says by now. Any other identifier is
-believed only if the titles are alike, because records with the DOI of somebody else, or of their
-whole volume, are common. A DOI that different works claim is doubtful: it is
-left out of those that cannot show that it is theirs, since an entry without a DOI is no harm and
-one with a wrong DOI is.
+The same id of the same source is the same record, even if its fields changed. Any other identifier
+counts only if the titles are similar, because records with the DOI of another work, or of their
+whole volume, are common. A DOI that different works claim is doubtful: it is removed from records
+that lack evidence for it, since a missing DOI does less harm than a wrong one.
 """
 
 from __future__ import annotations

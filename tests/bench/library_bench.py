@@ -136,10 +136,10 @@ def additions(folder: Path, scratch: Path) -> None:
         )
 
 
-def timed(label: str, action: Callable[[], object], turns: int = 300) -> None:
+def timed(label: str, action: Callable[[], object], repeats: int = 300) -> None:
     """Median and 95th percentile of a call, in milliseconds."""
     times = []
-    for _ in range(turns):
+    for _ in range(repeats):
         begin = time.perf_counter()
         action()
         times.append((time.perf_counter() - begin) * 1e3)

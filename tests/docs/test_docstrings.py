@@ -13,6 +13,11 @@ MODULES = [
     for root in ("server/citewell", "corpus_tools/citewell_corpus")
     for path in sorted((REPOSITORY / root).rglob("*.py"))
 ]
+CLIENT_SOURCES = sorted(
+    path
+    for pattern in ("vscode/src/*.ts", "vscode/media/*.js", "neovim/**/*.lua")
+    for path in (REPOSITORY / "clients").glob(pattern)
+)
 VAGUE = re.compile(r"The same\b|It is read\b|What (?:[^.:;,]+ )?says?\b")
 """Openings that make a reader look elsewhere for the subject."""
 
@@ -34,6 +39,27 @@ def test_no_docstring_opens_vaguely(path: Path) -> None:
         if VAGUE.match(text)
     ]
     assert not found, "say what it returns"
+
+
+def comments(source: str) -> list[str]:
+    """The first line of each documentation comment of TypeScript (`/**`) or Lua (`---`) source."""
+    lines = re.findall(r"^[ \t]*(/\*\* ?|---? )(.*)$", source, re.MULTILINE)
+    found, inside = [], False
+    for mark, text in lines:
+        if mark.startswith("/") or not inside:
+            found.append(text)
+        inside = mark == "--- "
+    return found
+
+
+@pytest.mark.parametrize("path", CLIENT_SOURCES, ids=lambda path: str(path.relative_to(REPOSITORY)))
+def test_no_comment_of_a_client_opens_vaguely(path: Path) -> None:
+    assert not [text for text in comments(path.read_text(encoding="utf-8")) if VAGUE.match(text)]
+
+
+def test_a_comment_of_a_client_is_read() -> None:
+    source = "/** The same for one. */\nlet a\n--- What it says.\n--- The same.\nlocal b\n"
+    assert [bool(VAGUE.match(text)) for text in comments(source)] == [True, True]
 
 
 @pytest.mark.parametrize(

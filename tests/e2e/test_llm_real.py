@@ -219,7 +219,7 @@ def test_a_model_in_the_process_is_loaded_from_a_folder_and_asked(
     assert picked.usage.requests == 1
     assert picked.usage.input_tokens > 500 and 0 < picked.usage.output_tokens <= 20
 
-    class GivenUp(Cancel):
+    class Cancelling(Cancel):
         looks = 0
 
         @property
@@ -231,7 +231,7 @@ def test_a_model_in_the_process_is_loaded_from_a_folder_and_asked(
 
     before = model.account.session.output_tokens
     with pytest.raises(Cancelled):
-        model.pick(QUERY, works, GivenUp())
+        model.pick(QUERY, works, Cancelling())
     assert 0 < model.account.session.output_tokens - before < 20, "it went on"
 
 

@@ -16,7 +16,7 @@ pytestmark = pytest.mark.asyncio(loop_scope="module")
 PAPER = "\\documentclass{article}\n\\begin{document}\n%s\n\\bibliography{refs}\n\\end{document}\n"
 ENTRY = "@book{%s,\n  title = {Of %s},\n  year = {1999}\n}\n"
 
-TOLD = pytest.mark.parametrize("announced", [True, False], ids=["announced", "not told"])
+ANNOUNCED = pytest.mark.parametrize("announced", [True, False], ids=["announced", "not told"])
 
 
 def bib(*keys):
@@ -74,7 +74,7 @@ def rewritten(start_editor):
     return start
 
 
-@TOLD
+@ANNOUNCED
 async def test_unsaved_edits_stay_and_the_disk_counts_once_the_file_is_closed(rewritten, announced):
     other = await rewritten(announced, bib("alder1999"))
     editor = other.editor
@@ -99,7 +99,7 @@ async def test_unsaved_edits_stay_and_the_disk_counts_once_the_file_is_closed(re
     assert not await other.is_known("dogwood1999")
 
 
-@TOLD
+@ANNOUNCED
 async def test_an_editor_that_merges_the_new_file_into_its_text_has_all_keys(rewritten, announced):
     other = await rewritten(announced, bib("alder1999"))
     editor = other.editor
@@ -112,7 +112,7 @@ async def test_an_editor_that_merges_the_new_file_into_its_text_has_all_keys(rew
         assert await other.is_known(key)
 
 
-@TOLD
+@ANNOUNCED
 async def test_a_paper_accepted_into_the_unsaved_text_leaves_the_new_file_alone(
     rewritten, announced
 ):
@@ -132,7 +132,7 @@ async def test_a_paper_accepted_into_the_unsaved_text_leaves_the_new_file_alone(
     assert (editor.folder / "refs.bib").read_text("utf-8") == disk
 
 
-@TOLD
+@ANNOUNCED
 async def test_every_new_file_is_followed_by_the_next_answer(rewritten, announced):
     other = await rewritten(announced, bib("key0of1999"))
     for generation in range(30):
@@ -140,7 +140,7 @@ async def test_every_new_file_is_followed_by_the_next_answer(rewritten, announce
         assert await other.keys("key") == [f"key{generation}of1999"]
 
 
-@TOLD
+@ANNOUNCED
 async def test_a_paper_accepted_after_the_file_was_replaced_goes_into_the_new_one(
     rewritten, announced
 ):
@@ -160,7 +160,7 @@ async def test_a_paper_accepted_after_the_file_was_replaced_goes_into_the_new_on
     assert not await other.is_known("velickovic2018graph")
 
 
-@TOLD
+@ANNOUNCED
 async def test_the_last_file_counts_after_papers_were_accepted_between_many(rewritten, announced):
     """Whoever writes last wins on disk; what the server believes must be what stands there."""
     other = await rewritten(announced, bib("alder1999"))

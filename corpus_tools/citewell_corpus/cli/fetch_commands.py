@@ -91,10 +91,10 @@ def harvest_command(
     """Fetch the works that SEEDs cite, the works that these cite, and so on.
 
     A SEED is a DOI, an arXiv id, a .bib file, a paper (LaTeX or Markdown), or search words. Works
-    that are reached twice are kept once; who cites whom is kept and orders what is found. A harvest
-    that was stopped goes on when the same command is run again. The source must be allowed
-    (`citewell sources allow`); what is sent are the seeds' identifiers, titles or words. Exits with
-    1 when the source stopped before the end.
+    that are reached twice are kept once; the citation edges are kept and improve the ranking. Run
+    the same command again to resume an interrupted harvest. The source must be allowed (`citewell
+    sources allow`); what is sent are the seeds' identifiers, titles or words. Exits with 1 when the
+    source stopped before the end.
     """
     from citewell_corpus.sources import source_at
 

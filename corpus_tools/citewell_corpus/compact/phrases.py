@@ -1,4 +1,4 @@
-"""Joins words that often stand side by side in titles, so that a title takes fewer tokens."""
+"""Joins frequent word pairs of titles into one token, so that a title takes fewer tokens."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 LEAST = 30
-"""Times that two tokens must stand side by side for one in place of both to pay."""
+"""Minimum occurrences of a pair for a joint token to save space."""
 ROUNDS = 2
 """In the second round phrases grow: "of" "the art" becomes "of the art"."""
 _NEVER = np.iinfo(np.int64).max

@@ -40,7 +40,7 @@ _LEVEL = 19
 _DICTIONARY = 131_072
 _SAMPLES = 3_000
 _LONGEST_RUN = 255
-"""Bytes of a run of tokens or names; a longer one stands in the record."""
+"""Maximum bytes of a shared run of tokens or names; a longer one is stored in the record."""
 
 
 def write_records(folder: Path, works: Iterable[Work], origins: Sequence[str]) -> int:
@@ -119,8 +119,8 @@ class _State:
 def _renumbered(
     values: NDArray[np.int64], names: dict[str, int]
 ) -> tuple[NDArray[np.int64], list[str]]:
-    """The numbers anew so that frequent texts have small ones, and the texts in their order; texts
-    that are not used are left out."""
+    """The values renumbered so that frequent texts have small numbers, and the used texts in that
+    order."""
     texts = list(names)
     often = np.bincount(values, minlength=len(texts))
     used = np.flatnonzero(often).tolist()

@@ -135,7 +135,7 @@ def _codes(often: NDArray[np.float64], in_title: NDArray[np.bool_]) -> NDArray[n
 def _telling(
     part: _Part, idf: NDArray[np.float32], frequency: NDArray[np.int64], telling: int
 ) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.uint8]]:
-    """Without the words that stand in an abstract alone and are not among its most telling."""
+    """Drop terms that occur only in an abstract and are not among its highest-weighted ones."""
     term, row, code, score = part
     abstract = np.flatnonzero(code < TITLE_FROM)
     # A word of one paper alone is a slip more often than a name.

@@ -57,7 +57,7 @@ class CiteMe:
             questions,
             (
                 "CiteME was published for search over the live web. A figure over a local library "
-                "is another task and must not stand beside the published ones.",
+                "is another task and not comparable with published figures.",
                 "CiteME's accuracy: the first paper's title is its target's with a SequenceMatcher "
                 "ratio above 0.8; an error counts as wrong.",
             ),

@@ -313,6 +313,6 @@ def _notes(papers: int, with_lists: int) -> tuple[str, ...]:
         "Warm: the references of the citing paper that its other records name, "
         f"and the citation list next to it ({with_lists} of {papers} papers have one), "
         "without the target by id, title and key; the other keys of the same citation stay. "
-        "What the sentence and the three before it cite is known to stand there.",
+        "Citations in the sentence and the three before it are known as such.",
         "The citing year is not recorded: it is taken to be that of the paper's newest reference.",
     )

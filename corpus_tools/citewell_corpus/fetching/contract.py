@@ -46,7 +46,7 @@ class Page(msgspec.Struct, frozen=True):
     cursor: str
     """What the next request names; empty after the last page."""
     total: int | None = None
-    """Works of the whole selection, where the source tells."""
+    """Number of works in the selection, if the source reports it."""
 
 
 class Feed(Protocol):

@@ -1,4 +1,4 @@
-"""References of works as sources tell them: OpenAlex fifty works a request, others one by one."""
+"""References of works from sources: OpenAlex fifty works per request, others one by one."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ class Node(msgspec.Struct):
 
 
 class ReferenceGraph(Protocol):
-    """What tells the references of works. Every method raises `LibraryError` "fetch-stopped" when
-    the source does not answer."""
+    """A source of the references of works. Every method raises `LibraryError` "fetch-stopped" if
+    the source does not respond."""
 
     async def seeds(self, wanted: Sequence[Wanted]) -> list[Node]:
         """The works of references, of which some may not be found."""
@@ -53,7 +53,7 @@ class ReferenceGraph(Protocol):
 
 
 class SourceGraph:
-    """The references of any source that tells them, asked work by work."""
+    """The references from any other source, one request per work."""
 
     def __init__(self, source: Source) -> None:
         self._source = source

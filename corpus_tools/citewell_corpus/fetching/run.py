@@ -26,7 +26,7 @@ class Estimate(msgspec.Struct, frozen=True, kw_only=True):
 
     source: str
     works: int | None
-    """None: the source does not tell."""
+    """None: not reported by the source."""
     megabytes: float | None
     """On this disk, compressed."""
     seconds: float | None
@@ -72,8 +72,8 @@ class Fetching:
     async def begin(self, *, refresh: bool = False) -> Estimate:
         """Resolve the names, fetch the first page of the round, and judge the rest by it.
 
-        A fetch that was stopped goes on where it was; a finished one begins a new round only with
-        `refresh`, for what is new since. Raises `LibraryError`.
+        Resumes an interrupted fetch; a finished one starts a new round only with `refresh`, for new
+        works. Raises `LibraryError`.
         """
         state = self._folder.state()
         if state is None or (state.done and refresh):
@@ -113,8 +113,8 @@ class Fetching:
     async def run(self, most: int | None = None, progress: Progress | None = None) -> FetchReport:
         """Write the first page and fetch the others, at most `most` works in this round.
 
-        A source that stops answering ends the round with a problem; what was fetched stays, and
-        the next call goes on. Call `begin` before.
+        A source that stops responding ends the round with a problem; fetched pages are kept, and
+        the next call resumes. Call `begin` before.
         """
         state, problem = self.state, None
         if progress is not None and not state.done:

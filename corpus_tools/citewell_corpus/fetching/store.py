@@ -1,7 +1,7 @@
-"""The folder of a fetch: a file for each page, and how far the fetch is.
+"""The folder of a fetch: a file per page, and the state of the fetch.
 
-A page is written before the state that counts it, each by an atomic rename: a fetch that is killed
-goes on with the page that it was at.
+A page is written before the state that counts it, each by an atomic rename: a killed fetch resumes
+at its last page.
 """
 
 from __future__ import annotations

@@ -30,7 +30,8 @@ LONGEST = 3
 MOST_WORKS = 3
 """Works kept of one name."""
 LEAST, SURE = 2, 4
-"""Citing papers that call a work so, at least; and so many that a smaller share of them will do."""
+"""Minimum citing papers that use a name for a work, and the number from which a smaller share
+suffices."""
 SHAPED_SHARE, PLAIN_SHARE, LONG_SHARE = 0.34, 0.5, 0.34
 """Least share of the citing papers that use a name, by its form: "ResNet", "tagger", "Penn
 Treebank"."""
@@ -62,7 +63,7 @@ class Uses(msgspec.Struct):
 
 
 def names_before(sentence: str) -> Iterator[tuple[str, bool]]:
-    """The names that may stand before the mark of a sentence, and whether each looks like one."""
+    """Candidate names before the mark of a sentence, and whether each has the form of a name."""
     left = sentence.partition(MARK)[0].rstrip(" ~(,[;:")
     if left.endswith(OTHER):
         return
@@ -123,7 +124,7 @@ def table_of(
         share = SHAPED_SHARE if shaped else LONG_SHARE if name in longer else PLAIN_SHARE
         least = LEAST if shaped or name in longer else SURE
         every = len(uses.papers)
-        # Behind a name that everybody uses stands many a work that one paper cites.
+        # A common name also refers to many works that only one paper cites.
         agreed = len(set().union(*(p for p in uses.works.values() if len(p) >= LEAST)))
         works = [
             Alias(key, count, max(agreed, every // 2))

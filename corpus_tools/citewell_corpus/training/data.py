@@ -35,7 +35,7 @@ class Context(msgspec.Struct, frozen=True):
     source: str
     """The citing repository."""
     paper: str
-    """The citing paper within it, as well as the data set tells."""
+    """The citing paper, as far as the data set identifies it."""
     title: str
     sentence: str
     before: tuple[str, ...]
@@ -107,7 +107,7 @@ def read_contexts(path: Path) -> list[Context]:
 def _paper_of(record: dict[str, Any]) -> str:
     if record.get("source_paper_id"):
         return f"{record['source_repo']}|{record['source_paper_id']}"
-    # The folder tells the papers of a repository apart where the title is unknown.
+    # The folder identifies the paper within a repository if the title is unknown.
     folder = record["file"].rpartition("/")[0].split("/")
     place = "/".join(folder[:2])
     return f"{record['source_repo']}|{record['source_title'] or place}"

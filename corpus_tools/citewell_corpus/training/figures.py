@@ -55,8 +55,8 @@ def by_paper(found: NDArray[np.float64], papers: Sequence[str]) -> dict[str, Any
 
 
 def by_knowledge(table: Table, scores: NDArray[np.float32]) -> dict[str, dict[str, float]]:
-    """What limits the order: recall at 10 for answers that others are known to cite, for those
-    that nobody is known to cite, and for those that are no candidates at all."""
+    """Recall at 10 by what is known of the answers: those with known citations, those without, and
+    those that are not candidates."""
     at = feature_names(MEMORY).index("memory_popularity")
     starts = np.concatenate([[0], np.cumsum(table.size)])
     group: list[str] = []

@@ -22,7 +22,7 @@ PASSAGES_PER_PAPER = 16
 
 
 def paper_key(context: Context) -> int:
-    """What tells the citing paper of a context: its title's key, else a hash of its name."""
+    """The identity of the citing paper of a context: its title key, else a hash of its name."""
     key = title_key(context.title) if len(context.title) > 12 else 0
     return key or int.from_bytes(
         hashlib.blake2b(context.paper.encode(), digest_size=8).digest(), "little"
@@ -54,7 +54,7 @@ def gather(  # noqa: PLR0912 - one pass, one branch per kind of evidence
         cited_by[key].update(row_of[g] for g in context.gold[:1] if g in row_of)
         if context.title:
             about.setdefault(key, Query(paper=CitingPaper(title=context.title)))
-    # Two records of one paper are one paper here: the first with an abstract stands for both.
+    # Two records of one paper count as one: the first with an abstract represents both.
     first: dict[int, int] = {}
     key_of_row: dict[int, int] = {}
     for row in sorted({r for rows in cited_by.values() for r in rows} | set(counts)):

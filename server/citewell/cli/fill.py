@@ -57,11 +57,11 @@ def fill(
 ) -> None:
     """Fill every citation placeholder of a paper.
 
-    PAPER is a LaTeX or Markdown file; the files that it includes are filled too. A placeholder
-    with words gets the paper that they name, and the paper's entry goes into the right .bib unless
-    it stands there already. One without words stays open, and its best papers are named: choose
-    with --interactive. The change is shown as a diff, then written after a question. Exits with
-    1 if a placeholder is left open or nothing is written.
+    PAPER is a LaTeX or Markdown file; the files that it includes are filled too. A placeholder with
+    words is replaced by the paper that they name, and its entry is added to the right .bib unless
+    it is already there. One without words stays open, and its best papers are listed: choose with
+    --interactive. The change is shown as a diff, and written after confirmation. Exits with 1 if a
+    placeholder is left open or nothing is written.
     """
     from citewell.cli.choose import Chooser
     from citewell.usecases.library import Library

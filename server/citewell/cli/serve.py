@@ -51,8 +51,8 @@ def serve(
 ) -> None:
     """Serve scripts and other programs over HTTP, as JSON.
 
-    One line of JSON on standard output tells the address (`url`); /openapi.json there describes
-    what can be asked (see docs/http.md). No request changes a file. A token in --token-file, in the
+    One line of JSON on standard output has the address (`url`); its /openapi.json describes the
+    requests (see docs/http.md). No request changes a file. A token in --token-file, in the
     environment variable CITEWELL_HTTP_TOKEN or in the system's keyring (`keyring set citewell
     http`) is asked of every request. For agents there is `citewell mcp`.
     """

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from citewell.corpus.library import Library
 
 _MAX_CARD = 1 << 20
-_TOLD = 8
+_LISTED = 8
 """Venues that a summary names."""
 _LARGEST = 30
 """Venues whose missing years are told."""
@@ -50,7 +50,7 @@ class Card(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def summary(self) -> str:
         """In one sentence what the library holds."""
-        names = ", ".join(venue.venue for venue in self.venues[:_TOLD])
+        names = ", ".join(venue.venue for venue in self.venues[:_LISTED])
         return (
             f"The library {self.name} holds {self.works:,} works of {self.first} to {self.last}, "
             f"most of them of {names}."

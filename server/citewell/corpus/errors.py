@@ -7,7 +7,7 @@ from pathlib import Path
 from citewell.model import CitewellError, Problem
 from citewell.model.installing import install_command
 
-_CURES = {
+_HINTS = {
     "library-missing": "Build one with `citewell library add PATH...`, or `citewell library add "
     "starter` for the starter library.",
     "library-foreign": "Choose a folder created by `citewell library`; this one was not changed.",
@@ -40,7 +40,7 @@ def library_problem(code: str, message: str, path: Path | None = None, hint: str
     if code == "starter-missing":
         hint = hint or f"Install the records: `{install_command('starter')}`."
     return Problem(
-        code=code, message=message, hint=hint or _CURES[code], path=str(path) if path else ""
+        code=code, message=message, hint=hint or _HINTS[code], path=str(path) if path else ""
     )
 
 

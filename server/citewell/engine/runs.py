@@ -17,7 +17,7 @@ from citewell.model.cancel import Cancel, Cancelled
 logger = logging.getLogger(__name__)
 
 MAX_RUNNING = 4
-"""Runs of one retriever at a time. Others wait for their turn, at most as long as the request: so
+"""Runs of one retriever at a time. Others wait for their slot, at most as long as the request: so
 many clients share the cores, and a retriever that hangs collects no threads."""
 
 
@@ -85,7 +85,7 @@ class Runner:
     """
 
     def __init__(self) -> None:
-        self._turns: dict[str, threading.BoundedSemaphore] = {}
+        self._slots: dict[str, threading.BoundedSemaphore] = {}
         self._lock = threading.Lock()
         self._threads = _Threads()
         self.close = weakref.finalize(self, self._threads.end)
@@ -104,9 +104,9 @@ class Runner:
         waiting = set(tasks)
         for name, task in tasks.items():
             with self._lock:
-                turn = self._turns.setdefault(name, threading.BoundedSemaphore(MAX_RUNNING))
+                slot = self._slots.setdefault(name, threading.BoundedSemaphore(MAX_RUNNING))
             work = partial(self._work, name, task, own, answers)
-            self._threads.start(partial(self._wait_and_work, turn, end, name, work, answers))
+            self._threads.start(partial(self._wait_and_work, slot, end, name, work, answers))
         results: dict[str, Any] = {}
         timings: dict[str, float] = {}
         try:
@@ -133,20 +133,20 @@ class Runner:
 
     @staticmethod
     def _wait_and_work(
-        turn: threading.BoundedSemaphore,
+        slot: threading.BoundedSemaphore,
         end: float,
         name: str,
         work: Callable[[], None],
         answers: queue.SimpleQueue[tuple[str, Any, Problem | None, float]],
     ) -> None:
         left = max(0.0, end - time.monotonic())
-        if not turn.acquire(timeout=left):
+        if not slot.acquire(timeout=left):
             answers.put((name, None, _late(name, left), left * 1e3))
             return
         try:
             work()
         finally:
-            turn.release()
+            slot.release()
 
     def _work(
         self,

@@ -62,7 +62,7 @@ class Supervisor:
                 return self._child
             crashed = self._child is not None
             if self._child is not None:
-                self._mourn(self._child)
+                self._record_death(self._child)
                 _end(self._child)
                 self._child = None
             if (wait := self._not_before - time.monotonic()) > 0:
@@ -118,7 +118,7 @@ class Supervisor:
         if child is not None:
             child.close()
 
-    def _mourn(self, child: Child) -> None:
+    def _record_death(self, child: Child) -> None:
         """Count the death of a child that never answered; forgive the others."""
         self._deaths = 1 if child.answered else self._deaths + 1
         self._last_words = child.last_words

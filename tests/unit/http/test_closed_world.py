@@ -14,7 +14,7 @@ from citewell.http.endpoints import ENDPOINTS
 INVENTED = "Smith et al. (2031), Teacups for Everyone"
 PASSAGE = f"{INVENTED} says that attention helps [CITATION]. Cite \\cite<{INVENTED}>."
 ENTRY = "@misc{x, title={Teacups for Everyone}, author={Smith, Jo}, year={2031}}"
-ASKED = {
+REQUESTS = {
     "find": {"text": PASSAGE, "k": 50, "bib": ENTRY},
     "search": {"query": INVENTED, "k": 50},
     "search_by_address": "?query=attention&k=50",
@@ -41,7 +41,7 @@ def papers_in(value: Any) -> Iterator[dict[str, Any]]:
 
 @pytest.mark.parametrize("one", ENDPOINTS, ids=lambda one: one.name)
 def test_every_paper_is_a_record(client: Any, http_engine: LocalEngine, one: Any) -> None:
-    body = ASKED[one.name]
+    body = REQUESTS[one.name]
     if one.method == "POST":
         found = client.post(one.path, json=body)
     else:
@@ -56,7 +56,7 @@ def test_every_paper_is_a_record(client: Any, http_engine: LocalEngine, one: Any
 
 
 def test_an_entry_that_is_added_is_made_from_its_record(client: Any) -> None:
-    found = client.post("/v1/fill", json=ASKED["fill"]).json()
+    found = client.post("/v1/fill", json=REQUESTS["fill"]).json()
     assert found["entries"]
     for entry in found["entries"]:
         (record,) = client.post(

@@ -52,7 +52,7 @@ def checked(document: dict[str, Any], name: str, value: Any) -> None:
 
 
 ENTRY = "@misc{a, title={Attention Is All You Need}, year={2019}, author={Roe, Jo}}"
-ASKED = {
+REQUESTS = {
     "find": {"text": "Attention [CITATION].", "abstracts": True},
     "search": {"query": "attention"},
     "search_by_address": "?query=attention",
@@ -71,7 +71,7 @@ ASKED = {
 def test_requests_and_answers_are_as_it_says(
     client: Any, document: dict[str, Any], one: Any
 ) -> None:
-    body = ASKED[one.name]
+    body = REQUESTS[one.name]
     if one.method == "POST":
         checked(document, one.request.__name__, body)
         found = client.post(one.path, json=body)

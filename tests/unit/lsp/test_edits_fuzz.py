@@ -74,7 +74,7 @@ def bib_view(bib):
     )
 
 
-class Desk:
+class Workbench:
     """An editor over a folder."""
 
     def __init__(self, folder: Path, seed: int) -> None:
@@ -150,21 +150,21 @@ class Desk:
 
 @pytest.mark.parametrize("seed", range(4))
 def test_what_is_kept_over_random_edits_equals_what_is_read_anew(tmp_path: Path, seed: int) -> None:
-    desk = Desk(tmp_path, seed)
+    bench = Workbench(tmp_path, seed)
     count = 0
-    while desk.edits < EDITS // 4:
-        for _ in range(desk.dice.randint(1, 9)):
-            desk.edit()
-        path = tmp_path / desk.dice.choice(sorted(FILES))
-        wanted = desk.reading(path)
-        kept = desk.papers.linked(wanted)
-        if desk.dice.random() < 0.5:
+    while bench.edits < EDITS // 4:
+        for _ in range(bench.dice.randint(1, 9)):
+            bench.edit()
+        path = tmp_path / bench.dice.choice(sorted(FILES))
+        wanted = bench.reading(path)
+        kept = bench.papers.linked(wanted)
+        if bench.dice.random() < 0.5:
             fresh = ProjectCache().linked(wanted)
             assert shown(kept) == shown(fresh)
             count += 1
         if path.suffix == ".bib":
-            assert bib_view(desk.papers.bib(wanted)) == bib_view(parse_bib(wanted.text, str(path)))
+            assert bib_view(bench.papers.bib(wanted)) == bib_view(parse_bib(wanted.text, str(path)))
         else:
-            document, _ = desk.papers.read(wanted)
+            document, _ = bench.papers.read(wanted)
             assert document == ProjectCache().read(wanted)[0]
     assert count > 100

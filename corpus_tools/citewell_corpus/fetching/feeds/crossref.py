@@ -54,7 +54,7 @@ class CrossrefFeed(BaseFeed):
         total = message.get("total-results")
         return Page(
             records=tuple(record_line(work) for work in works if isinstance(work, Work)),
-            # Crossref repeats its cursor for ever: a page without items is the last one.
+            # Crossref always returns a cursor: a page without items is the last one.
             cursor=raw(message.get("next-cursor"), 10_000) if items else "",
             total=total if isinstance(total, int) else None,
         )

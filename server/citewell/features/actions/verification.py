@@ -52,7 +52,7 @@ def actions_on(
     style = style or detect_style(bib)
     named: dict[str, str | int] = {"key": entry.key, "start": entry.start}
     found: list[Action] = []
-    hints = list(_cures(entry, check, _content(check, style)))
+    hints = list(_corrections(entry, check, _content(check, style)))
     for finding, field, value in hints:
         what = _NAMES.get(field, field)
         found.append(
@@ -144,7 +144,7 @@ def edits_for(
         return ()
     kind, _ = entry_content(check.work, style)
     if name in (FIELD, FIELDS):
-        for finding, field, value in _cures(entry, check, content):
+        for finding, field, value in _corrections(entry, check, content):
             if finding.code == code if name == FIELD else counts(finding):
                 _set_field(edit, kind, content, field, value)
         return edit.edits
@@ -157,7 +157,7 @@ def edits_for(
     return edit.edits
 
 
-def _cures(
+def _corrections(
     entry: BibEntry, check: Check, content: Mapping[str, str]
 ) -> Iterator[tuple[FieldFinding, str, str]]:
     """The findings that one field's new value cures: each with that field and value."""

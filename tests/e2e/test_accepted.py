@@ -219,8 +219,8 @@ async def test_an_entry_that_an_agent_adds_is_found_without_network(
     server = StdioServerParameters(command=sys.executable, args=command, env=environment)
     async with Client(stdio_client(server)) as session:
         for _ in range(100):
-            told = await session.call_tool("search_papers", {"query": "patience of kettles"})
-            papers = told.structured_content["papers"]
+            result = await session.call_tool("search_papers", {"query": "patience of kettles"})
+            papers = result.structured_content["papers"]
             if found := [paper for paper in papers if KETTLES in paper["title"]]:
                 break
             await asyncio.sleep(0.1)
@@ -229,8 +229,8 @@ async def test_an_entry_that_an_agent_adds_is_found_without_network(
         fake_sources.delay = 600.0
         for _ in range(100):
             await asyncio.sleep(0.2)
-            told = await session.call_tool("search_papers", {"query": "kettles"})
-            if any(KETTLES in one["title"] for one in told.structured_content["papers"]):
+            result = await session.call_tool("search_papers", {"query": "kettles"})
+            if any(KETTLES in one["title"] for one in result.structured_content["papers"]):
                 break
         else:
             pytest.fail("the running server never found the accepted paper")

@@ -116,9 +116,9 @@ class AcceptedRecords:
                 )
             if not done.returncode:
                 return
-            said = log.read_text(encoding="utf-8", errors="replace").strip()
-            if "library-locked" not in said:
-                logger.warning("The accepted records cannot be built: %s", said[-500:])
+            output = log.read_text(encoding="utf-8", errors="replace").strip()
+            if "library-locked" not in output:
+                logger.warning("The accepted records cannot be built: %s", output[-500:])
                 return
 
 

@@ -583,8 +583,8 @@ def test_the_score_of_a_model_trained_on_citations_is_added_to_the_rankers(
     assert [hit.work.id for hit in full.hits[12:]] == [hit.work.id for hit in fast.hits[12:]]
     before = {hit.work.id: rank for rank, hit in enumerate(fast.hits, 1)}
     for hit in full.hits[:12]:
-        (said,) = [one for one in hit.evidence if one.retriever == "cross-encoder"]
-        assert said.before == before[hit.work.id]
+        (evidence,) = [one for one in hit.evidence if one.retriever == "cross-encoder"]
+        assert evidence.before == before[hit.work.id]
     sure = [hit.confidence or 0.0 for hit in full.hits]
     assert sure[0] > 0 and sure == sorted(sure, reverse=True)
     engine.close()
@@ -595,10 +595,10 @@ def test_a_model_trained_on_citations_leaves_typed_words_and_completions_alone(
 ) -> None:
     engine = LocalEngine.open(asking(options, cross_encoder=str(own), cross_encoder_ms=60_000))
     engine.load(60)
-    asked: tuple[tuple[Query, Tier], ...] = (
+    searches: tuple[tuple[Query, Tier], ...] = (
         (replace(PLACE, text="frost orchards"), "full"), (QUERY, "deep"), (PLACE, "fast"),
     )  # fmt: skip
-    for query, tier in asked:
+    for query, tier in searches:
         result = engine.find(query, 20, tier=tier)
         assert "cross-encoder" not in result.timings
         assert result.variant == "learned"

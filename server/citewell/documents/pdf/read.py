@@ -98,14 +98,14 @@ def _paper(
     body, references = layout.parted(kept)
     pages, parted = layout.reference_pages(references)
     first = "\n".join(line.text for line in lines if line.page == 1)
-    told = "\n".join(str(value) for value in metadata.values())
+    metadata_text = "\n".join(str(value) for value in metadata.values())
     titles = (title, " ".join(metadata.get("Title", "").split()))
     return PdfPaper(
         path=str(path),
         page_count=count,
         titles=tuple(dict.fromkeys(one[:500] for one in titles if len(one) > 4)),
-        dois=_found(_DOI, normalise_doi, told, first),
-        arxivs=_found(_ARXIV, arxiv_id, told, first),
+        dois=_found(_DOI, normalise_doi, metadata_text, first),
+        arxivs=_found(_ARXIV, arxiv_id, metadata_text, first),
         abstract=layout.abstract_of(body),
         body=tuple(layout.body_pages(body)),
         references=tuple(pages),

@@ -5,7 +5,7 @@ Questions are citations of papers that neither tune nor test, each with the wron
 pipeline ranks first; the loss is a softmax over the right paper and a sample of those, half of it
 with the head's score added, because it is what the head lacks that is wanted. Runs on a GPU, in
 bfloat16, where there is one; on a processor the form is smaller: fewer layers, shorter papers, one
-pass over fewer questions. A run that was interrupted goes on from its last checkpoint.
+pass over fewer questions. An interrupted run resumes from its last checkpoint.
 """
 
 from __future__ import annotations
@@ -40,7 +40,8 @@ from citewell_corpus.training.world import World, as_work
 
 SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 NEAR, NEAREST = 4, 10
-"""So many wrong papers of a question are of the pipeline's first ten, the rest of those below."""
+"""Number of a question's wrong papers from the pipeline's first ten; the rest are lower in its
+list."""
 CHECKPOINT = 25
 """Steps between two checkpoints."""
 HELD = 200

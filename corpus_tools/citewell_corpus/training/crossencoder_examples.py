@@ -114,7 +114,7 @@ def mine(
             continue  # no order of the candidates could find it
         best = right[np.argmax(scores[right])]
         order = np.argsort(-scores, kind="stable")
-        # What the paper also cites may be right here, too, and nobody has said so.
+        # Other papers that it cites may also be right here, without a label.
         cited_here = np.isin(world.keys[found], world.keys[np.concatenate([gold, own])])
         wrong = order[~cited_here[order]][:HARD]
         yield Example(

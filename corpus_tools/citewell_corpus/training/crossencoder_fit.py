@@ -3,7 +3,7 @@
 
 One weight, by the likelihood of the right papers of the tuning part, cold and warm; then the
 calibration of the sum, questions without an answer included. It takes minutes, and is run again
-when the head or the priors are trained anew.
+when the head or the priors are retrained.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def listed(
     questions: Sequence[CandidateQuestion],
     papers: int,
 ) -> Iterable[Listed]:
-    """The lists of questions, best first, of which the model reads so many papers."""
+    """The lists of questions, best first, cut to the papers that the model reads."""
     for number, one in enumerate(questions):
         rows, table = world.candidates(one.query, one.references, one.own, one.nearby)
         keep = ~np.isin(rows, one.exclude)

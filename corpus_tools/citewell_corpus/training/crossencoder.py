@@ -4,8 +4,9 @@
 Questions are citations of papers that neither tune nor test, each with the wrong papers that the
 pipeline ranks first; the loss is a softmax over the right paper and a sample of those, half of it
 with the head's score added, because it is what the head lacks that is wanted. Runs on a GPU, in
-bfloat16, where there is one; on a processor the form is smaller: fewer layers, shorter papers, one
-pass over fewer questions. An interrupted run resumes from its last checkpoint.
+bfloat16, where there is one; on a processor the form is smaller: one pass over fewer questions,
+fewer wrong papers of each, MiniLM's token vectors as they are. An interrupted run resumes from its
+last checkpoint.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ HELD = 200
 """Questions of the examples that are not trained on: the training's own check."""
 
 
-START = Combination(weight=0.0, calibration=(0.0, 0.0, 0.0))
+START = Combination(weight=0.0)
 """Adds nothing, until it is fitted."""
 
 

@@ -35,8 +35,8 @@ class Combination(msgspec.Struct, frozen=True):
 
     weight: float
     """Of the score, whose mean over the list is taken off, beside the ranker's."""
-    calibration: tuple[float, float, float]
-    """Logistic weights of `ranking.learned.calibration_inputs`."""
+    calibration: tuple[float, float, float] | None = None
+    """Logistic weights of `ranking.learned.calibration_inputs`; None: the ranker's own hold."""
 
 
 class CitationCrossEncoder:
@@ -94,21 +94,22 @@ def combine(
         return ordering, []
     added = ordering.scores[:count] + how.weight * (scores - scores.mean())
     places = np.lexsort((np.arange(count), -added))
-    alone = np.empty(count, np.int64)
-    alone[np.lexsort((np.arange(count), -scores))] = np.arange(1, count + 1)
     rest = np.minimum(ordering.scores[count:], added.min())
     changed = np.concatenate([added[places], rest]).astype(np.float32)
-    calibrate = partial(calibrated, weights=np.array(how.calibration))
-    moved = [Moved(int(alone[p]), float(scores[p]), int(p) + 1) for p in places]
+    calibrate = ordering.calibrate
+    if how.calibration is not None:
+        calibrate = partial(calibrated, weights=np.array(how.calibration))
+    moved = [Moved(rank, float(scores[p]), int(p) + 1) for rank, p in enumerate(places, 1)]
     order = np.concatenate([ordering.order[:count][places], ordering.order[count:]])
-    return Ordering(order, changed, calibrate(changed), calibrate), moved
+    confidence = None if calibrate is None else calibrate(changed)
+    return Ordering(order, changed, confidence, calibrate), moved
 
 
 def read_combination(folder: Path) -> Combination:
     """The combination of a model's folder. Raises OSError, and ValueError for another file."""
     with (folder / COMBINATION).open("rb") as stream:
         found = msgspec.json.decode(stream.read(_MAX_FILE), type=Combination)
-    if not all(map(math.isfinite, (found.weight, *found.calibration))):
+    if not all(map(math.isfinite, (found.weight, *(found.calibration or ())))):
         raise ValueError("its numbers are not finite")
     return found
 

@@ -44,7 +44,7 @@ class Moved(msgspec.Struct, frozen=True):
     """What the stage did to one paper."""
 
     rank: int
-    """1-based, by the cross-encoder alone."""
+    """1-based, after the stage."""
     score: float
     before: int
     """1-based rank that the paper had."""

@@ -28,7 +28,7 @@ def test_the_score_is_added_to_the_rankers_and_the_places_below_stay_below():
     found, moved = combine(RANKED, np.array([-1.0, 1.0, 0.0], np.float32), HOW)
     assert found.order.tolist() == [5, 7, 9, 2, 4]
     assert found.scores == pytest.approx([2.3, 1.5, 1.0, 0.9, 0.1])
-    assert [(one.rank, one.before) for one in moved] == [(1, 2), (3, 1), (2, 3)]
+    assert [(one.rank, one.before) for one in moved] == [(1, 2), (2, 1), (3, 3)]
 
 
 def test_a_paper_that_loses_its_place_does_not_fall_below_those_that_were_not_read():
@@ -45,6 +45,17 @@ def test_the_confidence_follows_the_changed_scores():
     unmoved, _ = combine(RANKED, np.zeros(3, np.float32), HOW)
     assert unmoved.confidence is not None
     assert found.confidence[0] > unmoved.confidence[0]
+
+
+def test_a_model_that_was_not_fitted_leaves_order_and_confidence_as_they_are():
+    def halved(scores):
+        return np.asarray(scores / 2, np.float32)
+
+    ranked = Ordering(RANKED.order, RANKED.scores, halved(RANKED.scores), halved)
+    found, _ = combine(ranked, np.array([-4.0, 4.0, 0.0], np.float32), Combination(weight=0.0))
+    assert found.order.tolist() == ranked.order.tolist()
+    assert found.confidence == pytest.approx(ranked.confidence)
+    assert found.calibrate is halved
 
 
 def test_nothing_read_changes_nothing():

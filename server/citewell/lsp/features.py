@@ -24,6 +24,7 @@ from citewell.lsp.requests import (
     symbols,
     tokens,
 )
+from citewell.lsp.requests.citing import Citing
 from citewell.lsp.state.session import Session
 
 
@@ -32,11 +33,57 @@ def features(
 ) -> Handlers:
     """Every request and command that is answered from the start, in the order of registration."""
     buffers, checks, projects = session.buffers, session.checks, session.projects
+    engine, lists, zotero = session.engine, session.lists, session.zotero
+    applier, edits, obstacles = session.applier, session.edits, session.obstacles
+    citing = Citing(projects, engine, checks, zotero=zotero, lists=lists, prefetch=session.prefetch)
+    cards = hover.HoverCards(
+        editor,
+        projects,
+        checks,
+        engine=engine,
+        cards=session.cards,
+        citing=citing,
+        zotero=zotero,
+        switches=switches,
+    )
+    inserter = commands.Inserter(
+        buffers, projects, applier, edits=edits, citing=citing, lists=lists, obstacles=obstacles
+    )
+    picker = picker_commands.Picker(
+        buffers,
+        projects,
+        checks,
+        engine=engine,
+        applier=applier,
+        edits=edits,
+        citing=citing,
+        history=session.picker_history,
+        obstacles=obstacles,
+    )
+    actions = code_action.CodeActions(
+        editor,
+        buffers,
+        projects,
+        applier=applier,
+        edits=edits,
+        obstacles=obstacles,
+        offering=code_action.providers(
+            buffers, checks, engine=engine, zotero=zotero, citing=citing, tell=editor.tell
+        ),
+    )
     return tuple(
         chain(
             diagnostics.handlers(checked),
-            completion.handlers(editor, session, switches),
-            hover.handlers(editor, session, switches),
+            completion.handlers(
+                editor,
+                buffers,
+                projects,
+                engine=engine,
+                citing=citing,
+                lists=lists,
+                switches=switches,
+            ),
+            hover.handlers(editor, projects, cards),
             navigation.handlers(editor, projects),
             rename.handlers(editor, projects),
             symbols.handlers(editor, buffers, projects),
@@ -45,10 +92,17 @@ def features(
             inlay.handlers(buffers, projects, checks),
             tokens.handlers(buffers, projects),
             lens.handlers(editor, buffers, projects, checks),
-            commands.handlers(editor, session),
-            picker_commands.handlers(editor, session),
-            code_action.handlers(editor, session),
-            online.handlers(editor, session),
+            commands.handlers(editor, engine, zotero, inserter),
+            picker_commands.handlers(editor, picker),
+            code_action.handlers(editor, buffers, actions),
+            online.handlers(
+                editor,
+                buffers,
+                projects,
+                engine=engine,
+                checks=checks,
+                reconfigure=session.reconfigure,
+            ),
             reference_list.handlers(editor, projects, checks),
         )
     )

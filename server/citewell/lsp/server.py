@@ -39,7 +39,14 @@ class Server(LanguageServer):
         self.editor = Editor(self, Settings(overrides, user_file))
         self.session = Session(self.editor)
         self.switches = Switches(self.editor, self.session.buffers)
-        self.diagnostics = Diagnostics(self.editor, self.session)
+        self.diagnostics = Diagnostics(
+            self.editor,
+            self.session.buffers,
+            self.session.projects,
+            checks=self.session.checks,
+            refresher=self.session.refresher,
+            background=self.session.background,
+        )
         formatters = formatting.handlers(self.editor, self.session.projects)
         self.formatter = formatting.Formatter(self.editor, self.switches, formatters, self.add)
         offered = features(self.editor, self.session, self.switches, self.diagnostics)

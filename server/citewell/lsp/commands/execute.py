@@ -7,29 +7,33 @@ the editor, so that one undo takes it back and unsaved buffers are respected.
 from __future__ import annotations
 
 import asyncio
-import logging
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 from lsprotocol import types
+from msgspec import Struct
 
-from citewell.lsp.documents.edit_applier import StaleEditError
+from citewell.engine.worker_client import WorkerEngine
+from citewell.lsp.documents.buffers import Buffers
+from citewell.lsp.documents.edit_applier import EditApplier
+from citewell.lsp.documents.projects import Projects
 from citewell.lsp.protocol.arguments import arguments_of
 from citewell.lsp.protocol.editor import Editor
+from citewell.lsp.protocol.obstacles import Obstacles
 from citewell.lsp.registration.registry import Command, Handlers
-from citewell.lsp.requests import citing
+from citewell.lsp.requests.citing import Citing
 from citewell.lsp.state import picker_history
-from citewell.lsp.state.session import Session
+from citewell.lsp.state.edit_queue import EditQueue, replanned
+from citewell.lsp.state.shown import ShownLists
+from citewell.lsp.state.zotero import Zotero
 from citewell.model import CitewellError, Problem
 from citewell.model.bib import FileEdit
 
 if TYPE_CHECKING:
     from citewell.lsp.documents.snapshot import Snapshot
     from citewell.model.feedback import Feedback
-
-logger = logging.getLogger(__name__)
 
 INSERT = "citewell.insert"
 STATUS = "citewell.status"
@@ -55,7 +59,7 @@ class InsertArguments(msgspec.Struct, frozen=True):
     """Number of the list that the item stood in."""
 
 
-def handlers(editor: Editor, session: Session) -> Handlers:
+def handlers(editor: Editor, engine: WorkerEngine, zotero: Zotero, inserter: Inserter) -> Handlers:
     """The commands behind completion items, and the state of the engine."""
 
     async def insert(arguments: Any) -> dict[str, Any]:
@@ -63,11 +67,10 @@ def handlers(editor: Editor, session: Session) -> Handlers:
         if wanted is None:
             return {"applied": False}
         # A cancelled command must not leave a citation without its entry.
-        return await asyncio.shield(_insert(session, wanted))
+        return await asyncio.shield(inserter.insert(wanted))
 
     async def status() -> dict[str, Any]:
         await editor.configured()
-        engine = session.engine
         # Whoever only shows the state must not cost the memory of a library.
         ask = engine.status if engine.begun else engine.status_at_rest
         state = await asyncio.to_thread(ask)
@@ -75,7 +78,7 @@ def handlers(editor: Editor, session: Session) -> Handlers:
         found["problems"] = [
             {"code": p.code, "message": p.message, "hint": p.hint} for p in state.problems
         ]
-        found["zotero"] = session.zotero.state()
+        found["zotero"] = zotero.state()
         return {"library": "", "works": 0, **found}
 
     return (
@@ -84,116 +87,101 @@ def handlers(editor: Editor, session: Session) -> Handlers:
     )
 
 
-async def _insert(
-    session: Session, wanted: InsertArguments, *, again: bool = False
-) -> dict[str, Any]:
-    """The entry of what was accepted; `again`: with the citation, which had been taken back."""
+class Inserter(Struct, frozen=True, eq=False):
+    """Adds the entry of an accepted paper. For the event loop."""
 
-    def failed(error: Exception) -> Problem:
-        message = f"The entry for `{wanted.key}` could not be added: {error}."
-        hint = "Run the completion again at the key, or add the entry by hand."
-        return Problem("insert-failed", message, hint)
+    buffers: Buffers
+    projects: Projects
+    applier: EditApplier
+    edits: EditQueue
+    citing: Citing
+    lists: ShownLists
+    obstacles: Obstacles
 
-    async def edit(learned: list[Feedback]) -> dict[str, Any]:
-        done: dict[str, Any] = {"applied": False}
-        try:
-            done = await replanned(lambda: _insert_now(session, wanted, learned, again), learned)
-        finally:
-            if not done["applied"] and wanted.work and not again:
-                await _put_back(session, wanted)
-        return done
+    async def insert(self, wanted: InsertArguments, *, again: bool = False) -> dict[str, Any]:
+        """The entry of what was accepted; `again`: with the citation, which had been taken back."""
 
-    return await one_edit(session, edit, failed)
+        def failed(error: Exception) -> Problem:
+            message = f"The entry for `{wanted.key}` could not be added: {error}."
+            hint = "Run the completion again at the key, or add the entry by hand."
+            return Problem("insert-failed", message, hint)
 
+        async def edit(learned: list[Feedback]) -> dict[str, Any]:
+            done: dict[str, Any] = {"applied": False}
+            try:
+                done = await replanned(lambda: self._insert_now(wanted, learned, again), learned)
+            finally:
+                if not done["applied"] and wanted.work and not again:
+                    await self._put_back(wanted)
+            return done
 
-async def one_edit(
-    session: Session,
-    edit: Callable[[list[Feedback]], Awaitable[dict[str, Any]]],
-    failed: Callable[[Exception], Problem],
-) -> dict[str, Any]:
-    """Make an edit while no other is made; what went wrong is told, and nothing was changed then.
+        return await self.edits.run(edit, failed)
 
-    What `edit` adds to its list is learned once the editor has applied it.
-    """
-    learned: list[Feedback] = []
-    done: dict[str, Any] = {"applied": False}
-    async with session.edits:
-        try:
-            done = await edit(learned)
-        except CitewellError as error:
-            session.tell([error.problem], again=True)
-        except Exception as error:
-            logger.exception("An edit failed")
-            session.tell([failed(error)], again=True)
-    if done["applied"]:
-        await session.learn(learned)
-    return done
-
-
-async def replanned(
-    edit: Callable[[], Awaitable[dict[str, Any]]], learned: list[Feedback]
-) -> dict[str, Any]:
-    """Plan and apply again, a few times, while the author types faster than the editor applies."""
-    for _ in range(citing.RETRIES - 1):
-        try:
-            return await edit()
-        except StaleEditError:
-            learned.clear()
-    return await edit()
-
-
-async def _insert_now(
-    session: Session,
-    wanted: InsertArguments,
-    learned: list[Feedback],
-    again: bool,
-) -> dict[str, Any]:
-    if wanted.work:
-        work = await citing.find_work(session, wanted.work)
-        if work is None:
-            raise CitewellError(_unknown(wanted))
-        plan = await citing.plan_insertion(session, wanted.uri, work, wanted.key)
-        if plan is None:
+    async def _insert_now(
+        self,
+        wanted: InsertArguments,
+        learned: list[Feedback],
+        again: bool,
+    ) -> dict[str, Any]:
+        if wanted.work:
+            work = await self.citing.find_work(wanted.work)
+            if work is None:
+                raise CitewellError(_unknown(wanted))
+            plan = await self.citing.plan_insertion(wanted.uri, work, wanted.key)
+            if plan is None:
+                raise CitewellError(_not_open(wanted))
+            self.obstacles.tell(plan.problems, lambda: self.insert(wanted, again=True))
+            snapshot, texts, key, edits = plan.snapshot, plan.texts, plan.key, list(plan.edits)
+            if edits:
+                learned.append(
+                    picker_history.feedback_on(self.lists.recall(wanted.list), snapshot, work)
+                )
+        else:
+            found = await self.projects.snapshot(wanted.uri)
+            if found is None:
+                raise CitewellError(_not_open(wanted))
+            snapshot, key, edits = found, wanted.key, []
+            texts = {snapshot.path: snapshot.document.text}
+        if not key:
+            return {"applied": False}
+        tidy = _cited(snapshot, wanted, key) if again else _tidy(snapshot, wanted, key)
+        if again and tidy is None:
             raise CitewellError(_not_open(wanted))
-        session.obstacles.tell(plan.problems, lambda: _insert(session, wanted, again=True))
-        snapshot, texts, key, edits = plan.snapshot, plan.texts, plan.key, list(plan.edits)
-        if edits:
-            learned.append(
-                picker_history.feedback_on(session.lists.recall(wanted.list), snapshot, work)
-            )
-    else:
-        found = await session.projects.snapshot(wanted.uri)
-        if found is None:
-            raise CitewellError(_not_open(wanted))
-        snapshot, key, edits = found, wanted.key, []
-        texts = {snapshot.path: snapshot.document.text}
-    if not key:
-        return {"applied": False}
-    tidy = _cited(snapshot, wanted, key) if again else _tidy(snapshot, wanted, key)
-    if again and tidy is None:
-        raise CitewellError(_not_open(wanted))
-    if tidy is not None:
-        edits = _merged(edits, tidy)
-    if not edits:
-        return {"applied": True, "key": key}
-    saved = _saved(session, snapshot, edits)
-    others = [edit for edit in edits if edit not in saved]
-    applied = not others or await session.applier.apply(others, texts, f"Cite {key}")
-    if applied and saved:
-        await session.applier.check_meaning(saved, texts)
-        applied = session.applier.write(saved, texts)
-        session.touched([Path(edit.path) for edit in saved])
-    return {"applied": applied, "key": key}
+        if tidy is not None:
+            edits = _merged(edits, tidy)
+        if not edits:
+            return {"applied": True, "key": key}
+        saved = self._saved(snapshot, edits)
+        others = [edit for edit in edits if edit not in saved]
+        applied = not others or await self.applier.apply(others, texts, f"Cite {key}")
+        if applied and saved:
+            await self.applier.check_meaning(saved, texts)
+            applied = self.applier.write(saved, texts)
+            self.buffers.changed()
+        return {"applied": applied, "key": key}
 
+    def _saved(self, snapshot: Snapshot, edits: Sequence[FileEdit]) -> list[FileEdit]:
+        """The edits of .bib files that are written at once: the editor does not show them, and the
+        author wants no unsaved ones."""
+        if not snapshot.options.bib.save:
+            return []
+        shown = self.buffers.open_document
+        bibs = (edit for edit in edits if edit.path.lower().endswith((".bib", ".bibtex")))
+        return [edit for edit in bibs if shown(Path(edit.path)) is None]
 
-def _saved(session: Session, snapshot: Snapshot, edits: Sequence[FileEdit]) -> list[FileEdit]:
-    """The edits of .bib files that are written at once: the editor does not show them, and the
-    author wants no unsaved ones."""
-    if not snapshot.options.bib.save:
-        return []
-    shown = session.buffers.open_document
-    bibs = (edit for edit in edits if edit.path.lower().endswith((".bib", ".bibtex")))
-    return [edit for edit in bibs if shown(Path(edit.path)) is None]
+    async def _put_back(self, wanted: InsertArguments) -> None:
+        """Take back a citation whose entry was not written: what was typed stands there again."""
+        snapshot = await self.projects.snapshot(wanted.uri)
+        if snapshot is None or wanted.typed is None or not self.applier.can_apply:
+            return
+        typed = wanted.typed + wanted.tail
+        edit = (
+            _replaced(snapshot, wanted, wanted.text + wanted.tail, typed) if wanted.tail else None
+        )
+        edit = edit or _replaced(snapshot, wanted, wanted.text, typed)
+        if edit is not None:
+            texts = {snapshot.path: snapshot.document.text}
+            await self.applier.apply([edit], texts, "Undo the citation")
 
 
 def _not_open(wanted: InsertArguments) -> Problem:
@@ -240,19 +228,6 @@ def _cited(snapshot: Snapshot, wanted: InsertArguments, key: str) -> FileEdit | 
     """The citation in the place of what was typed, which had been put back."""
     typed = (wanted.typed or "") + wanted.tail
     return _replaced(snapshot, wanted, typed, wanted.text.replace(wanted.key, key, 1))
-
-
-async def _put_back(session: Session, wanted: InsertArguments) -> None:
-    """Take back a citation whose entry was not written: what was typed stands there again."""
-    snapshot = await session.projects.snapshot(wanted.uri)
-    if snapshot is None or wanted.typed is None or not session.applier.can_apply:
-        return
-    typed = wanted.typed + wanted.tail
-    edit = _replaced(snapshot, wanted, wanted.text + wanted.tail, typed) if wanted.tail else None
-    edit = edit or _replaced(snapshot, wanted, wanted.text, typed)
-    if edit is not None:
-        texts = {snapshot.path: snapshot.document.text}
-        await session.applier.apply([edit], texts, "Undo the citation")
 
 
 def _replaced(snapshot: Snapshot, wanted: InsertArguments, old: str, new: str) -> FileEdit | None:

@@ -10,16 +10,19 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from lsprotocol import types
+from msgspec import Struct
 
-from citewell.lsp.documents.buffers import is_bibliography
+from citewell.engine.worker_client import WorkerEngine
+from citewell.lsp.documents.buffers import Buffers, is_bibliography
+from citewell.lsp.documents.projects import Projects
 from citewell.lsp.protocol.editor import Editor
 from citewell.lsp.protocol.progress import Report, step_on_thread, with_progress
 from citewell.lsp.registration.registry import Command, Handlers
-from citewell.lsp.state.session import Session
+from citewell.lsp.state.checking import Checking
 from citewell.model import CitewellError, Problem
 
 if TYPE_CHECKING:
@@ -35,9 +38,18 @@ BATCH = 8
 """References that are asked about in one request to the worker: sources are slow."""
 
 
-def handlers(editor: Editor, session: Session) -> Handlers:
-    """The commands that ask scholarly sources."""
-    consent = Consent(editor, session)
+def handlers(
+    editor: Editor,
+    buffers: Buffers,
+    projects: Projects,
+    *,
+    engine: WorkerEngine,
+    checks: Checking,
+    reconfigure: Callable[[], None],
+) -> Handlers:
+    """The commands that ask scholarly sources; `reconfigure` is called once they are allowed."""
+    consent = Consent(editor, buffers, reconfigure)
+    online = OnlineCheck(editor, buffers, projects, engine, checks)
 
     async def allow() -> dict[str, Any]:
         names = await consent.ask()
@@ -46,12 +58,12 @@ def handlers(editor: Editor, session: Session) -> Handlers:
     async def check_online(uri: Any) -> dict[str, Any]:
         if not isinstance(uri, str):
             problem = Problem("command-arguments", f"`{CHECK_ONLINE}` takes the URI of a document.")
-            session.tell([problem], again=True)
+            editor.tell([problem], again=True)
             return {"checked": 0}
         await editor.configured()
         if not await consent.given():
             return {"checked": 0}
-        return await _check(editor, session, uri)
+        return await online.run(uri)
 
     return (
         Command(ALLOW, allow),
@@ -62,9 +74,10 @@ def handlers(editor: Editor, session: Session) -> Handlers:
 class Consent:
     """Whether sources may be asked, and how the author comes to say so."""
 
-    def __init__(self, editor: Editor, session: Session) -> None:
+    def __init__(self, editor: Editor, buffers: Buffers, reconfigure: Callable[[], None]) -> None:
         self._editor = editor
-        self._session = session
+        self._buffers = buffers
+        self._reconfigure = reconfigure
         self._question_put = False
         """Asked in this session: "Not now" holds until the editor is started again."""
         self._asking = asyncio.Lock()
@@ -74,7 +87,7 @@ class Consent:
         async with self._asking:
             if self._names():
                 return True
-            options = self._session.buffers.workspace_options().sources
+            options = self._buffers.workspace_options().sources
             if not options.ask or self._question_put:
                 from citewell.engine.online import OFF
 
@@ -114,85 +127,94 @@ class Consent:
             self._editor.tell([error.problem], again=True)
             return
         settings.forget_files()
-        self._session.reconfigure()
+        self._reconfigure()
         say = "are allowed now" if values["allow"] else "are not allowed"
         self._editor.inform(f"Scholarly sources {say}. Saved in {path}.")
 
     def _names(self) -> tuple[str, ...]:
         from citewell.sources.registry import allowed
 
-        return allowed(self._session.buffers.workspace_options().sources.allow)[0]
+        return allowed(self._buffers.workspace_options().sources.allow)[0]
 
 
-async def _check(editor: Editor, session: Session, uri: str) -> dict[str, Any]:
-    from citewell.usecases.check import CheckTask
+class OnlineCheck(Struct, frozen=True, eq=False):
+    """The check of a document's references by scholarly sources. For the event loop."""
 
-    questions = await _questions(editor, session, uri)
-    if not questions:
-        editor.inform("No references to check.")
-        return {"checked": 0}
-    answers: dict[bytes, Check] = {}
+    editor: Editor
+    buffers: Buffers
+    projects: Projects
+    engine: WorkerEngine
+    checks: Checking
 
-    async def job(report: Report) -> bool:
-        claims = [one.claim for one in questions]
-        task = CheckTask(session.engine, claims, online=True, size=BATCH)
+    async def run(self, uri: str) -> dict[str, Any]:
+        """How many references were checked, and with which verdicts."""
+        from citewell.usecases.check import CheckTask
 
-        def progress(_stage: str, done: int, total: int) -> None:
-            report(f"{done:,} of {total:,} references")
+        questions = await self._questions(uri)
+        if not questions:
+            self.editor.inform("No references to check.")
+            return {"checked": 0}
+        answers: dict[bytes, Check] = {}
 
-        try:
-            async for checks in task.parts(step_on_thread, progress):
-                asked = questions[len(task.checks) - len(checks) :]
-                found = {one.digest: c for one, c in zip(asked, checks, strict=False)}
-                answers.update(found)
-                # What could not be looked up now takes nothing from what was known before.
-                known = session.checks.answer
-                news = {d: c for d, c in found.items() if not _is_open(c) or known(d) is None}
-                if news and task.snapshot:
-                    await session.checks.take(task.snapshot, news)
-        except CitewellError as error:
-            session.tell([error.problem], again=True)
-            return False
-        session.tell(tuple({one.code: one for one in task.problems}.values()), again=True)
-        return True
+        async def job(report: Report) -> bool:
+            claims = [one.claim for one in questions]
+            task = CheckTask(self.engine, claims, online=True, size=BATCH)
 
-    done = await with_progress(editor, "asking scholarly sources", job)
-    if answers:
-        editor.inform(_summary(list(answers.values()), complete=bool(done)))
-    counts = Counter(check.verdict.value for check in answers.values())
-    return {"checked": len(answers), "verdicts": dict(counts)}
+            def progress(_stage: str, done: int, total: int) -> None:
+                report(f"{done:,} of {total:,} references")
 
+            try:
+                async for checks in task.parts(step_on_thread, progress):
+                    asked = questions[len(task.checks) - len(checks) :]
+                    found = {one.digest: c for one, c in zip(asked, checks, strict=False)}
+                    answers.update(found)
+                    # What could not be looked up now takes nothing from what was known before.
+                    known = self.checks.answer
+                    news = {d: c for d, c in found.items() if not _is_open(c) or known(d) is None}
+                    if news and task.snapshot:
+                        await self.checks.take(task.snapshot, news)
+            except CitewellError as error:
+                self.editor.tell([error.problem], again=True)
+                return False
+            self.editor.tell(tuple({one.code: one for one in task.problems}.values()), again=True)
+            return True
 
-async def _questions(editor: Editor, session: Session, uri: str) -> list[Question]:
-    """The references of a bibliography, or those that a paper cites; each once."""
-    from citewell.documents.bib.reader import parse_bib
-    from citewell.features.checking.verify import question
+        done = await with_progress(self.editor, "asking scholarly sources", job)
+        if answers:
+            self.editor.inform(_summary(list(answers.values()), complete=bool(done)))
+        counts = Counter(check.verdict.value for check in answers.values())
+        return {"checked": len(answers), "verdicts": dict(counts)}
 
-    path = session.buffers.path_of(uri)
-    document = editor.open_document(uri)
-    if path is None or document is None:
-        return []
-    if is_bibliography(document, path):
-        text = document.source
-        bibs = [await session.projects.read(lambda: parse_bib(text, str(path)))]
-        keys = None
-    else:
-        snapshot = await session.projects.snapshot(uri)
-        if snapshot is None:
+    async def _questions(self, uri: str) -> list[Question]:
+        """The references of a bibliography, or those that a paper cites; each once."""
+        from citewell.documents.bib.reader import parse_bib
+        from citewell.features.checking.verify import question
+
+        path = self.buffers.path_of(uri)
+        document = self.editor.open_document(uri)
+        if path is None or document is None:
             return []
-        bibs = list(snapshot.state.project.bibliographies)
-        keys = set(snapshot.state.cited)
+        if is_bibliography(document, path):
+            text = document.source
+            bibs = [await self.projects.read(lambda: parse_bib(text, str(path)))]
+            keys = None
+        else:
+            snapshot = await self.projects.snapshot(uri)
+            if snapshot is None:
+                return []
+            bibs = list(snapshot.state.project.bibliographies)
+            keys = set(snapshot.state.cited)
 
-    def collect() -> list[Question]:
-        found = (
-            question(bib, entry)
-            for bib in bibs
-            for entry in bib.entries
-            if keys is None or entry.key in keys
-        )
-        return list({one.digest: one for one in found if one is not None}.values())
+        def collect() -> list[Question]:
+            found = (
+                question(bib, entry)
+                for bib in bibs
+                for entry in bib.entries
+                if keys is None or entry.key in keys
+            )
+            return list({one.digest: one for one in found if one is not None}.values())
 
-    return await session.projects.read(collect)
+        return await self.projects.read(collect)
 
 
 def _is_open(check: Check) -> bool:

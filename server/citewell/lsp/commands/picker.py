@@ -15,15 +15,21 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 from lsprotocol import types
+from msgspec import Struct
 
-from citewell.lsp.commands import execute as commands
+from citewell.engine.worker_client import WorkerEngine
+from citewell.lsp.documents.buffers import Buffers
+from citewell.lsp.documents.edit_applier import EditApplier
+from citewell.lsp.documents.projects import Projects
 from citewell.lsp.protocol.arguments import arguments_of
 from citewell.lsp.protocol.editor import Editor
 from citewell.lsp.protocol.line_index import LineIndex
+from citewell.lsp.protocol.obstacles import Obstacles
 from citewell.lsp.registration.registry import Command, Handlers
-from citewell.lsp.requests import citing
-from citewell.lsp.state.picker_history import adds_entry
-from citewell.lsp.state.session import Session
+from citewell.lsp.requests.citing import Citing
+from citewell.lsp.state.checking import Checking
+from citewell.lsp.state.edit_queue import RETRIES, EditQueue, replanned
+from citewell.lsp.state.picker_history import PickerHistory, adds_entry
 from citewell.model import CitewellError, CitingPaper, Problem, SearchResult, Work
 from citewell.model.document import Document, Span
 
@@ -85,7 +91,7 @@ class InsertPaperArguments(msgspec.Struct, frozen=True, rename="camel"):
     """Add the entry and cite nothing."""
 
 
-def handlers(editor: Editor, session: Session) -> Handlers:
+def handlers(editor: Editor, picker: Picker) -> Handlers:
     """The two commands of a picker."""
 
     async def search(arguments: Any) -> dict[str, Any]:
@@ -93,7 +99,7 @@ def handlers(editor: Editor, session: Session) -> Handlers:
         if wanted is None:
             return {"rows": [], "problems": []}
         await editor.configured()
-        return await _search(session, wanted)
+        return await picker.search(wanted)
 
     async def insert_paper(arguments: Any) -> dict[str, Any]:
         wanted = arguments_of(editor, INSERT_PAPER, arguments, InsertPaperArguments)
@@ -101,9 +107,7 @@ def handlers(editor: Editor, session: Session) -> Handlers:
             return {"applied": False}
         await editor.configured()
         # A cancelled command must not leave a citation without its entry.
-        return await asyncio.shield(_insert(session, wanted))
-
-    # -- search -----------------------------------------------------------------------------------
+        return await asyncio.shield(picker.insert(wanted))
 
     return (
         Command(SEARCH, search),
@@ -111,194 +115,198 @@ def handlers(editor: Editor, session: Session) -> Handlers:
     )
 
 
-async def _search(session: Session, wanted: SearchArguments) -> dict[str, Any]:
-    from citewell.features.citing.picker_rows import asks_nothing, paper_rows, search_query
-    from citewell.features.text.entry_state import unknown
+class Picker(Struct, frozen=True, eq=False):
+    """Searches as an author types, and cites what is chosen. For the event loop."""
 
-    limit = max(1, min(wanted.limit, MOST_ROWS))
-    snapshot = await session.projects.snapshot(wanted.uri) if wanted.uri else None
-    index, find_work, new_key = await _own(session, snapshot, wanted.uri)
+    buffers: Buffers
+    projects: Projects
+    checks: Checking
+    engine: WorkerEngine
+    applier: EditApplier
+    edits: EditQueue
+    citing: Citing
+    history: PickerHistory
+    obstacles: Obstacles
 
-    def ask() -> Any:
-        document, offset, paper = None, None, CitingPaper()
+    async def search(self, wanted: SearchArguments) -> dict[str, Any]:
+        """The rows of a picker, and the problems of the search."""
+        from citewell.features.citing.picker_rows import asks_nothing, paper_rows, search_query
+        from citewell.features.text.entry_state import unknown
+
+        limit = max(1, min(wanted.limit, MOST_ROWS))
+        snapshot = await self.projects.snapshot(wanted.uri) if wanted.uri else None
+        index, find_work, new_key = await self._own(snapshot, wanted.uri)
+
+        def ask() -> Any:
+            document, offset, paper = None, None, CitingPaper()
+            if snapshot is not None:
+                document, paper = snapshot.document, snapshot.state.citing
+                if wanted.position is not None:
+                    offset = snapshot.index.offset(_position(wanted.position))
+            return search_query(document, offset, wanted.query, paper)
+
+        query = await self.projects.read(ask)
+        result = SearchResult()
+        if not asks_nothing(query):
+            tier: Tier = "full" if wanted.deep else "fast"
+            result = await self.engine.find_async(query, limit, tier=tier)
+
+        def rows() -> list[PaperRow]:
+            entries = index()
+            return paper_rows(
+                query.text,
+                result.hits,
+                index=entries,
+                find_work=find_work,
+                new_key=new_key,
+                check_of=unknown if entries is None else self.checks.answers.find_check(entries),
+                limit=limit,
+            )
+
+        found = await self.projects.read(rows)
+        self.history.add(query, result.variant, found)
+        problems = result.problems if result.hits else (*result.problems, *result.dropped)
+        return {
+            "rows": msgspec.to_builtins(found),
+            "problems": [{"code": p.code, "message": p.message, "hint": p.hint} for p in problems],
+        }
+
+    async def _own(
+        self, snapshot: Snapshot | None, uri: str
+    ) -> tuple[Callable[[], KeyIndex | None], FindWork, NewKey]:
+        """The author's own entries, as far as the document tells of them. For the reader thread."""
         if snapshot is not None:
-            document, paper = snapshot.document, snapshot.state.citing
-            if wanted.position is not None:
-                offset = snapshot.index.offset(_position(wanted.position))
-        return search_query(document, offset, wanted.query, paper)
+            state = snapshot.state
+            return lambda: state.index, state.find_work, state.new_key
+        from citewell.documents.keys.pattern import make_key
 
-    query = await session.projects.read(ask)
-    result = SearchResult()
-    if not asks_nothing(query):
-        tier: Tier = "full" if wanted.deep else "fast"
-        result = await session.engine.find_async(query, limit, tier=tier)
+        options = self.buffers.options_of(uri)
+        opened = await self.projects.bib(uri) if uri else None
+        if opened is None:
+            return (
+                lambda: None,
+                lambda work: None,
+                lambda work: make_key(work, options.bib.key_pattern, frozenset()),
+            )
+        from citewell.features.citing.known_works import KnownWorks
 
-    def rows() -> list[PaperRow]:
-        entries = index()
-        return paper_rows(
-            query.text,
-            result.hits,
-            index=entries,
-            find_work=find_work,
-            new_key=new_key,
-            check_of=unknown if entries is None else session.checks.answers.find_check(entries),
-            limit=limit,
-        )
-
-    found = await session.projects.read(rows)
-    session.picker_history.add(query, result.variant, found)
-    problems = result.problems if result.hits else (*result.problems, *result.dropped)
-    return {
-        "rows": msgspec.to_builtins(found),
-        "problems": [{"code": p.code, "message": p.message, "hint": p.hint} for p in problems],
-    }
-
-
-async def _own(
-    session: Session, snapshot: Snapshot | None, uri: str
-) -> tuple[Callable[[], KeyIndex | None], FindWork, NewKey]:
-    """The author's own entries, as far as the document tells of them. For the reader thread."""
-    if snapshot is not None:
-        state = snapshot.state
-        return lambda: state.index, state.find_work, state.new_key
-    from citewell.documents.keys.pattern import make_key
-
-    options = session.buffers.options_of(uri)
-    opened = await session.projects.bib(uri) if uri else None
-    if opened is None:
+        bib = opened[0]
+        taken = frozenset(bib.by_key) | frozenset(key.lower() for key in bib.by_key)
+        known = await self.projects.read(lambda: KnownWorks([bib]))
         return (
             lambda: None,
-            lambda work: None,
-            lambda work: make_key(work, options.bib.key_pattern, frozenset()),
+            known.find,
+            lambda work: make_key(work, options.bib.key_pattern, taken),
         )
-    from citewell.features.citing.known_works import KnownWorks
 
-    bib = opened[0]
-    taken = frozenset(bib.by_key) | frozenset(key.lower() for key in bib.by_key)
-    known = await session.projects.read(lambda: KnownWorks([bib]))
-    return (
-        lambda: None,
-        known.find,
-        lambda work: make_key(work, options.bib.key_pattern, taken),
-    )
+    async def insert(self, wanted: InsertPaperArguments) -> dict[str, Any]:
+        """Whether the paper was cited, under which key, and where the citation ends."""
 
+        def failed(error: Exception) -> Problem:
+            message = f"The paper could not be cited: {error}."
+            return Problem("insert-failed", message, "Nothing was changed. Choose it again.")
 
-# -- insert -----------------------------------------------------------------------------------
+        async def edit(learned: list[Feedback]) -> dict[str, Any]:
+            return await replanned(lambda: self._insert_now(wanted, learned), learned)
 
+        return await self.edits.run(edit, failed)
 
-async def _insert(session: Session, wanted: InsertPaperArguments) -> dict[str, Any]:
+    async def _insert_now(
+        self,
+        wanted: InsertPaperArguments,
+        learned: list[Feedback],
+    ) -> dict[str, Any]:
+        work: Work | None = None
+        if wanted.work:
+            work = await self.citing.find_work(wanted.work)
+            if work is None:
+                raise CitewellError(_unknown())
+        elif not wanted.key or wanted.bib_only:
+            missing = "`work`" if wanted.bib_only else "`work` or `key`"
+            message = f"Invalid arguments for `{INSERT_PAPER}`: {missing} is missing."
+            raise CitewellError(Problem("command-arguments", message))
+        opened = await self.projects.bib(wanted.uri)
+        if opened is not None:
+            if work is None:
+                raise CitewellError(_unknown())
+            return await self._insert_into_bib(wanted.uri, work, learned)
+        if wanted.bib_only:
+            assert work is not None
+            insertion = await self.citing.plan_insertion(wanted.uri, work, wanted.key)
+            if insertion is None:
+                raise CitewellError(_not_open())
+            self.obstacles.tell(insertion.problems, lambda: self.insert(wanted))
+            if insertion.edits:
+                folder = insertion.snapshot.state.project.root.parent
+                learned.append(self.history.taken(folder, work))
+            return await self._applied(insertion.edits, insertion.texts, insertion.key)
+        return await self._cite(wanted, work, learned)
 
-    def failed(error: Exception) -> Problem:
-        message = f"The paper could not be cited: {error}."
-        return Problem("insert-failed", message, "Nothing was changed. Choose it again.")
+    async def _cite(
+        self,
+        wanted: InsertPaperArguments,
+        work: Work | None,
+        learned: list[Feedback],
+    ) -> dict[str, Any]:
+        from citewell.features.actions.cite_paper import plan_cite
 
-    async def edit(learned: list[Feedback]) -> dict[str, Any]:
-        return await commands.replanned(lambda: _insert_now(session, wanted, learned), learned)
-
-    return await commands.one_edit(session, edit, failed)
-
-
-async def _insert_now(
-    session: Session,
-    wanted: InsertPaperArguments,
-    learned: list[Feedback],
-) -> dict[str, Any]:
-    work: Work | None = None
-    if wanted.work:
-        work = await citing.find_work(session, wanted.work)
-        if work is None:
-            raise CitewellError(_unknown())
-    elif not wanted.key or wanted.bib_only:
-        missing = "`work`" if wanted.bib_only else "`work` or `key`"
-        message = f"Invalid arguments for `{INSERT_PAPER}`: {missing} is missing."
-        raise CitewellError(Problem("command-arguments", message))
-    opened = await session.projects.bib(wanted.uri)
-    if opened is not None:
-        if work is None:
-            raise CitewellError(_unknown())
-        return await _insert_into_bib(session, wanted.uri, work, learned)
-    if wanted.bib_only:
-        assert work is not None
-        insertion = await citing.plan_insertion(session, wanted.uri, work, wanted.key)
-        if insertion is None:
-            raise CitewellError(_not_open())
-        session.obstacles.tell(insertion.problems, lambda: _insert(session, wanted))
-        if insertion.edits:
-            folder = insertion.snapshot.state.project.root.parent
-            learned.append(session.picker_history.taken(folder, work))
-        return await _applied(session, insertion.edits, insertion.texts, insertion.key)
-    return await _cite(session, wanted, work, learned)
-
-
-async def _cite(
-    session: Session,
-    wanted: InsertPaperArguments,
-    work: Work | None,
-    learned: list[Feedback],
-) -> dict[str, Any]:
-    from citewell.features.actions.cite_paper import plan_cite
-
-    for _ in range(citing.RETRIES):
-        snapshot = await session.projects.snapshot(wanted.uri, fresh=True)
-        if snapshot is None:
-            break
-        found = await session.projects.read(
-            partial(
-                plan_cite,
-                snapshot.state.project,
-                snapshot.document,
-                _span(wanted, snapshot.index, snapshot.document),
-                snapshot.options,
-                work=work,
-                key=wanted.key,
+        for _ in range(RETRIES):
+            snapshot = await self.projects.snapshot(wanted.uri, fresh=True)
+            if snapshot is None:
+                break
+            found = await self.projects.read(
+                partial(
+                    plan_cite,
+                    snapshot.state.project,
+                    snapshot.document,
+                    _span(wanted, snapshot.index, snapshot.document),
+                    snapshot.options,
+                    work=work,
+                    key=wanted.key,
+                )
             )
-        )
-        plan: ActionPlan = found.plan
-        if not await session.projects.is_current(snapshot, plan.texts):
-            continue
-        session.obstacles.tell(plan.problems, lambda: _insert(session, wanted))
-        if not found.key:
+            plan: ActionPlan = found.plan
+            if not await self.projects.is_current(snapshot, plan.texts):
+                continue
+            self.obstacles.tell(plan.problems, lambda: self.insert(wanted))
+            if not found.key:
+                return {"applied": False}
+            if work is not None and adds_entry(plan):
+                learned.append(self.history.taken(snapshot.state.project.root.parent, work))
+            answer = await self._applied(plan.edits, dict(plan.texts), found.key)
+            if answer["applied"]:
+                end = _after(plan, snapshot.document, snapshot.index.encoding, found.end)
+                answer["end"] = {"line": end.line, "character": end.character}
+            return answer
+        raise CitewellError(_not_open())
+
+    async def _insert_into_bib(
+        self, uri: str, work: Work, learned: list[Feedback]
+    ) -> dict[str, Any]:
+        """The entry alone, in the .bib that the author looks at."""
+        from citewell.features.citing.insert import plan_entry
+
+        for _ in range(RETRIES):
+            opened = await self.projects.bib(uri)
+            path = self.buffers.path_of(uri)
+            if opened is None or path is None:
+                break
+            bib = opened[0]
+            options = self.buffers.options_for(path)
+            plan = await self.projects.read(partial(plan_entry, path, bib, work, options))
+            document = self.buffers.open_document(path)
+            if document is None or document.source != bib.text:
+                continue
+            if plan.edits:
+                learned.append(self.history.taken(path.parent, work))
+            return await self._applied(plan.edits, {path: bib.text}, plan.key)
+        raise CitewellError(_not_open())
+
+    async def _applied(self, edits: Any, texts: dict[Path, str], key: str) -> dict[str, Any]:
+        if not key:
             return {"applied": False}
-        if work is not None and adds_entry(plan):
-            learned.append(session.picker_history.taken(snapshot.state.project.root.parent, work))
-        answer = await _applied(session, plan.edits, dict(plan.texts), found.key)
-        if answer["applied"]:
-            end = _after(plan, snapshot.document, snapshot.index.encoding, found.end)
-            answer["end"] = {"line": end.line, "character": end.character}
-        return answer
-    raise CitewellError(_not_open())
-
-
-async def _insert_into_bib(
-    session: Session, uri: str, work: Work, learned: list[Feedback]
-) -> dict[str, Any]:
-    """The entry alone, in the .bib that the author looks at."""
-    from citewell.features.citing.insert import plan_entry
-
-    for _ in range(citing.RETRIES):
-        opened = await session.projects.bib(uri)
-        path = session.buffers.path_of(uri)
-        if opened is None or path is None:
-            break
-        bib = opened[0]
-        options = session.buffers.options_for(path)
-        plan = await session.projects.read(partial(plan_entry, path, bib, work, options))
-        document = session.buffers.open_document(path)
-        if document is None or document.source != bib.text:
-            continue
-        if plan.edits:
-            learned.append(session.picker_history.taken(path.parent, work))
-        return await _applied(session, plan.edits, {path: bib.text}, plan.key)
-    raise CitewellError(_not_open())
-
-
-async def _applied(
-    session: Session, edits: Any, texts: dict[Path, str], key: str
-) -> dict[str, Any]:
-    if not key:
-        return {"applied": False}
-    done = not edits or await session.applier.apply(edits, texts, f"Cite {key}")
-    return {"applied": done, "key": key}
+        done = not edits or await self.applier.apply(edits, texts, f"Cite {key}")
+        return {"applied": done, "key": key}
 
 
 def _span(wanted: InsertPaperArguments, index: LineIndex, document: Document) -> Span:

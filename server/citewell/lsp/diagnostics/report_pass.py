@@ -5,11 +5,14 @@ gives way.
 from __future__ import annotations
 
 import asyncio
+from concurrent.futures import Executor
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from citewell.lsp.documents.buffers import Buffers
+from citewell.lsp.documents.projects import Projects
 from citewell.lsp.protocol.editor import Editor
-from citewell.lsp.state.session import Session
+from citewell.lsp.state.checking import Checking
 
 if TYPE_CHECKING:
     from citewell.lsp.diagnostics.builder import DiagnosticsBuilder, Subject, Wanted
@@ -23,12 +26,19 @@ if TYPE_CHECKING:
 class DiagnosticsPass:
     """Makes reports of files that are open, and of those that are not. For the event loop."""
 
-    def __init__(self, editor: Editor, session: Session) -> None:
+    def __init__(
+        self,
+        editor: Editor,
+        buffers: Buffers,
+        projects: Projects,
+        checks: Checking,
+        background: Executor,
+    ) -> None:
         self._editor = editor
-        self._projects = session.projects
-        self._buffers = session.buffers
-        self._checks = session.checks
-        self._background = session.background
+        self._buffers = buffers
+        self._projects = projects
+        self._checks = checks
+        self._background = background
         self._reports: DiagnosticsBuilder | None = None
 
     async def of_open(self, uri: str) -> tuple[Report, int | None] | None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Mapping
+from concurrent.futures import Executor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,11 +20,13 @@ from pygls.uris import from_fs_path, to_fs_path
 from citewell.lsp.diagnostics.publishing import Publisher
 from citewell.lsp.diagnostics.report_pass import DiagnosticsPass
 from citewell.lsp.diagnostics.wire import answer, gone, item, unchanged
+from citewell.lsp.documents.buffers import Buffers
+from citewell.lsp.documents.projects import Projects
 from citewell.lsp.protocol.editor import Editor
+from citewell.lsp.protocol.refresh import Refresher
 from citewell.lsp.protocol.wire import Encoded
 from citewell.lsp.registration.registry import Command, Handlers, Request
-from citewell.lsp.state.checking import Entries
-from citewell.lsp.state.session import Session
+from citewell.lsp.state.checking import Checking, Entries
 
 if TYPE_CHECKING:
     from citewell.lsp.diagnostics.wire import Report
@@ -77,9 +80,21 @@ def pull_handlers(diagnostics: Diagnostics) -> tuple[Request, ...]:
 class Diagnostics:
     """What the client has been told about which file, and what it should be told next."""
 
-    def __init__(self, editor: Editor, session: Session) -> None:
+    def __init__(
+        self,
+        editor: Editor,
+        buffers: Buffers,
+        projects: Projects,
+        *,
+        checks: Checking,
+        refresher: Refresher,
+        background: Executor,
+    ) -> None:
         self._editor = editor
-        self._session = session
+        self._buffers = buffers
+        self._projects = projects
+        self._checks = checks
+        self._refresher = refresher
         self._given: dict[str, tuple[str, int | None]] = {}
         """Result id and version of what the client was last told, by URI."""
         self._changed: dict[str, float] = {}
@@ -95,11 +110,10 @@ class Diagnostics:
         """When the workspace was last asked about, and the result ids that were given."""
         self._levels: Mapping[str, str] = {}
         """The levels of the settings whose codes were looked at."""
-        self._checks = session.checks
         self._checks.on_news = self._news
-        session.buffers.watchers.append(self.touch)
-        self._reporter = DiagnosticsPass(editor, session)
-        self._publisher = Publisher(editor, session.buffers, self._reporter)
+        buffers.watchers.append(self.touch)
+        self._reporter = DiagnosticsPass(editor, buffers, projects, checks, background)
+        self._publisher = Publisher(editor, buffers, self._reporter)
 
     # -- life ---------------------------------------------------------------------------------
 
@@ -141,7 +155,7 @@ class Diagnostics:
         self._resting = None
         if not self._closing:
             self._start()
-            self._session.refresher.soon()
+            self._refresher.soon()
 
     def _start(self) -> None:
         self._again = True
@@ -175,7 +189,7 @@ class Diagnostics:
             await asyncio.sleep(wait)
 
     def _delay(self, uri: str) -> float:
-        return self._session.buffers.options_of(uri).diagnostics.delay_ms / 1000
+        return self._buffers.options_of(uri).diagnostics.delay_ms / 1000
 
     # -- looked up ----------------------------------------------------------------------------
 
@@ -210,7 +224,6 @@ class Diagnostics:
 
     async def pull_workspace(self, previous: Mapping[str, str]) -> Encoded:
         """The answer to `workspace/diagnostic`: of files that are not open all but hints."""
-        session = self._session
         await self._editor.configured()
         await self._quiet("")
         state = (self._changes, self._checks.generation)
@@ -223,7 +236,7 @@ class Diagnostics:
         items = []
         reported: set[Path] = set()
         for uri in list(self._editor.documents.opened):
-            path = session.buffers.path_of(uri)
+            path = self._buffers.path_of(uri)
             found = await self._reporter.of_open(uri)
             if found is not None and path is not None:
                 reported.add(path)
@@ -231,9 +244,9 @@ class Diagnostics:
                 self._given[uri] = (report.result_id, version)
                 given[uri] = report.result_id
                 items.append(item(report, uri, version, before.get(path, ("", ""))[1]))
-        reading = session.buffers.workspace_reading()
+        reading = self._buffers.workspace_reading()
         wanted = self._reporter.wanted(reading.options)
-        await session.projects.read_ahead(reading)
+        await self._projects.read_ahead(reading)
         files = await self._reporter.files(reading)
         files = [path for path in files if path not in reported]
         for start in range(0, len(files), FILES):
@@ -256,7 +269,6 @@ class Diagnostics:
 
     async def _round(self) -> None:
         """Bring the client up to date, and begin to look up what is not known."""
-        session = self._session
         reports: dict[str, tuple[Report, int | None]] = {}
         for uri in list(self._editor.documents.opened):
             try:
@@ -271,10 +283,10 @@ class Diagnostics:
             await self._ask_to_ask(reports)
         else:
             await self._publisher.push(reports)
-        options = session.buffers.workspace_options().diagnostics
+        options = self._buffers.workspace_options().diagnostics
         if options.severity != self._levels:
             self._levels = options.severity
-            session.tell(await session.projects.read(lambda: _wrong_codes(options)))
+            self._editor.tell(await self._projects.read(lambda: _wrong_codes(options)))
         if options.enabled and options.verification != "off":
             await self._checks.consider(_subjects(reports, options.verification == "all"))
 

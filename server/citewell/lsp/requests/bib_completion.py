@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING
 import msgspec
 from lsprotocol import types
 
+from citewell.engine.worker_client import WorkerEngine
+from citewell.lsp.documents.buffers import Buffers
+from citewell.lsp.documents.projects import Projects
 from citewell.lsp.protocol import wire
 from citewell.lsp.protocol.editor import Editor
-from citewell.lsp.state.session import Session
 from citewell.model import Query
 
 if TYPE_CHECKING:
@@ -59,87 +61,96 @@ class Values:
         return known[1]
 
 
-async def complete_in_bib(
-    editor: Editor, session: Session, values: Values, uri: str, position: types.Position
-) -> wire.Encoded | None:
-    """The list at a place in a .bib; None where nothing can be completed, or in no .bib."""
-    from citewell.features.bib.complete import VENUE_FIELDS, complete_bib
-    from citewell.features.bib.site import SiteKind, site_at
+class BibCompletion:
+    """Lists in a .bib, and of the .bib files that a document may name. For the event loop."""
 
-    snapshot = await session.projects.workspace(uri)
-    if snapshot is None or snapshot.linked.bib is None:
-        return None
-    bib = snapshot.linked.bib
-    site = site_at(bib, snapshot.index.offset(position))
-    if site is None:
-        return None
-    more: list[str] = []
-    if site.kind is SiteKind.TEXT and site.field in VENUE_FIELDS:
-        more = await _venues(session, site.typed, site.field)
-    bibs = [
-        bib,
-        *(keys.source for keys in snapshot.linked.all_keys.bibs if keys.path != snapshot.path),
-    ]
-    found = await session.projects.read(lambda: complete_bib(site, bibs, values.of, bib.text, more))
-    return _list(editor, snapshot, site.span, site.typed, found)
+    def __init__(
+        self, editor: Editor, buffers: Buffers, projects: Projects, engine: WorkerEngine
+    ) -> None:
+        self._editor = editor
+        self._buffers = buffers
+        self._projects = projects
+        self._engine = engine
+        self._values = Values()
 
+    async def complete(self, uri: str, position: types.Position) -> wire.Encoded | None:
+        """The list at a place in a .bib; None where nothing can be completed, or in no .bib."""
+        from citewell.features.bib.complete import VENUE_FIELDS, complete_bib
+        from citewell.features.bib.site import SiteKind, site_at
 
-async def complete_path(
-    editor: Editor, session: Session, document: OpenDocument, position: types.Position
-) -> wire.Encoded | None:
-    """The bibliographies that can be named at the place; None at any other place."""
-    from citewell.features.bib.complete_path import complete_paths, path_at
+        snapshot = await self._projects.workspace(uri)
+        if snapshot is None or snapshot.linked.bib is None:
+            return None
+        bib = snapshot.linked.bib
+        site = site_at(bib, snapshot.index.offset(position))
+        if site is None:
+            return None
+        more: list[str] = []
+        if site.kind is SiteKind.TEXT and site.field in VENUE_FIELDS:
+            more = await self._venues(site.typed, site.field)
+        bibs = [
+            bib,
+            *(keys.source for keys in snapshot.linked.all_keys.bibs if keys.path != snapshot.path),
+        ]
+        found = await self._projects.read(
+            lambda: complete_bib(site, bibs, self._values.of, bib.text, more)
+        )
+        return _list(self._editor, snapshot, site.span, site.typed, found)
 
-    line = document.before(position, 400).rpartition("\n")[2]
-    if _PLACE.search(line) is None:
-        return None
-    snapshot = await session.projects.workspace(document.uri)
-    if snapshot is None or snapshot.linked.document is None:
-        return None
-    manuscript = snapshot.linked.document
-    cursor = snapshot.index.offset(position)
-    found = path_at(manuscript, cursor)
-    if found is None:
-        return None
-    place, with_suffix = found
-    root = snapshot.linked.projects[0].root if snapshot.linked.projects else snapshot.path
-    bibs = await _bib_paths(session, snapshot)
-    items = complete_paths(manuscript, place, with_suffix, root, bibs)
-    return _list(editor, snapshot, place, manuscript.text[place.start : cursor], items)
+    async def complete_path(
+        self, document: OpenDocument, position: types.Position
+    ) -> wire.Encoded | None:
+        """The bibliographies that can be named at the place; None at any other place."""
+        from citewell.features.bib.complete_path import complete_paths, path_at
 
+        line = document.before(position, 400).rpartition("\n")[2]
+        if _PLACE.search(line) is None:
+            return None
+        snapshot = await self._projects.workspace(document.uri)
+        if snapshot is None or snapshot.linked.document is None:
+            return None
+        manuscript = snapshot.linked.document
+        cursor = snapshot.index.offset(position)
+        found = path_at(manuscript, cursor)
+        if found is None:
+            return None
+        place, with_suffix = found
+        root = snapshot.linked.projects[0].root if snapshot.linked.projects else snapshot.path
+        bibs = await self._bib_paths(snapshot)
+        items = complete_paths(manuscript, place, with_suffix, root, bibs)
+        return _list(self._editor, snapshot, place, manuscript.text[place.start : cursor], items)
 
-async def _bib_paths(session: Session, snapshot: WorkspaceSnapshot) -> list[Path]:
-    """Every .bib of the workspace, and those beside a document that is in none."""
-    found = session.buffers.reading(snapshot.uri)
-    if found is None:
-        return []
-    wanted, _ = found
-    roots = [project.root.parent for project in snapshot.linked.projects]
+    async def _bib_paths(self, snapshot: WorkspaceSnapshot) -> list[Path]:
+        """Every .bib of the workspace, and those beside a document that is in none."""
+        found = self._buffers.reading(snapshot.uri)
+        if found is None:
+            return []
+        wanted, _ = found
+        roots = [project.root.parent for project in snapshot.linked.projects]
 
-    def look(cache: ProjectCache) -> list[Path]:
-        known = [Path(bib.path) for bib in cache.workspace(wanted).bibs(wanted.texts)]
-        beside = [path for folder in roots for path in sorted(folder.glob("*.bib"))]
-        return list(dict.fromkeys((*beside, *known)))
+        def look(cache: ProjectCache) -> list[Path]:
+            known = [Path(bib.path) for bib in cache.workspace(wanted).bibs(wanted.texts)]
+            beside = [path for folder in roots for path in sorted(folder.glob("*.bib"))]
+            return list(dict.fromkeys((*beside, *known)))
 
-    return await session.projects.look_up(look)
+        return await self._projects.look_up(look)
 
+    async def _venues(self, typed: str, field: str) -> list[str]:
+        """Names of venues in the library that hold all the words."""
+        from citewell.model.titles import fold
 
-async def _venues(session: Session, typed: str, field: str) -> list[str]:
-    """Names of venues in the library that hold all the words."""
-    from citewell.model.titles import fold
-
-    words = fold(typed).split()
-    if sum(map(len, words)) < MIN_LETTERS:
-        return []
-    query = Query(text=typed)
-    result = await session.engine.find_async(query, 50, seconds=LIBRARY_SECONDS)
-    names: Counter[str] = Counter()
-    for hit in result.hits:
-        work = hit.work
-        name = work.booktitle if field == "booktitle" else work.journal
-        if name and all(word in fold(name) for word in words):
-            names[name] += 1
-    return [name for name, _ in names.most_common(20)]
+        words = fold(typed).split()
+        if sum(map(len, words)) < MIN_LETTERS:
+            return []
+        query = Query(text=typed)
+        result = await self._engine.find_async(query, 50, seconds=LIBRARY_SECONDS)
+        names: Counter[str] = Counter()
+        for hit in result.hits:
+            work = hit.work
+            name = work.booktitle if field == "booktitle" else work.journal
+            if name and all(word in fold(name) for word in words):
+                names[name] += 1
+        return [name for name, _ in names.most_common(20)]
 
 
 def _list(

@@ -1,4 +1,4 @@
-"""From a place in a document to papers and entries: the features, fed from session and engine."""
+"""From a place in a document to papers and entries: the features, fed from projects and engine."""
 
 from __future__ import annotations
 
@@ -10,18 +10,23 @@ from typing import TYPE_CHECKING
 import msgspec
 from msgspec import Struct
 
+from citewell.lsp.state.edit_queue import RETRIES
 from citewell.model import Problem, Query, SearchResult, Work
 from citewell.model.bib import BibFile, FileEdit
 from citewell.model.document import Placeholder
 
 if TYPE_CHECKING:
+    from citewell.engine.worker_client import WorkerEngine
     from citewell.features.citing.complete import Own
     from citewell.features.citing.completion import Candidate, Completion
     from citewell.features.citing.insert import InsertPlan
     from citewell.features.citing.zotero_library import Found
+    from citewell.lsp.documents.projects import Projects
     from citewell.lsp.documents.snapshot import Snapshot
-    from citewell.lsp.state.session import Session
-    from citewell.lsp.state.shown import Shown
+    from citewell.lsp.state.checking import Checking
+    from citewell.lsp.state.rerank_prefetch import RerankPrefetch
+    from citewell.lsp.state.shown import Shown, ShownLists
+    from citewell.lsp.state.zotero import Zotero
 
 Entries = tuple["list[Own]", "list[Own]", "list[Found]"]
 """The author's entries before the papers of the library, those behind them, and what the reference
@@ -29,8 +34,6 @@ manager has."""
 
 KEY_SECONDS = 0.5
 """How long keys that were found wait for papers."""
-RETRIES = 5
-"""How often an insertion is planned again because a document changed meanwhile."""
 
 
 class Insertion(Struct, frozen=True, eq=False):
@@ -43,145 +46,155 @@ class Insertion(Struct, frozen=True, eq=False):
     snapshot: Snapshot
 
 
-async def complete(
-    session: Session, snapshot: Snapshot, cursor: int, *, keys: bool = True, papers: bool = True
-) -> Completion | None:
-    """The completion list at a cursor; None where nothing is to be cited, or, without `keys` or
-    `papers`, where these are typed or asked for.
+class Citing(Struct, frozen=True, eq=False):
+    """What is cited at a place, and the edits that cite it. For the event loop."""
 
-    The author's own entries are looked up on the reader thread, the papers in the worker; when the
-    client cancels, both are given up.
-    """
-    from citewell.documents import query_for
-    from citewell.features.citing.complete import complete as make_list
-    from citewell.features.citing.complete import own_entries, search_words, wanted
+    projects: Projects
+    engine: WorkerEngine
+    checks: Checking
+    zotero: Zotero
+    lists: ShownLists
+    prefetch: RerankPrefetch
 
-    options, state = snapshot.options, snapshot.state
-    zotero_library = session.zotero.zotero_library
-    command = options.documents.default_command
-    at = wanted(snapshot.document, cursor, command)
-    if at is None or (at.unless_key and at.unless_key in state.taken):
-        return None
-    if not (keys if at.key_like else papers):
-        return None
-    limit = options.completion.key_limit if at.key_like else options.completion.limit
+    async def complete(
+        self, snapshot: Snapshot, cursor: int, *, keys: bool = True, papers: bool = True
+    ) -> Completion | None:
+        """The completion list at a cursor; None where nothing is to be cited, or, without `keys` or
+        `papers`, where these are typed or asked for.
 
-    def on_shelf(work: Work) -> Work | None:
-        return zotero_library.find(work, state.taken) if zotero_library is not None else None
+        The author's own entries are looked up on the reader thread, the papers in the worker; when
+        the client cancels, both are.
+        """
+        from citewell.documents import query_for
+        from citewell.features.citing.complete import complete as make_list
+        from citewell.features.citing.complete import own_entries, search_words, wanted
 
-    def listed(own: Entries, result: SearchResult) -> Completion:
-        found, more, shelved = own
-        return make_list(
-            at,
-            own=found,
-            hits=result.hits,
-            more=more,
-            shelved=shelved,
-            find_work=state.find_work,
-            new_key=state.new_key,
-            on_shelf=on_shelf,
-            check_of=session.checks.answers.find_check(state.index),
-            limit=limit,
-            default_command=command,
-            problems=() if at.key_like else _worth_telling(result),
+        options, state = snapshot.options, snapshot.state
+        zotero_library = self.zotero.zotero_library
+        command = options.documents.default_command
+        at = wanted(snapshot.document, cursor, command)
+        if at is None or (at.unless_key and at.unless_key in state.taken):
+            return None
+        if not (keys if at.key_like else papers):
+            return None
+        limit = options.completion.key_limit if at.key_like else options.completion.limit
+
+        def on_shelf(work: Work) -> Work | None:
+            return zotero_library.find(work, state.taken) if zotero_library is not None else None
+
+        def listed(own: Entries, result: SearchResult) -> Completion:
+            found, more, shelved = own
+            return make_list(
+                at,
+                own=found,
+                hits=result.hits,
+                more=more,
+                shelved=shelved,
+                find_work=state.find_work,
+                new_key=state.new_key,
+                on_shelf=on_shelf,
+                check_of=self.checks.answers.find_check(state.index),
+                limit=limit,
+                default_command=command,
+                problems=() if at.key_like else _worth_telling(result),
+            )
+
+        def look_up() -> tuple[Entries, Completion | Query]:
+            mine, more = own_entries(at, state.index, limit)
+            shelved: list[Found] = []
+            if zotero_library is not None:
+                shelved = zotero_library.entries_for(
+                    at, limit, state.taken, state.find_work, guess=not mine
+                )
+            own = mine, more, shelved
+            if not papers or not at.asks_library(len(mine) + len(shelved)):
+                return own, listed(own, SearchResult())
+            query = query_for(snapshot.document, at.placeholder, paper=state.citing)
+            return own, msgspec.structs.replace(query, text=search_words(at.placeholder))
+
+        own, found = look_up() if state.is_quick else await self.projects.read(look_up)
+        self.zotero.wake(at.placeholder.query if not own[0] and not own[2] else "")
+        if not isinstance(found, Query):
+            return found
+        # Papers are an extra where keys are typed: a cold or missing library must not delay them.
+        seconds = KEY_SECONDS if at.key_like and (own[0] or own[2]) else None
+        count, engine, query = options.completion.limit, self.engine, found
+        result = self.prefetch.of(query)
+        if result is None:
+            result = await engine.find_async(query, count, seconds=seconds)
+            if options.retrieval.cross_encoder and not at.key_like:
+                self.prefetch.seek(query, lambda: engine.find_async(query, count, tier="full"))
+        if state.is_quick and state.is_prepared:
+            shown = listed(own, result)
+        else:
+            shown = await self.projects.read(lambda: listed(own, result))
+        return msgspec.structs.replace(shown, query=query, variant=result.variant)
+
+    async def make_query(self, snapshot: Snapshot, placeholder: Placeholder) -> Query:
+        """The query of a placeholder with its context in the paper."""
+        from citewell.documents import query_for
+
+        return await self.projects.read(
+            lambda: query_for(snapshot.document, placeholder, paper=snapshot.state.citing)
         )
 
-    def look_up() -> tuple[Entries, Completion | Query]:
-        mine, more = own_entries(at, state.index, limit)
-        shelved: list[Found] = []
-        if zotero_library is not None:
-            shelved = zotero_library.entries_for(
-                at, limit, state.taken, state.find_work, guess=not mine
-            )
-        own = mine, more, shelved
-        if not papers or not at.asks_library(len(mine) + len(shelved)):
-            return own, listed(own, SearchResult())
-        query = query_for(snapshot.document, at.placeholder, paper=state.citing)
-        return own, msgspec.structs.replace(query, text=search_words(at.placeholder))
+    async def entry_text(self, shown: Shown, candidate: Candidate) -> str:
+        """The entry that accepting a candidate would write."""
+        from citewell.features.citing.zotero_library import key_of
 
-    own, found = look_up() if state.is_quick else await session.projects.read(look_up)
-    session.zotero.wake(at.placeholder.query if not own[0] and not own[2] else "")
-    if not isinstance(found, Query):
-        return found
-    # Papers are an extra where keys are typed: a cold or missing library must not delay the keys.
-    seconds = KEY_SECONDS if at.key_like and (own[0] or own[2]) else None
-    count, engine, query = options.completion.limit, session.engine, found
-    result = session.better.of(query)
-    if result is None:
-        result = await engine.find_async(query, count, seconds=seconds)
-        if options.retrieval.cross_encoder and not at.key_like:
-            session.better.seek(query, lambda: engine.find_async(query, count, tier="full"))
-    if state.is_quick and state.is_prepared:
-        shown = listed(own, result)
-    else:
-        shown = await session.projects.read(lambda: listed(own, result))
-    return msgspec.structs.replace(shown, query=query, variant=result.variant)
+        work = candidate.work
+        if work is None:
+            return ""
+        if key := key_of(work.id):
+            return self.zotero.entry_text(key)
+        return await self.projects.read(
+            lambda: shown.snapshot.state.entry_text(work, candidate.key)
+        )
+
+    async def find_work(self, work_id: str) -> Work | None:
+        """A paper by its id: from a list that was shown, else from the library."""
+        from citewell.features.citing.zotero_library import key_of
+
+        work = self.lists.work(work_id)
+        if work is not None:
+            return work
+        if key := key_of(work_id):
+            zotero_library = self.zotero.zotero_library
+            entry = zotero_library.entry(key) if zotero_library is not None else None
+            return (
+                zotero_library.work(entry)
+                if zotero_library is not None and entry is not None
+                else None
+            )
+        found = await asyncio.to_thread(self.engine.works, [work_id])
+        return found[0] if found else None
+
+    async def plan_insertion(self, uri: str, work: Work, key: str) -> Insertion | None:
+        """The edits that add a paper to the bibliography of an open document, for its present text.
+
+        None when the document is no longer open, or changes faster than can be planned.
+        """
+        from citewell.features.citing.zotero_library import key_of
+
+        plan_one = partial(_plan, work=work, key=key)
+        if shelved := key_of(work.id):
+            bib = await self.zotero.fresh_entry(shelved)
+            plan_one = partial(_plan_copy, bib=bib, key=shelved)
+        for _ in range(RETRIES):
+            snapshot = await self.projects.snapshot(uri, fresh=True)
+            if snapshot is None:
+                return None
+            plan = await self.projects.read(partial(plan_one, snapshot))
+            texts = {Path(path): text for path, text in plan.texts.items()}
+            texts[snapshot.path] = snapshot.document.text
+            if await self.projects.is_current(snapshot, texts):
+                return Insertion(plan.edits, texts, plan.key, plan.problems, snapshot)
+        return None
 
 
 def _worth_telling(result: SearchResult) -> tuple[Problem, ...]:
     """What keeps the list from being what it could be; not that nothing fits what is half typed."""
     return result.problems if result.hits else (*result.failed, *result.dropped)
-
-
-async def make_query(session: Session, snapshot: Snapshot, placeholder: Placeholder) -> Query:
-    """The query of a placeholder with its context in the paper."""
-    from citewell.documents import query_for
-
-    return await session.projects.read(
-        lambda: query_for(snapshot.document, placeholder, paper=snapshot.state.citing)
-    )
-
-
-async def entry_text(session: Session, shown: Shown, candidate: Candidate) -> str:
-    """The entry that accepting a candidate would write."""
-    from citewell.features.citing.zotero_library import key_of
-
-    work = candidate.work
-    if work is None:
-        return ""
-    if key := key_of(work.id):
-        return session.zotero.entry_text(key)
-    return await session.projects.read(lambda: shown.snapshot.state.entry_text(work, candidate.key))
-
-
-async def find_work(session: Session, work_id: str) -> Work | None:
-    """A paper by its id: from a list that was shown, else from the library."""
-    from citewell.features.citing.zotero_library import key_of
-
-    work = session.lists.work(work_id)
-    if work is not None:
-        return work
-    if key := key_of(work_id):
-        zotero_library = session.zotero.zotero_library
-        entry = zotero_library.entry(key) if zotero_library is not None else None
-        return (
-            zotero_library.work(entry) if zotero_library is not None and entry is not None else None
-        )
-    found = await asyncio.to_thread(session.engine.works, [work_id])
-    return found[0] if found else None
-
-
-async def plan_insertion(session: Session, uri: str, work: Work, key: str) -> Insertion | None:
-    """The edits that add a paper to the bibliography of an open document, for its present text.
-
-    None when the document is no longer open, or changes faster than can be planned.
-    """
-    from citewell.features.citing.zotero_library import key_of
-
-    plan_one = partial(_plan, work=work, key=key)
-    if shelved := key_of(work.id):
-        bib = await session.zotero.fresh_entry(shelved)
-        plan_one = partial(_plan_copy, bib=bib, key=shelved)
-    for _ in range(RETRIES):
-        snapshot = await session.projects.snapshot(uri, fresh=True)
-        if snapshot is None:
-            return None
-        plan = await session.projects.read(partial(plan_one, snapshot))
-        texts = {Path(path): text for path, text in plan.texts.items()}
-        texts[snapshot.path] = snapshot.document.text
-        if await session.projects.is_current(snapshot, texts):
-            return Insertion(plan.edits, texts, plan.key, plan.problems, snapshot)
-    return None
 
 
 def _plan_copy(snapshot: Snapshot, bib: BibFile | None, key: str) -> InsertPlan:

@@ -17,22 +17,32 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from lsprotocol import types
 
-from citewell.lsp.documents.buffers import is_bibliography
-from citewell.lsp.documents.edit_applier import FileVersions, StaleEditError, file_versions_of
+from citewell.engine.worker_client import WorkerEngine
+from citewell.lsp.documents.buffers import Buffers, is_bibliography
+from citewell.lsp.documents.edit_applier import (
+    EditApplier,
+    FileVersions,
+    StaleEditError,
+    file_versions_of,
+)
+from citewell.lsp.documents.projects import Projects
 from citewell.lsp.protocol.arguments import arguments_of
 from citewell.lsp.protocol.editor import Editor
+from citewell.lsp.protocol.obstacles import Obstacles
 from citewell.lsp.protocol.progress import with_progress
 from citewell.lsp.registration.registry import Command, Handlers, Request
 from citewell.lsp.requests.actions.bibliography import BibliographyActions
 from citewell.lsp.requests.actions.contract import ActionRequest, Chosen, Provider
 from citewell.lsp.requests.actions.missing import MissingEntriesActions
-from citewell.lsp.requests.actions.placeholder import PlaceholderActions
+from citewell.lsp.requests.actions.placeholder import PlaceholderActions, Tell
 from citewell.lsp.requests.actions.support import SupportActions
 from citewell.lsp.requests.actions.uncited import UncitedActions
 from citewell.lsp.requests.actions.undefined import UndefinedKeyActions
 from citewell.lsp.requests.actions.verification import VerificationActions
+from citewell.lsp.requests.citing import Citing
 from citewell.lsp.state.checking import Checking
-from citewell.lsp.state.session import Session
+from citewell.lsp.state.edit_queue import EditQueue
+from citewell.lsp.state.zotero import Zotero
 from citewell.model import CitewellError, Problem
 
 if TYPE_CHECKING:
@@ -66,22 +76,29 @@ class ActArguments(msgspec.Struct, frozen=True):
     asks: bool = False
 
 
-def providers(checks: Checking) -> tuple[Provider, ...]:
+def providers(
+    buffers: Buffers,
+    checks: Checking,
+    *,
+    engine: WorkerEngine,
+    zotero: Zotero,
+    citing: Citing,
+    tell: Tell,
+) -> tuple[Provider, ...]:
     """All that offer actions, in the order in which theirs are shown."""
     return (
-        UndefinedKeyActions(),
-        MissingEntriesActions(),
-        PlaceholderActions(),
-        UncitedActions(),
-        VerificationActions(checks),
-        BibliographyActions(),
-        SupportActions(),
+        UndefinedKeyActions(engine, zotero, citing),
+        MissingEntriesActions(engine, zotero),
+        PlaceholderActions(engine, checks, citing, tell),
+        UncitedActions(engine, citing),
+        VerificationActions(checks, buffers),
+        BibliographyActions(engine),
+        SupportActions(engine),
     )
 
 
-def handlers(editor: Editor, session: Session) -> Handlers:
+def handlers(editor: Editor, buffers: Buffers, actions: CodeActions) -> Handlers:
     """The actions, and the commands that they run."""
-    actions = CodeActions(editor, session, providers(session.checks))
 
     async def code_action(
         params: types.CodeActionParams,
@@ -109,19 +126,19 @@ def handlers(editor: Editor, session: Session) -> Handlers:
         ),
         Request(types.CODE_ACTION_RESOLVE, resolve),
         Command(ACT, act),
-        *(Command(name, _whole(editor, session, actions, name)) for name in WHOLE),
+        *(Command(name, _whole(editor, buffers, actions, name)) for name in WHOLE),
         Command(ACTED, acted),
     )
 
 
 def _whole(
-    editor: Editor, session: Session, actions: CodeActions, name: str
+    editor: Editor, buffers: Buffers, actions: CodeActions, name: str
 ) -> Callable[..., Awaitable[dict[str, Any]]]:
     """The handler of a command on an open document."""
     provider, action, title = WHOLE[name]
 
     async def whole(uri: Any = None) -> dict[str, Any]:
-        path = session.buffers.path_of(uri) if isinstance(uri, str) else None
+        path = buffers.path_of(uri) if isinstance(uri, str) else None
         document = editor.open_document(uri) if path is not None else None
         if path is None or document is None or is_bibliography(document, path):
             message = f"`{name}` needs the URI of an open LaTeX or Markdown document."
@@ -136,9 +153,23 @@ def _whole(
 class CodeActions:
     """The providers, and the plans that were sent for resolution."""
 
-    def __init__(self, editor: Editor, session: Session, offering: Sequence[Provider]) -> None:
+    def __init__(
+        self,
+        editor: Editor,
+        buffers: Buffers,
+        projects: Projects,
+        *,
+        applier: EditApplier,
+        edits: EditQueue,
+        obstacles: Obstacles,
+        offering: Sequence[Provider],
+    ) -> None:
         self._editor = editor
-        self._session = session
+        self._buffers = buffers
+        self._projects = projects
+        self._applier = applier
+        self._edits = edits
+        self._obstacles = obstacles
         self._providers = {provider.name: provider for provider in offering}
         self._plans: OrderedDict[int, tuple[ActionPlan, FileVersions]] = OrderedDict()
         self._sent = 0
@@ -149,17 +180,16 @@ class CodeActions:
         self, params: types.CodeActionParams
     ) -> list[types.CodeAction | types.Command] | None:
         """The actions at a range; None where there are none."""
-        session = self._session
         await self._editor.configured()
         uri = params.text_document.uri
-        path = session.buffers.path_of(uri)
+        path = self._buffers.path_of(uri)
         document = self._editor.open_document(uri)
         if path is None or document is None:
             return None
         context = params.context
         only = [str(getattr(kind, "value", kind)) for kind in context.only or ()]
         request = ActionRequest(
-            session=session,
+            projects=self._projects,
             uri=uri,
             path=path,
             is_bib=is_bibliography(document, path),
@@ -233,7 +263,7 @@ class CodeActions:
         if plan is None or not plan.edits:
             return action
         try:
-            await self._session.applier.check_meaning(plan.edits, plan.texts)
+            await self._applier.check_meaning(plan.edits, plan.texts)
         except CitewellError as error:
             self._editor.tell([error.problem], again=True)
             return action
@@ -243,7 +273,7 @@ class CodeActions:
                 title=action.title, command=ACT, arguments=[msgspec.to_builtins(wanted)]
             )
             return action
-        action.edit = self._session.applier.edit_of(plan.edits, plan.texts, plan.label)
+        action.edit = self._applier.edit_of(plan.edits, plan.texts, plan.label)
         self._sent += 1
         self._plans[self._sent] = plan, file_versions_of(plan.edits)
         while len(self._plans) > MAX_PLANS:
@@ -256,14 +286,14 @@ class CodeActions:
         found = self._plans.pop(number, None) if isinstance(number, int) else None
         if found is not None:
             plan, before = found
-            self._session.applier.assume(plan.edits, plan.texts, before)
-            await self._session.learn(plan.feedback)
+            self._applier.assume(plan.edits, plan.texts, before)
+            await self._edits.learn(plan.feedback)
 
     async def act(self, wanted: ActArguments) -> bool:
         """Plan an action and have the editor make its edits; True when it did."""
         feedback = await self._act(wanted)
         if feedback is not None:
-            await asyncio.shield(self._session.learn(feedback))
+            await asyncio.shield(self._edits.learn(feedback))
         return feedback is not None
 
     async def _act(self, wanted: ActArguments) -> tuple[Feedback, ...] | None:
@@ -272,16 +302,16 @@ class CodeActions:
             await self._planned(wanted)
             return None
         # Two actions must never be planned on the same texts.
-        async with self._session.edits:
+        async with self._edits.lock:
             plan = await self._planned(wanted)
             if plan is None or not plan.edits:
                 return None
             # A cancelled command must not leave a citation without its entry.
-            applying = self._session.applier.apply(plan.edits, plan.texts, plan.label)
+            applying = self._applier.apply(plan.edits, plan.texts, plan.label)
             try:
                 return plan.feedback if await asyncio.shield(applying) else None
             except StaleEditError as error:
-                self._session.tell([error.problem], again=True)
+                self._editor.tell([error.problem], again=True)
                 return None
 
     async def _planned(self, wanted: ActArguments) -> ActionPlan | None:
@@ -292,39 +322,39 @@ class CodeActions:
         return await with_progress(self._editor, title, lambda report: self._plan(wanted, report))
 
     async def _plan(self, wanted: ActArguments, report: Callable[[str], None]) -> ActionPlan | None:
-        session = self._session
         provider = self._providers.get(wanted.provider)
         if provider is None:
             return None
-        chosen = Chosen(session, wanted.uri, wanted.name, wanted.arguments, report)
+        chosen = Chosen(self._projects, wanted.uri, wanted.name, wanted.arguments, report)
         try:
             plan = await provider.plan(chosen)
         except CitewellError as error:
-            session.tell([error.problem], again=True)
+            self._editor.tell([error.problem], again=True)
             return None
         except Exception as error:
             logger.exception("The action %s failed", wanted.name)
             message = f"“{wanted.title or wanted.name}” failed: {error}."
-            session.tell([Problem("action-failed", message, "Nothing was changed.")], again=True)
+            self._editor.tell(
+                [Problem("action-failed", message, "Nothing was changed.")], again=True
+            )
             return None
         if plan is None:
             message = f"“{wanted.title or wanted.name}” no longer applies here."
             problem = Problem("action-outdated", message, "Request the actions again.")
-            session.tell([problem], again=True)
+            self._editor.tell([problem], again=True)
             return None
-        session.obstacles.tell(plan.problems, lambda: self.act(wanted))
+        self._obstacles.tell(plan.problems, lambda: self.act(wanted))
         if plan.message:
             self._editor.inform(plan.message)
         return plan if await self._is_current(plan.texts) else None
 
     async def _is_current(self, texts: Mapping[Path, str]) -> bool:
         """False when the author went on typing, or a file was replaced, while the plan was made."""
-        session = self._session
-        stale = await session.projects.outdated(texts)
+        stale = await self._projects.outdated(texts)
         if stale:
             message = f"{stale[0].name} changed in the meantime; nothing was done."
             problem = Problem("action-outdated", message, "Request the actions again.")
-            session.tell([problem], again=True)
+            self._editor.tell([problem], again=True)
         return not stale
 
 

@@ -14,19 +14,21 @@ from typing import TYPE_CHECKING
 
 import msgspec
 from lsprotocol import types
+from msgspec import Struct
 
+from citewell.engine.worker_client import WorkerEngine
 from citewell.features.text.entry_state import is_invented
-from citewell.lsp.documents.buffers import is_bibliography
+from citewell.lsp.documents.buffers import Buffers, is_bibliography
+from citewell.lsp.documents.projects import Projects
 from citewell.lsp.protocol import wire
 from citewell.lsp.protocol.client import ClientFlags
 from citewell.lsp.protocol.editor import Editor
 from citewell.lsp.registration.registry import Handlers, Request
 from citewell.lsp.registration.switches import Switches
-from citewell.lsp.requests import citing
-from citewell.lsp.requests.bib_completion import Values, complete_in_bib, complete_path
+from citewell.lsp.requests.bib_completion import BibCompletion
+from citewell.lsp.requests.citing import Citing
 from citewell.lsp.requests.completion_row import row_of
-from citewell.lsp.state.session import Session
-from citewell.lsp.state.shown import Shown
+from citewell.lsp.state.shown import Shown, ShownLists
 
 if TYPE_CHECKING:
     from citewell.features.citing.completion import Candidate, Completion
@@ -40,9 +42,19 @@ WINDOW = 700
 _PARAGRAPH = re.compile(r"\n[ \t]*\r?\n")
 
 
-def handlers(editor: Editor, session: Session, switches: Switches) -> Handlers:
+def handlers(
+    editor: Editor,
+    buffers: Buffers,
+    projects: Projects,
+    *,
+    engine: WorkerEngine,
+    citing: Citing,
+    lists: ShownLists,
+    switches: Switches,
+) -> Handlers:
     """Completion, and the resolution of an item."""
-    values = Values()
+    in_bib = BibCompletion(editor, buffers, projects, engine)
+    in_documents = _Completion(editor, projects, citing, lists)
 
     async def completion(params: types.CompletionParams) -> wire.Encoded | None:
         document = editor.open_document(params.text_document.uri)
@@ -50,22 +62,27 @@ def handlers(editor: Editor, session: Session, switches: Switches) -> Handlers:
             return None
         await editor.configured()
         is_on = functools.partial(switches.is_on, uri=document.uri)
-        path = session.buffers.path_of(document.uri)
+        path = buffers.path_of(document.uri)
         if path is not None and is_bibliography(document, path):
             if not is_on("complete_bib"):
                 return None
-            return await complete_in_bib(editor, session, values, document.uri, params.position)
+            return await in_bib.complete(document.uri, params.position)
         if is_on("complete_paths"):
-            named = await complete_path(editor, session, document, params.position)
+            named = await in_bib.complete_path(document, params.position)
             if named is not None:
                 return named
-        marks = session.buffers.marks(document.uri)
+        marks = buffers.marks(document.uri)
         if not may_complete(document, params.position, marks):
             return None
-        return await _complete(editor, session, switches, document, params.position)
+        return await in_documents.complete(
+            document.uri,
+            params.position,
+            keys=is_on("complete_keys"),
+            papers=is_on("complete_papers"),
+        )
 
     async def resolve(item: types.CompletionItem) -> types.CompletionItem:
-        return await _resolve(editor, session, item)
+        return await in_documents.resolve(item)
 
     return (
         Request(
@@ -91,30 +108,58 @@ def may_complete(
     return any(mark in paragraph for mark in ("\\", "@", "[", "(", *marks))
 
 
-async def _complete(
-    editor: Editor,
-    session: Session,
-    switches: Switches,
-    document: OpenDocument,
-    position: types.Position,
-) -> wire.Encoded | None:
-    snapshot = await session.projects.snapshot(document.uri)
-    if snapshot is None:
-        return None
-    cursor = snapshot.index.offset(position)
-    keys = switches.is_on("complete_keys", document.uri)
-    papers = switches.is_on("complete_papers", document.uri)
-    found = await citing.complete(session, snapshot, cursor, keys=keys, papers=papers)
-    if found is None:
-        return None
-    session.tell(found.problems)
-    number = session.lists.remember(snapshot, found)
-    place = msgspec.Raw(msgspec.json.encode(snapshot.index.wire_range(found.span)))
-    shown = Shown(snapshot, found)
-    items = [
-        _item(editor.flags, shown, rank, number, place) for rank in range(len(found.candidates))
-    ]
-    return wire.Encoded(wire.CompletionList(True, items))
+class _Completion(Struct, frozen=True, eq=False):
+    """The list at a citation or placeholder, and what its items show."""
+
+    editor: Editor
+    projects: Projects
+    citing: Citing
+    lists: ShownLists
+
+    async def complete(
+        self, uri: str, position: types.Position, *, keys: bool, papers: bool
+    ) -> wire.Encoded | None:
+        """The list at a place; None where nothing is to be cited."""
+        snapshot = await self.projects.snapshot(uri)
+        if snapshot is None:
+            return None
+        cursor = snapshot.index.offset(position)
+        found = await self.citing.complete(snapshot, cursor, keys=keys, papers=papers)
+        if found is None:
+            return None
+        self.editor.tell(found.problems)
+        number = self.lists.remember(snapshot, found)
+        place = msgspec.Raw(msgspec.json.encode(snapshot.index.wire_range(found.span)))
+        shown, flags = Shown(snapshot, found), self.editor.flags
+        items = [_item(flags, shown, rank, number, place) for rank in range(len(found.candidates))]
+        return wire.Encoded(wire.CompletionList(True, items))
+
+    async def resolve(self, item: types.CompletionItem) -> types.CompletionItem:
+        """The item with its card."""
+        from citewell.features.text.card import Known, entry_card, work_card
+
+        data = item.data if isinstance(item.data, dict) else {}
+        found = self.lists.recall(data.get("list"))
+        rank = data.get("rank")
+        if (
+            found is None
+            or not isinstance(rank, int)
+            or not 0 <= rank < len(found.completion.candidates)
+        ):
+            return item
+        candidate = found.completion.candidates[rank]
+        if candidate.work is not None:
+            entry = await self.citing.entry_text(found, candidate)
+            card = work_card(candidate.work, evidence=candidate.evidence, entry=entry)
+        elif candidate.entry is not None:
+            card = entry_card(candidate.entry, candidate.bib, Known(check=candidate.check))
+        else:
+            return item
+        markdown = self.editor.flags.markdown_documentation
+        item.documentation = types.MarkupContent(
+            kind=types.MarkupKind.Markdown if markdown else types.MarkupKind.PlainText, value=card
+        )
+        return item
 
 
 def _item(
@@ -164,32 +209,3 @@ def _command(
         "list": number,
     }
     return wire.Command("Add to bibliography", "citewell.insert", [arguments])
-
-
-async def _resolve(
-    editor: Editor, session: Session, item: types.CompletionItem
-) -> types.CompletionItem:
-    from citewell.features.text.card import Known, entry_card, work_card
-
-    data = item.data if isinstance(item.data, dict) else {}
-    found = session.lists.recall(data.get("list"))
-    rank = data.get("rank")
-    if (
-        found is None
-        or not isinstance(rank, int)
-        or not 0 <= rank < len(found.completion.candidates)
-    ):
-        return item
-    candidate = found.completion.candidates[rank]
-    if candidate.work is not None:
-        entry = await citing.entry_text(session, found, candidate)
-        card = work_card(candidate.work, evidence=candidate.evidence, entry=entry)
-    elif candidate.entry is not None:
-        card = entry_card(candidate.entry, candidate.bib, Known(check=candidate.check))
-    else:
-        return item
-    markdown = editor.flags.markdown_documentation
-    item.documentation = types.MarkupContent(
-        kind=types.MarkupKind.Markdown if markdown else types.MarkupKind.PlainText, value=card
-    )
-    return item

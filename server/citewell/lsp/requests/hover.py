@@ -8,12 +8,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lsprotocol import types
+from msgspec import Struct
 
+from citewell.engine.worker_client import WorkerEngine
+from citewell.lsp.documents.projects import Projects
 from citewell.lsp.protocol.editor import Editor
 from citewell.lsp.registration.registry import Handlers, Request
 from citewell.lsp.registration.switches import Switches
-from citewell.lsp.requests import citing
-from citewell.lsp.state.session import Session
+from citewell.lsp.requests.citing import Citing
+from citewell.lsp.state.cards import Cards
+from citewell.lsp.state.checking import Checking
+from citewell.lsp.state.zotero import Zotero
 
 if TYPE_CHECKING:
     from citewell.documents.keys.table import KeyPlace
@@ -25,20 +30,19 @@ if TYPE_CHECKING:
 PAPERS = 3
 
 
-def handlers(editor: Editor, session: Session, switches: Switches) -> Handlers:
+def handlers(editor: Editor, projects: Projects, cards: HoverCards) -> Handlers:
     """The card at a place."""
-    cards = HoverCards(editor, session, switches)
 
     async def hover(params: types.HoverParams) -> types.Hover | None:
         uri = params.text_document.uri
-        snapshot = await session.projects.snapshot(uri)
+        snapshot = await projects.snapshot(uri)
         if snapshot is not None:
             index, card = (
                 snapshot.index,
                 await cards.in_document(snapshot, params.position),
             )
         else:
-            workspace = await session.projects.workspace(uri)
+            workspace = await projects.workspace(uri)
             if workspace is None:
                 return None
             index, card = (
@@ -61,13 +65,17 @@ def handlers(editor: Editor, session: Session, switches: Switches) -> Handlers:
     )
 
 
-class HoverCards:
+class HoverCards(Struct, frozen=True, eq=False):
     """The card at a place."""
 
-    def __init__(self, editor: Editor, session: Session, switches: Switches) -> None:
-        self._editor = editor
-        self._session = session
-        self._switches = switches
+    editor: Editor
+    projects: Projects
+    checks: Checking
+    engine: WorkerEngine
+    cards: Cards
+    citing: Citing
+    zotero: Zotero
+    switches: Switches
 
     async def in_document(self, snapshot: Snapshot, position: types.Position) -> HoverCard | None:
         from citewell.features.citing.site import key_at
@@ -80,17 +88,17 @@ class HoverCards:
         offset = snapshot.index.offset(position)
         placeholder = hovered_placeholder(snapshot.document, offset)
         if placeholder is not None:
-            if not self._switches.is_on("hover_placeholders", snapshot.uri):
+            if not self.switches.is_on("hover_placeholders", snapshot.uri):
                 return None
-            query = await citing.make_query(self._session, snapshot, placeholder)
-            result = await self._session.engine.find_async(query, PAPERS, tier="full")
-            self._session.tell(result.problems)
+            query = await self.citing.make_query(snapshot, placeholder)
+            result = await self.engine.find_async(query, PAPERS, tier="full")
+            self.editor.tell(result.problems)
             return hover_placeholder(placeholder, result.hits)
         found = key_at(snapshot.document, offset)
-        if found is None or not self._switches.is_on("hover_keys", snapshot.uri):
+        if found is None or not self.switches.is_on("hover_keys", snapshot.uri):
             return None
         _, use = found
-        workspace = await self._session.projects.workspace(snapshot.uri)
+        workspace = await self.projects.workspace(snapshot.uri)
         place = workspace.keys.definition(use.key) if workspace is not None else None
         if workspace is None or place is None or place.entry is None:
             shelved = await self._shelved_card(snapshot, use)
@@ -102,14 +110,14 @@ class HoverCards:
         from citewell.features.display.hover import hover_shelved
         from citewell.features.text.card import Known
 
-        zotero, cards = self._session.zotero, self._session.cards
+        zotero = self.zotero
         zotero.wake(use.key)
         library, entry = zotero.zotero_library, zotero.entry(use.key)
         if library is None or entry is None:
             return None
         options = snapshot.options.hover
-        folders = (snapshot.path.parent, *self._editor.roots)
-        reference = await cards.reference(library.bib, entry, options.style, folders)
+        folders = (snapshot.path.parent, *self.editor.roots)
+        reference = await self.cards.reference(library.bib, entry, options.style, folders)
         return hover_shelved(use.span, entry, Known(reference=reference, abstract=options.abstract))
 
     async def in_bib(
@@ -118,7 +126,7 @@ class HoverCards:
         """Over an entry's head its own card; over a key in a field that of the entry it names."""
         from citewell.documents.keys.table import BibKeys
 
-        if not self._switches.is_on("hover_keys", workspace.uri):
+        if not self.switches.is_on("hover_keys", workspace.uri):
             return None
         offset = workspace.index.offset(position)
         place = workspace.keys.at(workspace.path, offset)
@@ -143,12 +151,12 @@ class HoverCards:
         keys = table.files.get(path)
         bib = keys.source if isinstance(keys, BibKeys) else workspace.linked.bib
         # Asked at once: the library answers while the reference is rendered.
-        record = asyncio.ensure_future(self._session.cards.record(self._session.engine, entry))
+        record = asyncio.ensure_future(self.cards.record(self.engine, entry))
         reference, check = "", None
         if bib is not None:
             folders = self._folders(workspace)
-            reference = await self._session.cards.reference(bib, entry, options.style, folders)
-            check = self._session.checks.answers.check_of(bib)(entry)
+            reference = await self.cards.reference(bib, entry, options.style, folders)
+            check = self.checks.answers.check_of(bib)(entry)
         uses = [place for place in table.uses(entry.key) if place.kind is not PlaceKind.LINK]
         known = Known(
             reference=reference,
@@ -166,7 +174,7 @@ class HoverCards:
             workspace.path.parent,
             *(project.root.parent for project in workspace.linked.projects),
         )
-        return tuple(dict.fromkeys((*own, *self._editor.roots)))
+        return tuple(dict.fromkeys((*own, *self.editor.roots)))
 
 
 def _shown(workspace: WorkspaceSnapshot, place: KeyPlace) -> str:

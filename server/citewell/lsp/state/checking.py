@@ -58,7 +58,7 @@ class Checking:
         self,
         editor: Editor,
         buffers: Buffers,
-        engine: Callable[[], WorkerEngine],
+        engine: WorkerEngine,
         background: Executor,
     ) -> None:
         self._editor = editor
@@ -204,7 +204,7 @@ class Checking:
         if self._checking is None:
             from citewell.usecases.check import CheckTask
 
-            self._checking = CheckTask(self._engine(), list(new.values()), keep=False)
+            self._checking = CheckTask(self._engine, list(new.values()), keep=False)
             self._task = asyncio.ensure_future(self._run(self._checking, world))
         else:
             self._checking.add(list(new.values()))

@@ -5,10 +5,8 @@ Papers are searched in the worker process. All tables here belong to the event l
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from citewell.engine.worker_client import WorkerEngine
 from citewell.lsp.documents.buffers import Buffers
@@ -21,13 +19,12 @@ from citewell.lsp.protocol.obstacles import Obstacles
 from citewell.lsp.protocol.refresh import Refresher
 from citewell.lsp.state.cards import Cards
 from citewell.lsp.state.checking import Checking
+from citewell.lsp.state.edit_queue import EditQueue
 from citewell.lsp.state.picker_history import PickerHistory
 from citewell.lsp.state.rerank_prefetch import RerankPrefetch
 from citewell.lsp.state.shown import ShownLists
 from citewell.lsp.state.zotero import Zotero
-
-if TYPE_CHECKING:
-    from citewell.model.feedback import Feedback
+from citewell.options import Options
 
 
 class Session:
@@ -35,15 +32,15 @@ class Session:
 
     def __init__(self, editor: Editor) -> None:
         self._editor = editor
-        self._engine: WorkerEngine | None = None
-        self.tell = editor.tell
         self.background = editor.protocol.request_priority.background("citewell-background")
         """For what nobody waits for."""
         self.buffers = Buffers(editor)
         """The author's files as the editor holds them."""
+        self.engine = WorkerEngine(Options())
+        """The search engine. Its process starts at the first use, with the settings of `start`."""
         self.projects = Projects(editor, self.buffers, self.background, self.wake)
         """The open documents and their projects, as they stand."""
-        self.checks = Checking(editor, self.buffers, lambda: self.engine, self.background)
+        self.checks = Checking(editor, self.buffers, self.engine, self.background)
         """What is known of references."""
         self.applier = EditApplier(editor, self.buffers, self.projects)
         """Edits of the author's files, through the editor."""
@@ -57,12 +54,12 @@ class Session:
         self.opening = LibraryProgress(editor)
         self.refresher = Refresher(editor)
         self.buffers.watchers.append(self.refresher.changed)
-        self.better = RerankPrefetch()
+        self.prefetch = RerankPrefetch()
         """The longer search for the placeholder that is being typed."""
         self.picker_history = PickerHistory()
         """What the picker has shown."""
-        self.edits = asyncio.Lock()
-        """Held while an entry is inserted, so that two never work from the same text."""
+        self.edits = EditQueue(editor, self.buffers, self.engine)
+        """Edits of the author's files, one at a time."""
 
     # -- life ---------------------------------------------------------------------------------
 
@@ -70,55 +67,39 @@ class Session:
         """The settings are known: load the scanners, in the background. The worker starts when a
         document is opened, or written, that cites or wants to (`wake`)."""
         self._editor.settings_are_known()
+        self.engine.configure(self.buffers.workspace_options())
         self.projects.start()
         self.background.submit(preload, CHECKS)
         self.zotero.configure(self.buffers.workspace_options().zotero)
 
     def close(self) -> None:
         """End the worker and the threads."""
-        self.better.stop()
+        self.prefetch.stop()
         self.opening.stop()
         self.zotero.close()
         self.refresher.close()
-        if self._engine is not None:
-            self._engine.close()
+        self.engine.close()
         self.projects.close()
         self.background.shutdown(wait=False, cancel_futures=True)
 
     def reconfigure(self) -> None:
         """The settings changed: scan and search with the new ones."""
-        self.better.stop()
+        self.prefetch.stop()
         self.buffers.changed()
         self._editor.forget_shown()
         self.projects.forget()
         self.cards.forget_records()
-        if self._engine is not None:
-            options = self.buffers.workspace_options()
-            if self._engine.configure(options):
-                self.opening.watch(self._engine, options.library.name)
+        options = self.buffers.workspace_options()
+        if self.engine.configure(options):
+            self.opening.watch(self.engine, options.library.name)
         if self._editor.is_configured:
-            self.zotero.configure(self.buffers.workspace_options().zotero)
+            self.zotero.configure(options.zotero)
 
     def wake(self) -> None:
         """Papers will be asked for: start the worker, so that the first request finds it warm."""
         if not self.engine.begun:
             self.engine.start()
             self.opening.watch(self.engine, self.buffers.workspace_options().library.name)
-
-    @property
-    def engine(self) -> WorkerEngine:
-        """The search engine; its process starts at the first use."""
-        if self._engine is None:
-            self._engine = WorkerEngine(self.buffers.workspace_options())
-        return self._engine
-
-    async def learn(self, feedback: Sequence[Feedback]) -> None:
-        """Have the engine keep what the author accepted and dismissed, unless that is off."""
-        options = self.buffers.workspace_options()
-        if not (options.learning.enabled or (options.sources.keep and options.sources.allow)):
-            return
-        for one in feedback:
-            self.tell(await self.engine.learn_async(one))
 
     # -- documents ----------------------------------------------------------------------------
 

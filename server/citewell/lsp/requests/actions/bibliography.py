@@ -6,13 +6,15 @@ import asyncio
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
 from citewell.lsp.requests.actions.contract import ActionRequest, Chosen
 
 if TYPE_CHECKING:
+    from citewell.engine.contract import Engine
     from citewell.features.action import Action, ActionPlan
     from citewell.features.bib.sort import By
     from citewell.lsp.documents.snapshot import WorkspaceSnapshot
-    from citewell.lsp.state.session import Session
     from citewell.model import Work
     from citewell.model.bib import BibEntry, BibFile
 
@@ -20,11 +22,13 @@ LARGE = 5_000
 """Entries from which a lamp does not say what could be done with the whole file."""
 
 
-class BibliographyActions:
+class BibliographyActions(Struct, frozen=True, eq=False):
     """Keeps a .bib in order."""
 
     name = "bibliography"
     kinds = ("quickfix", "refactor.rewrite", "source.sortBib", "source.removeUnused")
+
+    engine: Engine
 
     async def offer(self, request: ActionRequest) -> Sequence[Action]:
         """What can be done with the entry at the cursor, and with the file."""
@@ -33,8 +37,8 @@ class BibliographyActions:
 
         if not request.is_bib:
             return ()
-        session = request.session
-        snapshot = await session.projects.workspace(request.uri)
+        projects = request.projects
+        snapshot = await projects.workspace(request.uri)
         bib = snapshot.linked.bib if snapshot is not None else None
         if snapshot is None or bib is None:
             return ()
@@ -49,11 +53,11 @@ class BibliographyActions:
                 found = feature.entry_actions(bib, entry, paper, snapshot.linked.all_keys)
             return found if request.automatic else [*found, *feature.file_actions(bib, paper)]
 
-        found = await session.projects.read(look)
+        found = await projects.read(look)
         if entry is None or not entry.key:
             return found
-        record = await _record(session, entry)
-        if record is not None and await session.projects.read(lambda: _changes(bib, entry, record)):
+        record = await _record(self.engine, entry)
+        if record is not None and await projects.read(lambda: _changes(bib, entry, record)):
             origin = record.provenance[0].source if record.provenance else record.id
             return [feature.normalise_action(entry, origin), *found]
         return found
@@ -61,23 +65,23 @@ class BibliographyActions:
     async def plan(self, chosen: Chosen) -> ActionPlan | None:
         """The edits of the chosen action."""
         # A file that was not read may cite what is to go.
-        snapshot = await chosen.session.projects.workspace(chosen.uri, complete=True)
+        snapshot = await chosen.projects.workspace(chosen.uri, complete=True)
         bib = snapshot.linked.bib if snapshot is not None else None
         if snapshot is None or bib is None:
             return None
         if chosen.name in ("sort", "remove-unused"):
-            return await chosen.session.projects.read(lambda: _whole_file(chosen, snapshot, bib))
+            return await chosen.projects.read(lambda: _whole_file(chosen, snapshot, bib))
         from citewell.features.actions.bib import entry_near
 
         entry = entry_near(bib, chosen.number("start", 0), chosen.text("key"))
         if entry is None:
             return None
         if chosen.name == "normalise":
-            record = await _record(chosen.session, entry)
+            record = await _record(self.engine, entry)
             if record is None:
                 return None
-            return await chosen.session.projects.read(lambda: _normalised(bib, entry, record))
-        return await chosen.session.projects.read(lambda: _of_entry(chosen, snapshot, bib, entry))
+            return await chosen.projects.read(lambda: _normalised(bib, entry, record))
+        return await chosen.projects.read(lambda: _of_entry(chosen, snapshot, bib, entry))
 
 
 def _whole_file(chosen: Chosen, snapshot: WorkspaceSnapshot, bib: BibFile) -> ActionPlan:
@@ -110,14 +114,13 @@ def _of_entry(
     return plan_merge(bib, kept, gone, snapshot.linked.all_keys, snapshot.linked.projects)
 
 
-async def _record(session: Session, entry: BibEntry) -> Work | None:
+async def _record(engine: Engine, entry: BibEntry) -> Work | None:
     """The library's record of an entry's work, by DOI, arXiv identifier or title."""
     from citewell.features.bib.normalise import record_of
 
     body, title = entry.body, entry.get("title")
 
     def look_up() -> list[Work]:
-        engine = session.engine
         found: list[Work] = []
         if body.doi or body.arxiv:
             found += engine.lookup(doi=body.doi, arxiv=body.arxiv)

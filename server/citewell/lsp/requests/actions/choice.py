@@ -12,6 +12,7 @@ from citewell.lsp.state.picker_history import adds_entry, taken
 from citewell.model.feedback import passed_over
 
 if TYPE_CHECKING:
+    from citewell.engine.contract import Engine
     from citewell.features.action import ActionPlan
     from citewell.lsp.documents.snapshot import Snapshot
     from citewell.model import Query, Work
@@ -24,6 +25,7 @@ async def with_choice(
     work: Work | None,
     query: Query,
     *,
+    engine: Engine,
     variant: str = "",
 ) -> ActionPlan:
     """The plan of a code action with what choosing it says, if it adds the work's entry.
@@ -33,7 +35,7 @@ async def with_choice(
     if work is None or not adds_entry(plan):
         return plan
     ids = [name for name in chosen.text("above").split("\n") if name]
-    above = await asyncio.to_thread(chosen.session.engine.works, ids) if ids else []
+    above = await asyncio.to_thread(engine.works, ids) if ids else []
     dismissed = passed_over([*above, work], work.id)
     feedback = taken(snapshot, work, query, dismissed=dismissed, variant=variant, through="action")
     return msgspec.structs.replace(plan, feedback=(feedback,))

@@ -13,8 +13,8 @@ from citewell.model.document import Span
 
 if TYPE_CHECKING:
     from citewell.features.action import Action, ActionPlan
+    from citewell.lsp.documents.projects import Projects
     from citewell.lsp.documents.snapshot import Snapshot
-    from citewell.lsp.state.session import Session
 
 Report = Callable[[str], None]
 """Tells the author what a long plan is doing."""
@@ -23,7 +23,7 @@ Report = Callable[[str], None]
 class ActionRequest(Struct, frozen=True, eq=False):
     """One request for actions."""
 
-    session: Session
+    projects: Projects
     uri: str
     path: Path
     is_bib: bool
@@ -39,7 +39,7 @@ class ActionRequest(Struct, frozen=True, eq=False):
 
     async def snapshot(self) -> Snapshot | None:
         """The manuscript as it is now; None for a .bib."""
-        return None if self.is_bib else await self.session.projects.snapshot(self.uri)
+        return None if self.is_bib else await self.projects.snapshot(self.uri)
 
     def codes(self) -> frozenset[str]:
         """The codes of our diagnostics there."""
@@ -49,7 +49,7 @@ class ActionRequest(Struct, frozen=True, eq=False):
 class Chosen(Struct, frozen=True, eq=False):
     """One action that the author wants done, on the present texts."""
 
-    session: Session
+    projects: Projects
     uri: str
     name: str
     arguments: Mapping[str, Any]

@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
+from citewell.engine.worker_client import WorkerEngine
 from citewell.lsp.protocol.progress import on_thread
-from citewell.lsp.requests import citing
 from citewell.lsp.requests.actions.choice import with_choice
 from citewell.lsp.requests.actions.contract import ActionRequest, Chosen
+from citewell.lsp.requests.citing import Citing
+from citewell.lsp.state.checking import Checking
+from citewell.model import Problem
 
 if TYPE_CHECKING:
     from citewell.features.action import Action, ActionPlan
     from citewell.lsp.documents.snapshot import Snapshot
-    from citewell.model import Problem, Query, Work
+    from citewell.model import Query, Work
     from citewell.model.document import Placeholder
     from citewell.usecases.fill_plan import FillPlan
+
+Tell = Callable[[Sequence[Problem]], None]
 
 DEEP = 8
 """Papers that the longer search is asked for."""
@@ -25,11 +32,16 @@ VERIFIED = 8
 """Citations of which it is told what the language model says of the abstract."""
 
 
-class PlaceholderActions:
+class PlaceholderActions(Struct, frozen=True, eq=False):
     """Cites papers where a placeholder asks for them."""
 
     name = "placeholder"
     kinds = ("quickfix", "source.fillCitations")
+
+    engine: WorkerEngine
+    checks: Checking
+    citing: Citing
+    tell: Tell
 
     async def offer(self, request: ActionRequest) -> Sequence[Action]:
         """The best three papers by name, the best after a longer search, and all in the file."""
@@ -47,17 +59,17 @@ class PlaceholderActions:
             return () if request.automatic else (feature.fill_action(count),)
         if not placeholder.certain:
             return feature.placeholder_actions(placeholder, (), sure=False, open_places=count)
-        query = await citing.make_query(request.session, snapshot, placeholder)
-        result = await request.session.engine.find_async(query, feature.SHOWN)
+        query = await self.citing.make_query(snapshot, placeholder)
+        result = await self.engine.find_async(query, feature.SHOWN)
         words = placeholder.query
         paper = snapshot.state
 
         def choose() -> list[feature.Choice]:
             own = paper.index.search(words, feature.SHOWN) if words else []
-            check_of = request.session.checks.answers.find_check(paper.index)
+            check_of = self.checks.answers.find_check(paper.index)
             return feature.choices_at(placeholder, own, result.hits, paper.find_work, check_of)
 
-        choices = await request.session.projects.read(choose)
+        choices = await request.projects.read(choose)
         own_first = bool(choices and choices[0].key and not choices[0].invented)
         sure = feature.is_sure(query, result.hits) or own_first
         return feature.placeholder_actions(
@@ -67,11 +79,11 @@ class PlaceholderActions:
     async def plan(self, chosen: Chosen) -> ActionPlan | None:
         """The edits for one placeholder, or for all."""
 
-        snapshot = await chosen.session.projects.snapshot(chosen.uri, fresh=True)
+        snapshot = await chosen.projects.snapshot(chosen.uri, fresh=True)
         if snapshot is None:
             return None
         if chosen.name == "fill":
-            return await _fill(chosen, snapshot)
+            return await self._fill(chosen, snapshot)
         return await self._plan_one(chosen, snapshot)
 
     async def _plan_one(self, chosen: Chosen, snapshot: Snapshot) -> ActionPlan | None:
@@ -89,17 +101,17 @@ class PlaceholderActions:
             return feature.plan_close(snapshot.document, placeholder)
         work, key = None, chosen.text("key")
         variant = chosen.text("variant")
-        query = await citing.make_query(chosen.session, snapshot, placeholder)
+        query = await self.citing.make_query(snapshot, placeholder)
         if chosen.name == "best":
-            best = await _best(chosen, snapshot, placeholder, query)
+            best = await self._best(chosen, snapshot, placeholder, query)
             if not isinstance(best, tuple):
                 return best
             work, variant = best
         elif not key:
-            work = await citing.find_work(chosen.session, chosen.text("work"))
+            work = await self.citing.find_work(chosen.text("work"))
             if work is None:
                 return None
-        plan = await chosen.session.projects.read(
+        plan = await chosen.projects.read(
             partial(
                 feature.plan_citation,
                 snapshot.state.project,
@@ -110,70 +122,70 @@ class PlaceholderActions:
                 key=key,
             )
         )
-        return await with_choice(plan, chosen, snapshot, work, query, variant=variant)
+        return await with_choice(
+            plan, chosen, snapshot, work, query, engine=self.engine, variant=variant
+        )
 
+    async def _best(
+        self, chosen: Chosen, snapshot: Snapshot, placeholder: Placeholder, query: Query
+    ) -> tuple[Work, str] | ActionPlan:
+        """The best paper after a longer search, and what found it; or what the author is told."""
+        from citewell.features.actions import placeholder as feature
+        from citewell.features.text.model_choice import none_fits, picks
+        from citewell.usecases.find import find_papers
 
-async def _best(
-    chosen: Chosen, snapshot: Snapshot, placeholder: Placeholder, query: Query
-) -> tuple[Work, str] | ActionPlan:
-    """The best paper after a longer search, and what found it; or what the author is told."""
-    from citewell.features.actions import placeholder as feature
-    from citewell.features.text.model_choice import none_fits, picks
-    from citewell.usecases.find import find_papers
+        (found,) = await on_thread(
+            lambda progress, cancel: find_papers(
+                self.engine,
+                [query],
+                DEEP,
+                pick=picks(snapshot.options),
+                progress=progress,
+                cancel=cancel,
+            ),
+            chosen.report,
+        )
+        if not found.hits:
+            return _only_problems((*found.result.problems, feature.nothing_found(placeholder)))
+        if found.picked is not None and found.picked.problem is not None:
+            self.tell([found.picked.problem])
+        if found.picked is not None and found.none_fits:
+            return _only_problems([none_fits(found.picked)])
+        return found.hits[0].work, found.result.variant
 
-    (found,) = await on_thread(
-        lambda progress, cancel: find_papers(
-            chosen.session.engine,
-            [query],
-            DEEP,
-            pick=picks(snapshot.options),
-            progress=progress,
-            cancel=cancel,
-        ),
-        chosen.report,
-    )
-    if not found.hits:
-        return _only_problems((*found.result.problems, feature.nothing_found(placeholder)))
-    if found.picked is not None and found.picked.problem is not None:
-        chosen.session.tell([found.picked.problem])
-    if found.picked is not None and found.none_fits:
-        return _only_problems([none_fits(found.picked)])
-    return found.hits[0].work, found.result.variant
+    async def _fill(self, chosen: Chosen, snapshot: Snapshot) -> ActionPlan:
+        from citewell.features.action import ActionPlan
+        from citewell.usecases.fill import FillTask, places_of
+        from citewell.usecases.fill_plan import fill_feedback
+
+        projects, project = chosen.projects, snapshot.state.project
+        if not snapshot.document.placeholders:
+            return ActionPlan(message=f"No placeholders in {snapshot.path.name}.")
+        places = await projects.read(lambda: places_of(project, [snapshot.document]))
+
+        task = FillTask(self.engine, snapshot.options)
+        await on_thread(partial(task.search, places), chosen.report)
+        planned = await projects.read(lambda: task.plan(project, places))
+        plan = await on_thread(partial(task.verify, planned), chosen.report)
+        answers = [answer for one in plan.fills for answer in (one.picked, one.supported) if answer]
+        self.tell([answer.problem for answer in answers if answer.problem])
+        problems = [problem for result in plan.results for problem in result.problems]
+        if plan.open:
+            problems.append(_left_open(plan))
+        return ActionPlan(
+            edits=plan.edits,
+            texts={Path(path): text for path, text in plan.texts.items()},
+            label=f"Fill {len(plan.filled)} citations",
+            message=_supported(plan),
+            problems=tuple(dict.fromkeys(problems)),
+            feedback=fill_feedback(plan, "fill"),
+        )
 
 
 def _only_problems(problems: Sequence[Problem]) -> ActionPlan:
     from citewell.features.action import ActionPlan
 
     return ActionPlan(problems=tuple(problems))
-
-
-async def _fill(chosen: Chosen, snapshot: Snapshot) -> ActionPlan:
-    from citewell.features.action import ActionPlan
-    from citewell.usecases.fill import FillTask, places_of
-    from citewell.usecases.fill_plan import fill_feedback
-
-    session, project = chosen.session, snapshot.state.project
-    if not snapshot.document.placeholders:
-        return ActionPlan(message=f"No placeholders in {snapshot.path.name}.")
-    places = await session.projects.read(lambda: places_of(project, [snapshot.document]))
-
-    task = FillTask(session.engine, snapshot.options)
-    await on_thread(partial(task.search, places), chosen.report)
-    planned = await session.projects.read(lambda: task.plan(project, places))
-    plan = await on_thread(partial(task.verify, planned), chosen.report)
-    answers = [answer for one in plan.fills for answer in (one.picked, one.supported) if answer]
-    session.tell([answer.problem for answer in answers if answer.problem])
-    problems = [problem for result in plan.results for problem in result.problems]
-    if plan.open:
-        problems.append(_left_open(plan))
-    return ActionPlan(
-        edits=plan.edits,
-        texts={Path(path): text for path, text in plan.texts.items()},
-        label=f"Fill {len(plan.filled)} citations",
-        message=_supported(plan),
-        problems=tuple(dict.fromkeys(problems)),
-        feedback=fill_feedback(plan, "fill"),
-    )
 
 
 def _supported(plan: FillPlan) -> str:
@@ -191,7 +203,6 @@ def _supported(plan: FillPlan) -> str:
 
 def _left_open(filled: FillPlan) -> Problem:
     """Which lines are open and why, with the best papers of the first ones."""
-    from citewell.model import Problem
     from citewell.model.shorten import shorten
     from citewell.usecases.fill_plan import NAMED
 

@@ -6,24 +6,29 @@ import asyncio
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
 from citewell.lsp.requests.actions.contract import ActionRequest, Chosen
 
 if TYPE_CHECKING:
+    from citewell.engine.worker_client import WorkerEngine
     from citewell.features.action import Action, ActionPlan
     from citewell.model import Problem
 
 
-class SupportActions:
+class SupportActions(Struct, frozen=True, eq=False):
     """Asks the language model about the citation at the cursor, where one is named."""
 
     name = "support"
     kinds = ("citewell.ask",)
 
+    engine: WorkerEngine
+
     async def offer(self, request: ActionRequest) -> Sequence[Action]:
         """The question about the key at the place, if its entry is known."""
         if request.is_bib:
             return ()
-        snapshot = await request.session.projects.snapshot(request.uri)
+        snapshot = await request.projects.snapshot(request.uri)
         if snapshot is None or snapshot.options.llm.provider == "none":
             return ()
         from citewell.features.checking.support import support_action
@@ -47,25 +52,25 @@ class SupportActions:
             without_abstract,
         )
 
-        session = chosen.session
-        snapshot = await session.projects.snapshot(chosen.uri, fresh=True)
+        projects = chosen.projects
+        snapshot = await projects.snapshot(chosen.uri, fresh=True)
         if snapshot is None:
             return None
         key, document = chosen.text("key"), snapshot.document
         use = use_near(document, chosen.number("start", 0), key)
         project = snapshot.state.project
         found = project.entry(key)
-        cited = await session.projects.read(lambda: cited_sentence(document, use)) if use else None
+        cited = await projects.read(lambda: cited_sentence(document, use)) if use else None
         if cited is None or found is None:
             return None
         path, entry = found
         chosen.report("looking up the paper")
-        record = await asyncio.to_thread(find_record, session.engine, entry)
+        record = await asyncio.to_thread(find_record, self.engine, entry)
         work = readable_work(project.bibs[path], entry, record)
         if not work.abstract:
             return _only_problem(without_abstract(key))
         chosen.report("asking the language model")
-        supported = await session.engine.verify_async(cited.sentence, work)
+        supported = await self.engine.verify_async(cited.sentence, work)
         if supported.problem is not None:
             return _only_problem(supported.problem)
         return ActionPlan(message=in_words(key, work, supported))

@@ -6,9 +6,12 @@ from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from citewell.lsp.requests import citing
+from msgspec import Struct
+
+from citewell.engine.worker_client import WorkerEngine
 from citewell.lsp.requests.actions.choice import with_choice
 from citewell.lsp.requests.actions.contract import ActionRequest, Chosen
+from citewell.lsp.requests.citing import Citing
 
 if TYPE_CHECKING:
     from citewell.features.action import Action, ActionPlan
@@ -17,11 +20,14 @@ LEAST = 0.15
 """Probability below which no paper is offered."""
 
 
-class UncitedActions:
+class UncitedActions(Struct, frozen=True, eq=False):
     """Offers a citation where the cursor stands, and nowhere else."""
 
     name = "uncited"
     kinds = ("refactor.rewrite",)
+
+    engine: WorkerEngine
+    citing: Citing
 
     async def offer(self, request: ActionRequest) -> Sequence[Action]:
         """The best papers for the sentence at the cursor, if it wants a citation."""
@@ -29,19 +35,19 @@ class UncitedActions:
         from citewell.features.checking.uncited import uncited_at
         from citewell.features.citing.confidence import confidence_of
 
-        session, snapshot = request.session, await request.snapshot()
-        if snapshot is None or (request.automatic and not session.engine.begun):
+        projects, snapshot = request.projects, await request.snapshot()
+        if snapshot is None or (request.automatic and not self.engine.begun):
             return ()
         offset = snapshot.index.offset(request.range.start)
-        found = await session.projects.read(lambda: uncited_at(snapshot.document, offset))
+        found = await projects.read(lambda: uncited_at(snapshot.document, offset))
         if found is None:
             return ()
-        query = await citing.make_query(session, snapshot, found.placeholder)
-        result = await session.engine.find_async(query, feature.SHOWN)
+        query = await self.citing.make_query(snapshot, found.placeholder)
+        result = await self.engine.find_async(query, feature.SHOWN)
         if confidence_of(query, result.hits) < LEAST:
             return ()
         find_work = snapshot.state.find_work
-        choices = await session.projects.read(
+        choices = await projects.read(
             lambda: feature.choices_at(found.placeholder, (), result.hits, find_work)
         )
         return feature.sentence_actions(found.at, found.sentence, choices, result.variant)
@@ -51,21 +57,21 @@ class UncitedActions:
         from citewell.features.actions import placeholder as feature
         from citewell.features.checking.uncited import uncited_at
 
-        session = chosen.session
-        snapshot = await session.projects.snapshot(chosen.uri, fresh=True)
+        projects = chosen.projects
+        snapshot = await projects.snapshot(chosen.uri, fresh=True)
         if snapshot is None:
             return None
         at = chosen.number("at", 0)
-        found = await session.projects.read(lambda: uncited_at(snapshot.document, at))
+        found = await projects.read(lambda: uncited_at(snapshot.document, at))
         if found is None or found.sentence[:200] != chosen.text("sentence"):
             return None
         work, key = None, chosen.text("key")
         if not key:
-            work = await citing.find_work(session, chosen.text("work"))
+            work = await self.citing.find_work(chosen.text("work"))
             if work is None:
                 return None
-        query = await citing.make_query(session, snapshot, found.placeholder)
-        plan = await session.projects.read(
+        query = await self.citing.make_query(snapshot, found.placeholder)
+        plan = await projects.read(
             partial(
                 feature.plan_citation,
                 snapshot.state.project,
@@ -77,5 +83,5 @@ class UncitedActions:
             )
         )
         return await with_choice(
-            plan, chosen, snapshot, work, query, variant=chosen.text("variant")
+            plan, chosen, snapshot, work, query, engine=self.engine, variant=chosen.text("variant")
         )

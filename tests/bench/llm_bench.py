@@ -22,7 +22,8 @@ from msgspec.structs import replace
 
 from citewell.cli.eval_data import read, select
 from citewell.evaluation import methods, results, table
-from citewell.evaluation.evaluate import Plan, evaluate
+from citewell.evaluation.evaluate import evaluate
+from citewell.evaluation.plan import Plan
 from citewell.evaluation.results import DataInfo
 from citewell.options.load import load
 from citewell.options.online import LlmOptions

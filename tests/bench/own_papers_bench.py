@@ -22,8 +22,10 @@ from msgspec.structs import replace
 
 from citewell.documents import Project
 from citewell.evaluation import methods
-from citewell.evaluation.evaluate import Plan, compare_saved, evaluate
+from citewell.evaluation.comparing import compare_saved
+from citewell.evaluation.evaluate import evaluate
 from citewell.evaluation.leave_one_out import questions_of
+from citewell.evaluation.plan import Plan
 from citewell.evaluation.results import Evaluation, EvaluationError
 from citewell.model import Question
 from citewell.model.titles import title_key

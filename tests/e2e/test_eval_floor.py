@@ -13,7 +13,8 @@ import pytest
 from msgspec.structs import replace
 
 from citewell.evaluation import methods
-from citewell.evaluation.evaluate import Plan, Silent, evaluate
+from citewell.evaluation.evaluate import evaluate
+from citewell.evaluation.plan import Plan, Silent
 from citewell.evaluation.results import DataInfo, Evaluation
 from citewell.evaluation.typed import Line, lines_of
 from citewell.options import Options

@@ -17,7 +17,7 @@ import pytest
 from tests.e2e.test_llm_real import url  # noqa: F401 - a fixture
 
 from citewell.tuning.compare_models import Comparison
-from citewell.tuning.loop import Tuning
+from citewell.tuning.plan import Tuning
 
 pytest.importorskip("dspy")
 

@@ -25,8 +25,8 @@ from citewell.cli.report import FINDINGS, OK, show_problems
 from citewell.cli.session import Session, console
 
 if TYPE_CHECKING:
-    from citewell.evaluation.evaluate import Plan
     from citewell.evaluation.methods import Method
+    from citewell.evaluation.plan import Plan
     from citewell.evaluation.results import DataInfo
     from citewell.model import Problem, Question
     from citewell.options import Options
@@ -223,8 +223,8 @@ def _questions(
 
 
 def _plan(options: Options, flags: dict[str, Any], own: bool) -> Plan:
-    from citewell.evaluation.evaluate import Plan
     from citewell.evaluation.methods import gains
+    from citewell.evaluation.plan import Plan
 
     methods = _methods(options, flags, own)
     pairs: tuple[tuple[str, str], ...] = ()
@@ -284,7 +284,7 @@ def _quote(word: str) -> str:
 
 def _compare_files(pair: tuple[str, str], seed: int) -> None:
     from citewell.evaluation import results, table
-    from citewell.evaluation.evaluate import compare_saved
+    from citewell.evaluation.comparing import compare_saved
 
     a, b = (results.load(Path(name)) for name in pair)
     click.echo(f"A: {pair[0]}\nB: {pair[1]}")

@@ -10,7 +10,7 @@ from citewell.cli.session import console
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from citewell.evaluation.evaluate import Reporter
+    from citewell.evaluation.plan import Reporter
     from citewell.evaluation.replay import Line, ReplayedCitation
     from citewell.evaluation.results import DataInfo, Setting
     from citewell.model import Question

@@ -9,7 +9,7 @@ from citewell.cli.session import console
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from citewell.evaluation.evaluate import Reporter
+    from citewell.evaluation.plan import Reporter
     from citewell.evaluation.results import DataInfo, Setting
     from citewell.evaluation.typed import Line, Place, Typed
     from citewell.model import Question

@@ -10,7 +10,7 @@ import click
 from citewell.cli.eval_data import NAMED, read, select
 
 if TYPE_CHECKING:
-    from citewell.evaluation.evaluate import Reporter
+    from citewell.evaluation.plan import Reporter
     from citewell.model import Problem, Question
     from citewell.options import Options
     from citewell.tuning.examples import Examples

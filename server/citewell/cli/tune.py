@@ -13,7 +13,7 @@ from citewell.cli.session import Session, console
 from citewell.tuning import OPTIMIZERS, TUNABLE
 
 if TYPE_CHECKING:
-    from citewell.tuning.loop import Tuning
+    from citewell.tuning.plan import Tuning
 
 
 @click.command("tune", short_help="Improve the prompts of the language model.")
@@ -75,8 +75,9 @@ def tune(ctx: click.Context, /, **flags: Any) -> None:
 
 
 def _tune(options: Any, questions: Any, weights: Any, flags: dict[str, Any]) -> Tuning:
-    from citewell.tuning.loop import TunePlan, named_model, tune
+    from citewell.tuning.loop import named_model, tune
     from citewell.tuning.optimizers import Effort
+    from citewell.tuning.plan import TunePlan
 
     # Without a model nothing is searched for.
     named_model(options.llm).close()

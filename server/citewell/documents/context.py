@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_left, bisect_right
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from typing import Protocol, TypeVar
 
 import msgspec
 
 from citewell.documents.acronyms import acronyms_in, written_out
-from citewell.documents.latex.plaintext import latex_to_text
-from citewell.documents.markdown.plaintext import markdown_to_text
+from citewell.documents.prose import OTHER_MARK, TARGET_MARK, items_within, prose
 from citewell.documents.sentences import split_sentences
 from citewell.model.document import Citation, Document, Format, Placeholder, Span
 from citewell.model.query import MARK, OTHER, CitingPaper, Query, Reference
 
-_TARGET = "\ue000"
-_OTHER = "\ue001"
 _BACK = 6_000
 _AHEAD = 3_000
 SENTENCES_BEFORE = 3
@@ -33,10 +29,6 @@ _CONTAINER = re.compile(
     re.DOTALL,
 )
 """Notes and captions, which are prose of their own; and the braces around them."""
-_FLOAT_BEGIN = re.compile(
-    r"\\begin\{(figure|table|algorithm|algorithmic|wrapfigure|wraptable|subfigure|subtable|sidewaystable|"
-    r"sidewaysfigure|SCfigure|longtable|tabular|tabularx|tikzpicture|listing)(\*?)\}"
-)
 _RUN_IN = re.compile(r"\\(?:sub)?paragraph")
 """Headings in the line, which begin no new subject."""
 _BRACES = re.compile(r"\\.|[{}]|%[^\n]*", re.DOTALL)
@@ -107,7 +99,7 @@ def nearby_titles(
     if not titles:
         return ()
     window = Span(max(0, place.start - NEARBY), place.end + NEARBY // 2)
-    around = [c for c in _within(document.citations, window) if c.span != place]
+    around = [c for c in items_within(document.citations, window) if c.span != place]
     around.sort(key=lambda c: max(place.start - c.span.end, c.span.start - place.end))
     keys = (*other_keys, *(use.key for citation in around for use in citation.keys))
     found = (titles[key] for key in keys if key in titles)
@@ -149,9 +141,9 @@ def _neighbours(document: Document, place: Span, marks: int, *, ahead: bool) -> 
         Span(place.end, place.end + _AHEAD) if ahead else Span(place.start - _BACK, place.start)
     )
     found: list[Citation | Placeholder] = [
-        c for c in _within(document.citations, window) if not c.command.startswith("nocite")
+        c for c in items_within(document.citations, window) if not c.command.startswith("nocite")
     ]
-    found += _within(document.placeholders, window)
+    found += items_within(document.placeholders, window)
     found.sort(key=lambda mark: mark.span.start, reverse=not ahead)
     for mark in found[:marks]:
         if isinstance(mark, Citation):
@@ -183,29 +175,29 @@ def section_at(document: Document, offset: int) -> str:
 def _context(document: Document, target: Span) -> Context:
     window, outside = _window(document, target)
     section = section_at(document, target.start)
-    head, mark, tail = _prose(document, window, target).partition(_TARGET)
+    head, mark, tail = prose(document, window, target).partition(TARGET_MARK)
     if not mark:
         return Context(section=section)
     paragraph, _, _ = tail.partition("\n\n")
     sentences = split_sentences(head + mark + paragraph)
-    place = next(i for i, sentence in enumerate(sentences) if _TARGET in sentence)
+    place = next(i for i, sentence in enumerate(sentences) if TARGET_MARK in sentence)
     before = [_neighbour(s) for s in sentences[:place]]
     after = [_neighbour(s) for s in sentences[place + 1 :]]
     if outside is not None and len(before) < SENTENCES_BEFORE:
         # A footnote follows on what was said before it.
-        prior = split_sentences(_prose(document, outside, None))
+        prior = split_sentences(prose(document, outside, None))
         before = [_neighbour(s) for s in prior] + before
     return Context(
-        sentence=sentences[place].replace(_TARGET, MARK).replace(_OTHER, OTHER),
+        sentence=sentences[place].replace(TARGET_MARK, MARK).replace(OTHER_MARK, OTHER),
         before=tuple(s for s in before if s)[-SENTENCES_BEFORE:],
         after=tuple(s for s in after if s)[:SENTENCES_AFTER],
         section=section,
-        marks_before=sentences[place - 1].count(_OTHER) if place else 0,
+        marks_before=sentences[place - 1].count(OTHER_MARK) if place else 0,
     )
 
 
 def _neighbour(sentence: str) -> str:
-    return " ".join(sentence.replace(_OTHER, "").split())
+    return " ".join(sentence.replace(OTHER_MARK, "").split())
 
 
 def _window(document: Document, target: Span) -> tuple[Span, Span | None]:
@@ -257,100 +249,3 @@ def _close(text: str, position: int, depth: int) -> int | None:
             if depth == 0:
                 return match.start()
     return None
-
-
-def _prose(document: Document, window: Span, target: Span | None) -> str:
-    """The window as plain text, the target and the other citations as single marks."""
-    text = document.text
-    events: list[tuple[int, int, str]] = []
-    if target is not None:
-        events.append((target.start, target.end, _TARGET))
-    events += [
-        (c.span.start, c.span.end, "" if c.command.startswith("nocite") else _OTHER)
-        for c in _within(document.citations, window)
-    ]
-    events += [(p.span.start, p.span.end, _OTHER) for p in _within(document.placeholders, window)]
-    events += [(h.span.start, h.span.end, "\n\n") for h in _within(document.headings, window)]
-    latex = document.format is Format.LATEX
-    for span in _blanked(document, window):
-        if not (latex and _is_math(text, span)):
-            events.append((span.start, span.end, _stand_in(document, span)))
-    if latex:
-        events += _floats(text, window, target)
-    return _render(document, window, events)
-
-
-def _render(document: Document, window: Span, events: list[tuple[int, int, str]]) -> str:
-    text = document.text
-    parts: list[str] = []
-    position = window.start
-    # At one place the target comes first, then what is longest.
-    for start, end, mark in sorted(events, key=lambda e: (e[0], e[2] != _TARGET, -e[1])):
-        if start < position or start > window.end:
-            continue
-        parts += (text[position:start], mark)
-        position = max(position, end)
-    parts.append(text[position : window.end])
-    raw = "".join(parts)
-    return latex_to_text(raw) if document.format is Format.LATEX else markdown_to_text(raw)
-
-
-class _Ranged(Protocol):
-    @property
-    def span(self) -> Span: ...
-
-
-_Item = TypeVar("_Item", bound=_Ranged)
-
-
-def _within(items: Sequence[_Item], window: Span) -> Sequence[_Item]:
-    """Those of sorted citations, placeholders or headings that begin in the window."""
-    low = bisect_left(items, window.start, key=lambda item: item.span.start)
-    high = bisect_left(items, window.end, key=lambda item: item.span.start)
-    return items[low:high]
-
-
-def _blanked(document: Document, window: Span) -> list[Span]:
-    spans = document.blanked
-    low = max(0, bisect_right(spans, window.start, key=lambda s: s.start) - 1)
-    found = []
-    for span in spans[low:]:
-        if span.start >= window.end:
-            break
-        if span.end > window.start:
-            found.append(Span(max(span.start, window.start), span.end))
-    return found
-
-
-def _is_math(text: str, span: Span) -> bool:
-    return text.startswith(("$", "\\(", "\\[", "\\begin"), span.start) and not text.startswith(
-        ("\\begin{verb", "\\begin{lst", "\\begin{comment", "\\begin{minted"), span.start
-    )
-
-
-def _stand_in(document: Document, span: Span) -> str:
-    text = document.text
-    if document.format is Format.LATEX:
-        if text[span.start] == "%":
-            return "%"  # to the end of its line, which the stripper takes off with it
-        return text[span.start + 6 : span.end - 1] if text.startswith("\\verb", span.start) else ""
-    inside = text[span.start : span.end]
-    if inside.startswith(("```", "~~~", "<!--", "$$", "http", "<http")):
-        return ""
-    return inside
-
-
-def _floats(text: str, window: Span, target: Span | None) -> list[tuple[int, int, str]]:
-    """Figures and tables stand outside of the prose, unless the target is in one."""
-    found = []
-    position = window.start
-    while match := _FLOAT_BEGIN.search(text, position, window.end):
-        position = match.end()
-        closing = f"\\end{{{match[1]}{match[2]}}}"
-        end = text.find(closing, position, window.end)
-        end = window.end if end < 0 else end + len(closing)
-        if target is not None and match.start() <= target.start < end:
-            continue
-        found.append((match.start(), end, ""))
-        position = end
-    return found

@@ -203,3 +203,45 @@ def todo_query(note: str, before: str) -> tuple[int, int] | None:
     start = match.end() + (tail.end() if tail else 0)
     end = len(note.rstrip())
     return (start, end) if start < end else (len(note), len(note))
+
+
+def fold_markers(found: Sequence[Placeholder], text: str) -> list[Placeholder]:
+    """One placeholder for `\\cite{} \\todo{cite work on X}`; overlapping ones lose the later."""
+    kept: list[Placeholder] = []
+    for item in found:
+        last = kept[-1] if kept else None
+        if last is not None and item.span.start < last.span.end:
+            continue
+        if (
+            last is not None
+            and last.kind is PlaceholderKind.EMPTY
+            and item.kind is PlaceholderKind.MARKER
+            and item.query
+            and text[item.span.start] == "\\"
+            and not text[last.span.end : item.span.start].strip(" ~")
+        ):
+            kept[-1] = msgspec.structs.replace(
+                last,
+                span=Span(last.span.start, item.span.end),
+                query=item.query,
+                query_span=item.query_span,
+            )
+            continue
+        kept.append(item)
+    return kept
+
+
+def key_pieces(content: str, offset: int) -> Iterator[KeyPiece]:
+    """The comma-separated pieces of a key list, white space taken off.
+
+    REVTeX joins notes and keys with a star: `{a,*b}` cites a and b.
+    """
+    position = 0
+    for part in content.split(","):
+        inner = part.strip()
+        start = position + (len(part) - len(part.lstrip())) if inner else position
+        if len(inner) > 1 and inner[0] == "*":
+            inner, start = inner[1:], start + 1
+        span = Span(offset + start, offset + start + len(inner))
+        yield KeyPiece(inner, span)
+        position += len(part) + 1

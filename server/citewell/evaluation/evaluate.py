@@ -6,7 +6,6 @@ import datetime
 from collections import Counter
 from collections.abc import Sequence
 from random import Random
-from typing import Protocol
 
 import msgspec
 from msgspec import Struct
@@ -15,10 +14,11 @@ from citewell import __version__
 from citewell.engine.contract import Tier
 from citewell.engine.local import LocalEngine
 from citewell.evaluation import metrics, misses, runner
+from citewell.evaluation.comparing import comparisons
 from citewell.evaluation.matching import Gold, judge, targets_of
 from citewell.evaluation.methods import Method
+from citewell.evaluation.plan import Plan, Reporter, Silent
 from citewell.evaluation.results import (
-    Comparison,
     DataInfo,
     Evaluation,
     EvaluationError,
@@ -30,7 +30,7 @@ from citewell.evaluation.results import (
     main_metrics,
     problem,
 )
-from citewell.evaluation.scoring import PICK_THRESHOLDS, THRESHOLDS, Scorer, compare_runs
+from citewell.evaluation.scoring import PICK_THRESHOLDS, THRESHOLDS, Scorer
 from citewell.model import Query, Question
 from citewell.options import Options
 
@@ -38,43 +38,6 @@ MODEL_CALLS = 5
 """Single calls that are timed where each asks a language model."""
 PROBE = 32
 """Questions whose answers show whether a method states a confidence at all."""
-
-
-class Reporter(Protocol):
-    """Where the long parts of an evaluation say how far they are."""
-
-    def begin(self, what: str, total: int) -> None: ...
-
-    def advance(self, n: int) -> None: ...
-
-
-class Silent:
-    """A reporter that says nothing."""
-
-    def begin(self, what: str, total: int) -> None: ...
-
-    def advance(self, n: int) -> None: ...
-
-
-class Plan(Struct, frozen=True, kw_only=True):
-    """How the questions are put."""
-
-    methods: tuple[Method, ...]
-    settings: tuple[Setting, ...] = ("cold", "warm")
-    depth: int = 100
-    limit: int | None = None
-    """Ask a random sample of so many answerable questions, and of the others in proportion."""
-    seed: int = 0
-    jobs: int = 1
-    latency_calls: int = 100
-    threshold: float | None = None
-    """The threshold of `fill` that is measured beside the fixed ones; default: the setting's."""
-    compare: tuple[tuple[str, str], ...] = ()
-    """Pairs of methods, or of `method:setting`; empty: the last method against the others."""
-    misses: int = 20
-    finds: int = 5
-    abstain: bool = True
-    """Also ask what the library cannot answer, of methods that state a confidence."""
 
 
 def evaluate(
@@ -315,62 +278,3 @@ class _Run(Struct, frozen=True):
             for question, work in zip(rows, works, strict=True)
         ]
         return sum(hits) / len(hits)
-
-
-def comparisons(
-    runs: Sequence[MethodRun], items: Sequence[Item], plan: Plan
-) -> tuple[Comparison, ...]:
-    """The pairs asked for; else the last method against each other one, and warm against cold."""
-    if plan.compare:
-        pairs = [pair for a, b in plan.compare for pair in _paired(runs, a, b)]
-    else:
-        pairs = []
-        last = runs[-1].name if runs else ""
-        mine = {run.setting: run for run in runs if run.name == last}
-        for run in runs:
-            if run.name != last and run.setting in mine:
-                pairs.append((mine[run.setting], run))
-        if {"cold", "warm"} <= mine.keys():
-            pairs.append((mine["warm"], mine["cold"]))
-    return compare_runs(pairs, items, plan.depth, seed=plan.seed)
-
-
-def _paired(runs: Sequence[MethodRun], a: str, b: str) -> list[tuple[MethodRun, MethodRun]]:
-    """Runs named `a` and `b` in the same setting, or in the settings that the names give."""
-    chosen = []
-    for name in (a, b):
-        method, _, setting = name.partition(":")
-        found = [r for r in runs if r.name == method and setting in ("", r.setting)]
-        if not found:
-            known = ", ".join(dict.fromkeys(run.name for run in runs))
-            raise problem("compare-unknown", f"{name!r} was not measured.", f"Measured: {known}.")
-        chosen.append(found)
-    if ":" in a or ":" in b:
-        return [(x, y) for x in chosen[0][:1] for y in chosen[1][:1]]
-    return [(x, y) for x in chosen[0] for y in chosen[1] if x.setting == y.setting]
-
-
-def compare_saved(a: Evaluation, b: Evaluation, seed: int = 0) -> tuple[Comparison, ...]:
-    """Each method and setting of `a` against the same one of `b`, on common questions.
-
-    The library may have grown in between: a question counts only where both could answer it.
-    """
-    of_b = {item.id: item for item in b.items if item.held}
-    items = [item for item in a.items if item.held and item.id in of_b]
-    pairs = []
-    for run in a.runs:
-        other = b.run(run.name, run.setting)
-        if other is not None:
-            pairs.append(
-                (
-                    msgspec.structs.replace(run, name=f"A {run.name}"),
-                    msgspec.structs.replace(other, name=f"B {run.name}"),
-                )
-            )
-    if not pairs or not items:
-        raise problem(
-            "compare-disjoint",
-            "The two evaluations share no method or no question.",
-            "Run both on the same data with the same methods.",
-        )
-    return compare_runs(pairs, items, min(a.depth, b.depth), seed=seed)

@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 
 from citewell.engine.history_store import HistoryStore
 from citewell.engine.local import LocalEngine
-from citewell.evaluation.evaluate import Reporter
 from citewell.evaluation.matching import Gold, letters_only, targets_of
+from citewell.evaluation.plan import Reporter
 from citewell.evaluation.results import EvaluationError, Setting
 from citewell.evaluation.statistics import Difference, Estimate, Groups, bootstrap, compare
 from citewell.model import Query, Question, Reference, SearchResult

@@ -15,8 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from citewell.evaluation import runner
-from citewell.evaluation.evaluate import Reporter, open_engine
+from citewell.evaluation.evaluate import open_engine
 from citewell.evaluation.matching import Gold, judge
+from citewell.evaluation.plan import Reporter
 from citewell.evaluation.results import Setting
 from citewell.evaluation.statistics import Estimate, Groups, bootstrap
 from citewell.model import CitingPaper, Query, Question

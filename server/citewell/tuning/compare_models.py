@@ -10,7 +10,7 @@ import msgspec
 import numpy as np
 from msgspec.structs import replace
 
-from citewell.evaluation.evaluate import Reporter
+from citewell.evaluation.plan import Reporter
 from citewell.evaluation.statistics import Difference, Estimate, Groups, bootstrap, compare
 from citewell.llm.assistant import LanguageModel
 from citewell.llm.providers import LOOPBACK, PROVIDERS

@@ -14,8 +14,8 @@ from typing import Literal
 import msgspec
 
 from citewell.engine.local import LocalEngine
-from citewell.evaluation.evaluate import Reporter
 from citewell.evaluation.matching import Gold
+from citewell.evaluation.plan import Reporter
 from citewell.evaluation.runner import query_for
 from citewell.model import Hit, Query, Question, Work
 

@@ -11,7 +11,7 @@ from citewell.features.checking.page import POLICY
 from citewell.llm.versions import Version
 from citewell.model.llm import Usage
 from citewell.tuning.compare_models import RANKER, Comparison
-from citewell.tuning.loop import Step, Tuning
+from citewell.tuning.plan import Step, Tuning
 from citewell.tuning.threshold import PickThreshold
 
 _PARTS = ("metric", "first", "mrr", "recall@5", "recall@10", "recall@20", "failed")

@@ -6,8 +6,10 @@ from msgspec.structs import replace
 
 from citewell.evaluation import evaluate as run
 from citewell.evaluation import methods, results
-from citewell.evaluation.evaluate import Plan, compare_saved, evaluate
+from citewell.evaluation.comparing import compare_saved
+from citewell.evaluation.evaluate import evaluate
 from citewell.evaluation.leave_one_out import questions_of
+from citewell.evaluation.plan import Plan
 from citewell.evaluation.results import DataInfo
 from citewell.model import CitewellError, CitingPaper, Query, Question, Target
 from citewell.model.llm import Usage

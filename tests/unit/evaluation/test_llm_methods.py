@@ -9,8 +9,9 @@ from rich.console import Console
 
 from citewell.cli.app import root
 from citewell.evaluation import methods, page, results, table
-from citewell.evaluation.evaluate import Plan, evaluate
+from citewell.evaluation.evaluate import evaluate
 from citewell.evaluation.leave_one_out import questions_of
+from citewell.evaluation.plan import Plan
 from citewell.model import CitewellError
 from citewell.options.online import LlmOptions
 

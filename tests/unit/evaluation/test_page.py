@@ -10,9 +10,10 @@ import pytest
 from rich.console import Console
 
 from citewell.evaluation import page, svg, table
-from citewell.evaluation.evaluate import Plan, evaluate
+from citewell.evaluation.evaluate import evaluate
 from citewell.evaluation.leave_one_out import questions_of
 from citewell.evaluation.methods import named
+from citewell.evaluation.plan import Plan
 from citewell.evaluation.results import Judged, MethodRun, Miss, Paper
 
 VOID = {"meta", "br", "hr", "img", "link", "input"}

@@ -3,7 +3,7 @@
 import pytest
 from msgspec.structs import replace
 
-from citewell.evaluation.evaluate import Silent
+from citewell.evaluation.plan import Silent
 from citewell.evaluation.replay import ReplayedCitation, histories, lines_of, replay
 from citewell.evaluation.results import EvaluationError
 from citewell.model import Query, Question, Target

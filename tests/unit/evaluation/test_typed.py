@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from citewell.evaluation.evaluate import Silent
+from citewell.evaluation.plan import Silent
 from citewell.evaluation.typed import Typed, ask_typed, calibration_error, lines_of, query_as
 from citewell.model import CitingPaper, Query, Question, Reference, Target
 

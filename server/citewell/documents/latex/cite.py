@@ -14,7 +14,14 @@ import msgspec
 from citewell.documents.latex.arguments import ArgumentReader, skip_gap
 from citewell.documents.latex.commands import CiteCommand
 from citewell.documents.open_words import OpenWords, open_words, runs_on
-from citewell.documents.placeholders import KeyList, KeyPiece, free_text, split_keys, squeeze
+from citewell.documents.placeholders import (
+    KeyList,
+    KeyPiece,
+    free_text,
+    key_pieces,
+    split_keys,
+    squeeze,
+)
 from citewell.model.document import Citation, KeyUse, Placeholder, PlaceholderKind, Span
 
 _OVERLAY = re.compile(
@@ -180,7 +187,7 @@ class CiteReader:
         if end is None:
             return False
         inside = text[place + 1 : end - 1].strip()
-        listed = split_keys(_split(inside, 0))
+        listed = split_keys(key_pieces(inside, 0))
         if listed.query and not (self.apacite and place == angle.end):
             return False  # a group of prose that happens to follow
         return _COMMAND.search(inside) is None
@@ -330,7 +337,7 @@ class CiteReader:
             content = content.replace("{", " ").replace("}", " ")
         if "#" in content or _COMMAND.search(content):
             return  # a macro's parameter or a macro: no key that could be known here
-        pieces = list(_split(content, group.start))
+        pieces = list(key_pieces(content, group.start))
         if not group.closed and len(pieces) == 1 and content.strip() and content[-1:].isspace():
             # A space after the first word, and no brace yet: words are being typed, not a key.
             yield KeyPiece(pieces[0].text + " ?", pieces[0].span)
@@ -344,22 +351,6 @@ class CiteReader:
         content = self.text[span.start : span.end]
         lead = len(content) - len(content.lstrip())
         return Span(span.start + lead, span.start + max(lead, len(content.rstrip())))
-
-
-def _split(content: str, offset: int) -> Iterator[KeyPiece]:
-    """The comma-separated pieces of a key list, white space taken off.
-
-    REVTeX joins notes and keys with a star: `{a,*b}` cites a and b.
-    """
-    position = 0
-    for part in content.split(","):
-        inner = part.strip()
-        start = position + (len(part) - len(part.lstrip())) if inner else position
-        if len(inner) > 1 and inner[0] == "*":
-            inner, start = inner[1:], start + 1
-        span = Span(offset + start, offset + start + len(inner))
-        yield KeyPiece(inner, span)
-        position += len(part) + 1
 
 
 def _closes(text: str, place: int) -> bool:

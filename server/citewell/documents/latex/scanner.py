@@ -10,8 +10,6 @@ import re
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 
-import msgspec
-
 from citewell.documents.latex import commands as known
 from citewell.documents.latex.arguments import ArgumentReader, skip_gap
 from citewell.documents.latex.blank import Blanks
@@ -21,7 +19,7 @@ from citewell.documents.latex.declarations import Declarations
 from citewell.documents.latex.include_macros import read_use
 from citewell.documents.latex.macros import Commands, read_definition
 from citewell.documents.latex.plaintext import latex_to_text
-from citewell.documents.placeholders import find_markers, todo_query
+from citewell.documents.placeholders import find_markers, fold_markers, todo_query
 from citewell.documents.spans import SpanIndex, merge_spans
 from citewell.model.document import (
     Citation,
@@ -298,33 +296,7 @@ class _Scanner:
             (p for p in [*self.placeholders, *marks] if not dead.covers(p.span.start)),
             key=lambda p: p.span,
         )
-        return tuple(_fold(found, self.text))
-
-
-def _fold(found: Sequence[Placeholder], text: str) -> list[Placeholder]:
-    """One placeholder for `\\cite{} \\todo{cite work on X}`; overlapping ones lose the later."""
-    kept: list[Placeholder] = []
-    for item in found:
-        last = kept[-1] if kept else None
-        if last is not None and item.span.start < last.span.end:
-            continue
-        if (
-            last is not None
-            and last.kind is PlaceholderKind.EMPTY
-            and item.kind is PlaceholderKind.MARKER
-            and item.query
-            and text[item.span.start] == "\\"
-            and not text[last.span.end : item.span.start].strip(" ~")
-        ):
-            kept[-1] = msgspec.structs.replace(
-                last,
-                span=Span(last.span.start, item.span.end),
-                query=item.query,
-                query_span=item.query_span,
-            )
-            continue
-        kept.append(item)
-    return kept
+        return tuple(fold_markers(found, self.text))
 
 
 _Handler = Callable[[_Scanner, str, int, int], int]

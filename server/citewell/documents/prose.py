@@ -1,0 +1,118 @@
+"""A stretch of a document as plain prose, with marks for what is cited in it."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
+from typing import Protocol, TypeVar
+
+from citewell.documents.latex.plaintext import latex_to_text
+from citewell.documents.markdown.plaintext import markdown_to_text
+from citewell.model.document import Document, Format, Span
+
+TARGET_MARK = "\ue000"
+OTHER_MARK = "\ue001"
+_FLOAT_BEGIN = re.compile(
+    r"\\begin\{(figure|table|algorithm|algorithmic|wrapfigure|wraptable|subfigure|subtable|sidewaystable|"
+    r"sidewaysfigure|SCfigure|longtable|tabular|tabularx|tikzpicture|listing)(\*?)\}"
+)
+
+
+def prose(document: Document, window: Span, target: Span | None) -> str:
+    """The window as plain text, the target and the other citations as single marks."""
+    text = document.text
+    events: list[tuple[int, int, str]] = []
+    if target is not None:
+        events.append((target.start, target.end, TARGET_MARK))
+    events += [
+        (c.span.start, c.span.end, "" if c.command.startswith("nocite") else OTHER_MARK)
+        for c in items_within(document.citations, window)
+    ]
+    events += [
+        (p.span.start, p.span.end, OTHER_MARK) for p in items_within(document.placeholders, window)
+    ]
+    events += [(h.span.start, h.span.end, "\n\n") for h in items_within(document.headings, window)]
+    latex = document.format is Format.LATEX
+    for span in _blanked(document, window):
+        if not (latex and _is_math(text, span)):
+            events.append((span.start, span.end, _stand_in(document, span)))
+    if latex:
+        events += _floats(text, window, target)
+    return _render(document, window, events)
+
+
+def _render(document: Document, window: Span, events: list[tuple[int, int, str]]) -> str:
+    text = document.text
+    parts: list[str] = []
+    position = window.start
+    # At one place the target comes first, then what is longest.
+    for start, end, mark in sorted(events, key=lambda e: (e[0], e[2] != TARGET_MARK, -e[1])):
+        if start < position or start > window.end:
+            continue
+        parts += (text[position:start], mark)
+        position = max(position, end)
+    parts.append(text[position : window.end])
+    raw = "".join(parts)
+    return latex_to_text(raw) if document.format is Format.LATEX else markdown_to_text(raw)
+
+
+def _blanked(document: Document, window: Span) -> list[Span]:
+    spans = document.blanked
+    low = max(0, bisect_right(spans, window.start, key=lambda s: s.start) - 1)
+    found = []
+    for span in spans[low:]:
+        if span.start >= window.end:
+            break
+        if span.end > window.start:
+            found.append(Span(max(span.start, window.start), span.end))
+    return found
+
+
+def _is_math(text: str, span: Span) -> bool:
+    return text.startswith(("$", "\\(", "\\[", "\\begin"), span.start) and not text.startswith(
+        ("\\begin{verb", "\\begin{lst", "\\begin{comment", "\\begin{minted"), span.start
+    )
+
+
+def _stand_in(document: Document, span: Span) -> str:
+    text = document.text
+    if document.format is Format.LATEX:
+        if text[span.start] == "%":
+            return "%"  # to the end of its line, which the stripper takes off with it
+        return text[span.start + 6 : span.end - 1] if text.startswith("\\verb", span.start) else ""
+    inside = text[span.start : span.end]
+    if inside.startswith(("```", "~~~", "<!--", "$$", "http", "<http")):
+        return ""
+    return inside
+
+
+def _floats(text: str, window: Span, target: Span | None) -> list[tuple[int, int, str]]:
+    """Figures and tables stand outside of the prose, unless the target is in one."""
+    found = []
+    position = window.start
+    while match := _FLOAT_BEGIN.search(text, position, window.end):
+        position = match.end()
+        closing = f"\\end{{{match[1]}{match[2]}}}"
+        end = text.find(closing, position, window.end)
+        end = window.end if end < 0 else end + len(closing)
+        if target is not None and match.start() <= target.start < end:
+            continue
+        found.append((match.start(), end, ""))
+        position = end
+    return found
+
+
+class _Ranged(Protocol):
+    @property
+    def span(self) -> Span: ...
+
+
+_Item = TypeVar("_Item", bound=_Ranged)
+
+
+def items_within(items: Sequence[_Item], window: Span) -> Sequence[_Item]:
+    """Those of sorted citations, placeholders or headings that begin in the window."""
+    low = bisect_left(items, window.start, key=lambda item: item.span.start)
+    high = bisect_left(items, window.end, key=lambda item: item.span.start)
+    return items[low:high]

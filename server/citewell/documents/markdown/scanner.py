@@ -8,6 +8,8 @@ from collections.abc import Iterator, Sequence
 from citewell.documents.latex import commands as known
 from citewell.documents.latex.arguments import ArgumentReader
 from citewell.documents.latex.cite import CiteReader
+from citewell.documents.markdown.blanks import blanked_spans
+from citewell.documents.markdown.keys import KEY, keys_in, wanted_in
 from citewell.documents.markdown.plaintext import markdown_to_text
 from citewell.documents.markdown.yaml_block import FrontMatter, front_matter_span, read_front_matter
 from citewell.documents.open_words import OpenWords, open_words, runs_on
@@ -25,41 +27,15 @@ from citewell.model.document import (
     Span,
 )
 
-_CODE = re.compile(
-    r"(?P<fence>^[ \t]{0,3}(?P<mark>`{3,}|~{3,})[^\n]*$)"
-    r"|(?P<comment><!--)"
-    r"|(?P<math>\$\$)"
-    r"|\\."
-    r"|(?P<ticks>`+)"
-    r"|(?P<dollar>\$(?=[^\s$]))"
-    r"|(?P<link>\]\()"
-    r"|(?P<url><(?:https?|mailto|ftp):[^\s<>]{0,2000}>|\b(?:https?|ftp)://[^\s<>()\[\]]{1,2000})",
-    re.MULTILINE | re.DOTALL,
-)
-_DOLLAR_END = re.compile(r"(?<![\s\\])\$(?!\d)|\n[ \t]*\r?\n")
-_LINK_END = re.compile(r"\)|\n")
 _HEADING = re.compile(r"^(#{1,6})[ \t]+([^\r\n]{1,1000})", re.MULTILINE)
 _HEADING_END = re.compile(r"[ \t]*#*[ \t]*(?:\{[^{}]*\})?[ \t]*$")
 _SETEXT = re.compile(r"^(?![ \t]*[-=#>*+|`])([^\n]{1,300})\r?\n(=+|-{3,})[ \t]*\r?$", re.MULTILINE)
-_KEY = re.compile(
-    r"(?<![\w@\\/.+-])-?@"
-    r"(?:\{(?P<braced>[^{}\s]{1,500})\}|(?P<plain>\w+(?:[:.#$%&+?<>~/-]+\w+)*))"
-)
-_CROSS = re.compile(
-    r"(?:fig|tbl|sec|eq|lst|thm|lem|cor|prp|cnj|def|exm|exr|tab|nte|tip|wrn|imp|cau)[-:]"
-)
-"""Quarto's and bookdown's cross references, which look like citations."""
 _BRACKET = re.compile(r"\\.|[\[\]]|\n[ \t]*\r?\n", re.DOTALL)
 _ALL = re.compile(r"@\*")
 _BARE = re.compile(r"(?<![\w@\\])@\?(?!\w)")
 _LATEX = re.compile(r"\\([A-Za-z]+)")
 _LINK = re.compile(r"\(|\[(?!@)|:")
 _LOOSE = re.compile(r"[\n\r;\[\]@]|[.!?]\s+(?=[A-Z])")
-_KEY_SHAPE = re.compile(r".*(?:\d\d|[_:]).*|.*[a-z][A-Z].*")
-_LOCATOR = re.compile(
-    r"(?i)(?:pp?|pages?|chap|chapters?|ch|sec|sections?|§+|figs?|figures?|vol|volumes?|para|"
-    r"part|line|note|theorem|table|eq|and|or|for|in|see|e\.g|i\.e|passim|\W*\d.*)\b.*"
-)
 _MAX_BRACKET = 2_000
 
 
@@ -88,7 +64,6 @@ class _Scanner:
         self.citations: list[Citation] = []
         self.placeholders: list[Placeholder] = []
         self.taken: list[Span] = []
-        self.blanked: list[Span] = []
         self.nocite_all = False
         self.pairs: dict[int, int] = {}
 
@@ -97,8 +72,7 @@ class _Scanner:
         head = front_matter_span(text)
         front = read_front_matter(text, head[0]) if head else None
         body = head[1] if head else 0
-        self._blank(body)
-        blanked = merge_spans(self.blanked)
+        blanked = merge_spans(blanked_spans(text, body))
         dead = SpanIndex(blanked)
         self.pairs = self._pair_brackets(body, dead)
         self._brackets(body, dead)
@@ -132,58 +106,6 @@ class _Scanner:
     def _bibliographies(front: FrontMatter | None) -> tuple[BibDeclaration, ...]:
         files = front.bibliographies if front else ()
         return tuple(BibDeclaration(name, span, "yaml") for name, span in files)
-
-    def _blank(self, position: int) -> None:
-        """Find code, comments, mathematics and addresses: nothing counts there."""
-        text = self.text
-        limits: dict[str, int] = {}
-        while match := _CODE.search(text, position):
-            kind = match.lastgroup
-            start, position = match.start(), match.end()
-            end: int | None = None
-            if match["fence"]:
-                end = self._fence_end(match)
-            elif match["comment"]:
-                stop = text.find("-->", position)
-                end = stop + 3 if stop >= 0 else len(text)
-            elif kind in ("math", "ticks"):
-                end = self._delimited(match[0], position, limits)
-            elif kind == "dollar" and start >= limits.get("$", 0):
-                stop_match = _DOLLAR_END.search(text, position, position + 2_000)
-                if stop_match and stop_match[0] == "$":
-                    end = stop_match.end()
-                else:  # then none that opens before that place closes either
-                    limits["$"] = stop_match.start() if stop_match else position + 2_000
-            elif kind == "link":
-                stop_match = _LINK_END.search(text, position, position + 2_000)
-                end = stop_match.start() if stop_match and stop_match[0] == ")" else None
-            elif kind == "url":
-                end = position
-            if end is not None:
-                self.blanked.append(Span(start, end))
-                position = end
-
-    def _fence_end(self, match: re.Match[str]) -> int:
-        mark = match["mark"]
-        closing = re.compile(
-            rf"^[ \t]{{0,3}}{re.escape(mark[0])}{{{len(mark)},}}[ \t]*\r?$", re.MULTILINE
-        )
-        found = closing.search(self.text, match.end())
-        return found.end() if found else len(self.text)
-
-    def _delimited(self, mark: str, position: int, limits: dict[str, int]) -> int | None:
-        """The end of a span that the same mark closes in the same paragraph."""
-        if position < limits.get(mark, 0):
-            return None
-        paragraph = re.compile(r"\n[ \t]*\r?\n").search(self.text, position, position + 20_000)
-        stop = paragraph.start() if paragraph else min(len(self.text), position + 20_000)
-        run = re.escape(mark)
-        edge = re.escape(mark[0])
-        found = re.compile(rf"(?<!{edge}){run}(?!{edge})").search(self.text, position, stop)
-        if found is None:
-            limits[mark] = stop
-            return None
-        return found.end()
 
     def _brackets(self, position: int, dead: SpanIndex) -> None:
         text = self.text
@@ -241,13 +163,13 @@ class _Scanner:
             return False  # the citation is in a bracket further in
         if text[start - 1 : start] == "^":
             return False  # an inline footnote
-        keys = [KeyUse(*key) for key in self._keys(start + 1, inner_end)]
-        wanted = self._wanted(start + 1, inner_end)
+        keys = [KeyUse(*key) for key in keys_in(self.text, start + 1, inner_end)]
+        wanted = wanted_in(self.text, start + 1, inner_end)
         if wanted is not None and closed and runs_on(wanted[1]):
             closed = False  # the bracket belongs to something further on
             inner_end = self._loose_end(start + 1)
             keys = [key for key in keys if key.span.start < inner_end]
-            wanted = self._wanted(start + 1, inner_end)
+            wanted = wanted_in(self.text, start + 1, inner_end)
         if not closed and wanted is None:
             return False  # `[see @key` is read as a bare key
         open_: OpenWords | None = None
@@ -294,54 +216,14 @@ class _Scanner:
         span = Span(start, words.end)
         return (place, "" if is_dummy(query) else query, span), words
 
-    def _wanted(self, start: int, end: int) -> tuple[int, str, Span] | None:
-        """Words that stand for a key: `@`, `@?`, `@?words`, `@query words`, `@a; @`."""
-        text = self.text
-        position = start
-        while (place := text.find("@", position, end)) >= 0:
-            position = place + 1
-            if text[place - 1].isalnum():
-                continue
-            stop = len(text)
-            for char in ";@":
-                found = text.find(char, place + 1, end)
-                stop = min(stop, found if found >= 0 else end)
-            asks = text.startswith("?", place + 1)
-            words_start = place + 2 if asks else place + 1
-            while asks and text.startswith("?", words_start):
-                words_start += 1
-            raw = text[words_start:stop]
-            words = squeeze(raw).rstrip(",")
-            lead = len(raw) - len(raw.lstrip())
-            span = Span(
-                words_start + lead, max(words_start + lead, words_start + len(raw.rstrip()))
-            )
-            if asks or not words or is_dummy(words):
-                return place, "" if is_dummy(words) else words, span
-            if _free_words(words):
-                return place, words, span
-        return None
-
-    def _keys(self, start: int, end: int) -> list[tuple[str, Span]]:
-        found = []
-        for match in _KEY.finditer(self.text, start, end):
-            name = match["braced"] or match["plain"]
-            if not match["braced"] and _CROSS.match(name):
-                continue
-            if is_dummy(name):
-                continue
-            place = match.start("braced") if match["braced"] else match.start("plain")
-            found.append((name, Span(place, place + len(name))))
-        return found
-
     def _bare_keys(self, body: int, dead: SpanIndex) -> None:
         text = self.text
         taken = SpanIndex(merge_spans(self.taken))
-        for match in _KEY.finditer(text, body):
+        for match in KEY.finditer(text, body):
             start = match.start()
             if dead.covers(start) or taken.covers(start):
                 continue
-            for name, span in self._keys(start, match.end()):
+            for name, span in keys_in(self.text, start, match.end()):
                 end = match.end()
                 option = end + 1 if text.startswith(" [", end) else end
                 stop = self.pairs.get(option) if text.startswith("[", option) else None
@@ -362,8 +244,8 @@ class _Scanner:
         """Citations in the front matter, which Pandoc reads as text: `nocite: "@a, @b"`."""
         for field, place in front.cites if front else ():
             command = "nocite" if field == "nocite" else "@"
-            for match in _KEY.finditer(self.text, place.start, place.end):
-                for name, span in self._keys(match.start(), match.end()):
+            for match in KEY.finditer(self.text, place.start, place.end):
+                for name, span in keys_in(self.text, match.start(), match.end()):
                     whole = Span(*match.span())
                     self.citations.append(Citation(command, (KeyUse(name, span),), whole))
             if field == "nocite" and _ALL.search(self.text, place.start, place.end):
@@ -432,18 +314,3 @@ def _apart(placeholders: Sequence[Placeholder]) -> Iterator[Placeholder]:
         if item.span.start >= end:
             end = item.span.end
             yield item
-
-
-def _free_words(words: str) -> bool:
-    """True for a query of several words, false for a key with what may follow it.
-
-    Pandoc lets a locator or any suffix follow a key (`[@doe99 p. 33]`), so that the first word must
-    not look like a key and the second not like a locator.
-    """
-    parts = words.split()
-    return (
-        len(parts) >= 2
-        and "," not in parts[0]
-        and _KEY_SHAPE.fullmatch(parts[0]) is None
-        and _LOCATOR.fullmatch(parts[1]) is None
-    )

@@ -17,7 +17,8 @@ import msgspec
 from citewell.documents.keys.table import FileKeys
 from citewell.documents.project.files import FileCache, Overlay, is_source
 from citewell.documents.project.includes import MAINS, is_main, main_files
-from citewell.documents.project.paper_project import Project, shape_of
+from citewell.documents.project.paper_project import Project
+from citewell.documents.project.project_files import shape_of
 from citewell.documents.project.source_files import SourceFiles
 from citewell.documents.scan import format_of
 from citewell.model.bib import BibFile

@@ -18,6 +18,12 @@ from lsprotocol import types
 from msgspec import Struct
 
 from citewell.engine.worker_client import WorkerEngine
+from citewell.lsp.commands.picker_arguments import (
+    InsertPaperArguments,
+    SearchArguments,
+    position_of,
+    span_of,
+)
 from citewell.lsp.documents.buffers import Buffers
 from citewell.lsp.documents.edit_applier import EditApplier
 from citewell.lsp.documents.projects import Projects
@@ -31,7 +37,7 @@ from citewell.lsp.state.checking import Checking
 from citewell.lsp.state.edit_queue import RETRIES, EditQueue, replanned
 from citewell.lsp.state.picker_history import PickerHistory, adds_entry
 from citewell.model import CitewellError, CitingPaper, Problem, SearchResult, Work
-from citewell.model.document import Document, Span
+from citewell.model.document import Document
 
 if TYPE_CHECKING:
     from citewell.documents.keys.index import KeyIndex
@@ -47,48 +53,6 @@ logger = logging.getLogger(__name__)
 SEARCH = "citewell.search"
 INSERT_PAPER = "citewell.insertPaper"
 MOST_ROWS = 100
-
-
-class Position(msgspec.Struct, frozen=True):
-    """In the units that client and server agreed on."""
-
-    line: int
-    character: int
-
-
-class Range(msgspec.Struct, frozen=True):
-    """From one position to another."""
-
-    start: Position
-    end: Position
-
-
-class SearchArguments(msgspec.Struct, frozen=True):
-    """What a picker asks for."""
-
-    query: str = ""
-    uri: str = ""
-    """Of the document in which the author writes; empty: nothing is known of the paper."""
-    position: Position | None = None
-    """Where the citation will stand; its sentence then counts, too."""
-    limit: int = 20
-    deep: bool = False
-    """Search longer, with the cross-encoder if one is set: not while somebody types."""
-
-
-class InsertPaperArguments(msgspec.Struct, frozen=True, rename="camel"):
-    """What was chosen, and where it goes."""
-
-    uri: str
-    work: str = ""
-    """Id of a paper; empty for an entry that a .bib has already."""
-    key: str = ""
-    """Of that entry. With `work` it is not asked for."""
-    position: Position | None = None
-    range: Range | None = None
-    """What the citation takes the place of; stands for `position`."""
-    bib_only: bool = False
-    """Add the entry and cite nothing."""
 
 
 def handlers(editor: Editor, picker: Picker) -> Handlers:
@@ -142,7 +106,7 @@ class Picker(Struct, frozen=True, eq=False):
             if snapshot is not None:
                 document, paper = snapshot.document, snapshot.state.citing
                 if wanted.position is not None:
-                    offset = snapshot.index.offset(_position(wanted.position))
+                    offset = snapshot.index.offset(position_of(wanted.position))
             return search_query(document, offset, wanted.query, paper)
 
         query = await self.projects.read(ask)
@@ -259,7 +223,7 @@ class Picker(Struct, frozen=True, eq=False):
                     plan_cite,
                     snapshot.state.project,
                     snapshot.document,
-                    _span(wanted, snapshot.index, snapshot.document),
+                    span_of(wanted, snapshot.index, snapshot.document),
                     snapshot.options,
                     work=work,
                     key=wanted.key,
@@ -309,19 +273,6 @@ class Picker(Struct, frozen=True, eq=False):
         return {"applied": done, "key": key}
 
 
-def _span(wanted: InsertPaperArguments, index: LineIndex, document: Document) -> Span:
-    """The place as offsets; the end of the text where none was given."""
-    if wanted.range is not None:
-        start = index.offset(_position(wanted.range.start))
-        end = index.offset(_position(wanted.range.end))
-        return Span(min(start, end), max(start, end))
-    if wanted.position is not None:
-        at = index.offset(_position(wanted.position))
-        return Span(at, at)
-    end = len(document.text.rstrip())
-    return Span(end, end)
-
-
 def _after(plan: ActionPlan, document: Document, encoding: str, offset: int) -> types.Position:
     """A position in the document once the edits of the plan are made."""
     from citewell.documents import apply_edits
@@ -331,10 +282,6 @@ def _after(plan: ActionPlan, document: Document, encoding: str, offset: int) -> 
         if Path(edit.path) == Path(document.path):
             text = apply_edits(text, edit.edits)
     return LineIndex.of(text, encoding).position(offset)
-
-
-def _position(position: Position) -> types.Position:
-    return types.Position(max(0, position.line), max(0, position.character))
 
 
 def _unknown() -> Problem:

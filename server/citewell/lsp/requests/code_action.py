@@ -33,6 +33,7 @@ from citewell.lsp.protocol.progress import with_progress
 from citewell.lsp.registration.registry import Command, Handlers, Request
 from citewell.lsp.requests.actions.bibliography import BibliographyActions
 from citewell.lsp.requests.actions.contract import ActionRequest, Chosen, Provider
+from citewell.lsp.requests.actions.filters import fixes, may_hold, within
 from citewell.lsp.requests.actions.missing import MissingEntriesActions
 from citewell.lsp.requests.actions.placeholder import PlaceholderActions, Tell
 from citewell.lsp.requests.actions.support import SupportActions
@@ -197,19 +198,19 @@ class CodeActions:
             diagnostics=context.diagnostics,
             automatic=context.trigger_kind is types.CodeActionTriggerKind.Automatic,
             on_character=self._editor.flags.cursor_on_character,
-            wants_source=bool(only) and all(_within(kind, ["source"]) for kind in only),
+            wants_source=bool(only) and all(within(kind, ["source"]) for kind in only),
         )
         wanted = [
             provider
             for provider in self._providers.values()
-            if not only or any(_may_hold(kind, only) for kind in provider.kinds)
+            if not only or any(may_hold(kind, only) for kind in provider.kinds)
         ]
         lists = await asyncio.gather(*(self._ask(provider, request) for provider in wanted))
         found = [
             self._shown(provider, action, request, document.index)
             for provider, offered in zip(wanted, lists, strict=True)
             for action in offered
-            if not only or _within(action.kind, only)
+            if not only or within(action.kind, only)
         ]
         return found or None
 
@@ -243,7 +244,7 @@ class CodeActions:
         return types.CodeAction(
             title=action.title,
             kind=action.kind,
-            diagnostics=[d for d in request.diagnostics if _fixes(action, d, index)] or None,
+            diagnostics=[d for d in request.diagnostics if fixes(action, d, index)] or None,
             is_preferred=action.is_preferred or None,
             command=None if lazy else command,
             data=data,
@@ -356,23 +357,3 @@ class CodeActions:
             problem = Problem("action-outdated", message, "Request the actions again.")
             self._editor.tell([problem], again=True)
         return not stale
-
-
-def _within(kind: str, wanted: Sequence[str]) -> bool:
-    """True when an editor that wants these kinds wants this one: "source" wants "source.sort"."""
-    return any(kind == one or kind.startswith(f"{one}.") for one in wanted)
-
-
-def _may_hold(kind: str, wanted: Sequence[str]) -> bool:
-    """True when a provider of a kind may have actions of the wanted ones: "source" of
-    "source.sort"."""
-    return _within(kind, wanted) or any(one.startswith(f"{kind}.") for one in wanted)
-
-
-def _fixes(action: Action, diagnostic: types.Diagnostic, index: LineIndex) -> bool:
-    if diagnostic.source != "citewell" or str(diagnostic.code) not in action.fixes:
-        return False
-    if action.span is None:
-        return True
-    shown = index.span(diagnostic.range)
-    return shown.start <= action.span.end and action.span.start <= shown.end

@@ -116,9 +116,9 @@ class Catalogue:
                     found.setdefault(number, []).append(row)
         return found
 
-    def iterate(self, start: int = 0) -> Iterator[tuple[int, Work]]:
-        """Every row and its work, in row order, from `start`."""
-        row = start
+    def iterate(self) -> Iterator[tuple[int, Work]]:
+        """Every row and its work, in row order."""
+        row = 0
         while row < self.count:
             with self._reader() as reader:
                 sql = "SELECT row, blob FROM works WHERE row >= ? ORDER BY row LIMIT ?"

@@ -15,7 +15,6 @@ _ABBREVIATION = re.compile(
     r"[Dd]ef|[Tt]hm|[Pp]rop|[Ll]em|[Nn]os?|[Nn]r|[Vv]ol|pp?|[Ee]d|[Ee]ds|"
     r"[Dd]r|[Mm]rs?|[Mm]s|[Pp]rof|[Ss]t|Jr|Sr|Inc|Ltd|Co|Corp|Univ|Dept|[Aa]vg|max|min|[A-Z])\.$"
 )
-_CLOSES_CLAUSE = re.compile(r"(?:etc|al|Inc|Ltd|Co|Jr|Sr)\.$")
 
 
 def split_sentences(text: str) -> list[str]:

@@ -245,7 +245,6 @@ class RemoteMethods:
         retried=True,
     )
 
-    check_async = AsyncMethod(check)
     learn_async = AsyncMethod(learn)
     verify_async = AsyncMethod(verify)
     status_async = AsyncMethod(status)

@@ -112,9 +112,9 @@ class CompactCatalogue:
                 found[number] = same
         return found
 
-    def iterate(self, start: int = 0) -> Iterator[tuple[int, Work]]:
-        """Every row and its work, in row order, from `start`."""
-        for row in range(start, self.count):
+    def iterate(self) -> Iterator[tuple[int, Work]]:
+        """Every row and its work, in row order."""
+        for row in range(self.count):
             yield row, self.works((row,))[row]
 
     def origins(self, sources: Sequence[str]) -> dict[str, list[int]]:

@@ -25,7 +25,6 @@ _ORDER = (
     "title", "author", "booktitle", "journal", "school", "institution", "volume", "number",
     "pages", "year", "publisher", "eprint", "archiveprefix", "doi", "url", "abstract",
 )  # fmt: skip
-_VERBATIM = frozenset({"doi", "url", "eprint", "archiveprefix", "year"})
 _PREPRINT = re.compile(r"^\s*(?:arxiv\b|corr\b|ar[xχ]iv preprint)", re.IGNORECASE)
 _PAGES = re.compile(r"(?<=\w)\s*(?:-+|[–—−‐])\s*(?=\w)")
 _AND = re.compile(r"\band\b", re.IGNORECASE)

@@ -12,7 +12,6 @@ from citewell.documents.textfile import newline_of
 from citewell.model.bib import FileEdit, TextEdit
 from citewell.model.document import Document, Format, Span
 
-_BEGIN = re.compile(r"\\begin\s*\{document\}")
 _EMPTY = re.compile(
     r"(?P<command>\\bibliography|\\addbibresource(?:\s*\[[^\]\n\r]*\])?)\s*\{(?P<names>\s*)\}"
 )

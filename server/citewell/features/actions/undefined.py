@@ -28,7 +28,6 @@ RIVALS = 2
 _NEAR = 0.78
 """Similarity of two keys from which one may be the other, misspelt."""
 _TWIN = 0.87
-_WORTH_A_LOOK = 0.15
 _DIGITS = re.compile(r"\d+")
 
 

@@ -45,9 +45,7 @@ class Known(msgspec.Struct, frozen=True, kw_only=True):
     """Whether the abstract is shown."""
 
 
-def work_card(
-    work: Work, *, evidence: Sequence[Evidence] = (), entry: str = "", note: str = ""
-) -> str:
+def work_card(work: Work, *, evidence: Sequence[Evidence] = (), entry: str = "") -> str:
     """Title, authors, venue, links, abstract, why it was found, and the entry to be inserted."""
     parts = [f"**{escape(work.title)}**", byline(work)]
     links = _links(work.doi, work.arxiv, work.url)
@@ -55,8 +53,6 @@ def work_card(
         parts.append(links)
     if work.retracted:
         parts.append("**This paper was retracted.**")
-    if note:
-        parts.append(f"*{escape(note)}*")
     if work.abstract:
         parts.append(escape(shorten(work.abstract, MAX_ABSTRACT)))
     if evidence:

@@ -104,11 +104,6 @@ class Checking:
         """False while nothing is known of any reference."""
         return len(self.answers) > 0
 
-    @property
-    def is_running(self) -> bool:
-        """True while references are being looked up."""
-        return self._task is not None and not self._task.done()
-
     async def take(self, snapshot: str, answers: Mapping[bytes, Check]) -> None:
         """Answers that came another way, from the sources, for a snapshot of the library."""
         from citewell.engine.check_store import world_named

@@ -71,3 +71,21 @@ def open_words(text: str, start: int, reach: int) -> OpenWords:
 def runs_on(words: str) -> bool:
     """True of text that is too much for a query: what closes it belongs to something else."""
     return len(words.split()) > 2 * MOST_TYPED or _SENTENCE_END.search(words) is not None
+
+
+def closes_words(text: str, place: int) -> bool:
+    """True of a `>` that ends words, false of one that compares or is part of an arrow."""
+    before, after = text[place - 1 : place], text[place + 1 : place + 2]
+    if after and after in "{[":
+        return True
+    if before.isspace():  # `accuracy > 90`, `accuracy >90`
+        return bool(after) and not after.isspace() and not after.isalnum() and after not in "$\\="
+    if before in ("-", "=") or after == "=" or after.isdigit():
+        return False
+    return not (after.isalpha() and re.search(r"\b\w\Z", text[max(0, place - 2) : place]))
+
+
+def runs_into_prose(content: str) -> bool:
+    """True when `>` was found in later prose and closes nothing: `\\cite<query ... $p > 0$`."""
+    foreign = "\\cite" in content or "\\begin" in content
+    return content.count("$") % 2 == 1 or foreign or runs_on(content)

@@ -13,7 +13,13 @@ import msgspec
 
 from citewell.documents.latex.arguments import ArgumentReader, skip_gap
 from citewell.documents.latex.commands import CiteCommand
-from citewell.documents.open_words import OpenWords, open_words, runs_on
+from citewell.documents.open_words import (
+    OpenWords,
+    closes_words,
+    open_words,
+    runs_into_prose,
+    runs_on,
+)
 from citewell.documents.placeholders import (
     KeyList,
     KeyPiece,
@@ -158,7 +164,7 @@ class CiteReader:
         """Read `<...>`: its span when keys follow it, else the placeholder that it is."""
         text = self.text
         match = _ANGLE.match(text, place)
-        if match is None or not _closes(text, match.end() - 1) or self._runs_on(match[1]):
+        if match is None or not closes_words(text, match.end() - 1) or runs_into_prose(match[1]):
             return self._open_angle(site, place)
         span = Span(*match.span())
         if self._keys_follow(span):
@@ -191,12 +197,6 @@ class CiteReader:
         if listed.query and not (self.apacite and place == angle.end):
             return False  # a group of prose that happens to follow
         return _COMMAND.search(inside) is None
-
-    @staticmethod
-    def _runs_on(content: str) -> bool:
-        """True when `>` was found in later prose and closes nothing: `\\cite<query ... $p > 0$`."""
-        foreign = "\\cite" in content or "\\begin" in content
-        return content.count("$") % 2 == 1 or foreign or runs_on(content)
 
     def _open_angle(self, site: _Site, place: int) -> Placeholder:
         words = open_words(self.text, place + 1, self._loose_end(place + 1))
@@ -351,15 +351,3 @@ class CiteReader:
         content = self.text[span.start : span.end]
         lead = len(content) - len(content.lstrip())
         return Span(span.start + lead, span.start + max(lead, len(content.rstrip())))
-
-
-def _closes(text: str, place: int) -> bool:
-    """True of a `>` that ends words, false of one that compares or is part of an arrow."""
-    before, after = text[place - 1 : place], text[place + 1 : place + 2]
-    if after and after in "{[":
-        return True
-    if before.isspace():  # `accuracy > 90`, `accuracy >90`
-        return bool(after) and not after.isspace() and not after.isalnum() and after not in "$\\="
-    if before in ("-", "=") or after == "=" or after.isdigit():
-        return False
-    return not (after.isalpha() and re.search(r"\b\w\Z", text[max(0, place - 2) : place]))

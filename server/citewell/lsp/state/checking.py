@@ -21,6 +21,7 @@ from citewell.lsp.protocol.editor import Editor
 from citewell.lsp.protocol.progress import DelayedProgress, step_on_thread
 from citewell.lsp.state.check_cache import CheckCache
 from citewell.model import CitewellError
+from citewell.options import Options
 
 if TYPE_CHECKING:
     from citewell.engine.check_store import CheckStore
@@ -278,11 +279,9 @@ class Checking:
             self._queue.clear()
 
 
-def _world_of(options: object) -> bytes | None:
+def _world_of(options: Options) -> bytes | None:
     from citewell.engine.check_store import world_of
-    from citewell.options import Options
 
-    assert isinstance(options, Options)
     return world_of(options)
 
 

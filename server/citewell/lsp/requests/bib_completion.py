@@ -75,12 +75,13 @@ class BibCompletion:
 
     async def complete(self, uri: str, position: types.Position) -> wire.Encoded | None:
         """The list at a place in a .bib; None where nothing can be completed, or in no .bib."""
-        from citewell.features.bib.complete import VENUE_FIELDS, complete_bib
-        from citewell.features.bib.site import SiteKind, site_at
-
         snapshot = await self._projects.workspace(uri)
         if snapshot is None or snapshot.linked.bib is None:
             return None
+        # Only now: before, the reader thread may be importing the packages that these need.
+        from citewell.features.bib.complete import VENUE_FIELDS, complete_bib
+        from citewell.features.bib.site import SiteKind, site_at
+
         bib = snapshot.linked.bib
         site = site_at(bib, snapshot.index.offset(position))
         if site is None:
@@ -101,14 +102,14 @@ class BibCompletion:
         self, document: OpenDocument, position: types.Position
     ) -> wire.Encoded | None:
         """The bibliographies that can be named at the place; None at any other place."""
-        from citewell.features.bib.complete_path import complete_paths, path_at
-
         line = document.before(position, 400).rpartition("\n")[2]
         if _PLACE.search(line) is None:
             return None
         snapshot = await self._projects.workspace(document.uri)
         if snapshot is None or snapshot.linked.document is None:
             return None
+        from citewell.features.bib.complete_path import complete_paths, path_at
+
         manuscript = snapshot.linked.document
         cursor = snapshot.index.offset(position)
         found = path_at(manuscript, cursor)

@@ -2,6 +2,7 @@
 
 import * as vscode from "vscode";
 import { Connection, type ServerState } from "./client";
+import { fetchPapers } from "./fetchpapers";
 import { findPaper, Preview } from "./findpaper";
 import { installServer } from "./install";
 import { isServed } from "./languages";
@@ -48,6 +49,7 @@ export function activate(context: vscode.ExtensionContext): void {
     checkReferences: () => withServer(() => server.execute("citewell.check")),
     checkReferencesOnline: () => withServer(() => onDocument(server, "citewell.checkOnline")),
     chooseSources: () => withServer(() => chooseSources(server, status)),
+    fetchPapers: () => withServer(() => fetchPapers(server)),
     chooseLibrary: () => withServer(() => chooseLibrary(server, output)),
     openSample: () => openSample(context),
     openWalkthrough: () =>

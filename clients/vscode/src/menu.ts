@@ -51,6 +51,7 @@ function serverItems(engine: EngineStatus | undefined): Entry[] {
     { label: "$(checklist) Check the references again", command: "citewell.checkReferences" },
     { label: "Search in", kind: vscode.QuickPickItemKind.Separator },
     { label: "$(database) Library", description: library, command: "citewell.chooseLibrary" },
+    { label: "$(cloud-download) Fetch papers for the library", command: "citewell.fetchPapers" },
     { label: "$(globe) Online sources", description: sources, command: "citewell.chooseSources" },
   ];
 }

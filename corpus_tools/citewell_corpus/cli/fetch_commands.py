@@ -51,12 +51,14 @@ def fetch_command(
     selection = Selection(**{field: flags.pop(field) for field in fields})
     flags |= {"dry_run": dry_run, "as_json": as_json}
     outcome, folder = fetch_into(options, library_path_of(options, name), source, selection, flags)
-    show(outcome, as_json=as_json, dry_run=dry_run)
+    if dry_run or folder is None or not as_json:
+        show(outcome, as_json=as_json, dry_run=dry_run)
     if dry_run:
         return
     code = OK
     if folder is not None:
-        code = build_and_show(options, name, False, add=[source_at(str(folder), outcome.format)])
+        add = [source_at(str(folder), outcome.format)]
+        code = build_and_show(options, name, as_json, outcome=outcome, add=add)
     ctx.exit(FINDINGS if outcome.problem is not None else code)
 
 

@@ -86,7 +86,13 @@ def library_to_read(options: Options, name: str) -> Library:
     return library
 
 
-def build_and_show(options: Options, name: str, as_json: bool, **how: Any) -> int:
+def build_and_show(
+    options: Options, name: str, as_json: bool, *, outcome: Any = None, **how: Any
+) -> int:
+    """Build a library, and show the report; as JSON in the field `built` of an `outcome`, which led
+    to the build. The exit code."""
+    import msgspec
+
     from citewell_corpus.build import build_library, default_builders
     from citewell_corpus.cli.bars import bars
 
@@ -94,7 +100,8 @@ def build_and_show(options: Options, name: str, as_json: bool, **how: Any) -> in
     with bars() as progress:
         report = build_library(path, builders=default_builders(options), progress=progress, **how)
     if as_json:
-        write_json(report)
+        before = {} if outcome is None else msgspec.to_builtins(outcome)
+        write_json({**before, "built": report} if before else report)
     else:
         _show_report(report)
         for problem in report.problems:

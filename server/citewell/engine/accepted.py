@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import logging
 import subprocess
-import sys
 import threading
 import time
 from collections.abc import Container, Iterator, Sequence
@@ -21,6 +20,7 @@ import msgspec
 from citewell.corpus.errors import library_error
 from citewell.corpus.layout import ACCEPTED, LOCK
 from citewell.engine.child import worker_environment
+from citewell.engine.command_line import command_line
 from citewell.engine.which_library import (
     ACCEPTED_LIBRARY,
     accepted_library,
@@ -124,16 +124,8 @@ class AcceptedRecords:
 
 def build_command(options: Options, folder: Path) -> list[str]:
     """The command line that builds the library from its records, with the settings' indexes."""
-    own = options.retrieval
-    settings = {
-        "library.path": str(folder.parent),
-        "retrieval.encoder": own.encoder,
-        "retrieval.bm25": str(own.bm25).lower(),
-        "retrieval.dense": str(own.dense).lower(),
-    }
-    flags = [part for name, value in settings.items() for part in ("--set", f"{name}={value}")]
     add = ["library", "add", str(folder / ACCEPTED), "--format", "records"]
-    command = [sys.executable, "-P", "-m", "citewell", "-q", *flags]
+    command = command_line(options, path=str(folder.parent))
     return [*command, *add, "--name", ACCEPTED_LIBRARY]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import chain
 
 from citewell.lsp.commands import execute as commands
-from citewell.lsp.commands import online, reference_list
+from citewell.lsp.commands import fetch, online, reference_list
 from citewell.lsp.commands import picker as picker_commands
 from citewell.lsp.diagnostics import requests as diagnostics
 from citewell.lsp.protocol.editor import Editor
@@ -33,6 +33,7 @@ def features(
 ) -> Handlers:
     """Every request and command that is answered from the start, in the order of registration."""
     buffers, checks, projects = session.buffers, session.checks, session.projects
+    consent = online.Consent(editor, buffers, session.reconfigure)
     engine, lists, zotero = session.engine, session.lists, session.zotero
     applier, edits, obstacles = session.applier, session.edits, session.obstacles
     citing = Citing(projects, engine, checks, zotero=zotero, lists=lists, prefetch=session.prefetch)
@@ -99,10 +100,11 @@ def features(
                 editor,
                 buffers,
                 projects,
+                consent,
                 engine=engine,
                 checks=checks,
-                reconfigure=session.reconfigure,
             ),
+            fetch.handlers(editor, buffers, consent, forget_records=session.cards.forget_records),
             reference_list.handlers(editor, projects, checks),
         )
     )

@@ -102,9 +102,9 @@ class Finding:
         max_tokens: int = 4000,
     ) -> Annotated[CallToolResult, Places]:
         """Papers to cite in a passage of LaTeX or Markdown. Write [CITATION] where each citation
-        belongs (else the end is taken). `path`: the paper it is from; `key`: what its .bib holds;
-        `score`: how likely it is cited here. `pick`: the id likely enough to cite; without one,
-        judge the candidates or leave it open."""
+        belongs (else the end is taken). `path`: its paper; `key`: what its .bib holds; `score`: how
+        likely it is cited here. `pick`: likely enough to cite; without one, judge the candidates or
+        leave it open."""
         queries, known = await self._tools.run(lambda cancel: self._read(text, path), "document")
         progress = progress_of(ctx)
         found = await self._tools.run(
@@ -140,8 +140,8 @@ class Finding:
         max_tokens: int = 4000,
     ) -> Annotated[CallToolResult, Page]:
         """Search the library by words, title, topic or identifier. For more, repeat with
-        cursor=next_cursor. nothing_found: the library has none, or notes name the filter that left
-        none; not_checked: a part failed, try again."""
+        cursor=next_cursor. nothing_found: notes name a filter that left none; not_checked: a part
+        failed, try again."""
         if not (query.strip() or author or venue):
             raise ToolError("[mcp-empty] Empty search. Give a query, author or venue.")
         try:

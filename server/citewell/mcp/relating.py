@@ -44,7 +44,7 @@ class Relating:
         max_tokens: int = 4000,
     ) -> Annotated[CallToolResult, Neighbourhood]:
         """Follow citations: what a paper cites, what cites it, or what others cite with it
-        (`together`: how many). Not all citations are known; not_known: none of this paper's are."""
+        (`together`: how many). not_known: none of its citations is."""
         return answer(
             await self._tools.run(lambda cancel: self._page(id, direction, k, cursor, max_tokens))
         )

@@ -14,6 +14,7 @@ from citewell import __version__
 from citewell.engine.contract import Engine
 from citewell.mcp.checking import Checking
 from citewell.mcp.client_log import add_logging
+from citewell.mcp.fetching import Fetching
 from citewell.mcp.finding import Finding
 from citewell.mcp.relating import Relating
 from citewell.mcp.resources import add_resources
@@ -54,6 +55,8 @@ def create_server(
         _tool(writing.add_entry, writes=allow_write),
         _tool(writing.add_entries, writes=allow_write),
     ]
+    if asks and allow_write:
+        tools.append(_tool(Fetching(context).fetch_papers, asks=True, writes=True))
     server: MCPServer[Any] = MCPServer(
         "citewell",
         title="Citewell",
@@ -110,11 +113,14 @@ def _tool(fn: Callable[..., Any], *, asks: bool = False, writes: bool = False) -
 
 def bare(schema: dict[str, Any]) -> dict[str, Any]:
     """An answer's schema without what its parts say twice: an object has properties, a choice is
-    of strings. Which fields a part always has stands in the documentation."""
+    of strings. Which fields it always has stands in the documentation."""
     parts: dict[str, Any] = {
         name: _bare(part) for name, part in schema["properties"].items() if name not in _DOCUMENTED
     }
-    return {**schema, "properties": parts}
+    return {
+        **{name: part for name, part in schema.items() if name != "required"},
+        "properties": parts,
+    }
 
 
 def _bare(schema: Any) -> Any:

@@ -83,8 +83,8 @@ class Writing:
     ) -> Annotated[CallToolResult, Fill]:
         """Replace the citation placeholders of a paper (\\cite{?}, [CITATION], [@?words] ...) and
         add the entries to its .bib. Without `write` it only shows the diff. `choices`: placeholder
-        n -> paper id, or "" to leave it open; others with words take their best paper if it
-        reaches the threshold, those without stay open."""
+        n -> paper id, or "" to leave it open; others with words take their best paper from the
+        threshold on."""
         with tool_errors():
             self._may(write)
         task, chosen = await self._tools.run(partial(self._task, choices or {}, threshold))
@@ -105,8 +105,7 @@ class Writing:
         write: bool = False,
     ) -> Annotated[CallToolResult, Added]:
         """Add the record with this id (or DOI, arXiv id) to a .bib file. Cite the
-        returned `key`: a paper that is there keeps its own. Without `write` it only shows the
-        diff."""
+        returned `key`. Without `write` it only shows the diff."""
         with tool_errors():
             self._may(write)
         done = await self._tools.run(partial(self._add, id, bib, key, write), "document")
@@ -120,7 +119,7 @@ class Writing:
         ctx: Context,
         write: bool = False,
     ) -> Annotated[CallToolResult, AddedEntries]:
-        """Add several records to a .bib file: all or, if an id is unknown, none."""
+        """Add several records to a .bib file, or none if an id is unknown."""
         with tool_errors():
             self._may(write)
         done = await self._tools.run(partial(self._add_all, ids, bib, write), "document")

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.fakes.bulk import BulkServer
 
 PAPER = """\\documentclass{article}
 \\usepackage{natbib}
@@ -210,6 +211,7 @@ def test_status_log_and_restart(start_neovim: Any) -> None:
             "Citewell ",
             [
                 "check",
+                "fetch",
                 "fill",
                 "find",
                 "install",
@@ -238,7 +240,17 @@ def test_an_unknown_subcommand_lists_what_there_is(open_neovim: Any) -> None:
     editor.wait("vim.fn.bufname():find('citewell://', 1, true)")
     shown = editor.text()
     assert "Unknown command `fnid`" in shown
-    for name in ("find", "fill", "check", "library", "status", "log", "restart", "install"):
+    for name in (
+        "find",
+        "fill",
+        "check",
+        "fetch",
+        "library",
+        "status",
+        "log",
+        "restart",
+        "install",
+    ):
         assert f":Citewell {name}" in shown
 
 
@@ -250,3 +262,31 @@ def test_wrong_options_are_told_and_the_others_count(open_neovim: Any) -> None:
     assert "`limit` must be a number" in shown
     found = editor.lua("local c = require('citewell.config').get(); return { c.limit, c.picker }")
     assert found == [20, "select"]
+
+
+def test_fetch_brings_what_is_asked_for_after_a_question(
+    start_neovim: Any, environment: dict[str, str], tmp_path: Path
+) -> None:
+    server = BulkServer(count=12)
+    config = tmp_path / "sources.toml"
+    libraries = tmp_path / "libraries"
+    config.write_text(
+        f'[sources]\nallow = ["crossref"]\nsearch = false\nbase_url = "{server.url}"\n',
+        encoding="utf-8",
+    )
+    environment |= {"CITEWELL_CONFIG": str(config)}
+    try:
+        editor = start_neovim(
+            {"main.tex": PAPER, "refs.bib": BIB},
+            "main.tex",
+            features=f"library = {{ path = {str(libraries)!r} }}",
+        )
+        editor.record_choices()
+        editor.keys(":Citewell fetch crossref --query trees<CR>")
+        editor.wait_for_question("-")
+        editor.keys("1<CR>")
+        shown = editor.wait_for_message("12 works fetched from crossref")
+        assert "12 papers" in shown
+    finally:
+        server.close()
+    assert (libraries / "default" / "CURRENT").exists()

@@ -57,10 +57,13 @@ def agent(mcp_options: Options, mcp_engine: LocalEngine) -> Callable[..., Any]:
 
     @contextlib.asynccontextmanager
     async def opened(
-        *folders: Path, allow_write: bool = False, engine: Any = None
+        *folders: Path, allow_write: bool = False, engine: Any = None, options: Any = None
     ) -> AsyncIterator[Any]:
         server = create_server(
-            mcp_options, engine or mcp_engine, Roots.open(folders), allow_write=allow_write
+            options or mcp_options,
+            engine or mcp_engine,
+            Roots.open(folders),
+            allow_write=allow_write,
         )
         async with Client(server) as client:
             yield client

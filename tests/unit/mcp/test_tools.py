@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from citewell.engine.local import LocalEngine
 from citewell.features.navigation.cursor import from_cursor, to_cursor
@@ -36,6 +37,15 @@ async def test_the_list_of_tools_costs_less_than_eight_kilobytes(
     assert size < 8_000
     for tool in found.tools:
         assert tool.output_schema and tool.description and tool.annotations, tool.name
+
+
+async def test_the_list_with_allowed_sources_costs_no_more(agent: Agent, tmp_path: Path) -> None:
+    options = replace(Options(), sources=replace(Options().sources, allow=("openalex",)))
+    async with agent(tmp_path, allow_write=True, options=options) as client:
+        found = await client.list_tools()
+    listed = found.model_dump(mode="json", by_alias=True, exclude_none=True)
+    assert "fetch_papers" in [tool.name for tool in found.tools]
+    assert len(json.dumps(listed, separators=(",", ":")).encode()) < 8_000
 
 
 async def test_tools_that_write_say_so_only_where_they_may(agent: Agent, tmp_path: Path) -> None:

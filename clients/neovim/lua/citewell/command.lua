@@ -61,6 +61,12 @@ M.subcommands = {
       return beginning(head, { 'online' })
     end,
   },
+  fetch = {
+    help = 'fetch papers on a topic, or those that this file cites and the library lacks',
+    run = function(arguments)
+      require('citewell.fetch').run(arguments)
+    end,
+  },
   library = {
     help = 'create or inspect the library that is searched',
     run = function(arguments)

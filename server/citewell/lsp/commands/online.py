@@ -42,13 +42,12 @@ def handlers(
     editor: Editor,
     buffers: Buffers,
     projects: Projects,
+    consent: Consent,
     *,
     engine: WorkerEngine,
     checks: Checking,
-    reconfigure: Callable[[], None],
 ) -> Handlers:
-    """The commands that ask scholarly sources; `reconfigure` is called once they are allowed."""
-    consent = Consent(editor, buffers, reconfigure)
+    """The commands that ask scholarly sources."""
     online = OnlineCheck(editor, buffers, projects, engine, checks)
 
     async def allow() -> dict[str, Any]:

@@ -1,0 +1,259 @@
+"""Fetching many works of a source into the library, for every front end.
+
+The work is done by `citewell library fetch` in a process of its own: it may be ended at any time,
+and the same request goes on where it was. Whoever has the library open sees the new works.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+import subprocess
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import IO, Any, TypeVar
+
+import msgspec
+
+from citewell.engine.child import worker_environment
+from citewell.engine.command_line import command_line
+from citewell.model import CitewellError, Problem
+from citewell.model.cancel import Cancel
+from citewell.options import Options
+from citewell.sources.registry import may_download
+from citewell.usecases.find import Progress, no_progress
+
+FETCHING = "fetching"
+EXAMPLE = "arxiv --category cs.CL --since 2024"
+T = TypeVar("T")
+_PREFIX = "citewell library fetch "
+_STEP = 0.1
+_MOST_WORDS = 40
+_SHARE = re.compile(r"^(.+): (\d+)%$")
+_ERROR = re.compile(r"^(?:error|Error): (.+?)(?: \[([\w-]+)\])?$")
+
+
+class FetchRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Which works of which source are wanted; see `citewell library fetch`."""
+
+    source: str
+    query: str = ""
+    topic: tuple[str, ...] = ()
+    venue: tuple[str, ...] = ()
+    author: tuple[str, ...] = ()
+    institution: tuple[str, ...] = ()
+    category: tuple[str, ...] = ()
+    since: int | None = None
+    until: int | None = None
+    cited_at_least: int | None = None
+    max: int | None = None
+
+    @property
+    def arguments(self) -> list[str]:
+        """The request as arguments of the command line."""
+        found = []
+        for name in self.__struct_fields__[1:]:
+            value = getattr(self, name)
+            for one in value if isinstance(value, tuple) else (value,):
+                if one not in (None, ""):
+                    # One word, so that no value is taken for an option.
+                    found.append(f"--{name.replace('_', '-')}={one}")
+        return [*found, "--", self.source]
+
+
+class FetchSize(msgspec.Struct, frozen=True, kw_only=True):
+    """What a fetch will cost, judged by its first page; None: the source does not tell."""
+
+    source: str
+    works: int | None = None
+    megabytes: float | None = None
+    seconds: float | None = None
+
+    @property
+    def words(self) -> str:
+        """ "openalex: 12,345 works, about 21 MB and 3 min"."""
+        if self.works is None:
+            return f"{self.source} does not report the number of works"
+        minutes = max(1, round((self.seconds or 0) / 60))
+        size = max(1, round(self.megabytes or 0))
+        return f"{self.source}: {self.works:,} works, about {size:,} MB and {minutes:,} min"
+
+
+class _Built(msgspec.Struct, frozen=True):
+    works: int = 0
+
+
+class Fetched(msgspec.Struct, frozen=True, kw_only=True):
+    """What a fetch brought."""
+
+    source: str
+    new: int
+    """In this run."""
+    records: int
+    """In all runs of the same request."""
+    done: bool
+    problem: Problem | None = None
+    built: _Built = _Built()
+
+    @property
+    def works(self) -> int:
+        """Works of the library now."""
+        return self.built.works
+
+
+def request_of(words: str) -> FetchRequest:
+    """The request in words of the command line: `arxiv --category cs.CL --since 2024`.
+
+    Raises `CitewellError` for words that are none.
+    """
+    found: dict[str, Any] = {}
+    try:
+        parts = shlex.split(words.removeprefix(_PREFIX))
+    except ValueError as error:
+        raise CitewellError(_wrong(f"{error}.")) from None
+    values = iter(parts[:_MOST_WORDS])
+    for part in values:
+        name, _, value = part.removeprefix("--").partition("=")
+        field = name.replace("-", "_")
+        if not part.startswith("--"):
+            if "source" in found:
+                raise CitewellError(_wrong(f"{part!r} does not belong to an option."))
+            found["source"] = part
+        elif field not in FetchRequest.__struct_fields__[1:]:
+            raise CitewellError(_wrong(f"There is no option {part!r}."))
+        else:
+            value = value or next(values, "")
+            several = isinstance(getattr(_EMPTY, field), tuple)
+            found[field] = (*found.get(field, ()), value) if several else value
+    try:
+        return msgspec.convert(found, FetchRequest, strict=False)
+    except msgspec.ValidationError as error:
+        raise CitewellError(_wrong(f"{error}.")) from None
+
+
+_EMPTY = FetchRequest(source="")
+
+
+def measure(options: Options, request: FetchRequest, cancel: Cancel | None = None) -> FetchSize:
+    """How much a fetch would bring. Asks the source for one page; writes nothing.
+
+    Raises `Cancelled`, and `CitewellError` for a source that is not allowed or does not answer.
+    """
+    _see_permission(options, request)
+    arguments = ["library", "fetch", "--dry-run", "--json", *request.arguments]
+    return _run(options, arguments, FetchSize, no_progress, cancel)
+
+
+def fetch(
+    options: Options,
+    request: FetchRequest,
+    progress: Progress = no_progress,
+    cancel: Cancel | None = None,
+) -> Fetched:
+    """Fetch the works and build the library with them. Raises as `measure` does; what was fetched
+    before a cancel is kept."""
+    _see_permission(options, request)
+    progress(FETCHING, 0, 100)
+    arguments = ["library", "fetch", "--yes", "--json", *request.arguments]
+    return _run(options, arguments, Fetched, progress, cancel)
+
+
+def suggestions(options: Options, paper: Path, cancel: Cancel | None = None) -> list[str]:
+    """Requests in words that would bring what a paper or `.bib` cites and the library lacks, the
+    most useful one first. Asks no source. Raises as `measure` does."""
+    arguments = ["library", "coverage", "--json", "--", str(paper)]
+    found = _run(options, arguments, _Coverage, no_progress, cancel)
+    return [command.removeprefix(_PREFIX) for command in found.commands]
+
+
+class _Coverage(msgspec.Struct, frozen=True):
+    commands: tuple[str, ...]
+
+
+def _see_permission(options: Options, request: FetchRequest) -> None:
+    from citewell.engine.online import missing_package
+
+    if (problem := missing_package()) is not None:
+        raise CitewellError(problem)
+    if not may_download(options.sources.allow, request.source):
+        message = f"The source {request.source[:100]} is not allowed: nothing was sent."
+        hint = f"Run `citewell sources allow {request.source[:100]}`."
+        raise CitewellError(Problem("sources-off", message, hint))
+
+
+def _run(
+    options: Options,
+    arguments: list[str],
+    kind: type[T],
+    progress: Progress,
+    cancel: Cancel | None,
+) -> T:
+    """Run a command to its end; its JSON as a `kind`."""
+    process = subprocess.Popen(
+        [*command_line(options), *arguments],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=worker_environment(),
+        encoding="utf-8",
+        errors="replace",
+        creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0),
+    )
+    output: list[str] = []
+    errors: list[str] = []
+    reported = 0
+    assert process.stdout is not None and process.stderr is not None
+    readers = (_reading(process.stdout, output.append), _reading(process.stderr, errors.append))
+    try:
+        while True:
+            try:
+                process.wait(_STEP)
+                break
+            except subprocess.TimeoutExpired:
+                if cancel is not None:
+                    cancel.check()
+            news = errors[reported:]
+            reported += len(news)
+            for line in news:
+                if (found := _SHARE.match(line)) is not None:
+                    progress(found[1].lower(), int(found[2]), 100)
+    finally:
+        if process.poll() is None:
+            process.terminate()
+            process.wait()
+        for reader in readers:
+            reader.join()
+        process.stdout.close()
+        process.stderr.close()
+    try:
+        return msgspec.json.decode("".join(output), type=kind)
+    except msgspec.DecodeError:
+        raise CitewellError(_problem_in(errors)) from None
+
+
+def _reading(stream: IO[str], take: Callable[[str], object]) -> threading.Thread:
+    def read() -> None:
+        for line in stream:
+            take(line.rstrip("\n"))
+
+    thread = threading.Thread(target=read, daemon=True)
+    thread.start()
+    return thread
+
+
+def _problem_in(lines: list[str]) -> Problem:
+    """The error that a command has written, with the cure on the line behind it."""
+    for number, line in enumerate(lines):
+        if (found := _ERROR.match(line)) is not None:
+            hint = lines[number + 1].strip() if number + 1 < len(lines) else ""
+            code = found[2] or "fetch-selection"
+            return msgspec.structs.replace(_ENDED, code=code, message=found[1], hint=hint)
+    return _ENDED
+
+
+_ENDED = Problem("fetch-stopped", "The fetch ended without a result.", "Run it again.")
+
+
+def _wrong(message: str) -> Problem:
+    return Problem("fetch-selection", message, f"Write, for example: {EXAMPLE}")

@@ -1,4 +1,4 @@
-"""The clients, the corpus tools and the pages use plain English, and names use the field's terms."""
+"""Clients, pages and most packages use plain English, and names use the field's terms."""
 
 import ast
 import re
@@ -40,6 +40,11 @@ PROSE = [
     *CLIENTS,
     *tracked("corpus_tools/**/*.py", "corpus_tools/**/*.md", "clients/**/*.md", "clients/**/*.txt"),
     *tracked("clients/vscode/package.json", "clients/**/*.tex"),
+    *(
+        path
+        for package in ("cli evaluation http llm mcp model options serving tuning usecases".split())
+        for path in tracked(f"server/citewell/{package}/*.py", f"server/citewell/{package}/**/*.py")
+    ),
     *tracked("README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "docs/*.md"),
 ]
 

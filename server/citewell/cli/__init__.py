@@ -17,6 +17,6 @@ def main() -> None:
         from citewell.cli.app import run
 
         code = run(sys.argv[1:])
-    except KeyboardInterrupt:  # before the commands were there, or while an error was told
+    except KeyboardInterrupt:  # while loading the commands or reporting an error
         code = 130
     sys.exit(code)

@@ -115,7 +115,7 @@ def root(
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Run one command line and return the exit code; errors become messages with a cure."""
+    """Run one command line and return the exit code; errors become messages with a hint."""
     _tolerant_streams()
     try:
         code = root.main(args=list(arguments), prog_name="citewell", standalone_mode=False)
@@ -127,7 +127,7 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def _ended(error: BaseException, arguments: Sequence[str]) -> int:
-    """The exit code of a command that an error ended, which is told."""
+    """Report the error that ended a command; the exit code."""
     if isinstance(error, click.ClickException):
         from citewell.model.visible import visible
 

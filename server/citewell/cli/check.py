@@ -240,7 +240,7 @@ def _plain(checks: Sequence[Check], show_all: bool, online: bool) -> str:
 
 
 def _show(out: Console, checks: Sequence[Check], show_all: bool, online: bool) -> None:
-    """Worst first: what each reference is accused of, what stands there, what should."""
+    """The findings of each reference, worst first, with the given and the expected value."""
     from rich.text import Text
 
     from citewell.features.checking.check import ORDER, tally

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 FILES = ("paper.tex", "references.bib")
 RECORD = ".citewell-demo.json"
-"""Hashes of what the demo wrote, so that a second run never overwrites what somebody changed."""
+"""Hashes of the files of the demo, so that a second run never overwrites changed files."""
 
 
 @click.command(

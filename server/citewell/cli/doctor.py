@@ -212,7 +212,7 @@ def _sources(options: Options, online: bool) -> tuple[dict[str, str], tuple[Prob
 
 
 def _llm(options: Options) -> tuple[dict[str, str], tuple[Problem, ...]]:
-    """The language model; nobody is asked."""
+    """The configured language model; sends no request."""
     if options.llm.provider == "none":
         return {}, ()
     from citewell.cli.llm import facts
@@ -255,8 +255,8 @@ def _show(diagnosis: Diagnosis) -> None:
     section("Library", library or {"library": "none"})
     off = {"sources": "off: nothing leaves this machine (`citewell sources`)"}
     section("Sources", diagnosis.sources or off)
-    nobody = {"llm": "none configured; nothing is sent (`citewell llm`)"}
-    section("Language model", diagnosis.llm or nobody)
+    none = {"llm": "none configured; nothing is sent (`citewell llm`)"}
+    section("Language model", diagnosis.llm or none)
     files = {"files": ", ".join(diagnosis.files) or "none"}
     section("Settings", files | diagnosis.settings)
     if diagnosis.timing:

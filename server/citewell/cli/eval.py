@@ -267,7 +267,7 @@ def _methods(options: Options, flags: dict[str, Any], own: bool) -> list[Method]
         chosen.append(methods.known(options)["deep"])
     elif not chosen and not deep:
         chosen += methods.mode("all", options)
-    # The pipeline stands last: it is what the headline and the comparisons speak of.
+    # The pipeline is last, because the headline and the comparisons refer to it.
     return methods.distinct([*ablations, *chosen], options)
 
 

@@ -76,7 +76,7 @@ def locate(name: str, known: Mapping[str, str] = NAMED) -> Path:
 
 
 def read(name: str, schema: str) -> DataSet:
-    """The data set. Raises `DataSetError` with the cure when it cannot be read."""
+    """The data set. Raises `DataSetError` with a hint if it cannot be read."""
     from citewell_corpus.datasets import open_data
 
     return open_data(locate(name), schema)

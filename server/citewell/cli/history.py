@@ -125,7 +125,7 @@ def _shown(event: Event) -> tuple[str, str, str, str, str]:
     """When, what was done, the paper, the project and where it was done."""
     from citewell.model.feedback import UNATTENDED
 
-    # What was filled unattended nobody chose, and nothing is learned from it.
+    # No user chose unattended fills, so nothing is learned from them.
     kind = "filled" if event.through == UNATTENDED else event.kind
     when = _time(event, "minutes")[:16].replace("T", " ")
     return when, kind, event.title, event.project, event.through

@@ -18,7 +18,7 @@ PROGRAM = click.Choice(NAMES)
 
 
 class _Group(click.Group):
-    """A program or version that is not there is a problem with a cure, in every command."""
+    """The group of commands; an unknown program or version is a problem with a hint."""
 
     def invoke(self, ctx: click.Context) -> object:
         from citewell.model import CitewellError

@@ -1,4 +1,4 @@
-"""How problems reach the terminal: on standard error, with code and cure, never a traceback."""
+"""Prints problems on standard error, with code and hint, never a traceback."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ INTERRUPTED = 130
 
 
 def show_problem(problem: Problem, *, error: bool = False) -> None:
-    """One problem: place, message, code; the cure on its own line."""
+    """Print a problem: place, message and code, with the hint on its own line."""
     from citewell.model.visible import visible
 
     place = problem.path

@@ -1,7 +1,7 @@
 """The one way to the terminal: no control character of a foreign text gets there.
 
 Commands print with `echo` and `session.console`. What other programs read (a diff for `patch`,
-entries, a report) is escaped only where somebody looks at it; see `echo_exact`.
+entries, a report) is escaped only on a terminal; see `echo_exact`.
 """
 
 from __future__ import annotations

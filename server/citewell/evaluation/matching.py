@@ -110,7 +110,7 @@ def _by_description(catalogue: Catalogue, target: Target) -> frozenset[str]:
 
 
 def judge(question: Question, right: Sequence[frozenset[str]], offered: Offered) -> Judged:
-    """Where the right answers stand in the list; each counts once, at its first copy."""
+    """The ranks of the right answers in the list; each counts once, at its first copy."""
     year = question.year
     past: list[int] | None = None
     newer = 0

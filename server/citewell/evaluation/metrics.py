@@ -24,7 +24,7 @@ def metric_names(depth: int) -> tuple[str, ...]:
 
 
 def recall(ranks: Sequence[int], right: int, k: int) -> float:
-    """Share of the right answers that stand in the first `k`; with one answer the hit rate."""
+    """Share of the right answers among the first `k`; with one answer, the hit rate."""
     return sum(rank <= k for rank in ranks) / right if right else 0.0
 
 

@@ -33,7 +33,7 @@ class Plan(Struct, frozen=True, kw_only=True):
     settings: tuple[Setting, ...] = ("cold", "warm")
     depth: int = 100
     limit: int | None = None
-    """Ask a random sample of so many answerable questions, and of the others in proportion."""
+    """Sample this many answerable questions at random, and the others in proportion."""
     seed: int = 0
     jobs: int = 1
     latency_calls: int = 100

@@ -1,8 +1,8 @@
 """Papers replayed in order: what is learned from their first citations helps the later ones.
 
-Each citation of a paper is asked as if the author stood there: what stands before it is cited, what
-comes after is not. Then the paper that the author did cite is accepted, and those that stood above
-it in the list are dismissed. The same question is put without what was learned, of the same engine.
+Each citation of a paper becomes a query as if the author were writing there: preceding citations
+are known, later ones are not. Then the cited paper is accepted, and those listed above it are
+dismissed. The same query is also run without history on the same engine.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def replay(
     settings: Sequence[Setting],
     report: Reporter,
 ) -> dict[Setting, list[ReplayedCitation]]:
-    """Replay the papers of the questions, which stand in the order of their text.
+    """Replay the papers of the questions, which are in text order.
 
     Papers that share a history come in the order of their years. What the library does not hold is
     neither asked nor learned. Raises `EvaluationError` without a library.
@@ -126,7 +126,7 @@ def histories(questions: Sequence[Question], scope: Scope) -> list[list[list[Que
 
 
 def repository_of(question: Question) -> str:
-    """The source that a paper stands in; the paper itself where none is named."""
+    """The repository of a paper; the paper itself if it has none."""
     tags = (tag.removeprefix(_REPOSITORY) for tag in question.tags if tag.startswith(_REPOSITORY))
     return next(tags, question.paper)
 
@@ -212,7 +212,7 @@ class _Author:
         kinds: list[Kind] = ["all", "again" if again else "first"]
         if not again and answers & before:
             kinds.append("elsewhere")
-        if not again:  # else its entry stands in the .bib: nothing is written, nothing learned
+        if not again:  # else its entry is in the .bib already: nothing is written or learned
             taken = _taken(learned, answers) or self._named(min(answers))
             shown = [hit.work for hit in learned.hits[:SHOWN]]
             unknown = [None if work.id in paper.cited else work for work in shown]

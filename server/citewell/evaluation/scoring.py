@@ -125,7 +125,8 @@ class Scorer:
     def picks(self, judged: Mapping[str, Judged], shown: int) -> Picks | None:
         """What a model chose from the first `shown` papers; None where none was to choose.
 
-        A choice moves one of them to the front: the right paper was shown if it still stands there.
+        A choice moves one of them to the front: the right paper was shown if it is still among
+        them.
         """
         picked = [one for one in judged.values() if one.chose]
         if not picked:

@@ -38,7 +38,7 @@ def lines(evaluation: Evaluation) -> list[Line]:
     answers = {i: item.held for i, item in held.items()}
     out: list[Line] = []
     for run in evaluation.runs:
-        # The last method is what the page speaks of: it has the accent's colour.
+        # The last method is the subject of the page: it has the accent colour.
         place = names.index(run.name)
         colour = CHIEF if place == len(names) - 1 else _OTHERS[place % len(_OTHERS)]
         values = recalls(run, answers, evaluation.depth)

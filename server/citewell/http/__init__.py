@@ -25,7 +25,7 @@ def serve(
     allowed_hosts: Sequence[str] = (),
 ) -> None:
     """Serve programs at http://HOST:PORT until a signal ends it. Port 0 takes a free one; one line
-    of JSON on standard output tells the address.
+    of JSON on standard output has the address.
 
     Raises `CitewellError` when a library is missing that this needs, or for an address that is
     taken, or that reaches beyond this machine without a token.

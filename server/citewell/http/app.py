@@ -1,4 +1,4 @@
-"""The ASGI application: each endpoint on a thread, bounded in time, and ended when nobody waits."""
+"""The ASGI application: endpoints run on threads, with a time limit, until the client leaves."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ ARRIVAL_SECONDS = 30.0
 """How long a request's body may take to arrive."""
 _HEADERS = {"cache-control": "no-store", "x-content-type-options": "nosniff"}
 _GONE = 499
-"""Nobody reads it: the client has closed the connection."""
+"""The client has closed the connection."""
 
 
 def create_app(
     options: Options, engine: Engine, endpoints: Sequence[Endpoint] = ENDPOINTS
 ) -> Starlette:
-    """The application; it neither opens nor closes the engine. Guards stand before it."""
+    """The application; it neither opens nor closes the engine. Guards wrap it."""
     service = Service(options, engine)
     queues = Queues()
     document = openapi_json(endpoints)
@@ -168,7 +168,7 @@ async def _result(
                     found.append(await queues.run(kind, work))
             except TimeoutError:
                 failure.append(CitewellError(_LATE))
-            except Exception as error:  # told apart from what the group itself raises
+            except Exception as error:  # distinguished from errors of the task group
                 failure.append(error)
             finally:
                 cancel.set()

@@ -29,11 +29,11 @@ ProgressCallback = Callable[[int, int], None]
 
 
 def no_progress(done: int, total: int) -> None:
-    """Nobody wants to know."""
+    """Ignores progress."""
 
 
 class Service(msgspec.Struct, frozen=True):
-    """What every endpoint works with; one for all clients, but for who is told of progress."""
+    """The context of every endpoint, shared by all clients except for the progress callback."""
 
     options: Options
     engine: Engine
@@ -41,7 +41,7 @@ class Service(msgspec.Struct, frozen=True):
     """Called on the thread of the work."""
 
     def progress(self, stage: str, done: int, total: int) -> None:
-        """How far a use case is, for whoever is told of it."""
+        """Report the progress of a use case."""
         self.on_progress(done, total)
 
 
@@ -62,7 +62,7 @@ class Endpoint(msgspec.Struct, frozen=True, kw_only=True):
     request: type[msgspec.Struct]
     response: type[msgspec.Struct]
     answer: Callable[[Service, Any, Cancel], msgspec.Struct]
-    """Runs on a thread. Raises `CitewellError` with the problem that the client is told."""
+    """Runs on a thread. Raises `CitewellError` with the problem for the client."""
     queue: Kind | Callable[[Any], Kind] = "record"
     """Behind what a request waits; or that, by what it asks for."""
     seconds: float = SHORT_SECONDS
@@ -70,11 +70,11 @@ class Endpoint(msgspec.Struct, frozen=True, kw_only=True):
     schema_keywords: Mapping[str, Any] = msgspec.field(default_factory=dict)
     """Keywords of the request's JSON schema beside its fields."""
     at_once: bool = False
-    """Asks nobody, so that it is answered however busy the server is."""
+    """Needs no engine, so it responds even when the server is busy."""
 
     @property
     def is_long(self) -> bool:
-        """Whether it tells how far it is, to who asks for that."""
+        """Whether it can send progress events."""
         return self.seconds > SHORT_SECONDS
 
 

@@ -1,5 +1,5 @@
-"""An answer that tells how far it is: server-sent events, for who asks with
-`Accept: text/event-stream`.
+"""An answer with progress: server-sent events, for clients that ask with `Accept:
+text/event-stream`.
 
     event: progress                          as often as something was done
     data: {"done":64,"total":500}
@@ -31,7 +31,7 @@ BEAT_SECONDS = 10.0
 """After which a silent stream says that it is alive."""
 
 Work = Callable[[ProgressCallback, Receive], Awaitable[msgspec.Struct | Problem]]
-"""The answer, or why there is none; raises `anyio.get_cancelled_exc_class()` when nobody waits."""
+"""The answer or its problem; raises `anyio.get_cancelled_exc_class()` if the client left."""
 
 
 class Progress(msgspec.Struct, frozen=True):
@@ -82,7 +82,7 @@ class EventStream(Response):
         def on_progress(done: int, total: int) -> None:
             loop.call_soon_threadsafe(self._note, Progress(done, total))
 
-        async def tell() -> None:
+        async def send_progress() -> None:
             while True:
                 latest = None
                 with anyio.move_on_after(BEAT_SECONDS):
@@ -92,7 +92,7 @@ class EventStream(Response):
                 await say(b": waiting\n\n" if latest is None else _progress(latest))
 
         async with anyio.create_task_group() as group:
-            group.start_soon(tell)
+            group.start_soon(send_progress)
             found = await self._work(on_progress, receive)
             group.cancel_scope.cancel()
         if self._latest is not None:

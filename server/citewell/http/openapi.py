@@ -80,7 +80,7 @@ def _operation(endpoint: Endpoint, schema_of: dict[Any, Any]) -> dict[str, Any]:
 
 
 def _parameters(endpoint: Endpoint) -> list[dict[str, Any]]:
-    """The fields of a request that stands in the address."""
+    """The fields of a request in the URL."""
     _, components = msgspec.json.schema_components([endpoint.request], ref_template=_REF)
     schema = components[endpoint.request.__name__]
     parameters = []

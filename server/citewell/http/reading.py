@@ -17,7 +17,7 @@ MAX_BODY = 16 * 1024 * 1024
 """Bytes of one request: more than any that the schemas allow and that is worth sending."""
 _WHOLE = re.compile(r"[+-]?\d{1,18}\.0{1,18}")
 MAX_QUERY = 16_384
-"""Bytes of what stands behind the question mark."""
+"""Maximum bytes of a query string."""
 
 
 async def body_of(request: Request) -> bytes:
@@ -64,8 +64,7 @@ def decoded(body: bytes, kind: type[msgspec.Struct]) -> Any:
 
 
 def converted(request: Request, kind: type[msgspec.Struct]) -> Any:
-    """The request in an address: its path and what stands behind the question mark, where a name
-    that is a list may be repeated."""
+    """The request in a URL: path and query string, in which a list field may be repeated."""
     if len(request.url.query) > MAX_QUERY:
         raise CitewellError(_TOO_LARGE)
     given: dict[str, Any] = {}

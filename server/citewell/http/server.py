@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class Listening(msgspec.Struct, frozen=True):
-    """The line that tells where a server listens."""
+    """The line with the address of the server."""
 
     url: str
     pid: int

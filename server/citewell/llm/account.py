@@ -61,7 +61,7 @@ class Account:
         *,
         local: bool = False,
     ) -> None:
-        """0: no limit. `local`: what is counted runs on this machine, where tokens cost nobody
+        """0: no limit. `local`: what is counted runs on this machine, where tokens are free of
         anything: they are shown, and neither limited nor held against other models."""
         self.local = local
         self.daily_tokens = 0 if local else daily_tokens
@@ -77,9 +77,9 @@ class Account:
             return self._session
 
     def allow(self, tokens: int, cost: float = 0.0) -> None:
-        """Whether a request of so many tokens and dollars may still be made today.
+        """Check that a request of this many tokens and dollars is within today's budget.
 
-        Raises `CitewellError` when it may not, or when nobody can tell.
+        Raises `CitewellError` if it is not, or if the usage is unknown.
         """
         if not (self.daily_tokens or self.daily_cost):
             return

@@ -72,7 +72,7 @@ def completed(first: Sequence[int], count: int) -> list[int]:
 def quotation(answer: object, sources: Sequence[str]) -> str:
     """The words as the first source that holds them has them; empty when none does.
 
-    Case, blanks and the forms of quotes and dashes are not told apart; every letter and digit is.
+    Case, blanks and the forms of quotes and dashes are ignored; letters and digits must match.
     """
     wanted = _folded(str(answer or "")[:2000])[0]
     if len(wanted.replace(" ", "")) < LEAST_QUOTE:
@@ -95,7 +95,7 @@ def queries(answer: object, most: int) -> list[str]:
 
 
 def _folded(text: str) -> tuple[str, list[int]]:
-    """Letters and digits, one blank between words; and where each of them stands in the text."""
+    """Letters and digits, one blank between words, and the offset of each in the text."""
     letters: list[str] = []
     places: list[int] = []
     for place, character in enumerate(text):

@@ -86,9 +86,9 @@ class LanguageModel:
 
     @classmethod
     def open(cls, options: LlmOptions) -> LanguageModel | None:
-        """The model that the settings name; None where they name none. Contacts nobody.
+        """The configured model; None if none is configured. Sends no request.
 
-        Raises `CitewellError` for settings that name nobody clearly, and without DSPy.
+        Raises `CitewellError` for ambiguous settings, and without DSPy.
         """
         endpoint = endpoint_of(options)
         if endpoint is None:
@@ -133,7 +133,7 @@ class LanguageModel:
             yield
 
     def load(self) -> None:
-        """Import DSPy and open the way to the model now; what fails will be told when asked."""
+        """Import DSPy and connect to the model now; failures are reported on the first request."""
         try:
             self.lm  # noqa: B018
         except CitewellError:

@@ -41,10 +41,10 @@ _receipt: contextvars.ContextVar[list[Usage] | None] = contextvars.ContextVar(
 
 
 def prepare() -> None:
-    """What must hold before DSPy or LiteLLM is imported: nothing is fetched, kept or told.
+    """Configure DSPy and LiteLLM before their import: no downloads, cache or telemetry.
 
     LiteLLM would fetch a list of prices and read a `.env` of the current folder, which may be
-    somebody else's; DSPy would keep answers on disk.
+    untrusted; DSPy would cache answers on disk.
     """
     os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"
     os.environ["LITELLM_MODE"] = "PRODUCTION"
@@ -69,7 +69,7 @@ class Prices:
         self.answer = answer
 
     def cost(self, questions: int, answers: int) -> float | None:
-        """Of so many tokens."""
+        """The price of these tokens."""
         if self.question is None or self.answer is None:
             return None
         return questions * self.question + answers * self.answer
@@ -96,7 +96,7 @@ def prices_of(endpoint: Endpoint, options: LlmOptions) -> Prices:
 
 
 class Meter:
-    """A DSPy engine around another one: asks the account first, and tells it afterwards.
+    """A DSPy engine that wraps another one: checks the budget first, and records the usage.
 
     Also leaves out what a server refuses: a temperature, an effort, the schema of the answer, which
     the prompt still asks for.
@@ -160,7 +160,7 @@ class Meter:
         try:
             response = self._answered(request)
         except (Cancelled, OutOfTime, AnswerTooLong) as error:
-            # Nobody will say what it took: at most this.
+            # The usage is unknown: at most this.
             self._count(prompt, answer, time.perf_counter() - began)
             if isinstance(error, OutOfTime):
                 raise lm15.TimeoutError("The request timed out.") from error
@@ -225,7 +225,7 @@ def receipt() -> Iterator[list[Usage]]:
 
 
 def open_lm(endpoint: Endpoint, options: LlmOptions, account: Account) -> Any:
-    """The `dspy.LM` of an endpoint, metered. Contacts nobody.
+    """The metered `dspy.LM` of an endpoint. Sends no request.
 
     Raises `CitewellError` when there is no key for a provider that needs one.
     """
@@ -293,7 +293,7 @@ def _opener(endpoint: Endpoint, options: LlmOptions, key: str | None) -> Callabl
             env={},  # no address and no key but those that were named
             api_keys={name: key} if key else None,
             base_urls={name: endpoint.url},
-            # What cannot be reached is told from what is late: it has cost nothing.
+            # An unreachable server is not a late one: it has cost nothing.
             timeouts=Timeouts(connect=min(seconds / 2, 10.0), read=seconds + 5.0),
         )
         return Stoppable(lambda: AsyncLM15Engine(config), seconds)

@@ -71,9 +71,9 @@ class TransformersEngine:
         self._model.train(False)
 
     def complete(self, request: Any) -> Any:
-        """The likeliest continuation, token by token, for as long as somebody waits for it.
+        """The likeliest continuation, token by token, until cancelled.
 
-        Raises `Cancelled` when nobody does before it begins.
+        Raises `Cancelled` if cancelled before it begins.
         """
         from dspy.lm15 import Message, Response, TextPart, Usage
 

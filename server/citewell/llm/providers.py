@@ -96,10 +96,10 @@ class Endpoint(msgspec.Struct, frozen=True):
 
 
 def endpoint_of(options: LlmOptions) -> Endpoint | None:
-    """Who the settings name; None where they name nobody.
+    """The configured provider; None if none is configured.
 
-    Raises `CitewellError` for settings that name nobody clearly: a text is sent to a host that the
-    user wrote down, or to none.
+    Raises `CitewellError` for ambiguous settings: a text is sent to a host that the user wrote
+    down, or to none.
     """
     if options.provider == "none":
         return None
@@ -150,12 +150,12 @@ def key_of(endpoint: Endpoint, environ: Mapping[str, str] | None = None) -> Key 
 
 
 def needs_key(endpoint: Endpoint) -> bool:
-    """True for a provider that answers nobody without a key."""
+    """Whether a provider requires a key."""
     return endpoint.provider.paid and not endpoint.local
 
 
 def no_key(endpoint: Endpoint) -> Problem:
-    """What a user is told who named a provider and gave no key."""
+    """The problem of a provider without its key."""
     names = endpoint.provider.keys or ("CITEWELL_LLM_KEY",)
     return Problem(
         "llm-no-key",

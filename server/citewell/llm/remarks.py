@@ -177,7 +177,7 @@ class _Known:
         )
 
     def title(self, words: str) -> bool:
-        """Whether the words stand in the title, the venue or the abstract of one."""
+        """Whether the words occur in the title, venue or abstract of a work."""
         wanted = f" {_folded(words).strip()} "
         return any(wanted in text for text, _ in self._works)
 

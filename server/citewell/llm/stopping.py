@@ -1,4 +1,4 @@
-"""A request that nobody waits for any more ends, and its connection is closed.
+"""Ends a request that is no longer wanted, and closes its connection.
 
 DSPy's engines for asyncio close the connection of a request whose task is cancelled; those that
 block cannot be stopped before the server answers. So requests run on one loop, on a thread of
@@ -20,7 +20,7 @@ from citewell.llm.bounded import Allowance, AnswerTooLong, BoundedLoop, allowed
 from citewell.model.cancel import Cancel, Cancelled
 
 LOOK_SECONDS = 0.05
-"""How long a request goes on after it was cancelled, at most."""
+"""Maximum time that a request continues after cancellation."""
 CLOSE_SECONDS = 2.0
 
 T = TypeVar("T")
@@ -46,7 +46,7 @@ def stoppable(cancel: Cancel | None) -> Iterator[None]:
 
 
 def stopped() -> bool:
-    """True once nobody waits for what this thread asks."""
+    """Whether the request of this thread was cancelled or timed out."""
     cancel = _cancel.get()
     return cancel is not None and cancel.is_set
 
@@ -62,7 +62,7 @@ class Stoppable:
         self._running: set[Future[Any]] = set()
 
     def complete(self, request: Any) -> Any:
-        """One answer. Raises `Cancelled` or `OutOfTime` when nobody waits for it any more, and
+        """One answer. Raises `Cancelled` or `OutOfTime` if it is no longer wanted, and
         `AnswerTooLong`."""
         allowance = Allowance()
         try:

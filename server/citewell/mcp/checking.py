@@ -17,7 +17,7 @@ from typing_extensions import TypedDict
 from citewell.features.checking.check import ORDER, claims_in_files, claims_in_text, counts, tally
 from citewell.features.checking.report import label
 from citewell.features.navigation.cursor import from_cursor, to_cursor
-from citewell.mcp.client_log import tell
+from citewell.mcp.client_log import log_to_client
 from citewell.mcp.papers import Detail, Ref, paper_of, within
 from citewell.mcp.tool_context import ToolContext, answer, notes_of, tool_errors
 from citewell.model import CitewellError
@@ -32,7 +32,7 @@ TELL_SECONDS = 5.0
 
 
 class Reference(TypedDict):
-    """A reference and what was found out about it; `line` and `evidence` stand in it too."""
+    """A checked reference; also contains `line` and `evidence`."""
 
     key: str
     verdict: Literal["verified", "wrong-detail", "fabricated", "not-found", "unchecked"]
@@ -87,7 +87,9 @@ class Checking:
         name = self._tools.report_name(text, path, online, [c.verdict.value for c in checks])
         self._tools.keep(name, checks)
         counts = ", ".join(f"{n} {verdict.value}" for verdict, n in tally(checks).items() if n)
-        await tell(ctx, "info", f"{len(checks)} references checked{counts and ': '}{counts}")
+        await log_to_client(
+            ctx, "info", f"{len(checks)} references checked{counts and ': '}{counts}"
+        )
         with tool_errors():
             offset = from_cursor(cursor, name)[1] if cursor else 0
         return answer(
@@ -132,8 +134,8 @@ class Checking:
 async def telling(
     ctx: Context, start: int, part: int, total: int, *, online: bool
 ) -> AsyncIterator[None]:
-    """Tell the client every few seconds that sources are waited for: progress rises, and stays
-    below the end of the part."""
+    """Send progress to the client every few seconds while waiting for sources: progress rises, and
+    stays below the end of the part."""
 
     async def tell_waiting() -> None:
         began = time.monotonic()

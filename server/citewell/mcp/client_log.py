@@ -1,4 +1,4 @@
-"""What the client is told beside its answers: what was written, what did not answer.
+"""Log messages to the client: files written, and sources that did not respond.
 
 Clients of 2026-07-28 ask for it with each request, and the SDK sees to that; older ones set a level
 for their connection (`logging/setLevel`), which is kept here.
@@ -24,7 +24,7 @@ _LEVEL = "citewell.log-level"
 
 
 def add_logging(server: MCPServer[Any]) -> None:
-    """Let clients of the older versions set how much they are told."""
+    """Let clients of older versions set their log level."""
 
     async def set_level(
         ctx: ServerRequestContext[Any, Any], params: SetLevelRequestParams
@@ -32,13 +32,13 @@ def add_logging(server: MCPServer[Any]) -> None:
         _state(ctx)[_LEVEL] = params.level
         return EmptyResult()
 
-    # The high-level server has no hook for this request, and without it the capability is not told.
+    # The high-level server has no hook for this request, without which it lacks the capability.
     server._lowlevel_server.add_request_handler(
         "logging/setLevel", SetLevelRequestParams, set_level
     )
 
 
-async def tell(ctx: Context, level: LoggingLevel, text: str) -> None:
+async def log_to_client(ctx: Context, level: LoggingLevel, text: str) -> None:
     """Send a line to the client of this request, if it wants such; never a key."""
     wanted = _state(ctx.request_context).get(_LEVEL, DEFAULT)
     if LEVELS.index(level) < LEVELS.index(wanted):

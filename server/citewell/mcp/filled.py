@@ -33,8 +33,8 @@ class Fill(TypedDict):
 
 
 def bounded(done: Fill, *, diff: bool, budget: int) -> Fill:
-    """What a fill answers within so many tokens: the placeholders without candidates, then their
-    candidates, then the diff, as far as they fit; `notes` say what was cut."""
+    """The answer of a fill within a number of tokens: the placeholders without candidates, then
+    their candidates, then the diff, as far as they fit; `notes` list what was cut."""
     budget = min(budget, MAX_TOKENS)
     notes = [done["notes"]] if "notes" in done else []
     plain: list[Filled] = [

@@ -19,7 +19,7 @@ from citewell.features.citing.named_works import nearest_titles
 from citewell.features.text.evidence import why
 from citewell.features.text.model_choice import picks
 from citewell.features.text.paper_text import Form, paper_texts
-from citewell.mcp.client_log import tell
+from citewell.mcp.client_log import log_to_client
 from citewell.mcp.papers import (
     Cited,
     Detail,
@@ -259,6 +259,6 @@ def _page(found: SearchPage, detail: Detail, budget: int) -> Page:
 
 
 async def tell_dropped(ctx: Context, results: Iterable[SearchResult]) -> None:
-    """Tell the client which parts of a search did not answer."""
+    """Log to the client which parts of a search did not respond."""
     for note in notes_of(problem for result in results for problem in result.dropped):
-        await tell(ctx, "warning", note)
+        await log_to_client(ctx, "warning", note)

@@ -18,7 +18,7 @@ _AUTHORS = 3
 
 
 class Ref(TypedDict):
-    """What names a record. More stands in it than the schema tells: that costs in each talk."""
+    """A record. It has more fields than its schema, which every conversation pays for."""
 
     id: str
     source: str

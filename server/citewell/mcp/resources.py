@@ -33,7 +33,7 @@ def add_resources(server: MCPServer[Any], tools: ToolContext, *, shared: bool = 
 
     @server.resource("bib://{key}", title="Entry", mime_type="application/x-bibtex")
     def entry(key: str) -> str:
-        """The entry of a key in the .bib files of the roots, as it stands there."""
+        """The entry of a key in the .bib files of the roots, verbatim."""
         for path in tools.roots.bibs():
             bib = parse_bib(read_text(path).text, str(path))
             if key in bib.by_key:

@@ -50,7 +50,7 @@ class Roots(Struct, frozen=True):
 
     def find(self, name: str, *, new: bool = False) -> Path:
         """The file of a name, relative to a root or absolute. `new` may name one that is not there
-        yet. Raises `CitewellError`, which never tells whether something outside exists."""
+        yet. Raises `CitewellError`, which never reveals whether a file outside exists."""
         if not self.folders:
             raise CitewellError(
                 Problem(

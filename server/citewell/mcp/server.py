@@ -87,7 +87,7 @@ _UNSAID = frozenset(
 
 
 _DOCUMENTED = frozenset({"source", "notes", "retracted"})
-"""Fields of answers that the instructions or the documentation speak of, once for all tools."""
+"""Fields of answers that the instructions or the documentation describe once for all tools."""
 
 
 def _tool(fn: Callable[..., Any], *, asks: bool = False, writes: bool = False) -> Tool:
@@ -100,7 +100,7 @@ def _tool(fn: Callable[..., Any], *, asks: bool = False, writes: bool = False) -
             destructive_hint=False if writes else None,
             # For a tool that only reads the specification gives it no meaning.
             idempotent_hint=True if writes else None,
-            # True is what it means when it is not said.
+            # True is the default.
             open_world_hint=None if asks else False,
         ),
         structured_output=True,
@@ -113,7 +113,7 @@ def _tool(fn: Callable[..., Any], *, asks: bool = False, writes: bool = False) -
 
 def bare(schema: dict[str, Any]) -> dict[str, Any]:
     """An answer's schema without what its parts say twice: an object has properties, a choice is
-    of strings. Which fields it always has stands in the documentation."""
+    of strings. The documentation lists which fields it always has."""
     parts: dict[str, Any] = {
         name: _bare(part) for name, part in schema["properties"].items() if name not in _DOCUMENTED
     }

@@ -1,7 +1,6 @@
 """A tool that takes the arguments it names and no others.
 
-The SDK leaves out arguments that it does not know, so that a filter with a wrong name would filter
-nothing, and nobody would be told.
+The SDK drops unknown arguments, so that a filter with a wrong name would silently be ignored.
 """
 
 from __future__ import annotations

@@ -152,7 +152,7 @@ class ToolContext:
 
 
 def progress_of(ctx: Context) -> Progress:
-    """Tells a client how far a use case is that runs on a thread of `ToolContext.run`."""
+    """Sends the client the progress of a use case on a thread of `ToolContext.run`."""
 
     def report(stage: str, done: int, total: int) -> None:
         anyio.from_thread.run(ctx.report_progress, done, total, stage)

@@ -66,7 +66,7 @@ def http_app(
         max_request_body_size=MAX_BODY,
         max_sessions=MAX_SESSIONS,
         session_idle_timeout=IDLE_SECONDS,
-        # The guard that all servers of Citewell share stands before it.
+        # The guard that all servers of Citewell share wraps it.
         transport_security=TransportSecuritySettings(enable_dns_rebinding_protection=False),
     )
     return guarded(app, Admission.at(host, port, token=token, origins=origins, hosts=allowed_hosts))

@@ -22,7 +22,7 @@ from citewell.features.citing.text_rebase import RebasedText
 from citewell.features.citing.write import write_edits
 from citewell.features.text.diff import unified_diff
 from citewell.features.text.model_choice import what_it_says
-from citewell.mcp.client_log import tell
+from citewell.mcp.client_log import log_to_client
 from citewell.mcp.filled import Fill, Filled, bounded
 from citewell.mcp.finding import tell_dropped
 from citewell.mcp.papers import Ref, paper_of
@@ -88,7 +88,7 @@ class Writing:
         with tool_errors():
             self._may(write)
         task, chosen = await self._tools.run(partial(self._task, choices or {}, threshold))
-        # Nobody waits for a search to write; under the lock only what is new is searched for.
+        # Searches run before taking the lock; under it, only new placeholders are searched for.
         planning = partial(self._plan, task, path, progress_of(ctx))
         plan = await self._tools.run(planning, "document")
         await tell_dropped(ctx, plan.results)
@@ -282,9 +282,9 @@ def _need_bib(name: str) -> None:
 
 
 async def tell_written(ctx: Context, written: bool, path: str) -> None:
-    """Tell the client that its user's files have changed."""
+    """Log to the client that files have changed."""
     if written:
-        await tell(ctx, "notice", f"{path[:200]} and what belongs to it was changed")
+        await log_to_client(ctx, "notice", f"{path[:200]} and what belongs to it was changed")
 
 
 def _diff(plan: InsertPlan, edit: FileEdit, shown: str) -> str:

@@ -30,7 +30,7 @@ class BibField(msgspec.Struct, frozen=True, dict=True):
     name: str
     """Lower case."""
     raw: str
-    """As it stands in the file, delimiters included."""
+    """The raw text in the file, delimiters included."""
     name_span: Span
     value_span: Span
     strings: Mapping[str, str] = msgspec.field(default_factory=dict)

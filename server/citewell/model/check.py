@@ -50,7 +50,7 @@ class FieldFinding(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     url: str = ""
     """Where a reader can see it: the page of the record, of the DOI, of the arXiv identifier."""
     span: Span | None = None
-    """Where the field's value stands in the source; None where it has no place of its own."""
+    """Span of the field's value in the source; None if it has none."""
 
 
 class Claim(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
@@ -67,7 +67,7 @@ class Claim(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=Fa
     years: tuple[int, ...] = ()
     """Years that other fields name: "NIPS '22" as the series, "ICML 2020" as the book title."""
     venue: str = ""
-    """Book title, journal, or what stands in their place."""
+    """Book title, journal, or an equivalent field."""
     venue_field: str = ""
     """The field that `venue` was read from: "booktitle", "journal" ..."""
     volume: str = ""

@@ -1,4 +1,4 @@
-"""Long work that nobody waits for gives way to what somebody waits for.
+"""Long background loops that pause while a request is pending.
 
 Threads of one process take turns at the interpreter, so that a walk over twenty thousand entries
 would slow every answer meanwhile. Such a walk iterates over `cooperative(entries)`: on a thread

@@ -21,9 +21,8 @@ def open_database(
 ) -> sqlite3.Connection:
     """A connection for any thread, in which each statement is a transaction of its own.
 
-    The file is created if need be, and gets the migrations that it lacks: `user_version` counts
-    them. A reader or writer waits so many seconds for others. Raises `sqlite3.Error`,
-    `NewerDatabaseError`.
+    The file is created if needed and migrated: `user_version` counts the migrations. A reader or
+    writer waits up to `seconds` for others. Raises `sqlite3.Error`, `NewerDatabaseError`.
     """
     database = sqlite3.connect(path, timeout=seconds, isolation_level=None, check_same_thread=False)
     try:
@@ -44,7 +43,7 @@ def open_database(
 
 
 def open_read_only(path: Path, *, cached_statements: int = 128) -> sqlite3.Connection:
-    """A connection, for any thread, to a file that nobody writes. Raises `sqlite3.Error`."""
+    """A connection, for any thread, to a file without writers. Raises `sqlite3.Error`."""
     uri = f"file:{quote(path.absolute().as_posix())}?mode=ro&immutable=1"
     return sqlite3.connect(
         uri, uri=True, check_same_thread=False, cached_statements=cached_statements

@@ -21,7 +21,7 @@ class Level(StrEnum):
 
 
 class Related(msgspec.Struct, frozen=True):
-    """Another place that a diagnostic speaks of."""
+    """A related place of a diagnostic."""
 
     path: Path
     span: Span

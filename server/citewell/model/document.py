@@ -1,7 +1,7 @@
 """A manuscript as Citewell sees it: citations, placeholders and declarations with exact ranges.
 
-All offsets are indices into the document's text as a Python string (code points), with line ends
-as they stand in the file. Front ends convert to their own units.
+All offsets are indices into the document's text as a Python string (code points), with the line
+ends of the file. Front ends convert to their own units.
 """
 
 from __future__ import annotations
@@ -93,12 +93,12 @@ class Placeholder(msgspec.Struct, frozen=True):
     prefix: str = ""
     """Text of the citation before the keys that must stay: optional arguments `[see][p. 5]`."""
     other_keys: tuple[str, ...] = ()
-    """Keys that stand beside it in the same braces and must stay: `\\cite{a,,b}`."""
+    """Other keys in the same braces, which must be kept: `\\cite{a,,b}`."""
     reach: int = 0
-    """Of one that is not closed: how far its words may reach. What stands behind `span` may as well
-    be prose."""
+    """End of the words of an unclosed placeholder. The text after `span` may be prose."""
     certain: bool = True
-    """False where its words cannot be told from the prose behind them: no edit may remove them."""
+    """False if its words cannot be distinguished from the prose after them: no edit may remove
+    them."""
 
 
 class Heading(msgspec.Struct, frozen=True):

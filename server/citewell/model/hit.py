@@ -26,7 +26,7 @@ class Evidence(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Hit(msgspec.Struct, frozen=True, omit_defaults=True):
-    """One proposed work. `score` orders the list it stands in and means nothing outside it."""
+    """One proposed work. `score` orders its list and has no meaning outside it."""
 
     work: Work
     score: float
@@ -48,7 +48,7 @@ class SearchResult(msgspec.Struct, frozen=True, omit_defaults=True):
     dropped: tuple[Problem, ...] = ()
     """Retrievers that failed or were late; the rest of the result stands without them."""
     problems: tuple[Problem, ...] = ()
-    """Why there is nothing, or less than there could be, with the cure."""
+    """Problems that left the result empty or incomplete, with hints."""
 
     @property
     def failed(self) -> tuple[Problem, ...]:

@@ -12,8 +12,8 @@ from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
 PUBLISHED = False
-"""True once the package index has Citewell. Until then nothing tells a user to fetch it there:
-what is named is the clone or the wheel that this installation was made from."""
+"""True once the package index has Citewell. Until then, messages name the clone or wheel of this
+installation instead."""
 CLONE = "/path/to/clone"
 
 

@@ -1,4 +1,4 @@
-"""What a language model was asked, said and cost: plain data that travels between processes.
+"""Requests, answers and costs of a language model, as plain data that passes between processes.
 
 A language model chooses among records and orders them; it never names one. What it says beside
 that (a reason, a quotation) is shown as its words.
@@ -67,7 +67,7 @@ class Supported(msgspec.Struct, frozen=True, omit_defaults=True):
     program: str = ""
     model: str = ""
     problem: Problem | None = None
-    """Why nothing could be said."""
+    """The problem, if there is no answer."""
     usage: Usage = Usage()
 
 

@@ -60,7 +60,7 @@ def ends_with_others(field: str) -> bool:
 def split_authors(field: str, most: int | None = None) -> list[Author]:
     """The authors of a BibTeX name list, in order; `others` is left out (`ends_with_others`).
 
-    With `most` only so many, the first ones: the rest is not taken apart.
+    With `most`, only the first ones: the rest is not parsed.
 
     Splits at `and` outside braces only, so that `{Barnes and Noble}` stays one organisation.
     """

@@ -25,7 +25,7 @@ class CitingSentence(msgspec.Struct, frozen=True, array_like=True, gc=False):
 
 
 class PdfPaper(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One PDF, read. Every text is empty where the file does not tell it."""
+    """The content of a PDF. A text is empty if the file lacks it."""
 
     path: str = ""
     page_count: int = 0

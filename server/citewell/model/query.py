@@ -5,9 +5,9 @@ from __future__ import annotations
 import msgspec
 
 MARK = "[CITATION]"
-"""Stands in `Query.sentence` where the citation will stand."""
+"""Marks the place of the citation in `Query.sentence`."""
 OTHER = "[OTHER]"
-"""Stands in `Query.sentence` where the author already cites something else."""
+"""Marks another citation in `Query.sentence`."""
 
 
 class Reference(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -69,8 +69,8 @@ class Query(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     exclude: tuple[str, ...] = ()
     """Work ids that must not be returned (already cited at this place)."""
     guessed: bool = False
-    """The words were read out of something, such as a key: they hint at a paper, and nobody typed
-    them to name it."""
+    """The words were derived, for example from a key: they hint at a paper, but no author typed
+    them."""
 
     @property
     def typed(self) -> bool:
@@ -85,7 +85,7 @@ class Target(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Ids in the data set's own corpus; editions of the same work count alike."""
     titles: tuple[str, ...] = ()
     authors: tuple[str, ...] = ()
-    """Family names, in order, where the data set tells them."""
+    """Family names, in order, if the data set has them."""
     year: int | None = None
     doi: str = ""
     arxiv: str = ""
@@ -106,7 +106,7 @@ class Question(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     targets: tuple[Target, ...] = ()
     """The right answers one by one, where there may be several; `gold` is their ids in one row."""
     year: int | None = None
-    """Year of the citing paper: what is newer could not have been cited. Not told to the engine."""
+    """Year of the citing paper: newer papers could not have been cited. Not sent to the engine."""
 
 
 def near_part(query: Query) -> Query:

@@ -1,4 +1,4 @@
-"""Long reading that somebody may watch and give up.
+"""Progress and cancellation of long reads.
 
 Whoever reads a large file says so with `reading(what, total)` and calls what `stepper()` gives at
 each of its steps. On a thread that was set up with `watch_this_thread` the steps are counted, and
@@ -65,4 +65,4 @@ def stepper() -> Callable[[], None]:
 
 
 def _nothing() -> None:
-    """Nobody watches."""
+    """Reports nothing."""

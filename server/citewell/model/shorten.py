@@ -6,8 +6,8 @@ _LOOSE = " ,;:."
 
 
 def shorten(text: str, most: int, *, inside_words: bool = False) -> str:
-    """The text in one line of at most so many characters: cut at a word, or where there is little
-    room inside a word, and an ellipsis in the last place."""
+    """The text on one line of at most `most` characters: truncated between words, or within one if
+    there is little room, with a final ellipsis."""
     text = " ".join(text.split())
     if len(text) <= most:
         return text

@@ -38,8 +38,8 @@ _ARGUMENT = re.compile(r"\s*\{[^{}]*\}")
 def tex_to_unicode(text: str) -> str:
     """`text` with its LaTeX markup resolved: accents composed, braces gone, blanks collapsed.
 
-    Never raises: a macro that nobody knows vanishes and its argument stays. Math is flattened
-    ("H$_2$O" becomes "H2O"), which is what search and comparison need.
+    Never raises: an unknown macro is dropped and its argument kept. Math is flattened ("H$_2$O"
+    becomes "H2O"), which is what search and comparison need.
     """
     if _MARKED.search(text) is None:
         if "{" in text or "}" in text:
@@ -100,7 +100,7 @@ def _escape(char: str) -> str:
 
 
 def _macro(text: str, name: str, at: int) -> tuple[str, int]:
-    """What stands for the macro, and where reading goes on."""
+    """The replacement of the macro, and the offset after it."""
     if name in MATH_ACCENTS:
         argument = _LETTER.match(text, at)
         if argument is not None:

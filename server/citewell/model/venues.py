@@ -84,7 +84,7 @@ def work_venues(work: Work) -> frozenset[str]:
 
 
 def content_words(text: str) -> list[str]:
-    """Words that tell venues apart, in order."""
+    """The distinctive words of a venue, in order."""
     return [
         word
         for word in normalise_title(text).split()

@@ -79,7 +79,7 @@ class Work(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=Fal
     """Times cited, where a source says so."""
     retracted: bool = False
     notice: str = ""
-    """DOI (or other name) of the notice that retracts the work, where a source tells it."""
+    """DOI (or other name) of the retraction notice, if a source has it."""
     same_as: tuple[str, ...] = ()
     """Identifiers of the records merged into this one, prefixed by source; `id` included."""
     provenance: tuple[Provenance, ...] = ()

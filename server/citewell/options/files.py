@@ -101,7 +101,7 @@ def _text_of(path: Path, required: bool) -> str | Problem | None:
 
 
 def _lines(text: str) -> dict[str, int]:
-    """1-based line of each dotted name, as far as a line scan can tell."""
+    """1-based line of each dotted name, as far as a line scan finds it."""
     found: dict[str, int] = {}
     table = ""
     for number, line in enumerate(text.splitlines(), start=1):

@@ -21,9 +21,9 @@ def about(
 
     `trusted_only`: sends data, runs a program or opens files outside the project, so it is not
     taken from a workspace file. `stays_inside`: names a file, and is taken from there only if that
-    lies below the paper's folder. `closed_if_wrong`: a wrong value is the default, and not what
-    another source of settings says: who wanted to name somebody else, or nobody, must not have
-    text sent to the former one.
+    lies below the paper's folder. `closed_if_wrong`: a wrong value falls back to the default and
+    not to another settings layer, so that text is never sent to a recipient whom the user meant to
+    replace.
     """
     constraints: dict[str, Any] = {"ge": ge, "le": le}
     if pattern is not None:

@@ -1,6 +1,6 @@
 """Merges the layers of settings leaf by leaf: a wrong value costs itself, never its neighbours.
 
-Where a setting says who may be sent something, a wrong value is nobody.
+A wrong value of a setting that names a recipient means no recipient.
 """
 
 from __future__ import annotations
@@ -122,7 +122,7 @@ class Merge:
             elif setting is None:
                 self._unknown(name, list(names), source, path, line)
             elif value is None and wire:
-                continue  # an editor sends null for a setting that nobody set
+                continue  # an editor sends null for an unset setting
             elif setting.trusted_only and layer == "workspace file":
                 self._untrusted(setting, path, line)
             elif setting.stays_inside and layer == "workspace file" and leads_out(value):

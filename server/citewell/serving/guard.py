@@ -1,4 +1,4 @@
-"""Who may ask: what stands before every HTTP server of Citewell.
+"""Access control of all HTTP servers of Citewell.
 
 A web page that a user looks at can send requests to servers of this machine, under a name of its
 own that leads here (DNS rebinding) or from its own origin. So the server answers to its own names
@@ -76,7 +76,7 @@ class NameGuard:
         origin = headers.get(b"origin", b"").decode("latin-1").lower()
         if origin:
             return None if origin in self._admission.origins else (_FOREIGN_ORIGIN, 403)
-        # An image or a link of a foreign page names no origin, but browsers tell where it is from.
+        # Images and links of a foreign page have no Origin header, but Sec-Fetch-Site.
         if headers.get(b"sec-fetch-site") in _FOREIGN_SITES:
             return _FOREIGN_ORIGIN, 403
         return None

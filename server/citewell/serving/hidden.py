@@ -1,4 +1,4 @@
-"""Keys of the environment, kept out of what a client is told."""
+"""Removes keys of the environment from messages to clients."""
 
 from __future__ import annotations
 

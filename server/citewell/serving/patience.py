@@ -61,8 +61,8 @@ class PatientProtocol(H11Protocol):
             self._taking = None
 
     def _look(self) -> None:
-        """Begin anew with each part of a request, never with each byte: a client that drips would
-        keep its connection for as long as it likes."""
+        """Restart the timer with each part of a request, never with each byte: otherwise a slow
+        client could keep its connection open indefinitely."""
         state = self.conn.their_state
         awaited = state if state in (h11.IDLE, h11.SEND_BODY) else None
         if awaited is self._awaited:

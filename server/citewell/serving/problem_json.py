@@ -1,4 +1,4 @@
-"""A problem as HTTP tells it: `application/problem+json` (RFC 9457)."""
+"""A problem as `application/problem+json` (RFC 9457)."""
 
 from __future__ import annotations
 

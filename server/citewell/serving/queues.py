@@ -24,7 +24,7 @@ Kind = Literal["record", "search", "passage", "document", "check", "online", "mo
 THREADS = 6
 """Of each kind that work at once."""
 MAX_WAITING = 128
-"""Of each kind that wait or are worked on; further ones are told to come again."""
+"""Maximum pending requests of each kind; further ones are refused for now."""
 
 R = TypeVar("R")
 
@@ -50,8 +50,8 @@ class Queues:
             self._inside[kind] -= 1
 
     async def run(self, kind: Kind, work: Callable[[], R]) -> R:
-        """The result of work on a thread, in its turn. Who gives up waits no longer; the thread
-        ends when the work does."""
+        """The result of work on a thread, in queue order. A cancelled caller stops waiting; the
+        thread ends when the work does."""
         return await anyio.to_thread.run_sync(
             partial(work), abandon_on_cancel=True, limiter=self._limiters[kind]
         )

@@ -25,7 +25,7 @@ ENDING_SECONDS = 10
 
 def run_app(app: ASGIApp, bound: socket.socket, announce: Callable[[], None]) -> None:
     """Serve on the bound socket until SIGINT, SIGTERM or Ctrl+Break; `announce` is called once
-    nobody is refused any more. Returns when the requests in flight are answered or given up."""
+    connections are accepted. Returns when the requests in flight are answered or cancelled."""
     import uvicorn
 
     from citewell.serving.patience import PatientProtocol
@@ -58,8 +58,8 @@ def run_app(app: ASGIApp, bound: socket.socket, announce: Callable[[], None]) ->
 
 
 def notice(text: str) -> None:
-    """Tell a person at the terminal; a program that reads what the server writes is told nothing
-    that it does not expect."""
+    """Write a line for a person at a terminal; programs that read the output get no unexpected
+    lines."""
     if sys.stderr is not None and sys.stderr.isatty():
         with contextlib.suppress(OSError):
             print(text, file=sys.stderr, flush=True)  # noqa: T201

@@ -68,7 +68,7 @@ class Examples(msgspec.Struct, frozen=True, kw_only=True):
     """Questions that were put to the engine."""
     absent: int
     """Those whose right paper the library holds and the first hundred papers do not: they count in
-    the metric, where nobody can win them."""
+    the metric, where no version can win them."""
 
     def part(self, part: Part, seed: int = 0) -> tuple[Example, ...]:
         """The examples of one part; all of a paper are in the same."""

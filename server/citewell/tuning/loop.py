@@ -40,11 +40,11 @@ from citewell.tuning.plan import Step, TunePlan, Tuning
 from citewell.tuning.threshold import fit
 
 LEAST = 5
-"""Examples in each part below which nothing can be told apart."""
+"""Minimum examples in each part to detect differences."""
 
 MOST_P = 0.05
 FEW_PAPERS = 6
-"""Below so many papers no sign test over papers can reach `MOST_P`: examples are compared instead,
+"""With fewer papers, no sign test over papers can reach `MOST_P`: examples are compared instead,
 which takes those of one paper for independent."""
 
 Opener = Callable[[LlmOptions], LanguageModel]
@@ -267,7 +267,7 @@ class _Run:
 
 
 def named_model(options: LlmOptions) -> LanguageModel:
-    """The model that the settings name. Contacts nobody; raises `CitewellError` without one."""
+    """The configured model. Sends no request; raises `CitewellError` if none is configured."""
     model = LanguageModel.open(options)
     if model is None:
         raise CitewellError(

@@ -3,7 +3,7 @@
 `fill.threshold` says what an author accepts: a paper is written where it is right with at least
 that probability t, so that a right one is worth 1 - t, a wrong one costs t, and an open placeholder
 counts nothing. The threshold for choices is the one that is worth most on the validation papers by
-this count; what it is worth on the test papers is said beside it.
+this count; its utility on the test papers is reported with it.
 """
 
 from __future__ import annotations

@@ -37,7 +37,7 @@ class CheckTask:
         size: int = SLICE,
         keep: bool = True,
     ) -> None:
-        """With `online` the allowed sources are asked too, for so many seconds from now; infinity:
+        """With `online`, the allowed sources are also queried, for this many seconds; infinity:
         until all have answered. `size` is the number of references in a part. Without `keep` only
         `step` and `parts` return verdicts, of which there may be too many to hold."""
         self._engine = engine

@@ -1,4 +1,4 @@
-"""What would stand at each placeholder of a project: papers, confidence, and the edits."""
+"""The fill of a project's placeholders: papers, confidence, and the edits."""
 
 from __future__ import annotations
 
@@ -134,8 +134,8 @@ class FillTask:
         progress: Progress = no_progress,
         cancel: Cancel | None = None,
     ) -> None:
-        """Find the candidates of the places, and have the language model pick among those of the
-        places for which nobody has chosen. Raises as `run` does."""
+        """Find the candidates of the places, and have the language model pick at places without a
+        choice. Raises as `run` does."""
         self._check_numbers(len(places))
         left = {p.query for n, p in enumerate(places, 1) if str(n) not in self._choices}
         queries = list(dict.fromkeys(p.query for p in places if p.query not in self._found))

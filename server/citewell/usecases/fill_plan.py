@@ -23,7 +23,7 @@ NOT_CLOSED = (
 )
 """Why no paper is written there, however sure it is."""
 UNTYPED = "it has no words that identify a paper"
-"""Why a placeholder is left open that nobody typed words into."""
+"""Why a placeholder without words is left open."""
 UNCERTAIN = "the best paper is not certain enough"
 LEFT = "left open, as you chose"
 
@@ -37,7 +37,7 @@ class PlaceholderFill(msgspec.Struct, frozen=True, kw_only=True):
     column: int
     """1-based, in code points."""
     text: str
-    """The placeholder as it stands in the file."""
+    """The text of the placeholder in the file."""
     placeholder: Placeholder
     sentence: str = ""
     """The sentence around it, for a reader who chooses."""

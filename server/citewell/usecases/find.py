@@ -32,7 +32,7 @@ _END = re.compile(r"\s*([.!?]?)\s*$")
 Status = Literal["found", "nothing_found", "not_checked"]
 """`nothing_found`: all was searched and holds no such paper; `not_checked`: a part failed."""
 Progress = Callable[[str, int, int], None]
-"""Told what is being done, how much of it is done, and of how much, on the thread of the work."""
+"""Called with the current step, the amount done and the total, on the thread of the work."""
 
 
 def no_progress(stage: str, done: int, total: int) -> None:

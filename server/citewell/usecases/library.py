@@ -138,7 +138,7 @@ class Library:
     ) -> Found:
         """The best papers for a title, a topic, a sentence or an identifier.
 
-        Filters may stand alone. With `pick` the language model chooses one, which comes first.
+        Filters work without words. With `pick` the language model chooses one, which comes first.
         """
         query = Query(text=text, author=author, venue=venue, year_from=year_from, year_to=year_to)
         if self.online:

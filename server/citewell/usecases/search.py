@@ -73,6 +73,6 @@ def search_page(
     name = digest(query.text, query.author, query.venue, query.year_from, query.year_to)
     start = from_cursor(cursor, name)[1] if cursor else 0
     end = min(start + count, MAX_DEPTH)
-    # One more than is shown tells whether there is a next page.
+    # One more than is shown, to know whether there is a next page.
     result = engine.find(query, min(end + 1, MAX_DEPTH), tier="full", cancel=cancel)
     return SearchPage(result=result, start=start, end=end, name=name)

@@ -72,7 +72,7 @@ def get_papers(service: Service, request: PapersRequest, cancel: Cancel) -> Pape
 
 
 def get_paper(service: Service, request: PaperRequest, cancel: Cancel) -> Record:
-    """One record by its id, DOI or arXiv id, which stands in the address as it is."""
+    """One record by its id, DOI or arXiv id, unescaped in the URL."""
     work = work_named(service.engine, request.id)
     (record,) = records([work], request.forms, request.style, service.options)
     return record

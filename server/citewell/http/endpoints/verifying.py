@@ -28,8 +28,8 @@ class VerifyRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
 
 
 class VerifyAnswer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """`answered`: the model said yes, no or unclear. `not_checked`: it was not asked, or gave no
-    answer; `problems` says why."""
+    """`answered`: the model answered yes, no or unclear. `not_checked`: it was not asked or did not
+    answer; `problems` has the reason."""
 
     status: Literal["answered", "not_checked"]
     paper: Paper

@@ -76,7 +76,7 @@ def test_no_python_name_is_private_idiom() -> None:
         for line, name in defined(path.read_text(encoding="utf-8")):
             if name.strip("_").lower() in FORBIDDEN_NAMES - allowed:
                 found.append(f"{identifier(path)}:{line}: {name}")
-    assert not found, "name what it holds"
+    assert not found, "name what it holds:\n" + "\n".join(found)
 
 
 def test_no_name_of_a_client_is_private_idiom() -> None:
@@ -88,7 +88,7 @@ def test_no_name_of_a_client_is_private_idiom() -> None:
         found += [
             f"{identifier(path)}: {word}" for word in words if word.lower() in FORBIDDEN_NAMES
         ]
-    assert not found, "name what it holds"
+    assert not found, "name what it holds:\n" + "\n".join(found)
 
 
 def test_no_prose_is_private_idiom() -> None:
@@ -98,7 +98,7 @@ def test_no_prose_is_private_idiom() -> None:
         for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1)
         if IDIOMS.search(line)
     ]
-    assert not found, "say it in plain technical English"
+    assert not found, "say it in plain technical English:\n" + "\n".join(found)
 
 
 def test_each_kind_of_offence_is_found() -> None:

@@ -33,8 +33,8 @@ class Fetching:
     async def fetch_papers(
         self, request: str, ctx: Context, write: bool = False
     ) -> Annotated[CallToolResult, FetchAnswer]:
-        """Add works of a source to the library: "arxiv --category cs.CL --max 500". Without
-        `write` it only tells the size: ask the user."""
+        """Add works of a source to the library: "arxiv --category cs.CL --max 500". Without `write`
+        it only returns the size: ask the user."""
         run = partial(self._fetch, request, write, progress_of(ctx))
         return answer(await self._tools.run(run, "document"))
 

@@ -1,7 +1,7 @@
 """Fetching many works of a source into the library, for every front end.
 
 The work is done by `citewell library fetch` in a process of its own: it may be ended at any time,
-and the same request goes on where it was. Whoever has the library open sees the new works.
+and the same request resumes it. Whoever has the library open sees the new works.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class FetchRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
 
 
 class FetchSize(msgspec.Struct, frozen=True, kw_only=True):
-    """What a fetch will cost, judged by its first page; None: the source does not tell."""
+    """Estimated cost of a fetch, from its first page; None: not reported by the source."""
 
     source: str
     works: int | None = None
@@ -243,7 +243,7 @@ def _reading(stream: IO[str], take: Callable[[str], object]) -> threading.Thread
 
 
 def _problem_in(lines: list[str]) -> Problem:
-    """The error that a command has written, with the cure on the line behind it."""
+    """The error that a command has written, with the hint on the next line."""
     for number, line in enumerate(lines):
         if (found := _ERROR.match(line)) is not None:
             hint = lines[number + 1].strip() if number + 1 < len(lines) else ""

@@ -42,6 +42,7 @@ from citewell_corpus.import_stage import StagedSource, stage_source
 from citewell_corpus.index_stage import build_indexes, link_segment
 from citewell_corpus.lock import writer_lock
 from citewell_corpus.merge_stage import MergeCounts, Merged, merge_sources
+from citewell_corpus.pdf_reading import PdfReading
 from citewell_corpus.progress import Progress, Silent
 from citewell_corpus.publish import NewUse, collect_garbage, next_number, publish
 from citewell_corpus.segment_writer import seal, write_whole
@@ -70,6 +71,7 @@ def build_library(
     fresh: bool = False,
     compact: bool = False,
     progress: Progress | None = None,
+    pdf: PdfReading | None = None,
 ) -> BuildReport:
     """Create or update the library in the folder `path` from its sources and `add`; the report.
 
@@ -86,13 +88,20 @@ def build_library(
         with writer_lock(path), free_when_full(path / "staging"):
             for left in leftovers(path):
                 left.unlink(missing_ok=True)
-            return _Build(path, builders, progress or Silent()).run(
+            return _Build(path, builders, progress or Silent(), pdf).run(
                 list(add), fresh=fresh, compact=compact
             )
 
 
 class _Build:
-    def __init__(self, path: Path, builders: Sequence[IndexBuilder], progress: Progress) -> None:
+    def __init__(
+        self,
+        path: Path,
+        builders: Sequence[IndexBuilder],
+        progress: Progress,
+        pdf: PdfReading | None = None,
+    ) -> None:
+        self.pdf = pdf
         self.path = path
         self.builders = builders
         self.progress = progress
@@ -123,6 +132,8 @@ class _Build:
             if base is not None and self._is_done(plan, base):
                 return self._unchanged(base)
             self._prepare(plan)
+            if self.pdf is not None and base is not None:
+                self.pdf.library = base.lookup
             staged = self._import(plan)
             citing = self._citing(staged, base)
             merged = self._merge(plan, staged, base)
@@ -193,7 +204,7 @@ class _Build:
         staged = []
         for number, (name, source) in enumerate(plan.sources.items()):
             folder = self.staging / f"source-{number}"
-            staged.append(stage_source(folder, name, source, self.progress))
+            staged.append(stage_source(folder, name, source, self.progress, self.pdf))
         self._mark("import")
         return staged
 

@@ -12,8 +12,9 @@ import shutil
 import struct
 from array import array
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import TypeVar
 from uuid import uuid4
 
 import msgspec
@@ -22,13 +23,16 @@ from numpy.typing import NDArray
 
 from citewell.corpus.citing import NAME, WORDS, write_part
 from citewell.corpus.columns import title_key
+from citewell.corpus.full_text import FOLDER as TEXT_FOLDER
+from citewell.corpus.full_text import Passage, write_full_text
 from citewell.corpus.keys import id_number
 from citewell.corpus.layout import SEGMENT, CitingUse
 from citewell.corpus.priors import Priors, coded
 from citewell.model import CitingPaper, Query, Work
+from citewell.retrieval.bm25_build import Bm25Builder
 from citewell.retrieval.encoders.static import StaticEncoder
 from citewell.retrieval.passages import gather_passages, write_passages
-from citewell_corpus.importers.contract import Cited, Citing
+from citewell_corpus.importers.contract import Cited, Citing, FullText
 from citewell_corpus.progress import Progress
 from citewell_corpus.publish import next_number
 from citewell_corpus.segment_writer import seal, write_whole
@@ -43,8 +47,9 @@ FEWEST = 3
 """Minimum resolved references of a record for its list to count; the author's own papers always
 count."""
 _BATCH = 512
-_FRAMES, _NUMBERS = "citing.bin", "citing.npz"
+_FRAMES, _NUMBERS, _TEXTS = "citing.bin", "citing.npz", "texts.bin"
 _LENGTH = struct.Struct("<I")
+_Frame = TypeVar("_Frame", Citing, FullText)
 
 
 class CitingWriter:
@@ -55,8 +60,10 @@ class CitingWriter:
         self._stream = (folder / _FRAMES).open("wb")
         self._encoder = msgspec.msgpack.Encoder()
         self._numbers, self._keys, self._counts = array("q"), array("Q"), array("q")
+        self._texts = (folder / _TEXTS).open("wb")
         self.lists = 0
         self.passages = 0
+        self.texts = 0
 
     def cites(self, citing: Citing) -> None:
         """One more citing paper."""
@@ -64,6 +71,12 @@ class CitingWriter:
         self._stream.write(_LENGTH.pack(len(data)) + data)
         self.lists += 1
         self.passages += len(citing.passages)
+
+    def text(self, text: FullText) -> None:
+        """The text of one more paper."""
+        data = self._encoder.encode(text)
+        self._texts.write(_LENGTH.pack(len(data)) + data)
+        self.texts += 1
 
     def work(self, work: Work) -> None:
         """Add a record: its title under its ids, for references by id, and its citation count."""
@@ -78,6 +91,7 @@ class CitingWriter:
     def close(self) -> None:
         """Write the collected numbers, which completes the folder."""
         self._stream.close()
+        self._texts.close()
         np.savez(
             self._folder / _NUMBERS,
             number=np.array(self._numbers, np.int64),
@@ -109,7 +123,8 @@ def finish_citing(
         return None
     encoder = StaticEncoder()
     priors, passages = gather(staged, encoder, room, progress)
-    if not len(priors):
+    has_texts = (staged / _TEXTS).stat().st_size > 0
+    if not len(priors) and not has_texts:
         write_whole(marker, msgspec.json.encode(None))
         return None
     folder = staged / NAME
@@ -118,6 +133,7 @@ def finish_citing(
     write_part(priors, folder)
     if passages:
         write_passages(gather_passages(passages), folder / WORDS)
+    texts = _write_texts(staged / _TEXTS, folder / TEXT_FOLDER, progress) if has_texts else 0
     name = f"{next_number(library):06d}-{uuid4().hex[:8]}"
     record = seal(folder, name, 0, (source,), {NAME: {"encoder": encoder.fingerprint}})
     use = CitingUse(
@@ -127,10 +143,28 @@ def finish_citing(
         papers=len(priors),
         lists=len(priors.list_key),
         passages=len(priors.passage_cited),
+        texts=texts,
     )
     write_whole(marker, msgspec.json.encode(use))
     _place(library, folder, name)
     return use
+
+
+def _write_texts(staged: Path, folder: Path, progress: Progress) -> int:
+    """Index the full text of the papers of a source; their number."""
+    texts = {title_key(text.title): text for text in _frames(staged, FullText)}
+    progress.stage("Index the full text", len(texts))
+
+    def build(works: Callable[[], Iterable[Work]], count: int, into: Path) -> None:
+        Bm25Builder().build(works, count, into, lambda number: None)
+
+    papers = (
+        (key, [Passage(page, words) for page, words in text.passages])
+        for key, text in texts.items()
+    )
+    write_full_text(papers, folder, build)
+    progress.advance(len(texts))
+    return len(texts)
 
 
 def _place(library: Path, folder: Path, name: str) -> None:
@@ -155,7 +189,7 @@ def gather(
         number, key, count = file["number"], file["key"], file["count"]
     key_of = dict(zip(number.tolist(), key.tolist(), strict=True))
     lists: dict[int, _List] = {}
-    for frame, citing in enumerate(_frames(staged / _FRAMES)):
+    for frame, citing in enumerate(_frames(staged / _FRAMES, Citing)):
         own = title_key(citing.title)
         cited = list(dict.fromkeys(k for one in citing.cited if (k := _key(one, key_of))))
         enough = bool(cited) and (bool(citing.passages) or len(cited) >= FEWEST)
@@ -175,7 +209,7 @@ def gather(
     passages: list[tuple[int, int, str]] = []
     per_paper: Counter[int] = Counter()
     frames = {one.frame: n for n, one in enumerate(kept)}
-    for frame, citing in enumerate(_frames(staged / _FRAMES)):
+    for frame, citing in enumerate(_frames(staged / _FRAMES, Citing)):
         if frame not in frames:
             continue
         about.append(Query(paper=CitingPaper(title=citing.title, abstract=citing.abstract)))
@@ -234,9 +268,9 @@ def _vectors(
     return np.concatenate(parts)
 
 
-def _frames(path: Path) -> Iterator[Citing]:
-    """Every citing paper, in the order of the source."""
-    decoder = msgspec.msgpack.Decoder(Citing)
+def _frames(path: Path, kind: type[_Frame]) -> Iterator[_Frame]:
+    """Every citing paper, or text, in the order of the source."""
+    decoder = msgspec.msgpack.Decoder(kind)
     size = path.stat().st_size
     if not size:
         return

@@ -15,6 +15,7 @@ from citewell_corpus import sources
 from citewell_corpus.citing_stage import CitingWriter
 from citewell_corpus.importers.contract import ImportReport
 from citewell_corpus.importers.manuscript import ManuscriptImporter
+from citewell_corpus.pdf_reading import PdfReading
 from citewell_corpus.progress import Progress
 from citewell_corpus.segment_writer import write_whole
 from citewell_corpus.staging import (
@@ -43,6 +44,8 @@ class ImportedSource(msgspec.Struct, frozen=True):
     lists: int = 0
     """Papers with a list of references."""
     passages: int = 0
+    texts: int = 0
+    """Papers of which it gave the full text."""
     problems: tuple[Problem, ...] = ()
 
 
@@ -62,7 +65,11 @@ class StagedSource(msgspec.Struct, frozen=True):
 
 
 def stage_source(
-    folder: Path, name: str, source: sources.Source, progress: Progress
+    folder: Path,
+    name: str,
+    source: sources.Source,
+    progress: Progress,
+    pdf: PdfReading | None = None,
 ) -> StagedSource:
     """Read a source into `folder`, unless that was finished before.
 
@@ -76,7 +83,9 @@ def stage_source(
     importer, path = sources.location(source)
     progress.stage(f"Read {path.name}", sources.size(importer, path))
     citing = CitingWriter(folder)
-    report = ImportReport(on_bytes=progress.advance, on_citing=citing.cites)
+    report = ImportReport(
+        on_bytes=progress.advance, on_citing=citing.cites, on_text=citing.text, pdf=pdf
+    )
     collector = KeyCollector()
     writer = RecordWriter(folder / _RECORDS)
     malformed = 0
@@ -101,6 +110,7 @@ def stage_source(
         malformed=malformed,
         lists=citing.lists,
         passages=citing.passages,
+        texts=citing.texts,
         problems=problems,
     )
     write_whole(done, msgspec.json.encode(imported))

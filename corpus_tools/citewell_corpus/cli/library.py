@@ -30,11 +30,20 @@ __all__ = ["library"]
 @library.command("add", short_help="Add papers from files, folders or the starter records.")
 @click.argument("paths", nargs=-1, required=True, metavar="PATH...")
 @click.option("--format", "format_name", default="", help="Format of the files; default: guessed.")
+@click.option(
+    "--online", is_flag=True,
+    help="Also ask the allowed sources which paper a PDF is, where the library does not know it.",
+)  # fmt: skip
 @NAME
 @JSON
 @click.pass_context
 def add(
-    ctx: click.Context, paths: tuple[str, ...], format_name: str, name: str, as_json: bool
+    ctx: click.Context,
+    paths: tuple[str, ...],
+    format_name: str,
+    online: bool,
+    name: str,
+    as_json: bool,
 ) -> None:
     """Add papers and build: from files or folders, or from `starter`.
 
@@ -48,6 +57,9 @@ def add(
     Records of OpenAlex and Semantic Scholar also list citations, which improve the ranking. So do
     your own papers: add their .tex or Markdown files, or a folder of them with `--format
     manuscripts`. They give no records: an unfinished paper is never offered.
+
+    A PDF (extra `pdf`) is a paper of the library: its full text is searched, and its references
+    tell how others cite. It is found in the library by its DOI, arXiv id or title.
     """
     from citewell_corpus.sources import source_at
     from citewell_corpus.zotero_export import PREFIX, fetch
@@ -59,7 +71,7 @@ def add(
         for path in paths
     ]
     sources = [source_at(path, format_name) for path in named]
-    ctx.exit(build_and_show(options, name, as_json, add=sources))
+    ctx.exit(build_and_show(options, name, as_json, online=online, add=sources))
 
 
 @library.command("build", short_help="Update a library from its sources.")

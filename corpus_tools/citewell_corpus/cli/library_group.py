@@ -87,18 +87,27 @@ def library_to_read(options: Options, name: str) -> Library:
 
 
 def build_and_show(
-    options: Options, name: str, as_json: bool, *, outcome: Any = None, **how: Any
+    options: Options,
+    name: str,
+    as_json: bool,
+    *,
+    online: bool = False,
+    outcome: Any = None,
+    **how: Any,
 ) -> int:
     """Build a library, and show the report; as JSON in the field `built` of an `outcome`, which led
-    to the build. The exit code."""
+    to the build. With `online` sources may identify PDFs. The exit code."""
     import msgspec
 
     from citewell_corpus.build import build_library, default_builders
     from citewell_corpus.cli.bars import bars
+    from citewell_corpus.pdf_reading import PdfReading, sources_lookup
 
     path = library_path_of(options, name)
-    with bars() as progress:
-        report = build_library(path, builders=default_builders(options), progress=progress, **how)
+    look = sources_lookup(options) if online else None
+    with bars() as progress, PdfReading(options.pdf, look) as pdf:
+        builders = default_builders(options)
+        report = build_library(path, builders=builders, progress=progress, pdf=pdf, **how)
     if as_json:
         before = {} if outcome is None else msgspec.to_builtins(outcome)
         write_json({**before, "built": report} if before else report)
@@ -114,6 +123,8 @@ def _show_report(report: Any) -> None:
     for source in report.sources:
         skipped = sum(source.skipped.values())
         notes = [citing_words(source.lists, source.passages)] if source.lists else []
+        if source.texts:
+            notes.append(f"the full text of {source.texts:,}")
         notes += [f"{source.bad:,} bad"] if source.bad else []
         if source.malformed:
             notes.append(f"{source.malformed:,} with damaged author lists")

@@ -10,6 +10,7 @@ from typing import Protocol
 import msgspec
 
 from citewell.model import Problem, Work
+from citewell_corpus.pdf_reading import PdfReading
 
 MAX_CITED = 500
 """Maximum references read per paper; a survey has some hundreds."""
@@ -34,6 +35,14 @@ class Citing(msgspec.Struct, frozen=True, array_like=True):
     """An index into `cited` and the citing sentence with the citation as `[CITATION]`."""
 
 
+class FullText(msgspec.Struct, frozen=True, array_like=True):
+    """The text of a paper in passages, each with its page."""
+
+    title: str
+    passages: tuple[tuple[int, str], ...]
+    """1-based page, and some sentences."""
+
+
 class ImportReport:
     """Counts the records of a source. Bad records are never fatal: they are counted, and a few are
     listed."""
@@ -43,7 +52,10 @@ class ImportReport:
         listed: int = LISTED,
         on_bytes: Callable[[int], None] | None = None,
         on_citing: Callable[[Citing], None] | None = None,
+        on_text: Callable[[FullText], None] | None = None,
+        pdf: PdfReading | None = None,
     ) -> None:
+        """`pdf` reads PDFs and tells which paper each is; without it an importer has its own."""
         self.records = 0
         """Works read."""
         self.bad = 0
@@ -53,6 +65,8 @@ class ImportReport:
         self._listed = listed
         self._on_bytes = on_bytes
         self._on_citing = on_citing
+        self._on_text = on_text
+        self.pdf = pdf
 
     def bad_record(self, path: Path, line: int | None, message: str) -> None:
         """Count a record that cannot be used; `line` is 1-based."""
@@ -82,6 +96,16 @@ class ImportReport:
         """Add the citations of a paper."""
         if self._on_citing is not None:
             self._on_citing(citing)
+
+    def full_text(self, text: FullText) -> None:
+        """Hand on the text of a paper."""
+        if self._on_text is not None:
+            self._on_text(text)
+
+    def note(self, problem: Problem) -> None:
+        """Tell of something that cost no record."""
+        if len(self.problems) < self._listed:
+            self.problems.append(problem)
 
     def read_bytes(self, count: int) -> None:
         """Report that `count` more bytes were read."""

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from citewell.corpus.errors import library_error
+from citewell.corpus.full_text import FOLDER, FullText
 from citewell.corpus.layout import CitingUse, SegmentRecord, read_segment_record
 from citewell.corpus.priors import Priors, check
 from citewell.corpus.segment import check_sizes, verify_files
@@ -51,6 +52,10 @@ class CitingPart:
             message = f"Its citation data cannot be read: {error}."
             raise library_error("library-corrupt", message, self.path) from None
         return priors
+
+    def full_text(self) -> FullText:
+        """The passages of its papers, where `use.texts` is not 0. Raises `LibraryError`."""
+        return FullText(self.path / FOLDER)
 
     def verify(self) -> list[Problem]:
         """Hash every file."""

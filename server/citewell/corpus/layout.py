@@ -100,6 +100,8 @@ class CitingUse(msgspec.Struct, frozen=True, kw_only=True):
     lists: int = 0
     """Citing papers."""
     passages: int = 0
+    texts: int = 0
+    """Papers of which it holds the full text."""
 
 
 class SourceUse(msgspec.Struct, frozen=True, kw_only=True):

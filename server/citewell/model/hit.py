@@ -23,6 +23,10 @@ class Evidence(msgspec.Struct, frozen=True, omit_defaults=True):
     """The query's words that matched, strongest first."""
     before: int | None = None
     """Of a ranker that moves papers: the 1-based rank that the work had before."""
+    snippet: str = ""
+    """The sentence of the full text that matched best."""
+    page: int | None = None
+    """1-based page of the snippet."""
 
 
 class Hit(msgspec.Struct, frozen=True, omit_defaults=True):

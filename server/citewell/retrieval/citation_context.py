@@ -181,7 +181,7 @@ def open_citation_context(opening: Opening) -> CitationContextRetriever | None:
         return None
     parts = shipped_priors()
     parts = [part for part in parts if part.encoder == dense.encoder.fingerprint]
-    citing = opening.library.citing
+    citing = [one for one in opening.library.citing if one.use.papers]
     fitting = [one for one in citing if one.use.encoder == dense.encoder.fingerprint]
     parts += [one.priors() for one in fitting]
     if not parts:

@@ -78,6 +78,12 @@ def _citation_context(opening: Opening) -> Retriever | None:
     return open_citation_context(opening)
 
 
+def _full_text(opening: Opening) -> Retriever | None:
+    from citewell.retrieval.full_text import open_full_text
+
+    return open_full_text(opening)
+
+
 def _exact_match(opening: Opening) -> Retriever | None:
     from citewell.retrieval.exact_match import open_exact_match
 
@@ -101,6 +107,7 @@ RETRIEVERS = (
         open=_citation_context,
         needs="dense",
     ),
+    Row(name="full_text", label="the text of your PDFs", open=_full_text),
     Row(
         name="exact_match",
         label="the title, author or year typed",

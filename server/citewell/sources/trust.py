@@ -15,6 +15,7 @@ _TRUST = {
     "zotero": 30,
     "csl-json": 30,
     "bibtex": 25,
+    "pdf": 10,
 }
 """Of what libraries are built from; that of the sources on the network stands in their registry."""
 _UNKNOWN = 40

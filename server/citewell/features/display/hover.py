@@ -11,7 +11,7 @@ import msgspec
 from citewell.features.citing.citation import extent, until, word_end
 from citewell.features.citing.site import placeholder_at
 from citewell.features.text.card import Known, byline, entry_card
-from citewell.features.text.evidence import moved_by
+from citewell.features.text.evidence import moved_by, quoted
 from citewell.features.text.markdown import escape
 from citewell.model import Hit
 from citewell.model.bib import BibEntry
@@ -67,6 +67,12 @@ def hovered_placeholder(document: Document, offset: int) -> Placeholder | None:
     return until(document, found, min(word_end(document, offset), extent(found)))
 
 
+def _quotation(hit: Hit) -> str:
+    """The sentence of the full text that matched, as another line of the list's item."""
+    text = quoted(hit.evidence)
+    return f"  \n   {escape(text)}" if text else ""
+
+
 def hover_placeholder(placeholder: Placeholder, hits: Sequence[Hit]) -> HoverCard:
     """The papers that a placeholder would be completed with, the best first."""
     heading = (
@@ -79,6 +85,7 @@ def hover_placeholder(placeholder: Placeholder, hits: Sequence[Hit]) -> HoverCar
     lines = [
         f"{number}. **{escape(hit.work.title)}**  \n   "
         + " · ".join(part for part in (byline(hit.work), moved_by(hit.evidence)) if part)
+        + _quotation(hit)
         for number, hit in enumerate(hits, 1)
     ]
     return HoverCard("\n".join([f"{heading}:", "", *lines]), placeholder.span)

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import msgspec
 
 from citewell.features.text.entry_state import SIGNS, times
-from citewell.features.text.evidence import found_by
+from citewell.features.text.evidence import found_by, quoted
 from citewell.features.text.markdown import escape, fenced
 from citewell.model import Evidence, Work
 from citewell.model.bib import BibEntry
@@ -55,6 +55,8 @@ def work_card(work: Work, *, evidence: Sequence[Evidence] = (), entry: str = "")
         parts.append("**This paper was retracted.**")
     if work.abstract:
         parts.append(escape(shorten(work.abstract, MAX_ABSTRACT)))
+    if text := quoted(evidence):
+        parts.append(f"> {escape(text)}")
     if evidence:
         parts.append(f"Found by {found_by(evidence)}.")
     if work.provenance:

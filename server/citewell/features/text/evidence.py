@@ -52,7 +52,18 @@ def why(hit: Hit) -> str:
         if proof.terms:
             text += f" ({', '.join(proof.terms[:4])})"
         parts.append(text)
-    return ", ".join(parts)
+    text = quoted(hit.evidence)
+    return ", ".join(parts) + (f": {text}" if text else "")
+
+
+def quoted(evidence: Sequence[Evidence]) -> str:
+    """The sentence of the full text that matched, with its page, as plain text: "“...” (page 3)";
+    empty where no full text did."""
+    for proof in evidence:
+        if proof.snippet:
+            page = f" (page {proof.page})" if proof.page else ""
+            return f"“{proof.snippet}”{page}"
+    return ""
 
 
 def moved_by(evidence: Sequence[Evidence]) -> str:

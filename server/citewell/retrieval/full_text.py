@@ -1,0 +1,110 @@
+"""The retriever over the full text of papers that the user added as PDFs.
+
+Passages are ranked by BM25, and a paper stands where its best passage stands. What is shown of a
+paper is the sentence of that passage that holds most of the query's words, with its page.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from citewell.corpus.contract import SegmentView
+from citewell.corpus.full_text import FullText
+from citewell.documents.sentences import split_sentences
+from citewell.model import Evidence, Query
+from citewell.model.cancel import Cancel
+from citewell.model.shorten import shorten
+from citewell.retrieval.bm25 import Bm25Retriever
+from citewell.retrieval.contract import Mask, Ranking
+from citewell.retrieval.opening import Opening
+from citewell.retrieval.stopwords import STOPWORDS
+from citewell.retrieval.tokens import words
+
+MAX_SNIPPET = 300
+"""Characters."""
+_PASSAGES = 6
+"""Passages that are ranked for each paper that is wanted."""
+_STOP = frozenset(word.decode() for word in STOPWORDS)
+
+
+class FullTextRetriever:
+    """Ranks papers by their best passage. Holds no state of a query; safe across threads."""
+
+    name = "full_text"
+
+    def __init__(
+        self, texts: Sequence[FullText], rows: Sequence[NDArray[np.int64]], mask: Mask | None = None
+    ) -> None:
+        """`rows` gives the library's row of each paper of each text, -1 for none."""
+        self._texts = texts
+        self._mask = mask
+        bases = np.cumsum([0, *(len(text) for text in texts)])
+        self._bases = bases[:-1]
+        views = [
+            SegmentView(text.folder, int(base), len(text))
+            for text, base in zip(texts, bases[:-1], strict=True)
+        ]
+        self._terms = Bm25Retriever(views)
+        owners = [row[text.papers] for text, row in zip(texts, rows, strict=True)]
+        self._row = np.concatenate(owners).astype(np.int64)
+        """The library's row of each passage."""
+
+    def search(self, query: Query, k: int, cancel: Cancel) -> Ranking:
+        """The best `k` rows. Empty for a query without a known word."""
+        found = self._terms.search(query, _PASSAGES * k, cancel)
+        rows = self._row[found.rows]
+        good = rows >= 0
+        if self._mask is not None and (allowed := self._mask(query)) is not None:
+            good &= allowed[rows]
+        rows, scores = rows[good], found.scores[good]
+        first = np.sort(np.unique(rows, return_index=True)[1])[:k]
+        return Ranking(rows[first], scores[first])
+
+    def search_batch(self, queries: Sequence[Query], k: int, cancel: Cancel) -> list[Ranking]:
+        """One after the other."""
+        return [self.search(query, k, cancel) for query in queries]
+
+    def explain(self, query: Query, row: int, rank: int, score: float) -> Evidence:
+        """The best passage of the row: its words, a snippet and the page."""
+        own = np.flatnonzero(self._row == row)
+        best = int(own[np.argmax(self._terms.score_rows(query, own))])
+        terms = self._terms.explain(query, best, rank, score).terms
+        text = int(np.searchsorted(self._bases, best, side="right")) - 1
+        passage = self._texts[text].passage(best - int(self._bases[text]))
+        wanted = set(words(f"{query.text} {query.sentence}")) - _STOP
+        return Evidence(
+            self.name,
+            rank,
+            score,
+            ("full text",),
+            terms,
+            snippet=snippet_of(passage.text, wanted),
+            page=passage.page,
+        )
+
+
+def snippet_of(text: str, wanted: set[str]) -> str:
+    """The sentence of a passage that holds most of the words; the first of equals."""
+    sentences = split_sentences(text) or [text]
+    best = max(sentences, key=lambda one: len(wanted & set(words(one))))
+    return shorten(" ".join(best.split()), MAX_SNIPPET)
+
+
+def open_full_text(opening: Opening) -> FullTextRetriever | None:
+    """None without columns, and where the library holds no full text."""
+    texts = [part.full_text() for part in opening.library.citing if part.use.texts]
+    if opening.columns is None or not any(map(len, texts)):
+        return None
+    keys = opening.columns.keys()
+    order = np.argsort(keys, kind="stable")
+    order = order[opening.live[order]]
+    held = keys[order]
+    rows = []
+    for text in texts:
+        at = np.minimum(np.searchsorted(held, text.keys), max(0, len(held) - 1))
+        known = (held[at] == text.keys) & (text.keys != 0) if len(held) else np.zeros(0, np.bool_)
+        rows.append(np.where(known, order[at], -1))
+    return FullTextRetriever(texts, rows, opening.mask)

@@ -58,8 +58,8 @@ class PdfReading:
     def identify(self, paper: PdfPaper) -> Work | None:
         """The record of the paper; None where neither library nor sources know it.
 
-        A record counts only if its title stands at the head of the file: a first page also holds
-        identifiers of other papers. Of several the one whose authors stand there, too.
+        A record counts only if its title is at the head of the first page, which also holds
+        identifiers of other papers. Of several records, the one with most authors there.
         """
         head = title_key(f"{' '.join(paper.titles)} {paper.first_page[:_HEAD]}")
         lookups = (self.library, self._online)

@@ -59,7 +59,7 @@ def add(
     manuscripts`. They give no records: an unfinished paper is never offered.
 
     A PDF (extra `pdf`) is a paper of the library: its full text is searched, and its references
-    tell how others cite. It is found in the library by its DOI, arXiv id or title.
+    show how others cite. It is found in the library by its DOI, arXiv id or title.
     """
     from citewell_corpus.sources import source_at
     from citewell_corpus.zotero_export import PREFIX, fetch

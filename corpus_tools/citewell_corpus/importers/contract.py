@@ -55,7 +55,7 @@ class ImportReport:
         on_text: Callable[[FullText], None] | None = None,
         pdf: PdfReading | None = None,
     ) -> None:
-        """`pdf` reads PDFs and tells which paper each is; without it an importer has its own."""
+        """`pdf` reads PDFs and identifies their papers; without it an importer has its own."""
         self.records = 0
         """Works read."""
         self.bad = 0
@@ -103,7 +103,7 @@ class ImportReport:
             self._on_text(text)
 
     def note(self, problem: Problem) -> None:
-        """Tell of something that cost no record."""
+        """Report something that cost no record."""
         if len(self.problems) < self._listed:
             self.problems.append(problem)
 

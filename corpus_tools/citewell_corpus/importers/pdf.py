@@ -28,7 +28,7 @@ from citewell_corpus.importers.pdf_citations import citing_sentences
 from citewell_corpus.pdf_reading import PdfReading
 
 TELLING_TITLE = 13
-"""Letters from which a title tells one paper from all others."""
+"""Letters from which a title identifies a paper."""
 _PASSAGE_WORDS = 120
 _MAX_PASSAGES = 20_000
 _HEAD = b"%PDF-"
@@ -132,7 +132,7 @@ def passages_of(pages: Sequence[PdfPage]) -> tuple[tuple[int, str], ...]:
 def _untitled(path: Path) -> Problem:
     return Problem(
         "pdf-untitled",
-        f"{path.name} tells neither its title nor an identifier that is known.",
+        f"{path.name} has neither a title nor an identifier that is known.",
         "Add its record, for example a .bib entry with its DOI, and add the file again.",
         str(path),
     )

@@ -120,16 +120,16 @@ def test_a_paper_without_a_record_is_taken_in_by_its_title(
 def test_a_source_identifies_what_the_library_lacks(paper: Path) -> None:
     from citewell.model import Work
 
-    asked = []
+    requests = []
 
     def look(*, doi: str = "", arxiv: str = "", title: str = "") -> list[Work]:
-        asked.append(doi or title)
+        requests.append(doi or title)
         right = Work(id="s:1", title=TITLE, authors=(Author("Elm", "Kim"),), year=2019)
         return [right] if title else [Work(id="s:2", title="Another Paper of This DOI")]
 
     with PdfReading(online=look) as reading:
         found = reading.identify(reading.read(paper))
-    assert asked == ["10.1000/safe", TITLE]
+    assert requests == ["10.1000/safe", TITLE]
     assert found is not None
     assert found.id == "s:1"
 

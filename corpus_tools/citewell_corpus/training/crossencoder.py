@@ -45,8 +45,6 @@ NEAR, NEAREST = 4, 10
 list."""
 CHECKPOINT = 25
 """Steps between two checkpoints."""
-HELD = 200
-"""Questions of the examples that are not trained on: the training's own check."""
 
 
 START = Combination(weight=0.0)
@@ -169,8 +167,8 @@ def train(
     tokenizer.save(str(work / "tokenizer.json"))
     network = from_minilm(model_folder(), kept, form.layers).to(device)
     weight = head_weight(examples)
-    held, taught = examples[:HELD], examples[HELD:][: form.questions]
-    texts = tokenize([*held, *taught], papers, tokenizer)
+    taught = examples[: form.questions]
+    texts = tokenize(taught, papers, tokenizer)
     network.words.weight.requires_grad_(device == "cuda")
     optimizer = torch.optim.AdamW(_groups(network, form.rate), weight_decay=0.01)
     total = form.passes * len(taught) // form.batch
@@ -192,7 +190,7 @@ def train(
         chosen = order[step * form.batch : (step + 1) * form.batch]
         random = np.random.default_rng(step)
         drawn = [choose(taught[n], form.papers, random) for n in chosen]
-        read = torch.from_numpy(texts.passages[chosen + len(held)]).long().to(device)
+        read = torch.from_numpy(texts.passages[chosen]).long().to(device)
         rows = np.array([[texts.place[r] for r in one] for one, _ in drawn])
         offered = torch.from_numpy(texts.papers[rows]).long().to(device)
         head = torch.tensor([scores for _, scores in drawn], device=device) * weight
@@ -293,7 +291,7 @@ def main(
     work.mkdir(parents=True, exist_ok=True)
     papers = read_papers(data)
     # Of some questions the right paper is no candidate.
-    examples = gather(data, papers, weights, work, 2 * form.questions + HELD)
+    examples = gather(data, papers, weights, work, 2 * form.questions)
     network, tokenizer = train(examples, papers, form, work, threads)
     export(network, tokenizer, into)
     write_combination(START, into)

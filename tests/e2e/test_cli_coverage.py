@@ -100,4 +100,4 @@ def test_all_entries_of_a_bib_count_and_a_full_library_is_said(run: Run, tmp_pat
     (tmp_path / "empty.bib").write_text("", encoding="utf-8")
     done = run("coverage", "empty.bib")
     assert done.returncode == 1
-    assert "There are no references" in done.stdout
+    assert "No references in these files" in done.stdout

@@ -187,6 +187,12 @@ def chat() -> ModuleType:
 
 
 @pytest.fixture(scope="session")
+def grobid() -> ModuleType:
+    """`Grobid` of tests/fakes/grobid.py."""
+    return _fakes("grobid")
+
+
+@pytest.fixture(scope="session")
 def pdf_files() -> ModuleType:
     """`written`, `compiled` and others of tests/fakes/pdf_files.py."""
     return _fakes("pdf_files")

@@ -7,7 +7,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Protocol
 
-from citewell.documents.pdf.reader import PdfReader
+from citewell.engine.pdf_papers import PdfPapers
 from citewell.model import CitewellError, Problem, Work
 from citewell.model.pdf import PdfPaper
 from citewell.model.titles import title_key
@@ -31,7 +31,7 @@ class PdfReading:
     """What PDFs of one build are read with. To be closed, or used in a `with` statement."""
 
     def __init__(self, options: PdfOptions | None = None, online: Lookup | None = None) -> None:
-        self._reader = PdfReader(options)
+        self._reader = PdfPapers(options)
         self._online = online
         self.library: Lookup | None = None
         """Of the library that is added to, set when it is open."""

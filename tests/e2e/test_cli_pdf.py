@@ -91,3 +91,28 @@ def test_a_pdf_that_cannot_be_read_stops_no_other(
     assert "[pdf-encrypted]" in run.stderr
     assert "3 references" in run.stdout
     assert citewell("check", "locked.pdf").returncode == 2
+
+
+def test_grobid_reads_where_its_address_is_given(citewell: Run, grobid: ModuleType) -> None:
+    with grobid.Grobid() as server:
+        assert citewell("check", "manuscript.pdf").returncode == 1
+        assert server.requests == []
+        run = citewell("check", "--grobid", server.url, "manuscript.pdf")
+        assert len(server.requests) == 1
+    assert run.returncode == 1
+    assert "manuscript.pdf: Reference 1 (page 3)  likely fabricated" in run.stdout
+    assert citewell("check", "--grobid", "no address", "manuscript.pdf").returncode == 2
+
+
+def test_added_pdfs_are_found_by_their_text(
+    citewell: Run, grobid: ModuleType, pdf_files: ModuleType, tmp_path: Path
+) -> None:
+    pages = [["A Zorbulating Manuscript of Ours", BODY, "Quibbling pavements repel all badgers."]]
+    pdf_files.written(tmp_path / "own.pdf", pages)
+    run = citewell("library", "add", "--name", "papers", "own.pdf")
+    assert run.returncode == 0, run.stderr
+    assert "the full text of 1" in run.stdout
+    assert "[pdf-unknown]" in run.stderr
+    run = citewell("--library", "papers", "find", "quibbling pavements")
+    assert "A Zorbulating Manuscript of Ours" in run.stdout
+    assert "Quibbling pavements repel all badgers.” (page 1)" in run.stdout

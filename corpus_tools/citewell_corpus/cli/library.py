@@ -21,6 +21,7 @@ from citewell_corpus.cli.library_group import (
     library_path_of,
     options_of,
     path_to_read,
+    with_grobid,
 )
 from citewell_corpus.cli.output import human_size, show_problem, write_json
 
@@ -34,6 +35,10 @@ __all__ = ["library"]
     "--online", is_flag=True,
     help="Also ask the allowed sources which paper a PDF is, where the library does not know it.",
 )  # fmt: skip
+@click.option(
+    "--grobid", default="", metavar="URL",
+    help="Have the GROBID server at this address read PDFs; it receives them.",
+)  # fmt: skip
 @NAME
 @JSON
 @click.pass_context
@@ -42,6 +47,7 @@ def add(
     paths: tuple[str, ...],
     format_name: str,
     online: bool,
+    grobid: str,
     name: str,
     as_json: bool,
 ) -> None:
@@ -65,6 +71,8 @@ def add(
     from citewell_corpus.zotero_export import PREFIX, fetch
 
     options = options_of(ctx)
+    if grobid:
+        options = with_grobid(options, grobid)
     folder = library_path_of(options, name).parent / ".zotero"
     named = [
         str(fetch(path, options.zotero.url, folder)) if path.startswith(PREFIX) else path

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 import click
+from msgspec.structs import replace
 
 from citewell.model.visible import visible
 from citewell.options import Options
@@ -49,6 +51,15 @@ def options_of(ctx: click.Context) -> Options:
     for problem in loaded.problems:
         show_problem(problem)
     return loaded.options
+
+
+def with_grobid(options: Options, address: str) -> Options:
+    """The options with a GROBID server. Raises `click.UsageError` for what is no address."""
+    if not re.fullmatch(r"https?://[^\s/@]+(?:/\S*)?", address):
+        raise click.UsageError(
+            f"--grobid takes an address, such as http://localhost:8070, not {address!r}."
+        )
+    return replace(options, pdf=replace(options.pdf, grobid=address))
 
 
 def library_path_of(options: Options, name: str) -> Path:

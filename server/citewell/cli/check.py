@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -59,6 +60,10 @@ LONG = 400
 @click.option(
     "--every", is_flag=True, help="For a paper, also check entries that it does not cite."
 )
+@click.option(
+    "--grobid", default="", metavar="URL",
+    help="Have the GROBID server at this address read PDFs; it receives them.",
+)  # fmt: skip
 @click.option("--fix", is_flag=True, help="Show corrections to .bib files as a diff.")
 @click.option("--write", is_flag=True, help="With --fix, write the corrections.")
 @click.option(
@@ -81,6 +86,7 @@ def check(
     online: bool,
     seconds: float,
     every: bool,
+    grobid: str,
     fix: bool,
     write: bool,
     unsafe_fixes: bool,
@@ -99,6 +105,8 @@ def check(
 
     _check_flags(select, ignore, form, fix=fix, write=write, unsafe=unsafe_fixes)
     session: Session = ctx.obj
+    if grobid:
+        session = replace(session, overrides=(*session.overrides, f"pdf.grobid={grobid}"))
     options = session.load(files[0] if files[0].is_file() or files[0].is_dir() else None).options
     claims = _claims(files, options, every)
     if session.verbosity >= 0:

@@ -10,6 +10,16 @@ from citewell.options.leaf import about
 class PdfOptions(Struct, frozen=True, kw_only=True):
     """What reading one PDF may cost; one that costs more is a problem, and the others are read."""
 
+    grobid: Annotated[
+        str,
+        about(
+            "Address of a GROBID server that reads PDFs instead, such as http://localhost:8070; it "
+            "receives the whole file. [What it does](pdf.md#grobid).",
+            pattern=r"(?:https?://[^\s/@]+(?:/\S*)?)?",
+            trusted_only=True,
+            closed_if_wrong=True,
+        ),
+    ] = ""
     max_pages: Annotated[
         int,
         about(

@@ -11,13 +11,14 @@ import msgspec
 
 from citewell.documents import Project
 from citewell.documents.bib.reader import parse_bib
-from citewell.documents.pdf.reader import PdfReader, is_pdf
+from citewell.documents.pdf.reader import is_pdf
 from citewell.documents.project.files import FileCache, Overlay
 from citewell.documents.project.includes import absolute
 from citewell.documents.project.source_files import SourceFiles
 from citewell.documents.project.workspace import Workspace
 from citewell.documents.scan import format_of
 from citewell.documents.textfile import FileError, is_stream, read_stream, read_text
+from citewell.engine.pdf_papers import PdfPapers
 from citewell.model import Problem
 from citewell.model.check import Check, Claim, FieldFinding, Severity, Verdict
 from citewell.model.document import Format
@@ -60,7 +61,7 @@ def claims_in_files(
     of all papers in it, and those of .bib files that none of them uses. A pipe is read as text, and
     a PDF in a process of its own, within the limits of `pdf`.
     """
-    with PdfReader(pdf) as pdf_reader:
+    with PdfPapers(pdf) as pdf_reader:
         return _claims_in_files(paths, options, every, read, pdf_reader)
 
 
@@ -69,7 +70,7 @@ def _claims_in_files(
     options: DocumentOptions | None,
     every: bool,
     read: Overlay | None,
-    pdf_reader: PdfReader,
+    pdf_reader: PdfPapers,
 ) -> Claims:
     claims: list[Claim] = []
     problems: list[Problem] = []

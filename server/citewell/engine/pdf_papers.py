@@ -1,0 +1,55 @@
+"""Reads PDFs: in a process of this machine, or with the GROBID server that the user names."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import TracebackType
+
+import msgspec
+
+from citewell.documents.pdf.reader import PdfReader
+from citewell.model import Problem
+from citewell.model.pdf import PdfPaper
+from citewell.options.pdf import PdfOptions
+
+
+class PdfPapers:
+    """For one thread; to be closed, or used in a `with` statement."""
+
+    def __init__(self, options: PdfOptions | None = None) -> None:
+        """Start nothing yet."""
+        self._options = options or PdfOptions()
+        self._reader = PdfReader(self._options)
+
+    def __enter__(self) -> PdfPapers:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End the process that reads."""
+        self._reader.close()
+
+    def read(self, path: Path) -> PdfPaper | Problem:
+        """The paper in a file, or why it cannot be read.
+
+        Where GROBID fails, the file is read on this machine, and the failure is one of the paper's
+        problems.
+        """
+        if not self._options.grobid or not path.is_file():
+            return self._reader.read(path)
+        from citewell.sources.grobid import read_with_grobid
+
+        found = read_with_grobid(self._options.grobid, path, seconds=self._options.timeout_s)
+        if isinstance(found, PdfPaper):
+            return found
+        own = self._reader.read(path)
+        if isinstance(own, Problem):
+            return own
+        return msgspec.structs.replace(own, problems=(found, *own.problems))

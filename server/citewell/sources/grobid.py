@@ -1,8 +1,9 @@
 """A GROBID server that the user names: it reads a PDF and answers with TEI.
 
 `POST URL/api/processFulltextDocument` takes the file as the form field `input`; 503 means that all
-of its threads are busy, and that the client should try again ("GROBID service", its documentation). The
-whole file is sent, to that address alone; no redirection is followed, and every answer has bounds.
+of its threads are busy, and that the client should try again ("GROBID service", its documentation).
+The whole file is sent, to that address alone; no redirection is followed, and every answer has
+bounds.
 """
 
 from __future__ import annotations

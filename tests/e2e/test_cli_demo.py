@@ -10,6 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from citewell.features.checking.check import claims_in_files
+from citewell.model.titles import title_key
+
 FIXTURES = Path(__file__).resolve().parents[1] / "fixtures"
 PAPERS = (FIXTURES / "papers.jsonl", FIXTURES / "more_papers.jsonl")
 
@@ -52,6 +55,9 @@ def check_paper(out: Path) -> None:
         assert (out / "paper.pdf").stat().st_size > 10_000
         log = (out / "paper.log").read_text(encoding="utf-8", errors="replace")
         assert "undefined on input line" not in log
+        read = [title_key(claim.title) for claim in claims_in_files([out / "paper.pdf"]).claims]
+        entries = claims_in_files([out / "references.bib"]).claims
+        assert sorted(read) == sorted(title_key(one.title) for one in entries if one.key in used)
 
 
 def test_the_bundled_paper_is_filled_checked_and_compiled(tmp_path: Path) -> None:

@@ -73,10 +73,13 @@ def check(priors: Priors) -> None:
         raise ValueError("its arrays are inconsistent")
 
 
-def coded(vectors: NDArray[np.float32]) -> NDArray[np.int8]:
-    """Vectors of length 1 as int8, each row scaled to its own greatest value."""
+def coded(vectors: NDArray[np.float32], levels: int = 127) -> NDArray[np.int8]:
+    """Vectors of length 1 as int8, each row scaled so that its greatest value becomes `levels`.
+
+    Few levels make a compressed file small.
+    """
     greatest = np.abs(vectors).max(axis=1, keepdims=True, initial=0)
-    scaled = np.divide(127 * vectors, greatest, out=np.zeros_like(vectors), where=greatest > 0)
+    scaled = np.divide(levels * vectors, greatest, out=np.zeros_like(vectors), where=greatest > 0)
     return np.asarray(np.rint(scaled), np.int8)
 
 

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from citewell.corpus.priors import Priors
+from citewell.retrieval.scan import CodedVectors
 
 NEIGHBOURS = 48
 """Citing passages and citing papers that vote."""
@@ -64,9 +65,9 @@ class CitationPriors:
         self._citing_starts = np.concatenate(
             [np.zeros(1, np.int64), np.cumsum(self._degree.astype(np.int64))]
         )
-        self._lists = _unit(priors.list_vectors)
-        self._passages = _unit(priors.passage_vectors)
-        self._has_list_vector = self._lists.any(axis=1)
+        self._lists = CodedVectors(priors.list_vectors)
+        self._passages = CodedVectors(priors.passage_vectors)
+        self._has_list_vector = self._lists.scale > 0
 
     def signals(self, query: QueryVectors) -> NDArray[np.float32]:
         """Shape (P, len(SIGNALS)): every paper's signals for a query."""
@@ -110,7 +111,7 @@ class CitationPriors:
         return total
 
     def _by_passage(self, near: NDArray[np.float32], own: object, out: NDArray[np.float32]) -> None:
-        likeness = self._passages @ near
+        likeness = self._passages.cosines(near)
         for one in own:  # type: ignore[attr-defined]
             likeness[self.priors.passage_list == one] = -1
         cited = self.priors.passage_cited
@@ -124,7 +125,7 @@ class CitationPriors:
         out[:, 6] = out[:, 4] / max(float(votes.sum()), 1e-6)
 
     def _by_topic(self, topic: NDArray[np.float32], own: object, out: NDArray[np.float32]) -> None:
-        likeness = self._lists @ topic
+        likeness = self._lists.cosines(topic)
         likeness[~self._has_list_vector] = -1
         for one in own:  # type: ignore[attr-defined]
             likeness[one] = -1
@@ -167,9 +168,3 @@ class CitationPriors:
             company[one] = max(company[one] - share, 0)
         out[:, 0] = np.log1p(company)
         out[:, 1] = company / np.sqrt(np.maximum(degree, 1))
-
-
-def _unit(coded: NDArray[np.int8]) -> NDArray[np.float32]:
-    vectors = coded.astype(np.float32)
-    length = np.linalg.norm(vectors, axis=1, keepdims=True)
-    return np.asarray(np.divide(vectors, length, out=vectors, where=length > 0), np.float32)

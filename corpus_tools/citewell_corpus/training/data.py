@@ -47,6 +47,10 @@ class Context(msgspec.Struct, frozen=True):
     year: int | None
     clean: bool
     origin: str
+    form: str = "latex"
+    """What the citing text was taken from: latex, markdown, html, or text of a PDF."""
+    group: int = 1
+    """Papers of the same cite command or marker, the cited one included."""
 
 
 def read_jsonl(path: Path) -> Iterator[dict[str, Any]]:
@@ -99,6 +103,8 @@ def read_contexts(path: Path) -> list[Context]:
             r["gold_year"],
             bool(r["clean"]),
             r.get("source_dataset") or "dev",
+            r.get("format") or "latex",
+            max(len(r.get("group_keys") or ()), len(r["group_gold_ids"] or ()), 1),
         )
         for r in read_jsonl(path)
     ]

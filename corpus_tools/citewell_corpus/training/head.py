@@ -1,8 +1,8 @@
 """Trains the head: `python -m citewell_corpus.training.head --data ../shared/data`.
 
-LambdaMART over the candidates' features (LightGBM; needed here only). The encoder must have been
-trained on the other fold of citing papers (`static --folds 0`): a head that learns from scores of
-an encoder that saw the same citations trusts them too much and loses on new ones.
+LambdaMART over the candidates' features (LightGBM; needed here only). It learns from other citing
+papers than the encoder (`split.learner`): a head that learns from scores of an encoder that saw
+the same citations trusts them too much and loses on new ones.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ from citewell_corpus.training.figures import by_knowledge, by_paper, confidence_
 from citewell_corpus.training.pairs import load
 from citewell_corpus.training.priors import gather, read_counts
 from citewell_corpus.training.questions import (
+    CandidateQuestion,
     Table,
     ask,
     dev_contexts,
@@ -36,6 +37,8 @@ from citewell_corpus.training.questions import (
     tabulate,
     training_contexts,
     training_references,
+    tuning_contexts,
+    unanswerable_contexts,
 )
 from citewell_corpus.training.world import World
 
@@ -60,32 +63,29 @@ HARD, EASY = 120, 80
 """Wrong candidates kept of each training question: the best placed, and any."""
 
 
+def thinned(features: NDArray[np.float32], right: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Which candidates of a training question teach: the right ones, the best placed of the
+    others, and a few at random; none where none is right."""
+    keep = right.copy()
+    if right.any():
+        names = feature_names(MEMORY)
+        by = [names.index(n) for n in ("memory_rank", "full_rank", "bm25_rank")]
+        keep[np.argsort(features[:, by].min(axis=1), kind="stable")[:HARD]] = True
+        random = np.random.default_rng(len(right))
+        keep[random.choice(len(right), min(EASY, len(right)), replace=False)] = True
+    return keep
+
+
 def fit(tables: Sequence[Table], threads: int = 1, rounds: int = ROUNDS) -> Trees:
     """The trees, fitted on every question that has a right candidate."""
     import lightgbm
 
-    names = feature_names(MEMORY)
-    by = [names.index(n) for n in ("memory_rank", "full_rank", "bm25_rank")]
-    random = np.random.default_rng(0)
-    features: list[NDArray[np.float32]] = []
-    right: list[NDArray[np.bool_]] = []
-    for table in tables:
-        starts = np.concatenate([[0], np.cumsum(table.size)])
-        for begin, end in pairwise(starts):
-            answer = table.right[begin:end]
-            if not answer.any():
-                continue
-            part = table.features[begin:end]
-            keep = answer.copy()
-            keep[np.argsort(part[:, by].min(axis=1), kind="stable")[:HARD]] = True
-            keep[random.choice(len(part), min(EASY, len(part)), replace=False)] = True
-            features.append(part[keep])
-            right.append(answer[keep])
+    # A question without a right candidate has none at all: `thinned`.
     data = lightgbm.Dataset(
-        np.concatenate(features),
-        np.concatenate(right).astype(int),
-        group=[len(r) for r in right],
-        feature_name=list(names),
+        np.concatenate([table.features for table in tables]),
+        np.concatenate([table.right for table in tables]).astype(int),
+        group=np.concatenate([table.size[table.size > 0] for table in tables]),
+        feature_name=list(feature_names(MEMORY)),
     )
     model = lightgbm.train({**SETTINGS, "num_threads": threads}, data, rounds)
     return from_lightgbm(model.dump_model())
@@ -136,8 +136,8 @@ def save(trees: Trees, calibration: NDArray[np.float64], encoder: str, path: Pat
 @click.option("--data", type=click.Path(path_type=Path, exists=True), required=True)
 @click.option("--work", type=click.Path(path_type=Path), required=True, help="Folder for caches.")
 @click.option("--into", type=click.Path(path_type=Path), required=True, help="Folder of weights.")
-@click.option("--questions", default=3400, help="Training questions at most.")
-@click.option("--threads", default=1)
+@click.option("--questions", default=5000, help="Training questions at most.")
+@click.option("--threads", default=1, help="Processes that ask the questions, too.")
 @click.option("--test", is_flag=True, help="Measure on the test part too.")
 @click.option("--report", type=click.Path(path_type=Path), help="Write the figures as JSON.")
 def main(
@@ -160,28 +160,42 @@ def main(
     world = World(papers, encoder, priors, passages, work)
     known = training_references(data, world, citations)
     contexts = training_contexts(citations, questions)
+    click.echo(f"{len(contexts)} training contexts", err=True)
     train = [
-        tabulate(world, ask(world, contexts, known, warm, untitled), f"train {name}")
+        tabulate(
+            world,
+            ask(world, contexts, known, warm, untitled, apart=True),
+            f"train {name}",
+            thin=thinned,
+            jobs=threads,
+        )
         for name, warm, untitled in (("cold", 0.0, 0.3), ("warm", 1.0, 0.1))
     ]
-    searches = tabulate(world, search_questions(data, world, "train"), "searches")
+    searching = search_questions(data, world, "train")
+    searches = tabulate(world, searching, "searches", thin=thinned, jobs=threads)
     trees = fit([*train, searches], threads)
     dev = read_contexts(data / "contexts" / "dev.jsonl.gz")
-    known = dev_references(data, world)
-    valid = {
-        name: tabulate(world, ask(world, dev_contexts(dev, "valid"), known, warm), name)
-        for name, warm in (("valid cold", 0.0), ("valid warm", 1.0))
-    }
-    none = tabulate(world, ask(world, dev_contexts(dev, "valid", False), known, 0.5), "no answer")
-    calibration = calibrate(trees, [*valid.values(), none])
+    known_dev = dev_references(data, world)
+
+    def measure(name: str, questions: list[CandidateQuestion]) -> None:
+        measured[name] = tabulate(world, questions, name, jobs=threads)
+
+    measured: dict[str, Table] = {}
+    newer = tuning_contexts(citations)
+    for name, warm in (("cold", 0.0), ("warm", 1.0)):
+        measure(f"valid {name}", ask(world, dev_contexts(dev, "valid"), known_dev, warm))
+        measure(f"newer valid {name}", ask(world, newer, known, warm))
+    none = [
+        *ask(world, dev_contexts(dev, "valid", False), known_dev, 0.5),
+        *ask(world, unanswerable_contexts(data, len(newer)), known, 0.5),
+    ]
+    unanswered = tabulate(world, none, "no answer", jobs=threads)
+    calibration = calibrate(trees, [*measured.values(), unanswered])
     save(trees, calibration, encoder.fingerprint, into / "ranker.npz")
-    measured = dict(valid)
     if test:
         for name, warm in (("test cold", 0.0), ("test warm", 1.0)):
-            measured[name] = tabulate(
-                world, ask(world, dev_contexts(dev, "test"), known, warm), name
-            )
-        measured["searches"] = tabulate(world, search_questions(data, world, "test"), "searches")
+            measure(name, ask(world, dev_contexts(dev, "test"), known_dev, warm))
+        measure("searches", search_questions(data, world, "test"))
     figures: dict[str, Any] = {}
     for name, table in measured.items():
         scores = head_scores(trees, table.features)

@@ -2,17 +2,31 @@
 
 from __future__ import annotations
 
+import gzip
+import math
 from collections import defaultdict
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Literal
 
 import msgspec
 
 from citewell_corpus.training.data import Context, Paper, fold_title, read_contexts, read_jsonl
-from citewell_corpus.training.split import dev_part
+from citewell_corpus.training.split import Learner, dev_part, learner, tunes
 
 SHARED_GOLDS = 6
 SHARED_PART = 0.4
+CONTEXTS = ("train", "contexts_train2")
+LISTS = ("citation_lists_train", "citation_lists_train2")
+"""Files below `contexts`; those that are missing are passed over."""
+EDGES = ("edges", "edges2")
+"""Files below `graph`."""
+FORM_WEIGHT = {"text": 1.0, "html": 2.0, "markdown": 2.0}
+"""How much a context counts by the form of its text. Text of a PDF has lost spaces and maths."""
+LATEX_WEIGHT = 3.0
+
+
+Role = Learner | Literal["tune"]
 
 
 class CitingList(msgspec.Struct, frozen=True):
@@ -34,7 +48,7 @@ class Citations(msgspec.Struct, frozen=True):
 
 
 def load(data: Path, papers: list[Paper]) -> Citations:
-    """Contexts and citation lists that share no citing paper with the valid and test parts.
+    """Contexts and citation lists that share no citing paper with the valid and test parts of dev.
 
     A list is a double of a held paper if the titles agree or if it shares `SHARED_GOLDS` cited
     papers making up `SHARED_PART` of the shorter of the two lists.
@@ -44,11 +58,14 @@ def load(data: Path, papers: list[Paper]) -> Citations:
     held_titles, held_lists = _held(dev, row)
     dropped: dict[str, int] = defaultdict(int)
     contexts = [c for c in dev if c.gold and dev_part(c.source) == "train"]
-    for context in read_contexts(data / "contexts" / "train.jsonl.gz"):
-        if fold_title(context.title) in held_titles and context.title:
-            dropped["contexts: title of a held paper"] += 1
-        else:
-            contexts.append(context)
+    for path in _existing(data / "contexts", CONTEXTS, ".jsonl.gz"):
+        for context in read_contexts(path):
+            if not context.gold:
+                dropped["contexts: no record of the cited paper"] += 1
+            elif fold_title(context.title) in held_titles and context.title:
+                dropped["contexts: title of a held paper"] += 1
+            else:
+                contexts.append(context)
     lists: list[CitingList] = []
     for entry in _lists(data, papers, row):
         cited = set(entry.cited)
@@ -88,20 +105,45 @@ def _double(one: set[int], other: set[int]) -> bool:
 
 def _lists(data: Path, papers: list[Paper], row: dict[str, int]) -> Iterable[CitingList]:
     by_title = {fold_title(p.title): n for n, p in enumerate(papers)}
-    for record in read_jsonl(data / "contexts" / "citation_lists_train.jsonl.gz"):
-        if record["origin"] == "bench-dev-repos" and dev_part(record["source_repo"]) != "train":
-            continue
-        cited = tuple(row[i] for i in dict.fromkeys(record["cited_ids"]) if i in row)
-        title = record["source_title"] or ""
-        if cited:
-            yield CitingList(title, by_title.get(fold_title(title), -1) if title else -1, cited)
+    for path in _existing(data / "contexts", LISTS, ".jsonl.gz"):
+        for record in read_jsonl(path):
+            if record["origin"] == "bench-dev-repos" and dev_part(record["source_repo"]) != "train":
+                continue
+            cited = tuple(row[i] for i in dict.fromkeys(record["cited_ids"]) if i in row)
+            title = record["source_title"] or ""
+            if cited:
+                yield CitingList(title, by_title.get(fold_title(title), -1) if title else -1, cited)
     edges: dict[int, list[int]] = defaultdict(list)
-    import gzip
-
-    with gzip.open(data / "graph" / "edges.tsv.gz", "rt", encoding="utf-8") as lines:
-        for line in lines:
-            citing, cited_id = line.rstrip("\n").split("\t")[:2]
-            if citing in row and cited_id in row:
-                edges[row[citing]].append(row[cited_id])
+    for path in _existing(data / "graph", EDGES, ".tsv.gz"):
+        with gzip.open(path, "rt", encoding="utf-8") as lines:
+            for line in lines:
+                citing, cited_id = line.rstrip("\n").split("\t")[:2]
+                if citing in row and cited_id in row:
+                    edges[row[citing]].append(row[cited_id])
     for citing_row, rows in edges.items():
         yield CitingList(papers[citing_row].title, citing_row, tuple(dict.fromkeys(rows)))
+
+
+def _existing(folder: Path, names: Iterable[str], ending: str) -> list[Path]:
+    return [path for name in names if (path := folder / f"{name}{ending}").exists()]
+
+
+def role(context: Context) -> Role:
+    """What the citing paper of a context does: it teaches the encoder or the head, or it tunes."""
+    if tunes(context.paper, context.origin, context.form):
+        return "tune"
+    return learner(context.paper, context.form)
+
+
+def lists_of_encoder(citations: Citations) -> list[CitingList]:
+    """Lists with a title, of papers that neither teach the head nor tune."""
+    others = {fold_title(c.title) for c in citations.contexts if role(c) != "encoder"}
+    return [one for one in citations.lists if one.title and fold_title(one.title) not in others]
+
+
+def weight(context: Context) -> float:
+    """How much a context counts in training: less as text of a PDF, less beside other papers.
+
+    Of a marker with several papers, each is less surely what the sentence is about.
+    """
+    return FORM_WEIGHT.get(context.form, LATEX_WEIGHT) / math.sqrt(context.group)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter, defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import numpy as np
@@ -15,10 +15,12 @@ from citewell.model import CitingPaper, Query
 from citewell.retrieval.encoders.static import StaticEncoder
 from citewell.retrieval.passages import PassageWords, gather_passages
 from citewell_corpus.training.data import Context, Paper
-from citewell_corpus.training.pairs import Citations
+from citewell_corpus.training.pairs import Citations, weight
 from citewell_corpus.training.split import fraction
 
-PASSAGES_PER_PAPER = 16
+PASSAGES_PER_PAPER = 4
+LEVELS = 7
+"""Of the numbers of a vector: 15 values, which compress to less than half of a byte."""
 
 
 def paper_key(context: Context) -> int:
@@ -87,8 +89,7 @@ def gather(  # noqa: PLR0912 - one pass, one branch per kind of evidence
             by_gold[number[key_of_row[row]]].append(context)
     passages: list[tuple[int, Context]] = []
     for n, contexts in by_gold.items():
-        contexts.sort(key=lambda c: fraction(c.id))
-        passages += [(n, c) for c in contexts[:PASSAGES_PER_PAPER]]
+        passages += [(n, c) for c in chosen_passages(contexts)]
     return (
         Priors(
             keys,
@@ -96,14 +97,29 @@ def gather(  # noqa: PLR0912 - one pass, one branch per kind of evidence
             np.array(list_keys, np.uint64),
             np.array(starts, np.int32),
             np.array(cited, np.int32),
-            coded(encoder.encode_queries([about.get(key, Query()) for key in list_keys])),
-            coded(encoder.encode_queries([Query(sentence=c.sentence) for _, c in passages])),
+            coded(encoder.encode_queries([about.get(key, Query()) for key in list_keys]), LEVELS),
+            coded(
+                encoder.encode_queries([Query(sentence=c.sentence) for _, c in passages]), LEVELS
+            ),
             np.array([n for n, _ in passages], np.int32),
             np.array([list_number[paper_key(c)] for _, c in passages], np.int32),
             encoder.fingerprint,
         ),
         gather_passages((int(keys[n]), paper_key(c), c.sentence) for n, c in passages),
     )
+
+
+def chosen_passages(contexts: Iterable[Context]) -> list[Context]:
+    """The passages that are kept of one cited paper: each of another citing paper as far as there
+    are enough, LaTeX before text of a PDF, citations of one paper before those of several."""
+    order = sorted(contexts, key=lambda c: (-weight(c), fraction(c.id)))
+    seen: set[str] = set()
+    first: list[Context] = []
+    again: list[Context] = []
+    for context in order:
+        (again if context.paper in seen else first).append(context)
+        seen.add(context.paper)
+    return [*first, *again][:PASSAGES_PER_PAPER]
 
 
 def read_counts(data: Path, papers: list[Paper]) -> dict[int, int]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import multiprocessing
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
@@ -15,14 +16,19 @@ from citewell.model import CitingPaper, Query
 from citewell_corpus.datasets.nearby import Place, by_sentence, neighbours
 from citewell_corpus.training.bags import as_query
 from citewell_corpus.training.data import Context, fold_title, read_contexts, read_jsonl
-from citewell_corpus.training.pairs import Citations
+from citewell_corpus.training.pairs import CONTEXTS, Citations, role
 from citewell_corpus.training.priors import paper_key
-from citewell_corpus.training.split import dev_part, fold, fraction, question_part
+from citewell_corpus.training.split import dev_part, fraction, question_part
 from citewell_corpus.training.world import World
 
-OLD_SETS = frozenset({"scisummnet", "athar-citation-sentiment", "parscit-acl", "clscisumm"})
+OLD_SETS = frozenset(
+    "scisummnet athar-citation-sentiment parscit-acl clscisumm acl-arc-summaries".split()
+)
 HEAD_FOLD = 1
-"""Fold of the citing papers that train the head: the encoder learned from the other one."""
+"""Of two folds, the one with every paper that teaches the head (`split.learner`)."""
+PER_GOLD, PER_OLD_GOLD, PER_PAPER = 3, 1, 25
+"""Training questions of one cited paper, of one older than 2013, and of one citing paper."""
+TUNING_PER_PAPER = 8
 
 
 class CandidateQuestion(msgspec.Struct, frozen=True):
@@ -58,15 +64,39 @@ class Table(msgspec.Struct, frozen=True):
     papers: tuple[str, ...]
 
 
-def tabulate(world: World, questions: Sequence[CandidateQuestion], label: str = "") -> Table:
-    """Every question's candidates with their features."""
+def tabulate(
+    world: World,
+    questions: Sequence[CandidateQuestion],
+    label: str = "",
+    *,
+    thin: Thin | None = None,
+    jobs: int = 1,
+) -> Table:
+    """Every question's candidates with their features; `thin` chooses those that are kept.
+
+    With several jobs, as many processes share the questions; their order stays.
+    """
+    if jobs > 1 and len(questions) >= jobs:
+        fork = multiprocessing.get_context("fork")
+        _shared.append((world, thin))
+        parts = np.array_split(np.arange(len(questions)), jobs)
+        work = [([questions[n] for n in part.tolist()], label) for part in parts]
+        try:
+            with fork.Pool(jobs) as pool:
+                return joined_tables(pool.starmap(_tabulate_part, work, chunksize=1))
+        finally:
+            _shared.pop()
     tables: list[NDArray[np.float32]] = []
     right: list[NDArray[np.bool_]] = []
     for number, one in enumerate(questions):
         rows, table = world.candidates(one.query, one.references, one.own, one.nearby)
         keep = ~np.isin(rows, one.exclude)
-        tables.append(table[keep])
-        right.append(np.isin(rows[keep], one.gold))
+        table, answer = table[keep], np.isin(rows[keep], one.gold)
+        if thin is not None:
+            kept = thin(table, answer)
+            table, answer = table[kept], answer[kept]
+        tables.append(table)
+        right.append(answer)
         if number % 500 == 499:
             found = np.mean([r.any() for r in right])
             click.echo(f"{label}: {number + 1} of {len(questions)}, found {found:.3f}", err=True)
@@ -79,17 +109,42 @@ def tabulate(world: World, questions: Sequence[CandidateQuestion], label: str = 
     )
 
 
+Thin = Callable[[NDArray[np.float32], NDArray[np.bool_]], NDArray[np.bool_]]
+"""Which candidates of a question are kept, from their features and which are right."""
+_shared: list[tuple[World, Thin | None]] = []
+"""What forked processes inherit: the world is too large to send."""
+
+
+def _tabulate_part(questions: Sequence[CandidateQuestion], label: str) -> Table:
+    world, thin = _shared[-1]
+    return tabulate(world, questions, label, thin=thin)
+
+
+def joined_tables(tables: Sequence[Table]) -> Table:
+    """The questions of all tables, one table after the other."""
+    return Table(
+        np.concatenate([t.features for t in tables]),
+        np.concatenate([t.right for t in tables]),
+        np.concatenate([t.size for t in tables]),
+        np.concatenate([t.golds for t in tables]),
+        tuple(paper for t in tables for paper in t.papers),
+    )
+
+
 def ask(
     world: World,
     contexts: Iterable[Context],
     known: Known,
     warm: float,
     untitled: float = 0.0,
+    *,
+    apart: bool = False,
 ) -> list[CandidateQuestion]:
     """Questions of contexts, `warm` of them with references, `untitled` of them without title.
 
-    The cited paper, in any edition, is no reference of its own question; what the same command
-    cites is known in the warm setting and is no answer there.
+    The cited paper, in any edition, is no reference of its own question. What the same command
+    cites is known in the warm setting and no answer there; with `apart` it is no candidate in the
+    cold setting either, so that training does not call it wrong.
     """
     row = {p.id: n for n, p in enumerate(world.papers)}
     questions: list[CandidateQuestion] = []
@@ -99,9 +154,11 @@ def ask(
         if fraction(context.id, "untitled") < untitled:
             query = msgspec.structs.replace(query, paper=CitingPaper())
         references = nearby = siblings = np.zeros(0, np.int64)
-        if fraction(context.id, "warm") < warm:
+        is_warm = fraction(context.id, "warm") < warm
+        if is_warm:
             references = _others(world, gold, known.references(context))
             nearby = _others(world, gold, known.nearby.get(context.id, ()))
+        if is_warm or apart:
             siblings = np.array([row[s] for s in context.siblings if s in row], np.int64)
             siblings = siblings[~np.isin(siblings, gold)]
         questions.append(
@@ -137,32 +194,59 @@ def nearby_rows(world: World, contexts: Iterable[Context]) -> dict[str, tuple[in
 
 
 def training_contexts(citations: Citations, most: int) -> list[Context]:
-    """Contexts of the head's fold: all of the dev part, few of one gold or one paper of the rest.
+    """Contexts of the head's papers: all of the dev part, then LaTeX and Markdown, then text of
+    PDFs, few of one gold or one paper.
 
-    A gold with many contexts would teach that every right answer has been cited in such words.
+    A gold with many contexts would teach that every right answer has been cited in such words. Of
+    the PDFs' markers with n papers one in n is asked.
     """
+    head = [c for c in citations.contexts if c.clean and role(c) == "head"]
+    head.sort(key=lambda c: (c.origin != "dev", c.form == "text", fraction(c.id, "head")))
     kept: list[Context] = []
     per_gold: Counter[str] = Counter()
     per_paper: Counter[str] = Counter()
     old = 0
-    for context in sorted(citations.contexts, key=lambda c: fraction(c.id, "head")):
-        if not context.clean or fold(context.paper) != HEAD_FOLD:
-            continue
+    for context in head:
         if context.origin == "dev":
             kept.append(context)
             continue
-        cap = 3 if (context.year or 2020) >= 2013 else 1
-        if per_gold[context.gold[0]] >= cap or per_paper[context.paper] >= 25:
+        gold = context.gold[0]
+        cap = PER_GOLD if (context.year or 2020) >= 2013 else PER_OLD_GOLD
+        if len(kept) >= most or per_gold[gold] >= cap or per_paper[context.paper] >= PER_PAPER:
+            continue
+        if context.form == "text" and fraction(context.id, "group") * context.group >= 1:
             continue
         if context.origin in OLD_SETS:
             old += 1
-            if old > most // 4:
+            if old > most // 8:
                 continue
-        if len(kept) < most:
-            per_gold[context.gold[0]] += 1
+        per_gold[gold] += 1
+        per_paper[context.paper] += 1
+        kept.append(context)
+    return kept
+
+
+def tuning_contexts(citations: Citations) -> list[Context]:
+    """Clean contexts of the LaTeX papers that tune, at most `TUNING_PER_PAPER` of one paper."""
+    per_paper: Counter[str] = Counter()
+    kept: list[Context] = []
+    for context in sorted(citations.contexts, key=lambda c: fraction(c.id, "head")):
+        if (
+            context.clean
+            and role(context) == "tune"
+            and per_paper[context.paper] < TUNING_PER_PAPER
+        ):
             per_paper[context.paper] += 1
             kept.append(context)
     return kept
+
+
+def unanswerable_contexts(data: Path, most: int) -> list[Context]:
+    """Clean contexts of the LaTeX papers that tune, of works that the corpora lack."""
+    path = data / "contexts" / "contexts_no_gold2.jsonl.gz"
+    found = read_contexts(path) if path.exists() else []
+    found = [c for c in found if c.clean and not c.gold and role(c) == "tune"]
+    return sorted(found, key=lambda c: fraction(c.id, "head"))[:most]
 
 
 def training_references(data: Path, world: World, citations: Citations) -> Known:
@@ -176,7 +260,8 @@ def training_references(data: Path, world: World, citations: Citations) -> Known
     for context in citations.contexts:
         if context.gold[0] in row:
             cited[paper_key(context)].add(row[context.gold[0]])
-    every = [c for name in ("train", "dev") for c in _all_contexts(data, name)]
+    names = [name for name in (*CONTEXTS, "dev") if _contexts_file(data, name).exists()]
+    every = [c for name in names for c in read_contexts(_contexts_file(data, name))]
     return Known(lambda context: cited[paper_key(context)], nearby_rows(world, every))
 
 
@@ -191,12 +276,12 @@ def dev_references(data: Path, world: World) -> Known:
         cited[record["source_repo"], record["source_title"] or ""].update(
             row[c["gold_id"]] for c in record["cited"] if c["gold_id"] in row
         )
-    nearby = nearby_rows(world, _all_contexts(data, "dev"))
+    nearby = nearby_rows(world, read_contexts(_contexts_file(data, "dev")))
     return Known(lambda context: cited[context.source, context.title], nearby)
 
 
-def _all_contexts(data: Path, name: str) -> list[Context]:
-    return read_contexts(data / "contexts" / f"{name}.jsonl.gz")
+def _contexts_file(data: Path, name: str) -> Path:
+    return data / "contexts" / f"{name}.jsonl.gz"
 
 
 def dev_contexts(contexts: Iterable[Context], part: str, answered: bool = True) -> list[Context]:

@@ -11,9 +11,13 @@ import hashlib
 from typing import Literal
 
 Part = Literal["train", "valid", "test"]
+Learner = Literal["encoder", "head"]
 
 SALT = "citewell-split-1"
 TRAIN_REPOSITORIES = frozenset({"Pinafore/publications"})
+NEWER_SOURCES = frozenset({"github-tex2", "deepscholar-bench"})
+"""Data sets of `contexts_train2` with papers' own LaTeX."""
+TUNING_SHARE = 0.3
 
 
 def fraction(name: str, salt: str = SALT) -> float:
@@ -37,5 +41,21 @@ def question_part(qid: str) -> Part:
 
 
 def fold(paper: str, folds: int = 2) -> int:
-    """Fold of a training paper: the retriever and the head never learn from the same fold."""
+    """Fold of a training paper, by its name alone."""
     return int(fraction(paper, "citewell-fold-1") * folds)
+
+
+def learner(paper: str, form: str) -> Learner:
+    """What a training paper teaches: the encoder and the head never learn from the same one.
+
+    The head ranks for authors who write LaTeX or Markdown: half of such papers teach it, and a
+    fifth of those known as text of a PDF.
+    """
+    first_of_head = 8 if form == "text" else 5
+    return "head" if fold(paper, 10) >= first_of_head else "encoder"
+
+
+def tunes(paper: str, origin: str, form: str) -> bool:
+    """Whether a training paper tunes instead: 30% of the newer LaTeX sources."""
+    newer = origin in NEWER_SOURCES and form == "latex"
+    return newer and fraction(paper, "citewell-tune-1") < TUNING_SHARE

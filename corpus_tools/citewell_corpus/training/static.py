@@ -23,8 +23,7 @@ from citewell.retrieval.tokens import Vocabulary
 from citewell_corpus.training import teacher
 from citewell_corpus.training.bags import Bags, as_query, paper_bags, query_bags
 from citewell_corpus.training.data import Context, Paper, read_papers
-from citewell_corpus.training.pairs import Citations, load
-from citewell_corpus.training.split import fold
+from citewell_corpus.training.pairs import Citations, lists_of_encoder, load, role, weight
 from citewell_corpus.training.vocabulary import choose
 
 TEMPERATURE = 0.05
@@ -35,15 +34,13 @@ class Recipe(msgspec.Struct, frozen=True):
 
     dim: int = 192
     size: int = 72_000
-    steps: int = 1500
+    steps: int = 2500
     batch: int = 1024
     rate: float = 2e-3
     seed: int = 1
-    folds: tuple[int, ...] = (0, 1)
-    """Folds of the citing papers that train."""
-    dropout: float = 0.15
+    dropout: float = 0.0
     """Share of tokens left out of each text at random: no single word may carry a pair."""
-    mix: tuple[float, float, float, float] = (0.25, 0.2, 0.35, 0.2)
+    mix: tuple[float, float, float, float] = (0.2, 0.15, 0.45, 0.2)
     """Shares of title, span, context and list batches."""
 
 
@@ -61,16 +58,12 @@ class Pairs:
         self.bags, self.random = bags, np.random.default_rng(recipe.seed)
         row = {p.id: n for n, p in enumerate(papers)}
         kept = [
-            c
-            for c in citations.contexts
-            if c.clean and c.gold[0] in row and fold(c.paper) in recipe.folds
+            c for c in citations.contexts if c.clean and c.gold[0] in row and role(c) == "encoder"
         ]
         self.contexts = query_bags(map(as_query, kept), vocabulary)
         self.context_gold = np.array([row[c.gold[0]] for c in kept])
         self.context_chance = _chances(kept, self.context_gold)
-        lists = [
-            entry for entry in citations.lists if entry.title and fold(entry.title) in recipe.folds
-        ]
+        lists = lists_of_encoder(citations)
         self.lists = query_bags(
             (
                 Query(
@@ -159,40 +152,61 @@ class Pairs:
 
 def _chances(contexts: list[Context], gold: NDArray[np.int64]) -> NDArray[np.float64]:
     """A cited paper counts as at most 12 contexts, one older than 2013 as at most 4."""
-    count = np.bincount(gold)[gold]
+    own = np.array([weight(c) for c in contexts])
+    total = np.bincount(gold, own)[gold]
     cap = np.array([12 if (c.year or 2020) >= 2013 else 4 for c in contexts])
-    chance = np.minimum(cap, count) / count
+    chance = own * np.minimum(cap, total) / total
     return np.asarray(chance / chance.sum())
 
 
-def train(
-    pairs: Pairs,
-    start: NDArray[np.float32],
-    frequency: NDArray[np.float64],
-    recipe: Recipe,
-    minutes: float = 15.0,
-) -> dict[str, NDArray[np.float32]]:
+Arrays = dict[str, NDArray[np.float32]]
+"""A table of token vectors, the tokens' weights and the zones' factors, by name."""
+
+
+def first_arrays(table: NDArray[np.float32], frequency: NDArray[np.float64]) -> Arrays:
+    """What training starts from: rare tokens weigh more, the sentence more than what is around."""
+    weight = (2e-4 / (2e-4 + frequency)).astype(np.float32)
+    factors = np.zeros(zones.COUNT, np.float32)
+    factors[zones.BEFORE : zones.AFTER + 1] = -1.5
+    factors[zones.TITLE :] = -0.7
+    return {
+        "table": table,
+        "query_weight": weight,
+        "paper_weight": weight,
+        "query_zones": np.exp(factors),
+        "paper_zones": np.exp(np.array([0.7, 0.0], np.float32)),
+    }
+
+
+def read_arrays(path: Path) -> Arrays:
+    """The arrays of a trained encoder's `static.npz`."""
+    with np.load(path) as file:
+        scale = file["scale"].astype(np.float32)[:, None]
+        rest = {name: file[name].astype(np.float32) for name in file if name not in _QUANTISED}
+        return {"table": file["table"].astype(np.float32) * scale, **rest}
+
+
+_QUANTISED = frozenset({"table", "scale"})
+
+
+def train(pairs: Pairs, start: Arrays, recipe: Recipe, minutes: float = 15.0) -> Arrays:
     """Runs the recipe; the trained arrays by name, in float32."""
     import torch
     from torch.nn import functional
 
     torch.manual_seed(recipe.seed)
-    table = torch.nn.Parameter(torch.tensor(start))
-    weight = torch.tensor(np.log(2e-4 / (2e-4 + frequency)), dtype=torch.float32)
-    query_weight = torch.nn.Parameter(weight.clone())
-    paper_weight = torch.nn.Parameter(weight.clone())
-    first = torch.zeros(zones.COUNT)
-    first[zones.BEFORE : zones.AFTER + 1] = -1.5
-    first[zones.TITLE :] = -0.7
-    query_zone = torch.nn.Parameter(first)
-    paper_zone = torch.nn.Parameter(torch.tensor([0.7, 0.0]))
+    table = torch.nn.Parameter(torch.tensor(start["table"]))
+    query_weight, paper_weight, query_zone, paper_zone = (
+        torch.nn.Parameter(torch.tensor(np.log(np.maximum(start[name], 1e-6))))
+        for name in ("query_weight", "paper_weight", "query_zones", "paper_zones")
+    )
     rates = [
         ([table], recipe.rate),
         ([query_weight, paper_weight], 10 * recipe.rate),
         ([query_zone, paper_zone], 5 * recipe.rate),
     ]
     optimiser = torch.optim.Adam(
-        [{"params": p, "lr": r, "base": r} for p, r in rates], betas=(0.9, 0.99)
+        [{"params": p, "lr": r, "base": r} for p, r in rates], betas=(0.9, 0.99), fused=True
     )
 
     def embed(bag: tuple[Any, Any, Any], token_weight: Any, zone_weight: Any) -> Any:
@@ -242,7 +256,7 @@ def train(
     }
 
 
-def save(arrays: dict[str, NDArray[np.float32]], tokens: list[str], into: Path) -> None:
+def save(arrays: Arrays, tokens: list[str], into: Path) -> None:
     """Writes `static.npz` (table as int8 with one scale a row) and `vocab.txt`."""
     into.mkdir(parents=True, exist_ok=True)
     table = arrays["table"]
@@ -255,46 +269,57 @@ def save(arrays: dict[str, NDArray[np.float32]], tokens: list[str], into: Path) 
 
 
 def prepare(
-    data: Path, work: Path, recipe: Recipe
-) -> tuple[list[Paper], Vocabulary, NDArray[np.float32], Bags]:
-    """Papers, vocabulary, first vectors and bags; the slow ones are kept in `work`."""
+    data: Path, work: Path, recipe: Recipe, start: Path | None = None
+) -> tuple[list[Paper], Vocabulary, Arrays, Bags]:
+    """Papers, vocabulary, first arrays and bags; the slow ones are kept in `work`.
+
+    `start` is the folder of an encoder to go on from; without it the first vectors are the
+    transformer's.
+    """
     work.mkdir(parents=True, exist_ok=True)
     papers = read_papers(data)
     vocabulary_file, first_file = work / "vocab.txt", work / "init.npy"
-    if not vocabulary_file.exists():
+    if start is not None:
+        vocabulary_file = start / "vocab.txt"
+    elif not vocabulary_file.exists():
         tokens = choose((f"{p.title} . {p.abstract}" for p in papers), recipe.size)
         vocabulary_file.write_text("".join(f"{t}\n" for t in tokens), encoding="utf-8")
     vocabulary = Vocabulary.read(vocabulary_file)
-    if not first_file.exists():
-        np.save(first_file, teacher.token_vectors(list(vocabulary.tokens)).astype(np.float16))
-    first = teacher.compress(np.load(first_file).astype(np.float32), recipe.dim)
     bags_file = work / "bags.npz"
     if not bags_file.exists():
         bags = paper_bags(papers, vocabulary)
         np.savez(bags_file, tokens=bags.tokens, zones=bags.zones, starts=bags.starts)
     with np.load(bags_file) as file:
         bags = Bags(file["tokens"], file["zones"], file["starts"])
-    return papers, vocabulary, first, bags
+    if start is not None:
+        return papers, vocabulary, read_arrays(start / "static.npz"), bags
+    if not first_file.exists():
+        np.save(first_file, teacher.token_vectors(list(vocabulary.tokens)).astype(np.float16))
+    table = teacher.compress(np.load(first_file).astype(np.float32), recipe.dim)
+    count = np.bincount(bags.tokens, minlength=len(vocabulary))
+    return papers, vocabulary, first_arrays(table, count / count.sum()), bags
 
 
 @click.command()
 @click.option("--data", type=click.Path(path_type=Path, exists=True), required=True)
 @click.option("--work", type=click.Path(path_type=Path), required=True, help="Folder for caches.")
 @click.option("--into", type=click.Path(path_type=Path), required=True, help="Folder of weights.")
-@click.option("--steps", default=1500)
+@click.option("--steps", default=2500)
 @click.option("--dim", default=192)
-@click.option("--folds", default="0,1", help="Folds of citing papers that train.")
-@click.option("--dropout", default=0.15)
+@click.option("--dropout", default=0.0)
 @click.option("--batch", default=1024)
-@click.option("--minutes", default=15.0, help="Training stops here at the latest.")
+@click.option("--minutes", default=30.0, help="Training stops here at the latest.")
 @click.option("--threads", default=2)
+@click.option(
+    "--start", type=click.Path(path_type=Path, exists=True), help="Encoder to go on from."
+)
 def main(
     data: Path,
     work: Path,
     into: Path,
+    start: Path | None,
     steps: int,
     dim: int,
-    folds: str,
     dropout: float,
     batch: int,
     minutes: float,
@@ -304,14 +329,8 @@ def main(
     import torch
 
     torch.set_num_threads(threads)
-    recipe = Recipe(
-        steps=steps,
-        dim=dim,
-        dropout=dropout,
-        batch=batch,
-        folds=tuple(int(f) for f in folds.split(",")),
-    )
-    papers, vocabulary, first, bags = prepare(data, work, recipe)
+    recipe = Recipe(steps=steps, dim=dim, dropout=dropout, batch=batch)
+    papers, vocabulary, first, bags = prepare(data, work, recipe, start)
     citations = load(data, papers)
     click.echo(
         f"{len(citations.contexts)} contexts, {len(citations.lists)} lists; left out: "
@@ -319,8 +338,7 @@ def main(
         err=True,
     )
     pairs = Pairs(papers, bags, citations, recipe, vocabulary)
-    count = np.bincount(bags.tokens, minlength=len(vocabulary))
-    arrays = train(pairs, first, count / count.sum(), recipe, minutes)
+    arrays = train(pairs, first, recipe, minutes)
     save(arrays, list(vocabulary.tokens), into)
 
 

@@ -1,0 +1,67 @@
+"""How questions become tables of candidates."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from citewell.model import Query
+from citewell.ranking.features import feature_names
+from citewell.ranking.learned import MEMORY
+from citewell_corpus.training.data import Context, Paper
+from citewell_corpus.training.head import EASY, HARD, thinned
+from citewell_corpus.training.questions import CandidateQuestion, Known, ask, tabulate
+
+NONE = np.zeros(0, np.int64)
+
+
+class Papers:
+    """Offers every paper for every question, with its number as the only feature."""
+
+    papers = tuple(Paper(f"p{n}", f"Part {n}", "", (), 2020, "") for n in range(5))
+    keys = np.arange(5, dtype=np.uint64)
+
+    def candidates(self, query: Query, *_: Any) -> tuple[Any, Any]:
+        rows = np.arange(5)
+        return rows, (rows + len(query.sentence)).astype(np.float32)[:, None]
+
+
+WORLD: Any = Papers()
+
+
+def questions() -> list[CandidateQuestion]:
+    return [
+        CandidateQuestion(Query(sentence="x" * n), np.array([n % 5]), NONE, 0, f"paper {n}",
+                          np.array([(n + 1) % 5]), NONE)
+        for n in range(7)
+    ]  # fmt: skip
+
+
+def test_processes_give_the_table_that_one_process_gives() -> None:
+    one, several = tabulate(WORLD, questions()), tabulate(WORLD, questions(), jobs=3)
+    np.testing.assert_array_equal(one.features, several.features)
+    np.testing.assert_array_equal(one.right, several.right)
+    assert one.size.tolist() == several.size.tolist() == [4] * 7
+    assert one.papers == several.papers == tuple(f"paper {n}" for n in range(7))
+
+
+def test_a_training_question_keeps_what_is_right_and_a_sample_of_the_rest() -> None:
+    count = 3 * (HARD + EASY)
+    features = np.zeros((count, len(feature_names(MEMORY))), np.float32)
+    features[:, feature_names(MEMORY).index("bm25_rank")] = np.arange(count)
+    right = np.zeros(count, np.bool_)
+    right[-1] = True
+    kept = thinned(features, right)
+    assert kept[-1]
+    assert HARD + 1 <= kept.sum() <= HARD + EASY + 1
+    assert not thinned(features, np.zeros(count, np.bool_)).any()
+
+
+def test_what_the_same_command_cites_is_left_out_of_training() -> None:
+    context = Context("c", "repo", "repo|a", "", "See [CITATION].", (), "", ("p1",), ("p2",), 2020,
+                      clean=True, origin="dev")  # fmt: skip
+    known = Known(lambda _: (), {})
+    assert ask(WORLD, [context], known, 0.0)[0].exclude.tolist() == []
+    assert ask(WORLD, [context], known, 0.0, apart=True)[0].exclude.tolist() == [2]
+    assert ask(WORLD, [context], known, 1.0)[0].exclude.tolist() == [2]

@@ -91,6 +91,9 @@ def stage_source(
     malformed = 0
     with closing(citing), closing(writer):
         for work in importer.read(path, report):
+            if source.kinds and work.kind not in source.kinds:
+                report.skip(f"kind {work.kind}")
+                continue
             collector.add(work, writer.write(work))
             citing.work(work)
             malformed += is_malformed(work.authors)

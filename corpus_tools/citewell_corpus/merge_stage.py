@@ -19,6 +19,7 @@ from citewell.model import Work
 from citewell.sources.combine import combine, same_content, update
 from citewell_corpus.clusters import Clusters, cluster
 from citewell_corpus.import_stage import StagedSource
+from citewell_corpus.merged_pairs import MergedPair, merged_pairs
 from citewell_corpus.progress import Progress
 from citewell_corpus.segment_writer import Row, write_catalogue
 from citewell_corpus.staging import KeyCollector, KeyTable, RecordFile, RecordWriter, concatenate
@@ -43,6 +44,8 @@ class MergeCounts(msgspec.Struct, kw_only=True):
     refused_title: int = 0
     doubtful_doi: int = 0
     """Records whose DOI was left out because other works have it too."""
+    pairs: list[MergedPair] = msgspec.field(default_factory=list)
+    """Works merged from two sources, by pair of sources."""
 
 
 class Merged(MergeCounts, kw_only=True):
@@ -135,6 +138,7 @@ class _Decided(msgspec.Struct):
     updated: int = 0
     unchanged: int = 0
     removed: int = 0
+    pairs: list[MergedPair] = msgspec.field(default_factory=list)
 
 
 def _related(
@@ -165,6 +169,13 @@ def _decide(pool: _Pool, staged: Sequence[StagedSource], base: Library | None) -
     begin = np.concatenate(([0], cuts)) if len(order) else np.empty(0, np.int64)
     end = np.concatenate((cuts, [len(order)])) if len(order) else np.empty(0, np.int64)
     decided = _Decided(clusters, order, begin, end)
+    decided.pairs = merged_pairs(
+        (order[begin[at] : end[at]].tolist() for at in np.flatnonzero(end - begin > 1).tolist()),
+        pool.first_new,
+        pool.source,
+        lambda record: () if base is None else base.origins_of(pool.base_rows[record]),
+        pool.work,
+    )
     touched: set[int] = set()
     if base is None or not pool.first_new:
         decided.added = len(begin)
@@ -324,6 +335,7 @@ def _outcome(decided: _Decided, base: Library | None, absorbed: list[int], *, co
         refused_identifier=decided.clusters.refused_identifier,
         refused_title=decided.clusters.refused_title,
         doubtful_doi=len(decided.clusters.doubtful_doi),
+        pairs=decided.pairs,
         absorbed=tuple(base.segments[number].path.name for number in absorbed) if base else (),
         dead=dead,
     )

@@ -17,13 +17,15 @@ from citewell_corpus.segment_writer import write_whole
 STARTER = "starter"
 
 
-class Source(msgspec.Struct, frozen=True):
+class Source(msgspec.Struct, frozen=True, omit_defaults=True):
     """A source: a file, a folder, or the records of an installed package."""
 
     path: str
     """Absolute path, or "starter"."""
     format: str
     """Name of the importer."""
+    kinds: tuple[str, ...] = ()
+    """Kinds of works to read (entry types: "article"); empty: all."""
 
 
 class _Sources(msgspec.Struct):

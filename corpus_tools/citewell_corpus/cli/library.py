@@ -39,6 +39,13 @@ __all__ = ["library"]
     "--grobid", default="", metavar="URL",
     help="Have the GROBID server at this address read PDFs; it receives them.",
 )  # fmt: skip
+@click.option(
+    "--kind",
+    "kinds",
+    multiple=True,
+    metavar="KIND",
+    help="Read only works of this kind: article, inproceedings, book ... (repeatable).",
+)
 @NAME
 @JSON
 @click.pass_context
@@ -48,13 +55,15 @@ def add(
     format_name: str,
     online: bool,
     grobid: str,
+    kinds: tuple[str, ...],
     name: str,
     as_json: bool,
 ) -> None:
     """Add papers and build: from files or folders, or from `starter`.
 
     Formats are detected from the content: see `citewell library formats`. A source added before is
-    read again if it changed. Bad records are counted and skipped.
+    read again if it changed. Bad records are counted and skipped. The report names what was merged
+    with what; --json lists all pairs of sources.
 
     `zotero:` is the library of a Zotero that runs on this machine with Better BibTeX,
     `zotero:NAME` one of its collections, `zotero:2/NAME` one of the group 2. Add it again to take
@@ -67,6 +76,8 @@ def add(
     A PDF (extra `pdf`) is a paper of the library: its full text is searched, and its references
     show how others cite. It is found in the library by its DOI, arXiv id or title.
     """
+    from msgspec.structs import replace
+
     from citewell_corpus.sources import source_at
     from citewell_corpus.zotero_export import PREFIX, fetch
 
@@ -78,7 +89,8 @@ def add(
         str(fetch(path, options.zotero.url, folder)) if path.startswith(PREFIX) else path
         for path in paths
     ]
-    sources = [source_at(path, format_name) for path in named]
+    chosen = tuple(sorted({kind.lower() for kind in kinds}))
+    sources = [replace(source_at(path, format_name), kinds=chosen) for path in named]
     ctx.exit(build_and_show(options, name, as_json, online=online, add=sources))
 
 

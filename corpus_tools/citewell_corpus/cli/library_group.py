@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 OK = 0
 FINDINGS = 1
+MOST_PAIRS = 5
+"""Pairs of sources of which a report says what was merged."""
 NAME = click.option("--name", default="", help="Name of the library; default: from the settings.")
 JSON = click.option("--json", "as_json", is_flag=True, help="Write the result as JSON.")
 
@@ -150,6 +152,13 @@ def _show_report(report: Any) -> None:
             f"{report.added:,} papers added, {report.updated:,} changed, "
             f"{report.removed:,} removed; {merged:,} duplicates merged."
         )
+        for pair in report.pairs[:MOST_PAIRS]:
+            between = pair.first if pair.first == pair.second else f"{pair.first} and {pair.second}"
+            examples = "; ".join(work.title for work in pair.examples)
+            click.echo(visible(f"  merged in {between}: {pair.works:,} papers, such as {examples}"))
+        if len(report.pairs) > MOST_PAIRS:
+            rest = len(report.pairs) - MOST_PAIRS
+            click.echo(f"  and {rest:,} more pairs of sources (--json lists all)")
     click.echo(f"{report.works:,} papers in {report.library}")
 
 

@@ -1,0 +1,68 @@
+"""What `citewell library add` reads, leaves out and merges, as it reports it."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+Run = Callable[..., "subprocess.CompletedProcess[str]"]
+FIRST = """@article{one, title={Measuring the growth of trees}, author={Fir, Clara}, year=2015,
+  journal={Forests}, doi={10.5555/one}}
+@inproceedings{two, title={Seeing trees in the woods}, author={Elm, Bo}, year=2018, booktitle={CVPR}}
+@book{three, title={A book of leaves and branches}, author={Ivy, Dora}, year=2001, publisher={X}}
+"""
+SECOND = """@article{uno, title={Measuring the Growth of Trees}, author={Fir, C.}, year=2015,
+  journal={Forests}, doi={10.5555/one}}
+@inproceedings{dos, title={Seeing Trees in the Woods}, author={Elm, B.}, year=2018, booktitle={CVPR}}
+"""
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Run:
+    environment = {n: v for n, v in os.environ.items() if not n.startswith("CITEWELL")} | {
+        "CITEWELL_LIBRARY_PATH": str(tmp_path / "libraries"),
+        "CITEWELL_CONFIG": str(tmp_path / "config.toml"),
+        "OMP_NUM_THREADS": "1",
+    }
+    (tmp_path / "config.toml").touch()
+    (tmp_path / "first.bib").write_text(FIRST, encoding="utf-8")
+    (tmp_path / "second.bib").write_text(SECOND, encoding="utf-8")
+
+    def call(*arguments: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-m", "citewell", "library", *arguments], cwd=tmp_path,
+            env=environment, capture_output=True, encoding="utf-8", timeout=300, check=False,
+        )  # fmt: skip
+
+    return call
+
+
+def test_an_import_names_what_was_merged_with_what(run: Run, tmp_path: Path) -> None:
+    first, second = str(tmp_path / "first.bib"), str(tmp_path / "second.bib")
+    assert "merged in" not in run("add", "first.bib").stdout
+    done = run("add", "second.bib")
+    assert f"merged in {first} and {second}: 2 papers, such as " in done.stdout, done.stdout
+    assert "Measuring the growth of trees" in done.stdout
+    # A source that is read again is merged with nothing.
+    (tmp_path / "second.bib").write_text(SECOND + "\n", encoding="utf-8")
+    assert "merged in" not in run("build").stdout
+    done = run("build", "--fresh", "--json")
+    (pair,) = json.loads(done.stdout)["pairs"]
+    assert (pair["first"], pair["second"], pair["works"]) == (first, second, 2)
+    assert len(pair["examples"][0]["ids"]) == 2
+    shown = run("explain", "10.5555/one")
+    assert first in shown.stdout and second in shown.stdout
+
+
+def test_only_works_of_the_wanted_kinds_are_read(run: Run) -> None:
+    done = run("add", "first.bib", "--kind", "article", "--kind", "Book")
+    assert "2 records (1 left out (kind inproceedings))" in done.stdout, done.stdout
+    assert "Nothing has changed." in run("build").stdout
+    done = run("add", "first.bib")
+    assert "3 papers in " in done.stdout

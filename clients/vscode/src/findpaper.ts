@@ -24,6 +24,8 @@ interface Target {
 interface SearchResult {
   readonly rows: readonly PaperRow[];
   readonly problems: readonly { readonly message: string; readonly hint: string }[];
+  /** Authors, venues, years ... that were read out of the words. */
+  readonly understood?: readonly { readonly kind: string; readonly value: string }[];
 }
 
 /** The page next to the list that previews its active paper. */
@@ -129,6 +131,7 @@ class PaperList {
   /** The checked papers, in the order checked; they stay in the list across searches. */
   private chosen: PaperRow[] = [];
   private found: readonly PaperRow[] = [];
+  private understood: readonly string[] = [];
   private isFilling = false;
   private timer: NodeJS.Timeout | undefined;
   private request: vscode.CancellationTokenSource | undefined;
@@ -238,6 +241,10 @@ class PaperList {
     if (!answer) this.showMessage("The Citewell server is not running.");
     else if (answer.rows.length > 0) {
       this.found = answer.rows;
+      this.understood = (answer.understood ?? []).map(
+        ({ kind, value }) => `${kind.replace("_", " ")}: ${value}`,
+      );
+      this.setTitle();
       this.fill();
     } else {
       const problem = answer.problems[0];
@@ -255,8 +262,17 @@ class PaperList {
   private setMultiple(multiple: boolean): void {
     const { pick } = this;
     pick.canSelectMany = multiple;
-    pick.title = multiple ? "Citewell: Find papers and cite the selected ones" : "Citewell: Find a paper";
+    this.setTitle();
     if (!multiple) this.chosen = [];
+  }
+
+  /** Shows what was understood of the words in place of the title. */
+  private setTitle(): void {
+    const { pick } = this;
+    const title = pick.canSelectMany
+      ? "Citewell: Find papers and cite the selected ones"
+      : "Citewell: Find a paper";
+    pick.title = this.understood.length > 0 ? `Citewell: ${this.understood.join(" · ")}` : title;
   }
 
   /** Lists the checked papers, then a message or the papers found. */

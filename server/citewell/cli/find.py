@@ -43,6 +43,7 @@ _BROKEN = ("library-", "engine-", "index-", "sources-")
 @click.option(
     "--pick", is_flag=True, help="Let the language model choose a paper and put it first."
 )
+@click.option("--explain", is_flag=True, help="Show how TEXT was understood.")
 @click.option("--bibtex", is_flag=True, help="Write the papers as BibTeX entries.")
 @click.option("--json", "as_json", is_flag=True, help="Write the whole result as JSON.")
 @click.pass_context
@@ -57,18 +58,20 @@ def find(
     venue: str,
     online: bool,
     pick: bool,
+    explain: bool,
     bibtex: bool,
     as_json: bool,
 ) -> None:
     """Find papers for a text.
 
-    TEXT is a title, a topic, or a sentence that wants a citation; with --author, --venue or a year
-    it may be left out. A DOI, an arXiv or Anthology id, or an address is looked up: it names one
-    paper or none. With --online TEXT is sent to the sources that you have allowed; papers of theirs
-    that --bibtex writes are kept (`sources.keep`). A pipe gets a
-    line for each paper: key, title, authors, year, venue and what found it, parted by tabs. Exits
-    with 1 if nothing is found.
+    TEXT is a title, a topic, a query such as "papers by Ruiz on parsing since 2019", or a sentence
+    that wants a citation; with --author, --venue or a year it may be left out. A DOI, an arXiv or
+    Anthology id, or an address is looked up: it names one paper or none. With --online TEXT is
+    sent to the sources that you have allowed; papers of theirs that --bibtex writes are kept
+    (`sources.keep`). A pipe gets a line for each paper: key, title, authors, year, venue and what
+    found it, parted by tabs. Exits with 1 if nothing is found.
     """
+    from citewell.features.text.understood import understood_text
     from citewell.model import CitewellError, SearchResult
     from citewell.usecases.find import Found
     from citewell.usecases.library import Library
@@ -102,6 +105,8 @@ def find(
             raise
         found = Found(query=query, result=SearchResult(problems=(error.problem,)))
     result, problems = found.result, found.problems
+    if explain:
+        echo(understood_text(result.understood) or "Understood: words alone.", err=True)
     broken = not result.hits and any(p.code.startswith(_BROKEN) for p in result.problems)
     if as_json:
         write_json(_to_json(result, _keys(result, options.bib), problems))
@@ -170,6 +175,7 @@ def _to_json(
             }
             for hit, key in zip(result.hits, keys, strict=True)
         ],
+        "understood": msgspec.to_builtins(result.understood),
         "problems": msgspec.to_builtins(tuple(dict.fromkeys(problems))),
         "variant": result.variant,
         "timings": result.timings,

@@ -17,6 +17,7 @@ import numpy as np
 
 from citewell.corpus import Library
 from citewell.engine.contract import Tier
+from citewell.engine.criteria_order import CriteriaOrder
 from citewell.engine.cross_encoder_stage import CrossEncoderAnswer, CrossEncoderStage
 from citewell.engine.history import NAME as HISTORY
 from citewell.engine.history import History, considered
@@ -62,6 +63,7 @@ class Cascade:
         self._history = history
         self._reader = reader
         self._llm_stage = llm_stage
+        self._criteria = CriteriaOrder(opened, signals)
 
     @property
     def ranks(self) -> bool:
@@ -100,6 +102,9 @@ class Cascade:
         if own.milliseconds:
             timings[CROSS_ENCODER] = own.milliseconds
         begin = time.perf_counter()
+        if ranked is not None:
+            ordering = self._criteria.reorder(query, fused.rows, own.ordering)
+        met = None if ordering is own.ordering else ordering
         remembered = considered(self._history, query, fused.rows, ordering)
         if remembered is not None:
             ordering = remembered.ordering
@@ -130,6 +135,7 @@ class Cascade:
                     *(judged.evidence(place) if judged is not None else ()),
                     *(read.evidence(place) if read is not None else ()),
                     *(remembered.evidence(int(at)) if remembered is not None else ()),
+                    *(self._criteria.evidence(own.ordering, met, int(at)) if met else ()),
                     *own.evidence_of(int(at)),
                     *self._moved(ranked, int(at)),
                     *self._evidence(query, fused, int(at)),

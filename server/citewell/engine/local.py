@@ -36,9 +36,12 @@ from citewell.model.check import Claim
 from citewell.model.direction import Direction
 from citewell.model.feedback import Feedback
 from citewell.model.llm import Budget, Picked, Supported, Usage
+from citewell.model.typed_query import Understood
 from citewell.options import Options
 from citewell.ranking.contract import Ranker
 from citewell.ranking.learned import LearnedRanker
+from citewell.retrieval.criteria import NAME as CRITERIA
+from citewell.retrieval.criteria import Criteria
 from citewell.retrieval.encoders.static import WEIGHTS
 from citewell.sources.budget import ONLINE_SECONDS
 from citewell.verification.checker import BATCH
@@ -88,10 +91,15 @@ class LocalEngine:
         self._history = (
             History(history or HistoryStore(), self._signals) if options.learning.enabled else None
         )
-        self._typed = QueryPreprocessor(library, opened.columns, self._signals)
+        self._typed = QueryPreprocessor(library, opened, self._signals)
         missing = self._problems if library is None else ()
         self._identified = Identified(self._lookup, self._online, missing, self._lookup.held)
         self._listing = None if library is None else Listing(library, opened)
+        criteria = opened.typed.get(CRITERIA)
+        if isinstance(criteria, Criteria) and self._relations is not None:
+            criteria.related = self._relations.rows
+        if opened.filters is not None and self._signals is not None:
+            opened.filters.cited = self._signals.cited_rows
         self._search = None
         if library is not None and self._signals is not None:
             cascade = Cascade(
@@ -173,14 +181,16 @@ class LocalEngine:
         if self._search is None:
             return self._with_online(SearchResult(problems=self._problems), query, k)
         begin = time.perf_counter()
-        parsed = self._typed.read(query)
+        parsed, understood = self._typed.read(query)
         found = self._filtered(parsed, k)
         if found is None:
             found = self._with_empty_reason(parsed, self._search.find(parsed, k, tier, cancel))
         result = self._with_online(found, msgspec.structs.replace(parsed, text=query.text), k)
         timings = {**found.timings, "total": (time.perf_counter() - begin) * 1e3}
         return msgspec.structs.replace(
-            result, timings={stage: round(spent, 2) for stage, spent in timings.items()}
+            result,
+            understood=understood,
+            timings={stage: round(spent, 2) for stage, spent in timings.items()},
         )
 
     def wait_online(self, query: Query, seconds: float) -> None:
@@ -223,17 +233,20 @@ class LocalEngine:
         if self._search is None:
             return [SearchResult(problems=self._problems) for _ in queries]
         named = [self._identified.answer(query) for query in queries]
-        parsed = [
+        read = [
             self._typed.read(query)
             for query, answer in zip(queries, named, strict=True)
             if answer is None
         ]
+        parsed = [one for one, _ in read]
         found = iter(self._search.find_batch(parsed, k, tier, cancel or Cancel(), explained))
-        searched = iter(parsed)
-        return [
-            self._with_empty_reason(next(searched), next(found)) if answer is None else answer
-            for answer in named
-        ]
+        searched = iter(read)
+
+        def result(query: Query, understood: Understood) -> SearchResult:
+            one = self._with_empty_reason(query, next(found))
+            return msgspec.structs.replace(one, understood=understood)
+
+        return [result(*next(searched)) if answer is None else answer for answer in named]
 
     def _filtered(self, query: Query, k: int) -> SearchResult | None:
         """The papers that pass the filters of a query without words; None for any other."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Sequence
 
 import msgspec
@@ -9,11 +10,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from citewell.corpus import Library
-from citewell.corpus.columns import LibraryColumns, name_hash
+from citewell.corpus.columns import name_hash
+from citewell.engine.retrievers import Opened
 from citewell.engine.signals import LibrarySignals
 from citewell.model import Query
+from citewell.model.typed_query import Understood
+from citewell.retrieval.bm25 import Bm25Retriever
+from citewell.retrieval.library_names import LibraryNames
+from citewell.retrieval.query_grammar.cursor import Names, NoNames
+from citewell.retrieval.query_grammar.reading import read_query
 from citewell.retrieval.spelling import corrected
-from citewell.retrieval.structure import structured
+from citewell.retrieval.structure import structured, with_conditions
 
 
 class QueryPreprocessor:
@@ -22,23 +29,38 @@ class QueryPreprocessor:
     def __init__(
         self,
         library: Library | None,
-        columns: LibraryColumns | None,
+        opened: Opened,
         signals: LibrarySignals | None,
     ) -> None:
+        columns = opened.columns
         self._library, self._columns, self._signals = library, columns, signals
+        self._names: Names = NoNames()
+        if library is not None and opened.filters is not None and signals is not None:
+            terms, aliases = opened.of(Bm25Retriever), opened.aliases
+            self._names = LibraryNames(
+                library, opened.filters, terms, columns, counts=self._counts, aliases=aliases
+            )
 
-    def read(self, query: Query) -> Query:
-        """The query as it is asked. A title that the library holds is taken as it stands: "What
-        does BERT look at?" asks for one paper and is no question for papers."""
+    def read(self, query: Query) -> tuple[Query, Understood]:
+        """The query as it is asked, and what was understood of it.
+
+        A title that the library holds is taken as it stands: "What does BERT look at?" asks for one
+        paper and is no question for papers.
+        """
         if not query.typed:
-            return structured(query)
+            return structured(query), Understood()
         if self._is_title(query.text):
-            return query
-        query = structured(query)
-        if self._columns is None or self._signals is None:
-            return query
+            return query, Understood()
+        now = query.paper.year or datetime.date.today().year
+        query, understood = with_conditions(query, read_query(query.text, self._names, now))
+        if self._columns is None or self._signals is None or not query.text:
+            return query, understood
         text = corrected(query.text, self._counts, self._is_name)
-        return query if text == query.text else msgspec.structs.replace(query, text=text)
+        if text == query.text:
+            return query, understood
+        topic = corrected(query.typed_query.topic, self._counts, self._is_name)
+        typed_query = msgspec.structs.replace(query.typed_query, topic=topic)
+        return msgspec.structs.replace(query, text=text, typed_query=typed_query), understood
 
     def _is_title(self, text: str) -> bool:
         return self._library is not None and bool(self._library.by_title_rows(text))

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import threading
 
+import numpy as np
+from numpy.typing import NDArray
+
 from citewell.corpus import Library
 from citewell.corpus.columns import LibraryColumns, title_key
 from citewell.corpus.graph import CitationGraph
@@ -16,6 +19,9 @@ from citewell.retrieval.opening import live_rows
 
 TELLING_TITLE = 13
 """Letters from which a title stands for one paper: "Regression" or "Draft" does not."""
+
+DIRECTIONS: dict[str, Direction] = {"cites": "cited_by", "cited_by": "cites", "like": "cocited"}
+"""Papers that should cite a work are found among those by which it is cited."""
 
 
 class Relations:
@@ -48,6 +54,22 @@ class Relations:
             elsewhere=found.elsewhere,
             known=found.known,
         )
+
+    def rows(self, identifier: str, relation: str) -> NDArray[np.int64]:
+        """Rows of the papers that cite one, that it cites, or that are cited with it: `relation`
+        is "cites", "cited_by" or "like". None where the graph does not know it."""
+        nothing = np.zeros(0, np.int64)
+        row = int(self._library.rows_of([identifier])[0])
+        if row < 0 or self._columns is None:
+            return nothing
+        title = self._library.works([row])[0].title
+        if len(plain_title(title)) < TELLING_TITLE:
+            return nothing
+        try:
+            found = self._opened(self._columns).neighbours(title_key(title), DIRECTIONS[relation])
+        except CitewellError:
+            return nothing
+        return np.asarray(found.rows[found.rows != row], np.int64)
 
     def _opened(self, columns: LibraryColumns) -> CitationGraph:
         with self._lock:

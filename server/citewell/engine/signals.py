@@ -55,6 +55,17 @@ class LibrarySignals:
         """Per row of the library, -1 where unknown."""
         return self._library.columns().citations
 
+    def cited(self, rows: NDArray[np.int64]) -> NDArray[np.float64]:
+        """How often each of some rows is cited, by its record or by the citation priors."""
+        own = np.maximum(self.citations[rows], 0).astype(np.float64)
+        if self._cited is None:
+            return own
+        return np.maximum(own, np.expm1(self._cited.popularity()[rows].astype(np.float64)))
+
+    def cited_rows(self) -> NDArray[np.float64]:
+        """`cited` for every row of the library."""
+        return self.cited(np.arange(self._library.rows))
+
     def rows_of(self, ids: Sequence[str]) -> NDArray[np.int64]:
         """Row of each id, -1 where there is none."""
         return self._library.rows_of(ids)

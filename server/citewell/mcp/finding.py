@@ -19,6 +19,7 @@ from citewell.features.citing.named_works import nearest_titles
 from citewell.features.text.evidence import why
 from citewell.features.text.model_choice import picks
 from citewell.features.text.paper_text import Form, paper_texts
+from citewell.features.text.understood import understood_text
 from citewell.mcp.client_log import log_to_client
 from citewell.mcp.papers import (
     Cited,
@@ -74,6 +75,7 @@ class Page(TypedDict):
 
     status: Status
     papers: list[Paper]
+    understood: NotRequired[str]
     next_cursor: NotRequired[str]
     notes: NotRequired[str]
 
@@ -250,6 +252,8 @@ def _page(found: SearchPage, detail: Detail, budget: int) -> Page:
     ]
     kept = within(papers, budget)
     page: Page = {"status": status_of([found.result]), "papers": papers[:kept]}
+    if found.result.understood.parts:
+        page["understood"] = understood_text(found.result.understood)
     if cursor := found.next_cursor(kept):
         page["next_cursor"] = cursor
     notes = notes_of((*found.result.problems, *found.result.dropped))

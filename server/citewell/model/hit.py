@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from citewell.model.problem import Problem
+from citewell.model.typed_query import Understood
 from citewell.model.work import Work
 
 
@@ -61,5 +62,7 @@ class SearchResult(msgspec.Struct, frozen=True, omit_defaults=True):
 
     timings: dict[str, float] = msgspec.field(default_factory=dict)
     """Milliseconds per stage."""
+    understood: Understood = Understood()
+    """What was understood of the typed words, for front ends to show."""
     variant: str = ""
     """What made the order, such as "learned" or "fusion"; empty where nothing was ordered."""

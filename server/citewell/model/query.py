@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import msgspec
 
+from citewell.model.typed_query import TypedQuery
+
 MARK = "[CITATION]"
 """Marks the place of the citation in `Query.sentence`."""
 OTHER = "[OTHER]"
@@ -71,6 +73,9 @@ class Query(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     guessed: bool = False
     """The words were derived, for example from a key: they hint at a paper, but no author typed
     them."""
+
+    typed_query: TypedQuery = TypedQuery()
+    """What was understood of the typed words; the engine sets it."""
 
     @property
     def typed(self) -> bool:

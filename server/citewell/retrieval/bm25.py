@@ -14,11 +14,13 @@ from citewell.corpus.contract import SegmentView
 from citewell.model import CitewellError, Evidence, Problem, Query
 from citewell.model.cancel import Cancel
 from citewell.retrieval.arrays import open_array
-from citewell.retrieval.bm25_build import FIELD_NAMES, lucene_idf_of
+from citewell.retrieval.bm25_build import FIELD_NAMES, TITLE, lucene_idf_of
 from citewell.retrieval.compact_terms import CompactTerms, open_compact_terms
 from citewell.retrieval.contract import Mask, Ranking
 from citewell.retrieval.select import top
+from citewell.retrieval.stopwords import STOPWORDS
 from citewell.retrieval.understand import Wanted, Weights, wanted
+from citewell.retrieval.words import split
 
 MAX_TERMS = 64
 """Strongest terms of a query that are searched; a pasted page must not cost a second."""
@@ -211,6 +213,56 @@ class Bm25Retriever:
             if (column := segment.column(term)) >= 0
         ]
         return np.concatenate(found) if found else np.zeros(0, np.int64)
+
+    def frequency(self, term: bytes) -> int:
+        """Number of papers that hold the term, such as b"a:vaswani", dead ones included."""
+        columns = [(segment, segment.column(term)) for segment in self._segments]
+        return sum(segment.frequency(column) for segment, column in columns if column >= 0)
+
+    def holding_all(self, text: str, rows: int) -> NDArray[np.bool_]:
+        """Which rows hold every word of the text in title or abstract, shape (rows,); none where
+        the text has no word that the index knows."""
+        found: NDArray[np.bool_] | None = None
+        for term, _ in self.topic_terms(text):
+            own = self.holding(term, rows)
+            found = own if found is None else found & own
+        return np.zeros(rows, np.bool_) if found is None else found
+
+    def coverage(self, text: str, rows: int) -> NDArray[np.float32] | None:
+        """Share of the text's words that each row holds in title or abstract, rare words counting
+        more, shape (rows,); None where the index knows none of them."""
+        terms = self.topic_terms(text)
+        total = sum(idf for _, idf in terms)
+        if not total:
+            return None
+        out = np.zeros(rows, np.float32)
+        for term, idf in terms:
+            for segment in self._segments:
+                if (column := segment.column(term)) >= 0:
+                    own = segment.base + segment.rows[segment.postings(column)]
+                    out[own] += np.float32(idf / total)
+        return out
+
+    def titled(self, word: str, rows: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Which of some rows have the word in the title, shape (len(rows),)."""
+        found = np.zeros(len(rows), np.bool_)
+        for term, _ in self.topic_terms(word):
+            for segment in self._segments:
+                if (column := segment.column(term)) < 0:
+                    continue
+                at = segment.postings(column)
+                own = segment.rows[at][(segment.fields[at] & TITLE) != 0]
+                found |= np.isin(rows, segment.base + own)
+        return found
+
+    def topic_terms(self, text: str) -> list[tuple[bytes, float]]:
+        """The distinct words of a text that the index knows, stemmed, and their inverse document
+        frequencies."""
+        stem = self._stemmer("english").stemWord
+        words = (word for word in split(text) if len(word) > 1 and word not in STOPWORDS)
+        terms = dict.fromkeys(stem(word.decode()).encode() for word in words)
+        counts = {term: self.frequency(term) for term in list(terms)[:MAX_TERMS]}
+        return [(term, lucene_idf_of(n, self._papers)) for term, n in counts.items() if n]
 
     def explain(self, query: Query, row: int, rank: int, score: float) -> Evidence:
         """The words, as the query wrote them, that gave this row its score."""

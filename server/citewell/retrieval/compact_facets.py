@@ -49,6 +49,15 @@ class CompactFacets:
                 marked[author] |= any(form.fits(one) for form in person for one in own)
         return self._columns.rows_with(marked)
 
+    def has(self, form: NameForm) -> bool:
+        """Whether an author has exactly this form of a name: a surname with a given name."""
+        number = np.uint32(name_hash(form.family))
+        candidates = [
+            *np.flatnonzero(self._surname == number).tolist(),
+            *self._other_authors[self._other_families == number].tolist(),
+        ]
+        return any(form in forms_of(self._records.author(author)) for author in candidates)
+
     def of_terms(self, terms: Sequence[Any]) -> NDArray[np.int64]:
         """Rows whose venue has one of the terms, given by their hashes, rising."""
         has = np.isin(self._term, np.array(terms, np.uint32))

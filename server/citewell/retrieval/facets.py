@@ -131,6 +131,18 @@ class Facets:
                 found[base + columns["author_row"][at]] = True
         return found
 
+    def has(self, form: NameForm) -> bool:
+        """Whether an author has exactly this form of a name: a surname with a given name."""
+        for _, columns in self._parts:
+            if isinstance(columns, CompactFacets):
+                if columns.has(form):
+                    return True
+                continue
+            at = np.flatnonzero(columns["family"] == np.uint32(_hash(form.family)))
+            if (columns["given"][at] == np.uint32(_hash(form.given))).any():
+                return True
+        return False
+
     def of_venues(self, ids: Collection[str], rows: int) -> NDArray[np.bool_]:
         """Which rows are of one of the venues with these ids, shape (rows,)."""
         return self._any([f"={name}" for name in ids], rows)

@@ -21,7 +21,7 @@ from citewell.retrieval.bm25 import Bm25Retriever
 from citewell.retrieval.facets import Facets, venues_in
 from citewell.retrieval.words import split
 
-_REMEMBERED = 16
+_REMEMBERED = 32
 """Authors and venues whose rows are kept: every retriever asks for the same ones."""
 _YEAR = re.compile(r"(?<!\d)((?:19|20)\d\d)(?!\d)")
 _SHORT_YEAR = re.compile(r"(?<=[A-Za-z])\s?['’]?(\d\d)$")
@@ -84,8 +84,33 @@ class Filters:
         self._terms = terms
         self._facets = facets
         self._live = np.ones(len(years), np.bool_) if live is None else live
+        self.cited: Callable[[], NDArray[np.float64]] | None = None
+        """How often each row is cited, as far as that is known, shape (rows,); the engine sets
+        it."""
         self._known: OrderedDict[tuple[str, str], _Rows] = OrderedDict()
         self._lock = threading.Lock()
+
+    def by(self, name: str) -> _Rows:
+        """Which rows are by everybody whom the text names, shape (rows,)."""
+        return self._remembered("author", name, self._by)
+
+    def at(self, venue: str) -> _Rows:
+        """Which rows are of the venue that the text names, shape (rows,)."""
+        return self._remembered("venue", venue, self._at)
+
+    def count_by(self, name: str) -> int:
+        """Number of live papers by everybody whom the text names."""
+        return int((self.by(name) & self._live).sum())
+
+    def count_at(self, venue: str) -> int:
+        """Number of live papers of the venue that the text names."""
+        return int((self.at(venue) & self._live).sum())
+
+    def has_form(self, form: NameForm) -> bool:
+        """Whether a paper has an author with exactly this form of a name."""
+        if self._facets is None:
+            return bool(self._by_person((form,)).any())
+        return self._facets.has(form)
 
     def __call__(self, query: Query) -> _Rows | None:
         """Shape (rows,); None when every row is allowed."""
@@ -127,12 +152,23 @@ class Filters:
             least, most = max(1, low or 1), 9999 if high is None else high
             found.append((_years(low, high), (self._years >= least) & (self._years <= most)))
         if query.author.strip():
-            rows = self._remembered("author", query.author, self._by)
+            rows = self.by(query.author)
             found.append((f"by {query.author.strip()[:100]!r}", rows))
         if query.venue.strip():
-            rows = self._remembered("venue", query.venue, self._at)
+            rows = self.at(query.venue)
             found.append((f"of the venue {query.venue.strip()[:100]!r}", rows))
+        for words in query.typed_query.none_of:
+            found.append((f"without {words[:100]!r}", ~self._holding(words)))
+        if query.typed_query.min_citations is not None and self.cited is not None:
+            least = query.typed_query.min_citations
+            found.append((f"cited {least:,} times or more", self.cited() >= least))
         return found
+
+    def _holding(self, words: str) -> _Rows:
+        """Rows that have all the words in title or abstract; none without known words."""
+        if self._terms is None:
+            return np.zeros(len(self._years), np.bool_)
+        return self._terms.holding_all(words, len(self._years))
 
     def _remembered(self, kind: str, text: str, find: Callable[[str], _Rows]) -> _Rows:
         with self._lock:

@@ -90,6 +90,12 @@ def _exact_match(opening: Opening) -> Retriever | None:
     return open_exact_match(opening)
 
 
+def _criteria(opening: Opening) -> Retriever | None:
+    from citewell.retrieval.criteria import open_criteria
+
+    return open_criteria(opening)
+
+
 RETRIEVERS = (
     Row(name="bm25", label="words", option="bm25", open=_bm25, builder=_bm25_builder),
     Row(
@@ -112,6 +118,12 @@ RETRIEVERS = (
         name="exact_match",
         label="the title, author or year typed",
         open=_exact_match,
+        typed=True,
+    ),
+    Row(
+        name="criteria",
+        label="the author, venue and year asked for",
+        open=_criteria,
         typed=True,
     ),
 )

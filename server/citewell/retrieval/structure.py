@@ -1,112 +1,77 @@
-"""Reads filters out of typed words: "attention since 2019 author:ruiz" has a year and an author.
+"""Puts what typed words ask for into a query: words to search for, filters, conditions.
 
 Only words typed into a placeholder or a search are read so; a year in a citing sentence is a hint
-and stays one. A bare year is a hint too ("vaswani 2017"), a range is a filter.
+and stays one.
 """
 
 from __future__ import annotations
 
-import datetime
-import re
-from collections.abc import Callable
-
 import msgspec
 
 from citewell.model import Query
+from citewell.model.typed_query import TypedQuery, Understood
+from citewell.retrieval.query_grammar.reading import Reading, read_query
 
-_Y = r"((?:19|20)\d\d)"
-_END = r"(?![\w-])"
-_Bounds = tuple[int | None, int | None]
-
-_YEARS: tuple[tuple[re.Pattern[str], Callable[[re.Match[str], int], _Bounds]], ...] = (
-    (re.compile(rf"\byear:\s*{_Y}\s*(?:-|–|\.\.)\s*{_Y}{_END}", re.I),
-     lambda m, now: (int(m[1]), int(m[2]))),
-    (re.compile(rf"\byear:\s*{_Y}\s*(?:-|–|\.\.|\+){_END}", re.I),
-     lambda m, now: (int(m[1]), None)),
-    (re.compile(rf"\byear:\s*(?:-|–|\.\.){_Y}{_END}", re.I), lambda m, now: (None, int(m[1]))),
-    (re.compile(rf"\byear:\s*{_Y}{_END}", re.I), lambda m, now: (int(m[1]), int(m[1]))),
-    (re.compile(rf"\b(?:between|from)\s+{_Y}\s+(?:and|to|until|till)\s+{_Y}{_END}", re.I),
-     lambda m, now: (int(m[1]), int(m[2]))),
-    (re.compile(rf"(?<![\w-]){_Y}\s*(?:-|–|to)\s*{_Y}{_END}", re.I),
-     lambda m, now: (int(m[1]), int(m[2]))),
-    (re.compile(rf"\b(?:since|from|starting(?: in)?)\s+{_Y}{_END}", re.I),
-     lambda m, now: (int(m[1]), None)),
-    (re.compile(rf"(?<![\w-]){_Y}\s+(?:onwards?|or later|and later|and after){_END}", re.I),
-     lambda m, now: (int(m[1]), None)),
-    (re.compile(rf"\bafter\s+{_Y}{_END}", re.I), lambda m, now: (int(m[1]) + 1, None)),
-    (re.compile(rf"\b(?:until|till|up to|through|no later than)\s+{_Y}{_END}", re.I),
-     lambda m, now: (None, int(m[1]))),
-    (re.compile(rf"(?<![\w-]){_Y}\s+(?:or earlier|and earlier|and before){_END}", re.I),
-     lambda m, now: (None, int(m[1]))),
-    (re.compile(rf"\bbefore\s+{_Y}{_END}", re.I), lambda m, now: (None, int(m[1]) - 1)),
-    (re.compile(r"\b(?:in\s+)?(?:the\s+)?(?:last|past)\s+(\d{1,2})\s+years?\b", re.I),
-     lambda m, now: (now - int(m[1]), None)),
-)  # fmt: skip
-"""Tried in order; each match is taken out of the words."""
-
-_AUTHOR = re.compile(r"\bauthor:\s*(\"[^\"]*\"|\S+)", re.I)
-_VENUE = re.compile(r"\bvenue:\s*(\"[^\"]*\"|\S+)", re.I)
-
-
-_QUESTION = re.compile(
-    r"\?\s*$|^\s*(?:can|could|would|please|which|what|where|who|are there|is there|any|give|tell|"
-    r"list|find|show|provide|name|i need|i want|looking for)\b", re.I
-)  # fmt: skip
-_REQUEST = frozenset(
-    """
-    any article articles book books find give know list literature looking me name need paper
-    papers please provide publication publications reference references research researches show
-    some studies study tell want work works address addressed addresses discuss discussed
-    discusses explore explored explores focus focused focuses investigate investigated
-    investigates introduce introduced introduces present presented presents propose proposed
-    proposes
-    """.split()
-)
-
-
-def topic_of_request(text: str) -> str:
-    """A question for papers without the words that only ask: "Which papers study X?" is "X?".
-
-    Any other text stays as it is, and so does a request of nothing else.
-    """
-    if not _QUESTION.search(text):
-        return text
-    kept = [word for word in text.split() if word.strip("?,.;:'").lower() not in _REQUEST]
-    return " ".join(kept) or text
+_RELATIONS = ("cites", "cited_by", "like")
 
 
 def structured(query: Query, now: int | None = None) -> Query:
-    """The query with the filters of its typed words as filters, and its topic as its words.
+    """The query with the ranges of years and the fields of its typed words as filters, and the
+    rest as its words, as far as that takes no library.
 
     `now` is the year that "the last 5 years" counts from: that of the citing paper if it is known,
     else this one. Filters that the query already has stay.
     """
-    text = topic_of_request(query.text)
-    now = now or query.paper.year or datetime.date.today().year
-    year_from, year_to = query.year_from, query.year_to
-    for pattern, bounds in _YEARS:
-        if match := pattern.search(text):
-            low, high = bounds(match, now)
-            if low is not None and high is not None and low > high:
-                low, high = high, low
-            year_from = low if year_from is None else year_from
-            year_to = high if year_to is None else year_to
-            text = f"{text[: match.start()]} {text[match.end() :]}"
-            break
-    author, venue = query.author, query.venue
-    if match := _AUTHOR.search(text):
-        author = author or match[1].strip('"')
-        text = f"{text[: match.start()]} {text[match.end() :]}"
-    if match := _VENUE.search(text):
-        venue = venue or match[1].strip('"')
-        text = f"{text[: match.start()]} {text[match.end() :]}"
-    if text == query.text:
+    if not query.text:
         return query
-    return msgspec.structs.replace(
+    found, _ = with_conditions(query, read_query(query.text, now=now or query.paper.year))
+    return msgspec.structs.replace(found, typed_query=TypedQuery())
+
+
+def with_conditions(query: Query, reading: Reading) -> tuple[Query, Understood]:
+    """The query as its words are understood. Filters that it already has stay.
+
+    Where no word is left ("NeurIPS 2017"), the conditions are filters.
+    """
+    understood = reading.understood
+    typed = understood.query
+    is_plain = _is_plain(reading)
+    if is_plain and not typed.authors:
+        return query, understood  # a year by itself is the ranker's
+    if is_plain and typed.year_from is not None and typed.year_to is not None:
+        # So are the years beside it: people often err by one.
+        typed = msgspec.structs.replace(
+            typed, year_from=typed.year_from - 1, year_to=typed.year_to + 1
+        )
+    words = query.text if is_plain else reading.words
+    year_from, year_to = reading.year_from, reading.year_to
+    author, venue = reading.author, reading.venue
+    if not typed.topic and not query.sentence:
+        related = [part.value for part in understood.parts if part.kind in _RELATIONS]
+        if related:
+            words = " ".join(related)  # "papers citing BERT": its name is the only word there is
+        elif not typed.authors and not typed.phrases:
+            # "NeurIPS 2017": the conditions are all that is asked.
+            venue = venue or next(iter(typed.venues), "")
+            if typed.venues:
+                words, year_from, year_to = "", typed.year_from, typed.year_to
+    given = (query.author, query.venue, author, venue, year_from, year_to)
+    if not words.strip() and not any(given):
+        words = query.text
+    if words == query.text and not understood.parts:
+        return query, understood
+    changed = msgspec.structs.replace(
         query,
-        text=" ".join(text.split()),
-        year_from=year_from,
-        year_to=year_to,
-        author=author,
-        venue=venue,
+        text=words,
+        typed_query=typed,
+        year_from=year_from if query.year_from is None else query.year_from,
+        year_to=year_to if query.year_to is None else query.year_to,
+        author=query.author or author,
+        venue=query.venue or venue,
     )
+    return changed, understood
+
+
+def _is_plain(reading: Reading) -> bool:
+    """Whether only surnames and years were understood: such words are searched as they stand."""
+    return bool(reading.understood.parts) and reading.has_bare_names_only

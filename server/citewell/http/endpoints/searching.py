@@ -11,6 +11,7 @@ from citewell.http.contract import Endpoint, Service, public_problems
 from citewell.http.wire import Count, Paper, found_paper
 from citewell.model import Problem
 from citewell.model.cancel import Cancel
+from citewell.model.typed_query import QueryPart
 from citewell.usecases.find import Status, status_of
 from citewell.usecases.search import search_page, search_query
 
@@ -44,6 +45,10 @@ class SearchAnswer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     next_cursor: Annotated[
         str, Meta(description="Cursor of the next page; none on the last one.")
     ] = ""
+    understood: Annotated[
+        tuple[QueryPart, ...],
+        Meta(description="Parts of `query` that were understood: `query[start:end]`, by kind."),
+    ] = ()
     problems: tuple[Problem, ...] = ()
 
 
@@ -66,6 +71,7 @@ def search(service: Service, request: SearchRequest, cancel: Cancel) -> SearchAn
         status=status_of([page.result]),
         papers=tuple(found_paper(hit, abstract=request.abstracts) for hit in page.hits),
         next_cursor=page.next_cursor(),
+        understood=page.result.understood.parts,
         problems=public_problems((*page.result.problems, *page.result.dropped)),
     )
 

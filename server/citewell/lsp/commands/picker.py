@@ -130,10 +130,13 @@ class Picker(Struct, frozen=True, eq=False):
         found = await self.projects.read(rows)
         self.history.add(query, result.variant, found)
         problems = result.problems if result.hits else (*result.problems, *result.dropped)
-        return {
+        answer = {
             "rows": msgspec.to_builtins(found),
             "problems": [{"code": p.code, "message": p.message, "hint": p.hint} for p in problems],
         }
+        if result.understood.parts:
+            answer["understood"] = msgspec.to_builtins(result.understood.parts)
+        return answer
 
     async def _own(
         self, snapshot: Snapshot | None, uri: str

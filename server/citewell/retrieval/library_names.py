@@ -1,0 +1,128 @@
+"""Names that a library knows, for the grammar of typed words: authors, venues, systems, works.
+
+Every answer is a look-up in an index that searches use anyway; nothing is loaded for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from citewell.corpus import Library
+from citewell.corpus.aliases import NO_ALIASES, Aliases
+from citewell.corpus.columns import LibraryColumns, word_hash
+from citewell.model.identifiers import identifier_of
+from citewell.model.name_forms import NameForm
+from citewell.model.titles import fold
+from citewell.model.venue_names import ACRONYMS
+from citewell.model.venue_shown import shown_venue
+from citewell.model.venues import venue_ids
+from citewell.retrieval.bm25 import Bm25Retriever
+from citewell.retrieval.filters import Filters
+from citewell.retrieval.words import split
+
+LEAST_PAPERS = 5
+"""Papers of a venue that the table of venues does not know."""
+LONGEST_ACRONYM = 12
+NO_VENUE = frozenset({"ml", "corr", "arxiv", "tip", "tit", "wine", "hlt"})
+"""Short names that are no venue unless something marks them as one."""
+_SURE = 0.6
+"""Share of the users of a name who mean one work, from which the name stands for it."""
+
+Counts = Callable[[Sequence[int]], NDArray[np.int64]]
+"""Of word hashes, in how many titles each stands."""
+
+
+class LibraryNames:
+    """Over one open library. Safe to call from any thread."""
+
+    def __init__(
+        self,
+        library: Library,
+        filters: Filters,
+        terms: Bm25Retriever | None,
+        columns: LibraryColumns | None,
+        *,
+        counts: Counts,
+        aliases: Aliases = NO_ALIASES,
+    ) -> None:
+        """`counts` gives of word hashes in how many titles each stands."""
+        self._library, self._filters, self._terms = library, filters, terms
+        self._columns, self._counts, self._aliases = columns, counts, aliases
+
+    def surname(self, word: str) -> int:
+        """Number of papers by somebody of this surname, dead ones included."""
+        pieces = split(word)
+        if not pieces or self._terms is None:
+            return 0
+        return min(self._terms.frequency(b"a:" + piece) for piece in pieces)
+
+    def titled(self, word: str) -> int:
+        """Number of titles with this word; of several joined by hyphens, with the rarest."""
+        pieces = fold(word).replace("-", " ").replace("'", "").split()
+        if not pieces:
+            return 0
+        return int(self._counts([word_hash(piece) for piece in pieces]).min())
+
+    def has_author(self, name: str) -> bool:
+        """Whether a live paper is by somebody of this name, in any order and abbreviation."""
+        return self._filters.count_by(name) > 0
+
+    def has_person(self, given: str, family: str) -> bool:
+        """Whether a paper is by somebody of exactly these names."""
+        form = NameForm(_joined(family), _joined(given), _joined(given)[:1])
+        return bool(form.family and form.given) and self._filters.has_form(form)
+
+    def venue(self, text: str, *, is_marked: bool) -> str:
+        """Short name of the venue with papers in the library that the text names, or ""."""
+        word = fold(text)
+        if is_marked:
+            ids = venue_ids(text)
+            if len(ids) == 1 and self._filters.count_at(text):
+                return shown_venue(next(iter(ids)))
+            return text if not ids and self._is_held(text) else ""
+        if word in NO_VENUE or " " in word or len(word) > LONGEST_ACRONYM:
+            return ""
+        has_capitals = sum(letter.isupper() for letter in text) > 1
+        if word in ACRONYMS:
+            papers = self._filters.count_at(word)
+            is_topic = not has_capitals and self.titled(word) > papers / 5
+            return "" if not papers or is_topic else shown_venue(ACRONYMS[word])
+        return text if has_capitals and self._is_held(text) else ""
+
+    def _is_held(self, text: str) -> bool:
+        """Whether a venue that no table knows has more papers than its name has titles."""
+        capitals = sum(letter.isupper() for letter in text)
+        if capitals < 2 or len(text) < 3 or self.is_system(text):
+            return False
+        papers = self._filters.count_at(text)
+        return papers >= LEAST_PAPERS and papers > self.titled(text)
+
+    def is_system(self, word: str) -> bool:
+        """Whether others call a paper so, or a title opens with it."""
+        if self._aliases.of(word):
+            return True
+        return self._terms is not None and self._terms.frequency(b"n:" + b" ".join(split(word))) > 0
+
+    def work(self, text: str) -> str:
+        """Id of the work that an identifier, a title or a name stands for, or ""."""
+        library = self._library
+        identifier = identifier_of(text)
+        if identifier is not None or (" " not in text and ":" in text):
+            found = library.lookup(doi=identifier.doi) if identifier and identifier.doi else []
+            if not found and identifier is not None and identifier.arxiv:
+                found = library.lookup(arxiv=identifier.arxiv)
+            work = found[0] if found else library.work(text)
+            return "" if work is None else work.id
+        rows = library.by_title_rows(text) if len(text) > 3 else []
+        if not rows and self._columns is not None:
+            for alias in self._aliases.of(text)[:1]:
+                if alias.strength >= _SURE:
+                    rows = np.flatnonzero(self._columns.keys() == np.uint64(alias.key)).tolist()
+        return library.works(rows[:1])[0].id if rows else ""
+
+
+def _joined(text: str) -> str:
+    return "".join(letter for letter in fold(text) if letter.isalnum())

@@ -1,0 +1,126 @@
+"""Where the reading of typed words stands, and what rules may ask there."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Protocol
+
+import msgspec
+
+from citewell.model.typed_query import PartKind
+from citewell.retrieval.query_grammar.tokens import Token, tokens_of
+
+_YEAR = re.compile(r"(?:19|20)\d\d")
+
+
+class Names(Protocol):
+    """What the library knows."""
+
+    def surname(self, word: str) -> int:
+        """Number of papers by somebody of this surname; a look-up in an index."""
+        ...
+
+    def titled(self, word: str) -> int:
+        """Number of titles with this word."""
+        ...
+
+    def has_author(self, name: str) -> bool:
+        """Whether a paper is by somebody of this name, however it is written."""
+        ...
+
+    def has_person(self, given: str, family: str) -> bool:
+        """Whether a paper is by somebody of exactly these names."""
+        ...
+
+    def venue(self, text: str, *, is_marked: bool) -> str:
+        """Short name of the venue with papers in the library that the text names, or "". Unless it
+        `is_marked` as a venue by what stands before it, a word of topics names none."""
+        ...
+
+    def is_system(self, word: str) -> bool:
+        """Whether others call a paper so: "bert"."""
+        ...
+
+    def work(self, text: str) -> str:
+        """Id of the work that an identifier, a title or a name stands for, or ""."""
+        ...
+
+
+class NoNames:
+    """For a text that is read without a library: nobody is known."""
+
+    def surname(self, word: str) -> int:
+        return 0
+
+    def titled(self, word: str) -> int:
+        return 0
+
+    def has_author(self, name: str) -> bool:
+        return False
+
+    def has_person(self, given: str, family: str) -> bool:
+        return False
+
+    def venue(self, text: str, *, is_marked: bool) -> str:
+        return ""
+
+    def is_system(self, word: str) -> bool:
+        return False
+
+    def work(self, text: str) -> str:
+        return ""
+
+
+class Part(msgspec.Struct, frozen=True):
+    kind: PartKind
+    end: int
+    """Token after the last one."""
+    value: str
+    change: dict[str, object]
+    """Of `TypedQuery`; a tuple is added to what is there."""
+    kept: str | None = ""
+    """What stays among the words; None: the text as it is."""
+    filters: dict[str, object] = {}
+    is_bare: bool = False
+    last: int = 0
+    """Character at which it ends, where that is not the end of a token."""
+
+
+class Cursor:
+    """The tokens of one text; `at` is always the number of a token."""
+
+    def __init__(self, text: str, names: Names, now: int) -> None:
+        """`now` is the year that "last three years" counts from."""
+        self.text, self.names, self.now = text, names, now
+        self.tokens: list[Token] = tokens_of(text)
+        self.has_year = any(_YEAR.fullmatch(token.text) for token in self.tokens)
+
+    def low(self, at: int) -> str:
+        """The token in lower case; empty beyond the end, and for a phrase."""
+        if not 0 <= at < len(self.tokens) or self.tokens[at].kind == "phrase":
+            return ""
+        return self.tokens[at].low
+
+    def is_word(self, at: int) -> bool:
+        """Whether the token is a word."""
+        return at < len(self.tokens) and self.tokens[at].kind == "word"
+
+    def slice(self, begin: int, end: int) -> str:
+        """The text from one token up to before another."""
+        return self.text[self.tokens[begin].start : self.tokens[end - 1].end]
+
+    def follows(self, at: int, words: str) -> int:
+        """The token after these words in a row, 0 where they do not stand here."""
+        for number, word in enumerate(words.split()):
+            if self.low(at + number) != word:
+                return 0
+        return at + len(words.split())
+
+    def after_any(self, at: int, phrases: tuple[str, ...]) -> int:
+        """The token after the longest of the phrases that stands here; 0 for none."""
+        return max((self.follows(at, one) for one in phrases), default=0)
+
+
+Rule = Callable[[Cursor, int], Part | None]
+"""Gives the part that begins at a token, or None."""

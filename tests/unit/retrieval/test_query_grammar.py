@@ -1,0 +1,186 @@
+"""What is understood of typed words, with a handful of known names."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from citewell.retrieval.query_grammar.reading import Reading, read_query
+
+NOW = 2024
+
+
+class Names:
+    """A library in which three people write, two venues appear and one system has a name."""
+
+    people: ClassVar = {("yann", "lecun"): 80, ("kaiming", "he"): 50, ("ming", "fisher"): 30}
+    titles: ClassVar = {"fisher": 200, "attention": 9000, "networks": 20000, "neurips": 3}
+    venues: ClassVar = {"neurips": "NeurIPS", "nature": "Nature"}
+
+    def surname(self, word: str) -> int:
+        indexed = {f: n for (_, f), n in self.people.items() if f != "he"}
+        return indexed.get(word.lower(), 0)
+
+    def titled(self, word: str) -> int:
+        return self.titles.get(word.lower(), 0)
+
+    def has_author(self, name: str) -> bool:
+        words = name.lower().replace(".", "").replace(",", "").split()
+        return any(
+            family in words and all(w == family or given.startswith(w) for w in words)
+            for given, family in self.people
+        )
+
+    def has_person(self, given: str, family: str) -> bool:
+        return (given.lower(), family.lower()) in self.people
+
+    def venue(self, text: str, *, is_marked: bool) -> str:
+        found = self.venues.get(text.lower(), "")
+        return found if is_marked or found != "Nature" else ""
+
+    def is_system(self, word: str) -> bool:
+        return word.lower() == "bert"
+
+    def work(self, text: str) -> str:
+        return "t:bert" if text.lower() == "bert" else ""
+
+
+def read(text: str) -> Reading:
+    return read_query(text, Names(), NOW)
+
+
+def conditions_of(text: str) -> dict[str, Any]:
+    """The parts that were understood, without the topic."""
+    query = read(text).understood.query
+    return {
+        name: getattr(query, name)
+        for name in query.__struct_fields__
+        if name != "topic" and getattr(query, name) not in ((), "", None, False)
+    }
+
+
+@pytest.mark.parametrize(
+    ("text", "topic", "found"),
+    [
+        ("papers by Yann LeCun on convolution", "convolution", {"authors": ("Yann LeCun",)}),
+        ("yann lecun convolution", "convolution", {"authors": ("yann lecun",)}),
+        ("Y. LeCun convolution", "convolution", {"authors": ("Y. LeCun",)}),
+        ("LeCun, Yann convolution", "convolution", {"authors": ("LeCun, Yann",)}),
+        ("LeCun's papers on convolution", "convolution", {"authors": ("LeCun",)}),
+        ("Kaiming He residual", "residual", {"authors": ("Kaiming He",)}),
+        ("He et al. residual", "residual", {"authors": ("He",)}),
+        ("by LeCun and Kaiming He, pooling", "pooling", {"authors": ("LeCun", "Kaiming He")}),
+        ("fisher information", "", {}),
+        ("Ming Fisher information", "information", {"authors": ("Ming Fisher",)}),
+        ("reduction by attention networks", "", {}),
+        ("attention at NeurIPS", "attention", {"venues": ("NeurIPS",)}),
+        ("attention neurips", "attention", {"venues": ("NeurIPS",)}),
+        ("patterns in nature", "", {}),
+        ("patterns, published in Nature", "patterns", {"venues": ("Nature",)}),
+        ('"graph attention" links', "graph attention links", {"phrases": ("graph attention",)}),
+        ("parsing -dependency", "parsing", {"none_of": ("dependency",)}),
+        ('parsing -"deep learning"', "parsing", {"none_of": ("deep learning",)}),
+        ("parsing but not dependency or shift", "parsing", {"none_of": ("dependency", "shift")}),
+        ("parsing NOT dependency", "parsing", {"none_of": ("dependency",)}),
+        ("self-attention pre-training", "", {}),
+        ("survey of parsing", "survey of parsing", {"kinds": ("survey",)}),
+        ("parsing datasets", "parsing datasets", {"kinds": ("dataset",)}),
+        ("parsing benchmark", "", {}),
+        ("recent papers on parsing", "parsing", {"recency": "recent"}),
+        ("recent advances in parsing", "", {}),
+        ("early work on parsing", "parsing", {"recency": "early"}),
+        ("classic papers on parsing", "parsing", {"influential": True}),
+        ("classic soups", "", {}),
+        ("parsing with at least 100 citations", "parsing", {"min_citations": 100}),
+        ("parsing cited more than 50 times", "parsing", {"min_citations": 50}),
+        ("parsing citations:>20", "parsing", {"min_citations": 20}),
+        ("papers citing BERT about parsing", "parsing", {"cites": ("t:bert",)}),
+        ("cited by BERT", "", {"cited_by": ("t:bert",)}),
+        ("similar to BERT", "", {"like": ("t:bert",)}),
+        ("citing nobody we know", "", {}),
+    ],
+)  # fmt: skip
+def test_the_grammar(text: str, topic: str, found: dict[str, Any]) -> None:
+    assert conditions_of(text) == found
+    assert read(text).understood.query.topic == topic
+
+
+@pytest.mark.parametrize(
+    ("text", "low", "high", "is_filter"),
+    [
+        ("parsing 2019", 2019, 2019, False),
+        ("parsing in 2019", 2019, 2019, False),
+        ("parsing since 2020", 2020, None, True),
+        ("parsing before 2018", None, 2017, True),
+        ("parsing between 2015 and 2018", 2015, 2018, True),
+        ("parsing in the last three years", 2021, None, True),
+        ("parsing of the past decade", 2014, None, True),
+        ("parsing in the 1990s", 1990, 1999, True),
+        ("parsing in the early 2010s", 2010, 2013, True),
+        ("parsing last year", 2023, 2023, True),
+        ("parsing year:2012..2014", 2012, 2014, True),
+        ("parsing prior to 2000", None, 1999, True),
+        ("parsing 2019 or newer", 2019, None, True),
+    ],
+)
+def test_years(text: str, low: int | None, high: int | None, is_filter: bool) -> None:
+    found = read(text)
+    assert (found.understood.query.year_from, found.understood.query.year_to) == (low, high)
+    assert (found.year_from, found.year_to) == ((low, high) if is_filter else (None, None))
+
+
+def test_several_conditions_and_the_words_that_are_searched() -> None:
+    found = read("vaswani or LeCun 2017 attention NeurIPS")
+    assert conditions_of("LeCun 2017 attention NeurIPS") == {
+        "authors": ("LeCun",), "year_from": 2017, "year_to": 2017, "venues": ("NeurIPS",),
+    }  # fmt: skip
+    assert found.words == "vaswani or LeCun 2017 attention"
+
+
+def test_the_parts_are_ranges_of_the_text_and_do_not_overlap() -> None:
+    text = 'Papers by Yann LeCun at NeurIPS since 2015 "graph attention" -survey'
+    parts = read(text).understood.parts
+    assert [(text[part.start : part.end], part.kind, part.value) for part in parts] == [
+        ("by Yann LeCun", "author", "Yann LeCun"),
+        ("at NeurIPS", "venue", "NeurIPS"),
+        ("since 2015", "year", "2015-"),
+        ('"graph attention"', "phrase", "graph attention"),
+        ("-survey", "excluded", "-survey"),
+    ]
+
+
+def test_a_plus_sign_makes_a_word_of_what_would_be_a_condition() -> None:
+    assert conditions_of("+LeCun +2017 +neurips") == {}
+    assert read("+LeCun parsing").words == "LeCun parsing"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "In 2019, LeCun showed at NeurIPS that attention works well for parsing.",
+        "We follow the approach of Yann LeCun since 2015 for our own networks",
+        "Attention helps translation a lot (LeCun et al., 2019) and parsing [CITATION]",
+        "word " * 50 + "LeCun 2019",
+    ],
+)
+def test_years_and_names_in_a_sentence_are_no_conditions(text: str) -> None:
+    found = read(text)
+    assert found.understood.parts == ()
+    assert (found.year_from, found.year_to) == (None, None)
+
+
+def test_a_surname_with_a_year_is_searched_as_it_stands() -> None:
+    assert read("lecun 1998").has_bare_names_only
+    assert not read("papers by lecun of 1998").has_bare_names_only
+
+
+@given(st.text())
+def test_no_text_breaks_the_reading(text: str) -> None:
+    found = read(text)
+    at = 0
+    for part in found.understood.parts:
+        assert at <= part.start < part.end <= len(text)
+        at = part.end

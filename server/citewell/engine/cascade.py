@@ -19,6 +19,7 @@ from citewell.corpus import Library
 from citewell.engine.contract import Tier
 from citewell.engine.criteria_order import CriteriaOrder
 from citewell.engine.cross_encoder_stage import CrossEncoderAnswer, CrossEncoderStage
+from citewell.engine.full_text_stage import with_full_texts
 from citewell.engine.history import NAME as HISTORY
 from citewell.engine.history import History, considered
 from citewell.engine.query_expansion import variant_of
@@ -31,6 +32,7 @@ from citewell.options import Options
 from citewell.ranking.contract import Candidates, Ordering, Ranker
 from citewell.ranking.cross_encoder import NAME as CROSS_ENCODER
 from citewell.retrieval.contract import Ranking
+from citewell.retrieval.full_text import FullTextRetriever
 from citewell.retrieval.fuse import Fused, fuse
 
 if TYPE_CHECKING:
@@ -96,6 +98,7 @@ class Cascade:
         begin = time.perf_counter()
         ordering, problems = self._order(query, fused, cancel)
         timings["ranking"] = (time.perf_counter() - begin) * 1e3
+        ordering = with_full_texts(ordering, query, fused, self._opened.of(FullTextRetriever))
         ranked = None if self._ranker is None or problems else ordering
         own = self._read_own(query, fused, ordering, tier, cancel)
         ordering = own.ordering

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from citewell.corpus.contract import SegmentView
-from citewell.corpus.full_text import FullText
+from citewell.corpus.full_text import FullText, Passage
 from citewell.documents.sentences import split_sentences
 from citewell.model import Evidence, Query
 from citewell.model.cancel import Cancel
@@ -67,13 +67,16 @@ class FullTextRetriever:
         """One after the other."""
         return [self.search(query, k, cancel) for query in queries]
 
+    def holds(self, query: Query, row: int) -> bool:
+        """Whether the best passage of the row has every typed word, of two or more."""
+        wanted = wanted_words(query)
+        return len(wanted) > 1 and wanted <= set(words(self._passage(self._best(query, row)).text))
+
     def explain(self, query: Query, row: int, rank: int, score: float) -> Evidence:
         """The best passage of the row: its words, a snippet and the page."""
-        own = np.flatnonzero(self._row == row)
-        best = int(own[np.argmax(self._terms.score_rows(query, own))])
+        best = self._best(query, row)
         terms = self._terms.explain(query, best, rank, score).terms
-        text = int(np.searchsorted(self._bases, best, side="right")) - 1
-        passage = self._texts[text].passage(best - int(self._bases[text]))
+        passage = self._passage(best)
         wanted = set(words(f"{query.text} {query.sentence}")) - _STOP
         return Evidence(
             self.name,
@@ -84,6 +87,20 @@ class FullTextRetriever:
             snippet=snippet_of(passage.text, wanted),
             page=passage.page,
         )
+
+    def _best(self, query: Query, row: int) -> int:
+        """Number of the best passage of a row that has one."""
+        own = np.flatnonzero(self._row == row)
+        return int(own[np.argmax(self._terms.score_rows(query, own))])
+
+    def _passage(self, number: int) -> Passage:
+        text = int(np.searchsorted(self._bases, number, side="right")) - 1
+        return self._texts[text].passage(number - int(self._bases[text]))
+
+
+def wanted_words(query: Query) -> set[str]:
+    """The typed words that a passage can be asked for."""
+    return set(words(query.text)) - _STOP
 
 
 def snippet_of(text: str, wanted: set[str]) -> str:

@@ -205,3 +205,19 @@ def test_a_hostile_list_of_numbers_costs_no_memory() -> None:
     pages = [PdfPage(1, "See [1-9999]. " * 50)]
     assert citing_sentences(pages, [Claim(key="1"), Claim(key="9999")])
     assert json.dumps([one.text for one in citing_sentences(pages, [Claim(key="1")])])
+
+
+def test_a_paper_whose_text_holds_all_typed_words_is_among_the_first(
+    add: Callable[..., BuildReport], find: Callable[[str], Any], paper: Path, tmp_path: Path,
+    write_jsonl: Callable[..., Path],
+) -> None:  # fmt: skip
+    others = [
+        {"id": f"own:{n}", "title": f"Pavement and Rainy Weather in Town Number {n}", "year": 2000,
+         "authors": ["Kay Oak"], "kind": "article", "source": "own", "abstract": "Badgers."}
+        for n in range(40)
+    ]  # fmt: skip
+    add(write_jsonl(tmp_path / "records.jsonl", [RECORD, *others]), paper)
+    hits = find("pavement repels badgers in rainy weather").hits
+    assert [hit.work.title for hit in hits].index(TITLE) == 2
+    scores = [hit.score for hit in hits]
+    assert scores == sorted(scores, reverse=True)

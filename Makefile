@@ -29,7 +29,7 @@ export TOKENIZERS_PARALLELISM ?= false
 help: ## Print this help
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' Makefile
 
-demo: $(VENV)/.demo ## Fill the citations of a bundled paper from 160,000 real ones and compile it
+demo: $(VENV)/.demo ## Fill the citations of a bundled paper from 360,000 real ones and compile it
 	$(BIN)/citewell demo --out $(DEMO)
 
 test: $(VENV)/.test ## Lint, check the types and the imports, and run every test
@@ -59,10 +59,10 @@ docs: $(VENV)/.base ## Write the pages that are made from the code
 	$(BIN)/python -m citewell.cli.reference > docs/commands.md
 	$(BIN)/python -m citewell.options.manifest $(VSCODE)/package.json
 
-# The wheel goes into the .vsix, and beside the Neovim plugin: what they install is of their own version.
-wheel: $(VENV)/.created ## Build the wheel of the server that the editors' clients install
+# The wheels go into the .vsix, and beside the Neovim plugin: what they install is of their own version.
+wheel: $(VENV)/.created ## Build the wheels that the editors' clients install: server and starter library
 	rm -rf $(WHEELS)
-	$(PIP) wheel -q --no-deps -w $(VSCODE)/wheel .
+	$(PIP) wheel -q --no-deps -w $(VSCODE)/wheel . ./corpus_tools/starter
 	mkdir -p clients/neovim/wheel && cp $(VSCODE)/wheel/*.whl clients/neovim/wheel
 
 vsix: wheel $(VSCODE)/node_modules/.installed ## Package the VS Code extension (needs Node.js 20 or newer)
@@ -93,10 +93,10 @@ $(VENV)/.base: $(VENV)/.created pyproject.toml
 	$(PIP) install -q -e .
 	@touch $@
 
-$(VENV)/.demo: $(VENV)/.created pyproject.toml
-	$(PIP) install -q -e '.[starter]'
+$(VENV)/.demo: $(VENV)/.created pyproject.toml corpus_tools/starter/pyproject.toml
+	$(PIP) install -q -e . -e ./corpus_tools/starter
 	@touch $@
 
 $(VENV)/.test: $(VENV)/.created pyproject.toml scripts/install-test.sh
 	sh scripts/install-test.sh "$(BIN)/python"
-	@touch $@ $(VENV)/.demo $(VENV)/.base
+	@touch $@ $(VENV)/.base

@@ -5,7 +5,7 @@ set -eu
 python=$1
 pip() { "$python" -m pip install -q --disable-pip-version-check "$@"; }
 
-extras=test,starter,mcp,http,onnx
+extras=test,mcp,http,onnx
 if [ "${CI:-}" = true ]; then
   # torch comes first: as a mere dependency pip would choose a build of several gigabytes.
   if pip "torch==2.13.0" numpy && "$python" -c 'import torch; assert torch.version.cuda is None'; then

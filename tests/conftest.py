@@ -113,6 +113,12 @@ def no_user_history(tmp_path_factory: pytest.TempPathFactory) -> None:
 
 
 @pytest.fixture(scope="session", autouse=True)
+def no_installed_starter() -> None:
+    """Tests say which library there is, whether or not `make demo` put the starter beside them."""
+    sys.modules["citewell_starter"] = None  # type: ignore[assignment]
+
+
+@pytest.fixture(scope="session", autouse=True)
 def no_terminal_width() -> None:
     """Tests that run beside others are given the width of the terminal that started them."""
     os.environ.pop("COLUMNS", None)

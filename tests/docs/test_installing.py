@@ -38,7 +38,7 @@ def test_no_text_fetches_citewell_from_a_package_index(page: Path) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["pip install 'citewell[starter]'", "uv tool install citewell", "pipx install \"citewell\"",
+    ["pip install 'citewell[mcp]'", "uv tool install citewell", "pipx install \"citewell\"",
      "pip install --upgrade citewell"],
 )  # fmt: skip
 def test_such_a_command_is_found(text: str) -> None:
@@ -46,7 +46,7 @@ def test_such_a_command_is_found(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["pip install '.[starter]'", "pip install '/home/a/citewell[starter]'", "pip install x"]
+    "text", ["pip install '.[mcp]'", "pip install '/home/a/citewell[mcp]'", "pip install x"]
 )
 def test_one_that_names_a_clone_is_not(text: str) -> None:
     assert not INDEX.search(text)

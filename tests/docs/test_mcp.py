@@ -66,8 +66,8 @@ def test_the_server_card_starts_what_there_is() -> None:
 
     (package,) = CARD["packages"]
     assert CARD["version"] == package["version"] == __version__
-    (extras,) = [one["value"] for one in package["runtimeArguments"]]
-    assert extras == f"citewell[mcp,starter]=={__version__}"
+    extras = [one["value"] for one in package["runtimeArguments"]]
+    assert extras == [f"citewell[mcp]=={__version__}", f"citewell-starter=={__version__}"]
     command, *options = package["packageArguments"]
     assert command["value"] == mcp.name
     known = {name for option in mcp.params for name in option.opts}

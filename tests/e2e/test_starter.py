@@ -14,6 +14,10 @@ from typing import Any
 
 import pytest
 
+from citewell.corpus import Library
+from citewell.retrieval.encoders import load_encoder
+from citewell_corpus.starter_data.make import files_digest
+
 ROOT = Path(__file__).resolve().parents[2]
 FIXTURES = ROOT / "tests" / "fixtures"
 PAPERS = (FIXTURES / "papers.jsonl", FIXTURES / "more_papers.jsonl")
@@ -132,7 +136,38 @@ def test_the_same_records_give_the_same_bytes(inputs: Path, site: Path, tmp_path
     assert len(names) > 40
     for name in names:
         assert (tmp_path / "library" / name).read_bytes() == (first / name).read_bytes(), name
-    assert (tmp_path / "CARD.md").read_bytes() == (first.parent / "CARD.md").read_bytes()
+    card = (tmp_path / "CARD.md").read_bytes()
+    assert card == (first.parent / "CARD.md").read_bytes()
+    shown = "find . -type f | LC_ALL=C sort | xargs sha256sum | sha256sum"
+    assert shown in card.decode()
+    if shutil.which("sha256sum"):
+        printed = subprocess.check_output(shown, shell=True, cwd=first, text=True)
+        assert f"`{printed.split()[0]}`" in card.decode()
+
+
+def test_the_starter_that_ships_is_whole_and_the_one_of_its_card() -> None:
+    folder = DISTRIBUTION / "library"
+    with Library.open(folder) as library:
+        assert library.verify() == []
+        assert len(library) > 358_000
+        encoder = load_encoder("static")
+        assert library.manifest.indexes["dense"]["weights"] == encoder.fingerprint
+    sizes = [path.stat().st_size for path in DISTRIBUTION.rglob("*") if path.is_file()]
+    assert sum(sizes) < 64_000_000
+    assert max(sizes) < 45_000_000
+    assert f"`{files_digest(folder)}`" in (DISTRIBUTION / "CARD.md").read_text(encoding="utf-8")
+
+
+def test_the_starter_that_ships_opens_at_once(tmp_path: Path) -> None:
+    """In processor time, which other tests on the machine do not lengthen."""
+    code = (
+        "import time; from pathlib import Path; from citewell.corpus import Library; import sys\n"
+        "begin = time.process_time(); Library.open(Path(sys.argv[1]))\n"
+        "print(1e3 * (time.process_time() - begin))"
+    )
+    command = [sys.executable, "-c", code, str(DISTRIBUTION / "library")]
+    took = [float(subprocess.check_output(command, text=True)) for _ in range(3)]
+    assert min(took) < 50
 
 
 def test_a_search_finds_what_the_starter_holds_without_a_library_of_ones_own(

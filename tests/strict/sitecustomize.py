@@ -4,6 +4,9 @@ In every process of Citewell that a test starts, however it is started, a warnin
 what Python only prints (a coroutine that was never awaited, an exception in `__del__`, in a thread
 or in a task that nobody awaits, a logged traceback) is written to a file. The tests fail on it
 (tests/conftest.py).
+
+In every process the starter library counts as not installed: a test says which library there is,
+and one that wants the starter puts it on PYTHONPATH in place of this folder.
 """
 
 from __future__ import annotations
@@ -94,6 +97,9 @@ def watch() -> None:
 
     logging.Logger.handle = handled  # type: ignore[method-assign]
 
+
+# What a module of this name would be looked up for is then answered: there is none.
+sys.modules["citewell_starter"] = None  # type: ignore[assignment]
 
 if os.environ.get(FOLDER) and is_citewell(sys.orig_argv):
     watch()

@@ -5,7 +5,7 @@ import * as path from "node:path";
 import * as vscode from "vscode";
 import type { Connection } from "./client";
 import { onPath, programIn } from "./discovery";
-import { hint, reason, requirement } from "./installmessages";
+import { hint, reason, requirements } from "./installmessages";
 import { isProgram, locate } from "./locate";
 import { adopt, discard, newEnvironment } from "./managed";
 import { run, runShown } from "./run";
@@ -31,8 +31,8 @@ export async function installServer(
   connection: Connection,
   output: vscode.LogOutputChannel,
 ): Promise<void> {
-  const wanted = await wantedPackage(context);
-  if (!wanted) return explainWheel();
+  const wanted = await wantedPackages(context);
+  if (wanted.length === 0) return explainWheel();
   const tool = await findTool();
   if (!tool) return explainPython();
   const storage = context.globalStorageUri.fsPath;
@@ -48,13 +48,16 @@ export async function installServer(
   await connection.restart();
 }
 
-/** The requirement to install: the setting, else the bundled wheel; undefined if there is neither. */
-async function wantedPackage(context: vscode.ExtensionContext): Promise<string | undefined> {
+/** The requirements to install: the setting, else the bundled wheels; none if there is neither. */
+async function wantedPackages(context: vscode.ExtensionContext): Promise<string[]> {
   const setting = vscode.workspace.getConfiguration("citewell.server").get("package", "");
   const folder = path.join(context.extensionPath, "wheel");
   const names = await readdir(folder).catch(() => []);
-  const wheel = names.find((name) => name.endsWith(".whl"));
-  return requirement(setting, wheel && path.join(folder, wheel));
+  const wheels = names.filter((name) => name.endsWith(".whl"));
+  return requirements(
+    setting,
+    wheels.map((wheel) => path.join(folder, wheel)),
+  );
 }
 
 /** A Python that is new enough, else uv, which can install one. */
@@ -82,7 +85,7 @@ async function isNewEnough(python: string): Promise<boolean> {
 async function install(
   tool: Tool,
   folder: string,
-  wanted: string,
+  wanted: readonly string[],
   output: vscode.LogOutputChannel,
 ): Promise<Failure | undefined> {
   const python = programIn(folder, process.platform, "python");
@@ -91,11 +94,11 @@ async function install(
     ...(tool.kind === "uv"
       ? ([
           [tool.command, ["venv", "--python", `>=${MINIMUM_PYTHON}`, folder]],
-          [tool.command, ["pip", "install", "--python", python, wanted]],
+          [tool.command, ["pip", "install", "--python", python, ...wanted]],
         ] as const)
       : ([
           [tool.command, ["-m", "venv", folder]],
-          [python, ["-m", "pip", "install", "--disable-pip-version-check", "--no-input", wanted]],
+          [python, ["-m", "pip", "install", "--disable-pip-version-check", "--no-input", ...wanted]],
         ] as const)),
     // Check that the new server runs before switching to it.
     [server, ["--version"]],
@@ -132,7 +135,7 @@ async function explainPython(): Promise<void> {
 async function explainWheel(): Promise<void> {
   const open = "Open Setting";
   const text =
-    "This build of the extension bundles no server. Set citewell.server.package to your clone of Citewell, as in /path/to/citewell[starter,online].";
+    "This build of the extension bundles no server. Set citewell.server.package to your clone of Citewell, as in /path/to/citewell[online].";
   if ((await vscode.window.showErrorMessage(text, open)) === open) {
     await vscode.commands.executeCommand("workbench.action.openSettings", "citewell.server.package");
   }

@@ -1,14 +1,23 @@
-/** The requirement to install, and hints for failures. Independent of the editor. */
+/** The requirements to install, and hints for failures. Independent of the editor. */
 
+import * as path from "node:path";
 import { pathToFileURL } from "node:url";
 
-/** The extras to install: the starter library and online sources. */
-const EXTRAS = "starter,online";
+/** The extras to install: online sources. */
+const EXTRAS = "online";
+/** Begins the name of the starter library's wheel. */
+const STARTER = "citewell_starter-";
 
-/** The requirement for pip or uv: the setting, else the bundled wheel; undefined if there is neither. */
-export function requirement(setting: string, wheel: string | undefined): string | undefined {
-  if (setting.trim()) return setting.trim();
-  return wheel && `citewell[${EXTRAS}] @ ${pathToFileURL(wheel).href}`;
+/**
+ * The requirements for pip or uv: the setting, else the bundled wheels of the server and of the starter
+ * library; none without the server's.
+ */
+export function requirements(setting: string, wheels: readonly string[]): string[] {
+  if (setting.trim()) return [setting.trim()];
+  const isStarter = (wheel: string) => path.basename(wheel).startsWith(STARTER);
+  const server = wheels.find((wheel) => !isStarter(wheel));
+  if (!server) return [];
+  return [`citewell[${EXTRAS}] @ ${pathToFileURL(server).href}`, ...wheels.filter(isStarter)];
 }
 
 const HINTS: readonly (readonly [RegExp, string])[] = [

@@ -31,9 +31,8 @@ export async function chooseLibrary(connection: Connection, output: vscode.LogOu
   const choices: Choice[] = [
     {
       label: "$(package) Starter library",
-      description: "160,000 papers",
-      detail:
-        "ACL, NeurIPS, ICML, ICLR, CVPR, AAAI ... from a package installed with the server; no download",
+      description: "360,000 papers",
+      detail: "ACL, NeurIPS, ICML, ICLR, CVPR, AAAI ... installed with the server; no download",
       run: () => add("the starter library", ["starter"]),
     },
     {

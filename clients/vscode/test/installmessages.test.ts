@@ -1,16 +1,17 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { hint, reason, requirement } from "../src/installmessages";
+import { hint, reason, requirements } from "../src/installmessages";
 import { type Memory, Silence } from "../src/silence";
 
 test("the wheel of the extension is what is installed, unless a setting names something else", () => {
   const wheel = "/ext/a b/citewell-0.1.0-py3-none-any.whl";
-  assert.equal(
-    requirement("", wheel),
-    "citewell[starter,online] @ file:///ext/a%20b/citewell-0.1.0-py3-none-any.whl",
-  );
-  assert.equal(requirement(" /home/a/citewell[online] ", wheel), "/home/a/citewell[online]");
-  assert.equal(requirement("", undefined), undefined);
+  const starter = "/ext/a b/citewell_starter-0.1.0-py3-none-any.whl";
+  assert.deepEqual(requirements("", [starter, wheel]), [
+    "citewell[online] @ file:///ext/a%20b/citewell-0.1.0-py3-none-any.whl",
+    starter,
+  ]);
+  assert.deepEqual(requirements(" /home/a/citewell[online] ", [wheel]), ["/home/a/citewell[online]"]);
+  assert.deepEqual(requirements("", [starter]), []);
 });
 
 const TAILS: readonly (readonly [string, RegExp])[] = [
@@ -21,7 +22,7 @@ const TAILS: readonly (readonly [string, RegExp])[] = [
   ],
   ["ERROR: No matching distribution found for numpy>=99", /lacks a package for this Python/],
   ["error: command 'gcc' failed: No such file", /The package to install|compiled/],
-  ["  × Failed to build `rebiber`", /compiled/],
+  ["  × Failed to build `usearch`", /compiled/],
   ["ERROR: Invalid requirement: '/nowhere/x.whl': Expected package name", /citewell\.server\.package/],
   ["[Errno 13] Permission denied: '/home/a/x'", /not writable/],
   ["something new", /See the output/],

@@ -28,7 +28,7 @@ from citewell_corpus.cli.output import human_size, show_problem, write_json
 __all__ = ["library"]
 
 
-@library.command("add", short_help="Add papers from files, folders or the starter records.")
+@library.command("add", short_help="Add papers from files or folders.")
 @click.argument("paths", nargs=-1, required=True, metavar="PATH...")
 @click.option("--format", "format_name", default="", help="Format of the files; default: guessed.")
 @click.option(
@@ -59,7 +59,7 @@ def add(
     name: str,
     as_json: bool,
 ) -> None:
-    """Add papers and build: from files or folders, or from `starter`.
+    """Add papers and build, from files or folders.
 
     Formats are detected from the content: see `citewell library formats`. A source added before is
     read again if it changed. Bad records are counted and skipped. The report names what was merged
@@ -68,6 +68,8 @@ def add(
     `zotero:` is the library of a Zotero that runs on this machine with Better BibTeX,
     `zotero:NAME` one of its collections, `zotero:2/NAME` one of the group 2. Add it again to take
     in what changed there.
+
+    `starter` says whether the starter library is installed; nothing of it is built.
 
     Records of OpenAlex and Semantic Scholar also list citations, which improve the ranking. So do
     your own papers: add their .tex or Markdown files, or a folder of them with `--format
@@ -78,10 +80,12 @@ def add(
     """
     from msgspec.structs import replace
 
-    from citewell_corpus.sources import source_at
+    from citewell_corpus.sources import STARTER, source_at
     from citewell_corpus.zotero_export import PREFIX, fetch
 
     options = options_of(ctx)
+    if paths == (STARTER,) and not format_name:
+        ctx.exit(_show_starter(as_json))
     if grobid:
         options = with_grobid(options, grobid)
     folder = library_path_of(options, name).parent / ".zotero"
@@ -163,7 +167,7 @@ def list_command(ctx: click.Context, as_json: bool) -> None:
         return
     if not found:
         click.echo(f"No libraries in {folder}.")
-        click.echo("Build one with `citewell library add starter`.")
+        click.echo("Build one with `citewell library add PATH...`.")
     for one in found:
         mark = "*" if one.name == options.library.name else " "
         facts = f"{one.works:>9,} papers  {human_size(one.size):>7}  {one.created[:10]}"
@@ -205,6 +209,19 @@ def formats() -> None:
         click.echo(f"{importer.name:<17} {importer.about}")
 
 
+def _show_starter(as_json: bool) -> int:
+    from citewell.corpus.starter import starter_folder
+    from citewell_corpus.status import library_status
+
+    found = library_status(starter_folder())
+    if as_json:
+        write_json(found)
+    else:
+        click.echo(f"The starter library is installed, in {found.path}: nothing is to be built.")
+        click.echo(f"{found.works:,} papers are searched, below those of your own.")
+    return FINDINGS if found.problems else OK
+
+
 def _drop_sources(path: Path, names: tuple[str, ...]) -> None:
     from citewell.corpus.errors import library_error
     from citewell_corpus.lock import writer_lock
@@ -223,7 +240,8 @@ def _drop_sources(path: Path, names: tuple[str, ...]) -> None:
 
 
 def _years(found: Any) -> str:
-    return f"works of {found.first} to {found.last}" if found.last else ""
+    years = f"{found.first} to {found.last}" if found.first < found.last else f"{found.last}"
+    return f"works of {years}" if found.last else ""
 
 
 def _show_status(found: Any) -> None:

@@ -38,8 +38,9 @@ class _Session(Protocol):
 def library() -> None:
     """Build and manage libraries of papers.
 
-    A library is what Citewell searches. `citewell library add starter` builds one from records
-    that a Python package ships; `citewell library add refs.bib corpus.jsonl.zst` adds your own.
+    A library is what Citewell searches. The starter library comes with the package
+    citewell-starter; `citewell library add refs.bib corpus.jsonl.zst` adds your own works, which
+    are searched together with it.
     """
 
 

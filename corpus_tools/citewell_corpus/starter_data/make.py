@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import tempfile
 from collections.abc import Iterable
 from pathlib import Path
@@ -60,8 +61,19 @@ def make_starter(
     with Library.open(into) as library:
         card = make_card(library, report)
     (into / CARD).write_bytes(msgspec.json.format(msgspec.json.encode(card), indent=1))
-    (into.parent / CARD_TEXT).write_text(card_text(card), encoding="utf-8")
+    (into.parent / CARD_TEXT).write_text(card_text(card, files_digest(into)), encoding="utf-8")
     return report
+
+
+def files_digest(folder: Path) -> str:
+    """SHA-256 of a list of the folder's files with theirs, as `sha256sum` prints it."""
+    paths = {f"./{path.relative_to(folder).as_posix()}": path for path in folder.rglob("*")}
+    lines = (
+        f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {name}\n"
+        for name, path in sorted(paths.items(), key=lambda item: item[0].encode())
+        if path.is_file()
+    )
+    return hashlib.sha256("".join(lines).encode()).hexdigest()
 
 
 def _gathered(sources: StarterSources, scratch: Path) -> list[Path]:

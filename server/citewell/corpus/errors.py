@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 from citewell.model import CitewellError, Problem
-from citewell.model.installing import install_command
+from citewell.model.installing import starter_command
 
 _HINTS = {
-    "library-missing": "Build one with `citewell library add PATH...`, or `citewell library add "
-    "starter` for the starter library.",
+    "library-missing": "Build one with `citewell library add PATH...`, or install the starter "
+    "library: `citewell library add starter` says how.",
     "library-foreign": "Choose a folder created by `citewell library`; this one was not changed.",
     "library-corrupt": "Rebuild it with `citewell library build --fresh`.",
     "library-newer": "Update Citewell, or rebuild the library with `citewell library build "
@@ -38,7 +38,7 @@ class LibraryError(CitewellError):
 def library_problem(code: str, message: str, path: Path | None = None, hint: str = "") -> Problem:
     """A problem with this code and its standard hint."""
     if code == "starter-missing":
-        hint = hint or f"Install the records: `{install_command('starter')}`."
+        hint = hint or f"Install it: `{starter_command()}`."
     return Problem(
         code=code, message=message, hint=hint or _HINTS[code], path=str(path) if path else ""
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 from pathlib import Path
 
+from citewell.corpus.errors import library_error
 from citewell.corpus.layout import is_library
 
 PACKAGE = "citewell_starter"
@@ -21,3 +22,11 @@ def installed_starter() -> Path | None:
         return None
     folder = Path(spec.origin).parent / FOLDER
     return folder if is_library(folder) else None
+
+
+def starter_folder() -> Path:
+    """Folder of the installed starter library. Raises `LibraryError` "starter-missing"."""
+    folder = installed_starter()
+    if folder is None:
+        raise library_error("starter-missing", "The starter library is not installed.")
+    return folder

@@ -15,6 +15,9 @@ PUBLISHED = False
 """True once the package index has Citewell. Until then, messages name the clone or wheel of this
 installation instead."""
 CLONE = "/path/to/clone"
+STARTER = "citewell-starter"
+FOLDER = "corpus_tools/starter"
+"""Where a clone has that distribution."""
 
 
 def install_command(extra: str) -> str:
@@ -25,6 +28,22 @@ def install_command(extra: str) -> str:
     python = shlex.quote(Path(sys.executable or "python").as_posix())
     pip = f"{python} -m pip install" if find_spec("pip") else f"uv pip install --python {python}"
     return f"{pip} {_requirement(extra)}"
+
+
+def starter_command() -> str:
+    """The command that adds the starter library to the Python that runs now."""
+    python = shlex.quote(Path(sys.executable or "python").as_posix())
+    pip = f"{python} -m pip install" if find_spec("pip") else f"uv pip install --python {python}"
+    return f"{pip} {STARTER if PUBLISHED else shlex.quote(_starter_source())}"
+
+
+def _starter_source() -> str:
+    """The starter's distribution in the clone, or the wheel beside the one installed from."""
+    source = Path(_source()[0])
+    if not source.is_file():
+        return f"{source.as_posix()}/{FOLDER}"
+    wheels = sorted(source.parent.glob(f"{STARTER.replace('-', '_')}-*.whl"))
+    return wheels[-1].as_posix() if wheels else f"{CLONE}/{FOLDER}"
 
 
 def _requirement(extra: str) -> str:

@@ -58,7 +58,7 @@ def test_from_only_the_editor_to_a_first_citation_in_five_steps(
     assert ":Citewell library" in shown
     editor.keys("<Esc>")
 
-    # Step 3: the library. The starter has 160,000 papers; a file of one's own is quicker here.
+    # Step 3: the library. The starter has 360,000 works; a file of one's own is quicker here.
     editor.keys(":Citewell library<CR>")
     editor.wait_for_question("-")
     editor.keys("2<CR>")

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 REPOSITORY = Path(__file__).parents[3]
+STARTER = REPOSITORY / "corpus_tools" / "starter"
 PAPER = "\\documentclass{article}\n\\begin{document}\nSee\n\\bibliography{refs}\n\\end{document}\n"
 CLIENT = "(vim.lsp.get_clients({ name = 'citewell', bufnr = 0 })[1] or {})"
 
@@ -82,7 +83,7 @@ def test_the_wheel_beside_the_plugin_is_installed_and_serves(
     editor.wait(f"{CLIENT}.initialized")
     pip_log = Path(environment["PIP_LOG"]).read_text()
     wheel = beside / "wheel" / "citewell-0.1.0-py3-none-any.whl"
-    assert f"citewell[starter] @ {wheel.as_uri()}" in pip_log
+    assert f"citewell @ {wheel.as_uri()}" in pip_log
     assert (managed(environment) / "bin" / "python").is_file()
     assert not managed(environment).with_name("venv.new").exists()
     # The one that was installed is found by the next Neovim, too.
@@ -125,8 +126,10 @@ def test_in_a_clone_the_clone_is_installed(open_neovim: Any) -> None:
     if list((REPOSITORY / "clients" / "neovim" / "wheel").glob("*.whl")):
         pytest.skip("this clone was packaged: the wheel beside the plugin is installed")
     editor = open_neovim({})
-    requirement = editor.lua("return (require('citewell.install').source())")
-    assert requirement == f"citewell[starter] @ {REPOSITORY.as_uri()}"
+    requirements = editor.lua("return (require('citewell.install').source())")
+    assert requirements == [
+        f"citewell @ {REPOSITORY.as_uri()}", f"citewell-starter @ {STARTER.as_uri()}"
+    ]  # fmt: skip
 
 
 def test_the_real_installer_takes_the_real_wheel(
@@ -139,7 +142,7 @@ def test_the_real_installer_takes_the_real_wheel(
     venv.create(tmp_path / "builder", with_pip=True)
     pip = [str(tmp_path / "builder" / "bin" / "python"), "-m", "pip"]
     subprocess.run(
-        [*pip, "wheel", "-q", "--no-deps", "-w", str(wheels), str(REPOSITORY)],
+        [*pip, "wheel", "-q", "--no-deps", "-w", str(wheels), str(REPOSITORY), str(STARTER)],
         check=True,
         timeout=600,
     )

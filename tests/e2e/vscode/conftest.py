@@ -69,11 +69,10 @@ def library() -> Path:
     """A library of the size of a field: of ../shared, else the starter library."""
     from citewell.options import Options
     from citewell_corpus.cached import cached_library
-    from citewell_corpus.starter import ensure_starter
 
     if all(path.exists() for path in CORPORA):
         return cached_library(CORPORA, CACHE, Options())[0]
-    return ensure_starter(CACHE / "libraries")
+    return REPOSITORY / "corpus_tools" / "starter" / "citewell_starter" / "library"
 
 
 def clean_environment(**more: str) -> dict[str, str]:

@@ -1,5 +1,6 @@
 """Which library answers when nobody has named one."""
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -33,6 +34,7 @@ def test_an_installed_starter_stands_in_for_one_that_is_not_built(
     package = tmp_path / "site" / "citewell_starter"
     (package / "library").mkdir(parents=True)
     (package / "__init__.py").touch()
+    monkeypatch.delitem(sys.modules, "citewell_starter", raising=False)
     monkeypatch.syspath_prepend(str(tmp_path / "site"))
     folder = tmp_path / "libraries"
     assert which_library(options(folder)) == folder / "default"

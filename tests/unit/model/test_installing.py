@@ -43,6 +43,20 @@ def test_the_wheel_of_the_installation_is_named(
     assert shown.endswith(f"install '{wheel.as_posix()}[online]'")
 
 
+def test_the_starter_library_is_named_beside_what_was_installed(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    from_(monkeypatch, {"url": tmp_path.as_uri(), "dir_info": {}})
+    assert installing.starter_command().endswith(f"{tmp_path.as_posix()}/corpus_tools/starter")
+    wheel = tmp_path / "citewell-1-py3-none-any.whl"
+    wheel.touch()
+    from_(monkeypatch, {"url": wheel.as_uri(), "archive_info": {}})
+    assert installing.starter_command().endswith("/path/to/clone/corpus_tools/starter")
+    starter = tmp_path / "citewell_starter-1-py3-none-any.whl"
+    starter.touch()
+    assert installing.starter_command().endswith(starter.as_posix())
+
+
 @pytest.mark.parametrize(
     "record", [None, {}, {"url": "https://example.org/x"}, {"url": "file:///nowhere/x.whl"}]
 )

@@ -5,7 +5,9 @@ local M = {}
 -- installed from there if the plugin has no wheel or clone.
 local IS_PUBLISHED = false
 
-local PACKAGE = 'citewell[starter]'
+local PACKAGE = 'citewell'
+-- The starter library is a distribution of its own.
+local STARTER = 'citewell-starter'
 local MINUTES = 20
 local MEANS = { 'uv', 'python3', 'python', 'python3.13', 'python3.12', 'python3.11', 'py' }
 
@@ -44,26 +46,40 @@ local function plugin()
   return vim.fn.fnamemodify(real, ':p:h:h:h')
 end
 
---- The pip requirement to install and a description of its origin; nil if there is none.
----@return string? requirement
+---@param folder_of string
+---@param name string
+---@return string?
+local function newest(folder_of, name)
+  local wheels = vim.fn.glob(vim.fs.joinpath(folder_of, 'wheel', name .. '-*.whl'), true, true)
+  table.sort(wheels)
+  return wheels[#wheels]
+end
+
+--- What to install: the requirements for pip, of the server and of the starter library, and a
+--- description of where they come from; nil if there is nothing.
+---@return string[]? requirements
 ---@return string? origin
 function M.source()
   local root = plugin()
-  local wheels = vim.fn.glob(vim.fs.joinpath(root, 'wheel', 'citewell-*.whl'), true, true)
-  if #wheels > 0 then
-    table.sort(wheels)
-    return ('%s @ %s'):format(PACKAGE, vim.uri_from_fname(wheels[#wheels])), 'the wheel of the plugin'
+  local wheel, starter = newest(root, 'citewell'), newest(root, 'citewell_starter')
+  if wheel then
+    return { ('%s @ %s'):format(PACKAGE, vim.uri_from_fname(wheel)), starter }, 'the wheel of the plugin'
   end
   local clone = vim.fs.dirname(vim.fs.dirname(root))
   local project = vim.fs.joinpath(clone, 'pyproject.toml')
   if vim.fn.filereadable(project) == 1 then
     local text = table.concat(vim.fn.readfile(project, '', 60), '\n')
     if text:find('name = "citewell"', 1, true) then
-      return ('%s @ %s'):format(PACKAGE, vim.uri_from_fname(clone)), 'the clone ' .. clone
+      starter = vim.fs.joinpath(clone, 'corpus_tools', 'starter')
+      return {
+        ('%s @ %s'):format(PACKAGE, vim.uri_from_fname(clone)),
+        ('%s @ %s'):format(STARTER, vim.uri_from_fname(starter)),
+      },
+        'the clone ' .. clone
     end
   end
   if IS_PUBLISHED then
-    return PACKAGE, 'the index of Python packages'
+    return { PACKAGE, STARTER }, 'the index of Python packages'
   end
 end
 
@@ -87,8 +103,9 @@ function M.hints()
     found[2] = 'uv installs Python itself: https://docs.astral.sh/uv'
   else
     found[1] = 'see :help citewell-start'
-    found[2] = "clone Citewell's repository and run `uv tool install 'CLONE[starter]'` or `python3 -m pip"
-      .. " install 'CLONE[starter]'` (Python 3.11 or newer), where CLONE is its folder"
+    found[2] = "clone Citewell's repository and run `uv tool install CLONE --with CLONE/corpus_tools/starter`"
+      .. ' or `python3 -m pip install CLONE CLONE/corpus_tools/starter` (Python 3.11 or newer), where CLONE'
+      .. ' is its folder'
   end
   return found
 end
@@ -121,9 +138,9 @@ end
 
 ---@param with string
 ---@param environment string
----@param requirement string
+---@param requirements string[]
 ---@return citewell.Step[]
-local function steps(with, environment, requirement)
+local function steps(with, environment, requirements)
   local python = python_of(environment)
   local check = { title = 'testing it', command = { python, '-P', '-m', 'citewell', '--version' } }
   if with == 'uv' then
@@ -134,12 +151,13 @@ local function steps(with, environment, requirement)
       },
       {
         title = 'installing the server and its dependencies',
-        command = { 'uv', 'pip', 'install', '--python', python, requirement },
+        command = vim.list_extend({ 'uv', 'pip', 'install', '--python', python }, requirements),
       },
       check,
     }
   end
-  local pip = { python, '-m', 'pip', '--disable-pip-version-check', 'install', '--no-input', requirement }
+  local pip = { python, '-m', 'pip', '--disable-pip-version-check', 'install', '--no-input' }
+  vim.list_extend(pip, requirements)
   return {
     { title = 'creating a Python environment', command = { with, '-m', 'venv', environment } },
     { title = 'installing the server and its dependencies', command = pip },
@@ -245,8 +263,8 @@ function M.run()
     notify('an installation is already running', vim.log.levels.WARN)
     return
   end
-  local requirement = M.source()
-  if not requirement then
+  local requirements = M.source()
+  if not requirements then
     local text = 'the plugin has no wheel or clone to install from; ' .. M.hints()[1]
     notify(text, vim.log.levels.ERROR)
     return
@@ -260,7 +278,7 @@ function M.run()
   local staged = folder() .. '.new'
   vim.fn.delete(staged, 'rf')
   vim.fn.mkdir(vim.fs.dirname(staged), 'p')
-  run(steps(with, staged, requirement), 1, staged)
+  run(steps(with, staged, requirements), 1, staged)
 end
 
 return M

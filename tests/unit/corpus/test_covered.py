@@ -1,0 +1,75 @@
+"""Which works of a library lie in another one too."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from citewell.corpus import Library
+from citewell.corpus.covered import covered_rows
+from citewell.options import Options
+from citewell_corpus.build import build_library, default_builders
+from citewell_corpus.sources import source_at
+
+Make = Callable[[str, list[tuple[str, str, int | None]]], Library]
+
+
+@pytest.fixture
+def make(tmp_path: Path, write_jsonl: Callable[..., Path]) -> Make:
+    """`make(name, papers)` is a library of papers, each a title, an author and a year."""
+
+    def made(name: str, papers: list[tuple[str, str, int | None]]) -> Library:
+        records: list[dict[str, Any]] = [
+            {"id": f"{name}:{n}", "title": title, "authors": [author] if author else [],
+             "year": year, "source": name, "kind": "misc"}
+            for n, (title, author, year) in enumerate(papers)
+        ]  # fmt: skip
+        path = write_jsonl(tmp_path / f"{name}.jsonl", records)
+        builders = default_builders(Options())
+        build_library(tmp_path / name, add=[source_at(str(path), "records")], builders=builders)
+        return Library.open(tmp_path / name)
+
+    return made
+
+
+def covered(own: Library, lower: Library) -> list[str]:
+    rows = covered_rows(own.segments, lower.segments[0])
+    works = dict(lower.iter_rows())
+    return [f"{works[row].title} {works[row].year}" for row in range(len(rows)) if rows[row]]
+
+
+def test_title_and_author_or_a_title_of_its_own_and_the_year_make_one_work(make: Make) -> None:
+    own = make("own", [
+        ("The Oaks of Rome", "Ada Larch", 2020), ("Preface", "Ada Larch", 2020),
+        ("A Field of Elms", "", 2011), ("On Beeches", "Bo Fir", 1990),
+    ])  # fmt: skip
+    lower = make("lower", [
+        ("The oaks of Rome", "A. Larch", 2021), ("Preface", "Cy Yew", 2020),
+        ("Preface", "Ada Larch", 2009), ("A field of elms", "Di Ash", 2011),
+        ("On Beeches", "Bo Fir", 2015), ("On Birches", "Bo Fir", 1990),
+        ("A Field of Elms", "Di Ash", 1950),
+    ])  # fmt: skip
+    assert sorted(covered(own, lower)) == sorted(
+        ["The oaks of Rome 2021", "Preface 2009", "A field of elms 2011", "On Beeches 2015"]
+    )
+
+
+def test_of_works_that_differ_none_is_covered(make: Make) -> None:
+    own, lower = make("own", [("Elms", "A B", 2000)]), make("lower", [("Oaks", "A B", 2000)])
+    assert covered(own, lower) == []
+
+
+def test_a_stack_counts_and_gives_each_work_once(make: Make) -> None:
+    lower = make("lower", [("Elms of Ulm", "Ada Larch", 2000), ("Oaks", "Bo Fir", 2001)])
+    own = make("own", [("Elms of Ulm", "Ada Larch", 2000), ("Yews", "Cy Ash", 2002)])
+    with Library.open(own.path, lower) as stack:
+        assert len(stack) == 3
+        assert sorted(work.id for work in stack.iter_works()) == ["lower:1", "own:0", "own:1"]
+        assert [work.id for work in stack.lookup(title="Elms of Ulm")] == ["own:0"]
+        found = stack.work("lower:0")
+        assert found is not None
+        assert found.id == "lower:0", "by its own id it is found"
+        assert stack.snapshot == f"{own.snapshot}+{lower.snapshot}"

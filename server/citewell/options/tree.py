@@ -316,7 +316,7 @@ class FillOptions(Struct, frozen=True, kw_only=True):
             ge=0,
             le=1,
         ),
-    ] = 0.6
+    ] = 0.7
     typed_threshold: Annotated[
         float,
         about(

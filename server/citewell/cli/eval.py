@@ -11,9 +11,11 @@ import click
 from citewell.cli.bars import Bars
 from citewell.cli.eval_data import (
     CORPORA,
+    GENERATED,
     NAMED,
     cache_folder,
     default_split,
+    generated_questions,
     locate,
     read,
     select,
@@ -38,7 +40,10 @@ PATH = click.Path(path_type=Path)
 @click.command("eval", short_help="Measure how well citations are found.")
 @click.argument("papers", nargs=-1, type=PATH)
 @click.option(
-    "--data", metavar="NAME|FILE", default="", help=f"Data set: {', '.join(NAMED)}, or any file."
+    "--data",
+    metavar="NAME|FILE",
+    default="",
+    help=f"Data set: {', '.join((*NAMED, *GENERATED))}, or any file.",
 )
 @click.option("--schema", metavar="NAME", default="", help="Schema of the file, if not recognised.")
 @click.option(
@@ -143,7 +148,11 @@ def _evaluate(session: Session, papers: tuple[Path, ...], flags: dict[str, Any])
             raise click.UsageError(f"{path} is a folder, not a file.")
     if flags["own_corpus"] or flags["corpora"]:
         options = _made_library(options, flags)
-    if not papers and holds_references(flags["data"], flags["schema"]):
+    if (
+        not papers
+        and flags["data"] not in GENERATED
+        and holds_references(flags["data"], flags["schema"])
+    ):
         return evaluate_references(session, options, flags)
     questions, info, problems = _questions(papers, options, flags)
     if session.verbosity >= 0:
@@ -206,6 +215,8 @@ def _questions(
         from citewell.evaluation.leave_one_out import questions_of
 
         return questions_of(papers, options.documents)
+    if flags["data"] in GENERATED:
+        return generated_questions(flags["data"], flags["split"] or "test", options)
     data = read(flags["data"], flags["schema"])
     if data.kind != "questions":
         raise click.UsageError(f"{data.name} holds {data.kind}; `citewell eval` needs questions.")

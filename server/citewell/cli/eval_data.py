@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import click
 
 if TYPE_CHECKING:
-    from citewell.model import Question
+    from citewell.evaluation.results import DataInfo
+    from citewell.model import Problem, Question
+    from citewell.options import Options
     from citewell_corpus.datasets import DataSet
 
 NAMED = {
@@ -22,6 +24,10 @@ NAMED = {
     "references": "references/references_dev.jsonl.gz",
 }
 """Data sets that can be named, below the folder `../shared/data` of a checkout."""
+
+GENERATED = ("paperet", "paperet-filters")
+"""Questions that are made from the library: by author, topic, year and venue, as people write them
+or with filters."""
 
 CORPORA = {
     "acl": "corpus/acl.jsonl.zst",
@@ -109,3 +115,23 @@ def _part(question: Question, schema: str) -> str:
         unit = next((t[11:] for t in question.tags if t.startswith("repository:")), question.paper)
         return dev_part(unit)
     return question_part(question.id)
+
+
+def generated_questions(
+    name: str, split: str, options: Options
+) -> tuple[list[Question], DataInfo, list[Problem]]:
+    """Questions by author, topic, year and venue over the library that the settings name."""
+    from citewell.corpus import Library
+    from citewell.engine.which_library import which_library
+    from citewell.evaluation.results import DataInfo
+    from citewell_corpus.datasets.metadata_queries import metadata_questions
+
+    part: Literal["valid", "test"] = "valid" if split == "valid" else "test"
+    with Library.open(which_library(options)) as library:
+        works = library.iter_works()
+        questions = metadata_questions(works, part, filtered=name == GENERATED[1])
+        path = str(library.path)
+    counts = {"questions": len(questions)}
+    selection = f"{part} part; labelled by rule over the library"
+    info = DataInfo(name=name, schema=name, path=path, counts=counts, selection=selection)
+    return questions, info, []

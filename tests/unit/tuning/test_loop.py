@@ -271,7 +271,9 @@ def test_trials_answer_for_a_share_and_end(serve: Callable[..., LlmOptions]) -> 
 
     model = LanguageModel.open(options)
     assert model is not None
-    programs = [model.pick(e.query, e.works).program for e in examples(8).examples]
+    works = examples(1).examples[0].works
+    places = [Query(sentence=f"Much is known about {n} [CITATION].") for n in range(40)]
+    programs = [model.pick(place, works).program for place in places]
     model.close()
     assert set(programs) == {"pick@builtin", f"pick@{made}"}
     versions.start_trial("pick", made, 0)

@@ -10,9 +10,9 @@ from pathlib import Path
 import msgspec
 
 from citewell.corpus import Library
-from citewell.documents import Project
 from citewell.documents.bib.match import same_work
 from citewell.documents.bib.work import entry_work
+from citewell.documents.project.paper_project import Project
 from citewell.model.bib import BibEntry
 from citewell.model.venues import work_venues
 from citewell.model.work import Work

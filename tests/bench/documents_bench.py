@@ -14,8 +14,11 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from citewell.documents import FileCache, Project, query_for, read_text, scan_document
-from citewell.documents.context import context_at
+from citewell.documents.context import context_at, query_for
+from citewell.documents.project.files import FileCache
+from citewell.documents.project.paper_project import Project
+from citewell.documents.scan import scan_document
+from citewell.documents.textfile import read_text
 
 SENTENCE = (
     "Recent work \\citep{a2020,b2021} studies \\emph{graph} models with $x_{i} \\in X$ layers, "

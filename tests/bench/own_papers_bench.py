@@ -20,7 +20,7 @@ from pathlib import Path
 import msgspec
 from msgspec.structs import replace
 
-from citewell.documents import Project
+from citewell.documents.project.paper_project import Project
 from citewell.evaluation import methods
 from citewell.evaluation.comparing import compare_saved
 from citewell.evaluation.evaluate import evaluate

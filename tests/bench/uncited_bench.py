@@ -17,8 +17,8 @@ from pathlib import Path
 
 import numpy as np
 
-from citewell.documents import Project
 from citewell.documents.project.files import FileCache
+from citewell.documents.project.paper_project import Project
 from citewell.features.checking.uncited import sentence_end, uncited_at
 from citewell.model.document import Document
 

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from citewell.documents import Project
+from citewell.documents.project.paper_project import Project
 from citewell.engine.local import LocalEngine
 from citewell.model import Query, SearchResult, Work
 from citewell.options import Options

@@ -9,7 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from citewell.documents import FileCache, Project, context_at, format_of
+from citewell.documents.context import context_at
+from citewell.documents.project.files import FileCache
+from citewell.documents.project.paper_project import Project
+from citewell.documents.scan import format_of
 from citewell.model import Reference, Work
 from citewell.model.document import Format
 from citewell.model.titles import title_key

@@ -157,7 +157,7 @@ def _fill(screen: Console, paper: Path, options: Options) -> FillPlan:
 
 def _check(screen: Console, paper: Path, options: Options, plan: FillPlan) -> bool:
     """Read the paper again from disk: no placeholder is left and every key has its entry."""
-    from citewell.documents import Project
+    from citewell.documents.project.paper_project import Project
 
     project = Project.open(paper, options.documents)
     used = {use.key for d in project.documents.values() for c in d.citations for use in c.keys}

@@ -32,7 +32,7 @@ def support(
     yes, no or unclear with the abstract's own words. That is one opinion of a summary and no reason
     to accuse anybody: nothing depends on it. Exits with 1 if the model could not be asked.
     """
-    from citewell.documents import Project
+    from citewell.documents.project.paper_project import Project
     from citewell.documents.scan import format_of
     from citewell.engine.llm_stage import OFF
     from citewell.features.checking.support import ask_support, cited_sentences

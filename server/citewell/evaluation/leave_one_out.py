@@ -8,7 +8,9 @@ from pathlib import Path
 
 import msgspec
 
-from citewell.documents import Project, acronyms_of, context_at, format_of, nearby_titles
+from citewell.documents.context import acronyms_of, context_at, nearby_titles
+from citewell.documents.project.paper_project import Project
+from citewell.documents.scan import format_of
 from citewell.evaluation.matching import letters_only
 from citewell.evaluation.results import DataInfo, problem
 from citewell.model import Problem, Query, Question, Reference, Target

@@ -19,7 +19,8 @@ from mcp.server.mcpserver import Context
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp_types import CallToolResult, TextContent
 
-from citewell.documents import FileCache, Project
+from citewell.documents.project.files import FileCache
+from citewell.documents.project.paper_project import Project
 from citewell.engine.contract import Engine
 from citewell.features.citing.named_works import need_library, work_named, works_named
 from citewell.features.navigation.cursor import digest

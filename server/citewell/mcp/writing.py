@@ -12,9 +12,9 @@ from mcp_types import CallToolResult
 from pydantic import Field
 from typing_extensions import TypedDict
 
-from citewell.documents import FileCache
 from citewell.documents.bib.guard import BibOf, check_edits
 from citewell.documents.bib.reader import parse_bib
+from citewell.documents.project.files import FileCache
 from citewell.documents.scan import format_of
 from citewell.features.citing.insert import InsertPlan, plan_entries, plan_entry
 from citewell.features.citing.named_works import all_named

@@ -9,7 +9,8 @@ from typing import NamedTuple
 import msgspec
 from msgspec.structs import replace
 
-from citewell.documents import Project, query_for
+from citewell.documents.context import query_for
+from citewell.documents.project.paper_project import Project
 from citewell.engine.contract import Engine
 from citewell.features.citing.writer import CitationWriter
 from citewell.features.text.model_choice import its_words, picks

@@ -12,7 +12,7 @@ from typing import Literal
 
 import msgspec
 
-from citewell.documents import query_for
+from citewell.documents.context import query_for
 from citewell.documents.scan import scan_document
 from citewell.engine.contract import Engine, Tier
 from citewell.features.citing.confidence import confidence_of

@@ -180,7 +180,7 @@ class Library:
 
         See `plan_fill`. Raises `CitewellError` for a file that is no LaTeX and no Markdown.
         """
-        from citewell.documents import Project
+        from citewell.documents.project.paper_project import Project
         from citewell.documents.scan import format_of
         from citewell.model.document import Format
 

@@ -29,7 +29,7 @@ def real_url(serving: Any, real_env: dict[str, str]) -> Iterator[str]:
 
 def emptied(folder: Path, main: Path) -> None:
     """The paper with a few words of the title in the place of every second citation."""
-    from citewell.documents import Project
+    from citewell.documents.project.paper_project import Project
 
     references = Project.open(main).citing_paper().references
     titles = {one.key: re.sub(r"[^\w\s-]", "", one.title).split()[:8] for one in references}

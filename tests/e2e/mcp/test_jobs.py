@@ -48,7 +48,7 @@ def bibs_of(folder: Path) -> dict[Path, bytes]:
 def record_titles(paper: Path, env: dict[str, str]) -> dict[str, str]:
     """Title of the library's record by the key that the paper cites it with."""
     from citewell.corpus import Library
-    from citewell.documents import Project
+    from citewell.documents.project.paper_project import Project
     from citewell.options import Options
 
     references = Project.open(paper, Options().documents).citing_paper().references

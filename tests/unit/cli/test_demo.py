@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from citewell.cli.demo import FILES, RECORD, copy_paper
-from citewell.documents import Project
+from citewell.documents.project.paper_project import Project
 from citewell.model import CitewellError
 from citewell.model.document import PlaceholderKind
 

@@ -2,8 +2,9 @@
 
 import pytest
 
-from citewell.documents import query_for, scan_document
 from citewell.documents.acronyms import acronyms_in, written_out
+from citewell.documents.context import query_for
+from citewell.documents.scan import scan_document
 
 
 def test_acronyms_are_words_with_two_capitals() -> None:

@@ -4,8 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from citewell.documents import FileCache, Project
 from citewell.documents.bib.reader import parse_bib, reparse
+from citewell.documents.project.files import FileCache
+from citewell.documents.project.paper_project import Project
 from citewell.documents.project.workspace import Workspace
 from citewell.model import Problem
 from citewell.model.read_progress import ReadCancelled, watch_this_thread

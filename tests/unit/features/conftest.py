@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from citewell.documents import FileCache
 from citewell.documents.keys.table import KeyTable
+from citewell.documents.project.files import FileCache
 from citewell.documents.project.paper_project import Project
 from citewell.documents.project.workspace import Workspace
 from citewell.model.document import Span

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from citewell.documents import Project
 from citewell.documents.bib.reader import parse_bib, reparse
 from citewell.documents.keys.table import BibKeys, DocumentKeys, KeyTable
+from citewell.documents.project.paper_project import Project
 from citewell.documents.textfile import apply_edits, read_text
 from citewell.features.actions.bib import entry_actions, file_actions, plan_removal
 from citewell.features.bib.merge import plan_merge, twins_of

@@ -2,9 +2,10 @@
 
 import pytest
 
-from citewell.documents import Project, apply_edits
 from citewell.documents.latex.scanner import scan_latex
 from citewell.documents.markdown.scanner import scan_markdown
+from citewell.documents.project.paper_project import Project
+from citewell.documents.textfile import apply_edits
 from citewell.features.actions.cite_paper import cite_at, plan_cite
 from citewell.model import Author, Work
 from citewell.model.document import Span

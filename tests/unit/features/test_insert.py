@@ -1,6 +1,7 @@
 import pytest
 
-from citewell.documents import Project, apply_edits
+from citewell.documents.project.paper_project import Project
+from citewell.documents.textfile import apply_edits
 from citewell.features.citing.insert import plan_insert
 from citewell.model import Author, Work
 from citewell.options import Options

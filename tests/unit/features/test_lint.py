@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from citewell.documents import FileCache
 from citewell.documents.bib.reader import parse_bib
+from citewell.documents.project.files import FileCache
 from citewell.documents.project.workspace import Workspace
 from citewell.features.checking.lint import CODES, RULES, lint
 from citewell.features.checking.suppress import unknown_codes

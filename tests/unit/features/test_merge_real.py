@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from citewell.documents import Project
 from citewell.documents.bib.reader import parse_bib
 from citewell.documents.keys.table import BibKeys, DocumentKeys, KeyTable
 from citewell.documents.project.files import FileCache
+from citewell.documents.project.paper_project import Project
 from citewell.documents.textfile import apply_edits
 from citewell.features.bib.merge import best_of, plan_merge, twins_of
 from citewell.features.checking.lint import lint_bib

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from citewell.documents import FileCache, Project
 from citewell.documents.keys.table import KeyTable
+from citewell.documents.project.files import FileCache
+from citewell.documents.project.paper_project import Project
 from citewell.documents.textfile import read_text
 from citewell.features.citing.write import write_edits
 from citewell.features.navigation.rename import rename, renamed_span

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from citewell.documents import Project
+from citewell.documents.project.paper_project import Project
 from citewell.features.checking.support import cited_sentences, in_words, readable_work, use_near
 from citewell.model import Work
 from citewell.model.llm import Supported

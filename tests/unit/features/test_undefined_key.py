@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from citewell.documents import Project
+from citewell.documents.project.paper_project import Project
 from citewell.documents.textfile import apply_edits
 from citewell.features.actions.undefined import (
     plan_addition,

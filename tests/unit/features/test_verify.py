@@ -7,8 +7,8 @@ import datetime
 import msgspec
 import pytest
 
-from citewell.documents import apply_edits
 from citewell.documents.bib.reader import parse_bib, reparse
+from citewell.documents.textfile import apply_edits
 from citewell.features.actions.verification import Wanted, actions_on, edits_for
 from citewell.features.checking.diagnose import diagnose
 from citewell.features.checking.verify import CODES, Question, check_diagnostics, question, verified

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from citewell.documents import Project, apply_edits
+from citewell.documents.project.paper_project import Project
+from citewell.documents.textfile import apply_edits
 from citewell.engine.contract import Engine
 from citewell.engine.local import LocalEngine
 from citewell.model import Hit

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import msgspec
 
-from citewell.documents import Project
+from citewell.documents.project.paper_project import Project
 from citewell.features.action import ActionPlan
 from citewell.features.actions.placeholder import joined
 from citewell.features.citing.citation import citation_edit, default_cite_command

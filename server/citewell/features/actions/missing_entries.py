@@ -7,7 +7,7 @@ from pathlib import Path
 
 import msgspec
 
-from citewell.documents import Project
+from citewell.documents.project.paper_project import Project
 from citewell.features.action import QUICK_FIX, SOURCE, Action, ActionPlan
 from citewell.features.actions.undefined import CODE, may_be_a_key, worth_a_search
 from citewell.features.citing.insert import taken_keys

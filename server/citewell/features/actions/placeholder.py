@@ -7,8 +7,8 @@ from pathlib import Path
 
 import msgspec
 
-from citewell.documents import Project
 from citewell.documents.keys.index import KeyMatch
+from citewell.documents.project.paper_project import Project
 from citewell.features.action import QUICK_FIX, REWRITE, SOURCE, Action, ActionPlan
 from citewell.features.citing.citation import citation_edit, extent, until, word_end
 from citewell.features.citing.complete import SURE_SCORE, FindWork

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import msgspec
 
-from citewell.documents import Project
 from citewell.documents.keys.pattern import check_key
+from citewell.documents.project.paper_project import Project
 from citewell.features.action import QUICK_FIX, Action, ActionPlan
 from citewell.features.actions.placeholder import Choice, joined
 from citewell.features.citing.completion import entry_candidate, work_candidate

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from pathlib import Path
 
-from citewell.documents import Project
 from citewell.documents.keys.table import KeyTable, PlaceKind
+from citewell.documents.project.paper_project import Project
 from citewell.features.action import ActionPlan
 from citewell.features.bib.pieces import without
 from citewell.features.checking.lint import lint_bib

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import msgspec
 
-from citewell.documents import Project
 from citewell.documents.bib.reader import parse_bib
 from citewell.documents.pdf.reader import is_pdf
 from citewell.documents.project.files import FileCache, Overlay
 from citewell.documents.project.includes import absolute
+from citewell.documents.project.paper_project import Project
 from citewell.documents.project.source_files import SourceFiles
 from citewell.documents.project.workspace import Workspace
 from citewell.documents.scan import format_of

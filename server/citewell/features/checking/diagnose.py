@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from itertools import chain
 
-from citewell.documents import Project
+from citewell.documents.project.paper_project import Project
 from citewell.features.checking import verify
 from citewell.features.checking.lint import CODES as LINT_CODES
 from citewell.features.checking.lint import LintPaper, lint_bib, lint_document

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 
-from citewell.documents import Project
+from citewell.documents.project.paper_project import Project
 from citewell.features.checking import (
     lint_bibs,
     lint_documents,  # noqa: F401 - they fill the rules

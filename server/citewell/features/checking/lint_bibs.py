@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping
 from itertools import chain
 from pathlib import Path
 
-from citewell.documents import Project
 from citewell.documents.bib.work import inherited
+from citewell.documents.project.paper_project import Project
 from citewell.features.checking.lint_rule import LintFinding, LintPaper, bib_rule
 from citewell.features.checking.required_fields import missing_fields
 from citewell.model.bib import BibBlock, BibEntry, BibFile

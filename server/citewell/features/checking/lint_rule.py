@@ -8,7 +8,7 @@ from pathlib import Path
 
 import msgspec
 
-from citewell.documents import Project
+from citewell.documents.project.paper_project import Project
 from citewell.model.bib import BibEntry, BibFile
 from citewell.model.cooperative import cooperative
 from citewell.model.diagnostic import Level, Related

@@ -10,10 +10,10 @@ from collections.abc import Container, Iterator
 
 import msgspec
 
-from citewell.documents import Project
 from citewell.documents.bib.match import same_work
 from citewell.documents.bib.work import entry_work
 from citewell.documents.context import context_at
+from citewell.documents.project.paper_project import Project
 from citewell.engine.contract import Engine
 from citewell.features.action import Action
 from citewell.features.citing.site import key_at

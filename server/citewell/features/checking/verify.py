@@ -12,7 +12,7 @@ from pathlib import Path
 
 import msgspec
 
-from citewell.documents import Project
+from citewell.documents.project.paper_project import Project
 from citewell.features.checking.check import counts
 from citewell.features.checking.suppress import heard
 from citewell.model.bib import BibEntry, BibFile

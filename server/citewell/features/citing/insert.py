@@ -7,12 +7,12 @@ from pathlib import Path
 
 import msgspec
 
-from citewell.documents import Project
 from citewell.documents.bib.edit import insert_entry, insert_texts, new_bib_text
 from citewell.documents.bib.entry_copy import self_contained, with_parents
 from citewell.documents.bib.match import find_work
 from citewell.documents.bib.reader import parse_bib
 from citewell.documents.keys.pattern import check_key
+from citewell.documents.project.paper_project import Project
 from citewell.documents.textfile import newline_of
 from citewell.features.citing.text_rebase import RebasedText
 from citewell.model import Problem, Work

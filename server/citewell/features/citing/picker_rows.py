@@ -7,7 +7,7 @@ from pathlib import PurePath
 
 import msgspec
 
-from citewell.documents import query_for
+from citewell.documents.context import query_for
 from citewell.documents.keys.index import KeyIndex
 from citewell.features.citing.complete import SURE_SCORE, FindWork, NewKey, search_words
 from citewell.features.citing.completion import Candidate, entry_candidate, work_candidate

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import msgspec
 
-from citewell.documents import Project
+from citewell.documents.project.paper_project import Project
 from citewell.features.citing.citation import citation_edit
 from citewell.features.citing.insert import InsertPlan, plan_copy, plan_insert
 from citewell.features.citing.text_rebase import RebasedText

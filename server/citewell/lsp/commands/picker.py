@@ -278,7 +278,7 @@ class Picker(Struct, frozen=True, eq=False):
 
 def _after(plan: ActionPlan, document: Document, encoding: str, offset: int) -> types.Position:
     """A position in the document once the edits of the plan are made."""
-    from citewell.documents import apply_edits
+    from citewell.documents.textfile import apply_edits
 
     text = document.text
     for edit in plan.edits:

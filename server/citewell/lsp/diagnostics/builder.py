@@ -13,7 +13,7 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
-from citewell.documents import Project
+from citewell.documents.project.paper_project import Project
 from citewell.features.checking.diagnose import diagnose
 from citewell.features.checking.lint_rule import LintPaper
 from citewell.features.checking.verify import CheckOf, invented_keys

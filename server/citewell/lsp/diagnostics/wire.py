@@ -21,7 +21,7 @@ from citewell.model.cooperative import in_parts
 from citewell.model.diagnostic import Diagnostic, Level, Related
 
 if TYPE_CHECKING:
-    from citewell.documents import Project
+    from citewell.documents.project.paper_project import Project
     from citewell.model.bib import BibFile
     from citewell.model.document import Document
 

@@ -111,7 +111,7 @@ class EditApplier:
     ) -> None:
         """The editor has made the edits: take them for the texts of files that it does not show.
         `before` are the versions of the files from before."""
-        from citewell.documents import apply_edits as applied_to
+        from citewell.documents.textfile import apply_edits as applied_to
 
         for edit in edits:
             path = Path(edit.path)

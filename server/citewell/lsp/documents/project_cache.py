@@ -6,9 +6,10 @@ from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from citewell.documents import FileCache, Project
 from citewell.documents.keys.index import KeyIndex
 from citewell.documents.keys.table import KeyTable
+from citewell.documents.project.files import FileCache
+from citewell.documents.project.paper_project import Project
 from citewell.documents.project.workspace import MAX_OPEN, Workspace
 from citewell.features.navigation.symbols import Symbol, workspace_symbols
 from citewell.lsp.documents.project_state import LinkedProjects, ProjectState, Reading

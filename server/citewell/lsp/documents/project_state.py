@@ -9,12 +9,12 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from citewell.documents import Project
 from citewell.documents.bib.entry import entry_text
 from citewell.documents.bib.style import BibStyle, detect_style
 from citewell.documents.keys.index import KeyIndex
 from citewell.documents.keys.pattern import make_key
 from citewell.documents.keys.table import KeyTable
+from citewell.documents.project.paper_project import Project
 from citewell.features.citing.insert import taken_keys
 from citewell.features.citing.known_works import KnownWorks
 from citewell.model import CitingPaper, Work

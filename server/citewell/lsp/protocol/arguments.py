@@ -1,4 +1,4 @@
-"""The arguments of a command, as an editor sends them: to be checked before use."""
+"""Validates the arguments of a command that an editor sends."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ T = TypeVar("T")
 
 
 def arguments_of(editor: Editor, command: str, sent: Any, kind: type[T]) -> T | None:
-    """The arguments as a `kind`; None, and the author is told, when they are none."""
+    """The arguments as a `kind`; None if they are invalid, which is shown to the author."""
     try:
         return msgspec.convert(sent, kind)
     except msgspec.ValidationError as error:

@@ -1,4 +1,4 @@
-"""What the client at the other end can do, asked once; features look here, never at its name."""
+"""The capabilities of the client, read once; features look here, never at its name."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class ClientFlags(Struct, frozen=True, kw_only=True):
     change_annotations: bool = False
     label_details: bool = False
     item_tags: bool = False
-    """Shows an item of a completion list as one that is better not taken."""
+    """Can show an item of a completion list as deprecated, that is, better not accepted."""
     markdown_documentation: bool = True
     markdown_hover: bool = True
     configuration: bool = False
@@ -26,12 +26,12 @@ class ClientFlags(Struct, frozen=True, kw_only=True):
     watch_files: bool = False
     progress: bool = False
     pull_diagnostics: bool = False
-    """Asks for diagnostics, and can be told to ask again; one that cannot is sent them."""
+    """Requests diagnostics, and can be asked to do so again; a client that cannot is sent them."""
     diagnostic_tags: bool = False
     related_information: bool = False
     workspace_folders: bool = False
     definition_links: bool = False
-    """A definition may say which whole range it stands in."""
+    """A definition may include the whole range that contains it."""
     nested_symbols: bool = False
     """Takes symbols with a detail and a range for the name."""
     folding_limit: int = 0
@@ -46,19 +46,19 @@ class ClientFlags(Struct, frozen=True, kw_only=True):
     refresh_tokens: bool = False
     refresh_lenses: bool = False
     takes_problems: bool = False
-    """Shows problems by itself, told with their codes, so that an author can silence each."""
+    """Shows problems itself; it is sent their codes, so that an author can silence each."""
     lists_references: bool = False
-    """Shows a list of references, and wants to be told when it may be another one."""
+    """Shows a list of references, and is notified when the list may have changed."""
 
     register_formatting: bool = False
     """Takes a formatter for some documents only."""
     cursor_on_character: bool = False
-    """The author's cursor stands on a letter and not between two: a place that it sends from within
-    a word may mean the word's end."""
+    """The author's cursor is on a character, not between two: a position that the client sends from
+    within a word may mean the end of the word."""
 
     @classmethod
     def of(cls, capabilities: types.ClientCapabilities) -> ClientFlags:
-        """The flags of a client's announcement; what it does not mention it cannot do."""
+        """The flags for a client's capabilities; what it does not announce, it cannot do."""
         workspace = capabilities.workspace or types.WorkspaceClientCapabilities()
         text = capabilities.text_document or types.TextDocumentClientCapabilities()
         window = capabilities.window or types.WindowClientCapabilities()

@@ -32,7 +32,7 @@ APPLY_SECONDS = 60.0
 """An editor may ask its author before it applies an edit."""
 REFRESH_SECONDS = 10.0
 MAX_SHOWN = 3
-"""Messages that one change of settings may put before the author."""
+"""Messages that are shown to the author, at most, after one change of settings."""
 
 
 class Editor:
@@ -93,7 +93,7 @@ class Editor:
         return self._configured.is_set()
 
     def settings_are_known(self) -> None:
-        """Let those go on that wait for the settings."""
+        """Resume the callers that are waiting for the settings."""
         self._configured.set()
 
     async def pull_settings(self) -> None:
@@ -120,11 +120,11 @@ class Editor:
             if number < MAX_SHOWN:
                 self.warn(problem)
 
-    # -- what the author is told and asked ------------------------------------------------------
+    # -- messages and questions to the author ---------------------------------------------------
 
     def tell(self, problems: Sequence[Problem], *, again: bool = False) -> None:
-        """Show problems to the author: each code once, or `again` when an explicit act is
-        answered."""
+        """Show problems to the author: each code once, or `again` in response to an explicit
+        action."""
         for problem in problems:
             if problem.code in self._shown_codes and not again:
                 logger.info("%s", problem)
@@ -133,11 +133,11 @@ class Editor:
             self.warn(problem, requested=again)
 
     def forget_shown(self) -> None:
-        """Show problems again that were shown: the settings changed."""
+        """Allow problems to be shown again that were shown before: the settings changed."""
         self._shown_codes.clear()
 
     def warn(self, problem: Problem, *, requested: bool = False) -> None:
-        """Show a problem; `requested`: it answers an act of the author, who waits for it.
+        """Show a problem; `requested`: it is the response to an action of the author, who waits.
 
         A client that shows problems itself is sent the code as well, so that the author can
         silence it.
@@ -160,8 +160,8 @@ class Editor:
     async def ask(
         self, kind: types.MessageType, message: str, buttons: Sequence[str]
     ) -> str | None:
-        """Put a question with buttons: the title of the pressed one, "" when the author pressed
-        none, None when the editor puts no questions."""
+        """Ask a question with buttons. Returns the title of the pressed one, "" if the author
+        pressed none, and None if the editor cannot ask questions."""
         actions = [types.MessageActionItem(title=title) for title in buttons]
         try:
             answer = await self._server.window_show_message_request_async(
@@ -190,7 +190,7 @@ class Editor:
         self.protocol.notify(method, params)
 
     async def apply(self, change: types.WorkspaceEdit, label: str) -> str:
-        """Have an edit applied; the reason why it was not, or ""."""
+        """Have an edit applied. Returns the reason why it was not, or ""."""
         request = self._server.workspace_apply_edit_async(
             types.ApplyWorkspaceEditParams(edit=change, label=label)
         )

@@ -29,15 +29,15 @@ class Protocol(LanguageServerProtocol):
         super().__init__(*arguments, **options)
         self._sending: set[asyncio.Future[Any]] = set()
         self.is_closed = False
-        """True once the client is gone: what ends then is told to nobody."""
+        """True once the client is gone: nothing is sent from then on."""
         self.on_capabilities: Callable[[types.ServerCapabilities], None] | None = None
-        """Called with what is announced before the client is told."""
+        """Called with the server's capabilities before they are sent to the client."""
         self.request_priority = RequestPriority()
 
     def structure_message(self, data: dict[str, Any]) -> Any:
-        """The message in the library's types. A request that is none, such as one without its
-        position or with a negative one, is answered with an error: the library only logs it, and
-        the client waits."""
+        """The message as an object of the library's types. An invalid request, such as one without
+        its position or with a negative one, is answered with an error: the library would only log
+        it, and the client would wait."""
         try:
             return super().structure_message(data)
         except JsonRpcException as error:
@@ -54,7 +54,7 @@ class Protocol(LanguageServerProtocol):
             raise
 
     def handle_message(self, message: Any) -> None:
-        """Take a message in; while it is answered, long work elsewhere gives way."""
+        """Handle a message; while a request is being answered, long work elsewhere pauses."""
         number, method = getattr(message, "id", None), getattr(message, "method", None)
         if number is not None and method is not None:
             self.request_priority.begin(number, method)
@@ -67,9 +67,9 @@ class Protocol(LanguageServerProtocol):
         gen: Generator[Any, Any, Any],
         result_future: Future[Any],
     ) -> None:
-        """Run a part of a built-in handler; what it hands on to ends with it.
+        """Run a step of a built-in handler; cancelling it also cancels what it delegates to.
 
-        pygls cancels the built-in handler of a command alone, and the command itself runs on.
+        pygls cancels only the built-in handler of a command, and the command itself runs on.
         """
         before = set(self._request_futures)
         super()._run_generator(future, gen=gen, result_future=result_future)
@@ -87,8 +87,8 @@ class Protocol(LanguageServerProtocol):
     def lsp_shutdown(self, *arguments: Any) -> Generator[Any, Any, None]:
         """Cancel what is in flight, then answer.
 
-        pygls fails here while a command runs: it iterates over the requests, and one that is
-        cancelled leaves them.
+        pygls fails here while a command runs: it iterates over the requests, and a cancelled one
+        is removed from them.
         """
         handler = self.fm.features.get(types.SHUTDOWN)
         if handler is not None:
@@ -102,8 +102,8 @@ class Protocol(LanguageServerProtocol):
     def _send_response(
         self, msg_id: str | int, result: Any = None, error: types.ResponseError | None = None
     ) -> None:
-        """An answer that is encoded already goes out as it is: encoding thousands of objects here
-        would hold up every other request."""
+        """Send an answer. One that is encoded already is sent as it is: encoding thousands of
+        objects here would delay every other request."""
         if isinstance(result, types.InitializeResult) and self.on_capabilities is not None:
             self.on_capabilities(result.capabilities)
         try:
@@ -157,12 +157,12 @@ class Protocol(LanguageServerProtocol):
 
 
 def _reason(error: BaseException, kind: type | None) -> str:
-    """What is wrong with a part of a message; the bounds of numbers are told as they are."""
+    """What is wrong with a part of a message; a `ValueError`, as of bounds, keeps its own text."""
     return str(error) if type(error) is ValueError else format_exception(error, kind)
 
 
 def foreground_of(server: LanguageServer) -> RequestPriority:
-    """What knows of the answers that a server owes."""
+    """The record of the requests that a server has not answered yet."""
     protocol = server.protocol
     assert isinstance(protocol, Protocol)
     return protocol.request_priority

@@ -28,13 +28,13 @@ class LibraryProgress:
         self._task: asyncio.Task[None] | None = None
 
     def watch(self, engine: WorkerEngine, name: str) -> None:
-        """The engine begins to open the library of that name."""
+        """Watch the engine open the library of that name."""
         self.stop()
         if self._editor.flags.progress:
             self._task = asyncio.ensure_future(self._watch(engine, name))
 
     def stop(self) -> None:
-        """Look no longer; the opening goes on."""
+        """Stop watching; the library continues to open."""
         if self._task is not None:
             self._task.cancel()
             self._task = None

@@ -74,7 +74,7 @@ class LineIndex:
         """`starts`, if they are known, are the offsets of the lines and of the text's end."""
         self._lines = lines
         self._encoding = encoding
-        # Numbers in an array: as objects those of a large file would take as much as its text.
+        # An array: as objects, the numbers of a large file would take as much memory as its text.
         self._starts = (
             array("q", accumulate(map(len, lines), initial=0)) if starts is None else starts
         )
@@ -95,7 +95,7 @@ class LineIndex:
         return cls(split_lines(text), encoding)
 
     def offset(self, position: types.Position) -> int:
-        """The offset of a position; past a line's end counts as its end, past the text as its."""
+        """The offset of a position, clamped to the end of its line and to the end of the text."""
         if position.line >= len(self._lines):
             return self._starts[-1]
         line = self._lines[position.line]
@@ -103,7 +103,7 @@ class LineIndex:
         return self._starts[position.line] + column
 
     def position(self, offset: int) -> types.Position:
-        """The position of an offset, which is held inside the text."""
+        """The position of an offset, which is clamped to the text."""
         offset = max(0, min(offset, self._starts[-1]))
         line = self._line_at(offset)
         head = self._lines[line][: offset - self._starts[line]]
@@ -116,7 +116,7 @@ class LineIndex:
         return self._starts[line] + len(self._lines[line].rstrip("\r\n"))
 
     def places(self, span: Span) -> tuple[int, int, int, int]:
-        """Line and character of both ends. The fast way for many spans that stand on one line."""
+        """Line and character of both ends. Fast for the many spans that lie within one line."""
         last = self._starts[-1]
         begin, end = min(max(0, span.start), last), min(max(0, span.end), last)
         line = self._line_at(begin)

@@ -1,4 +1,4 @@
-"""A .bib that may not take an entry: said with a button that acts, and done once it is pressed."""
+"""Reports that a .bib may not be written, with a button that allows it or opens the file."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ Retry = Callable[[], Awaitable[object]]
 
 
 class Obstacles:
-    """Tells of problems; those that a button cures are told with it. For the event loop."""
+    """Shows problems, with a button where one helps to resolve them. For the event loop."""
 
     def __init__(self, editor: Editor, allow: Callable[[Path], None]) -> None:
-        """`allow` is called with a folder outside of the workspace that may be written."""
+        """`allow` is called with a folder outside the workspace that the author makes writable."""
         self._editor = editor
         self._allow = allow
         self._asking: set[asyncio.Task[None]] = set()
 
     def tell(self, problems: Sequence[Problem], retry: Retry) -> None:
-        """Show the problems of an explicit act, which `retry` does again. Does not wait for the
-        author: the act has ended, with nothing changed."""
+        """Show the problems of an explicit action; `retry` repeats the action. Does not wait for
+        the author: the action has ended without changing anything."""
         for problem in problems:
             button = self._button(problem)
             if not button:

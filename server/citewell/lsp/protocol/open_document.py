@@ -13,7 +13,7 @@ from citewell.lsp.protocol.line_index import LineIndex, code_points, split_lines
 
 FEW_EDITS = 8
 FEW_LINES = 2_000
-"""Below an edit; of more an array is made at once."""
+"""With fewer lines after an edit, their offsets are shifted one by one; with more, by numpy."""
 
 
 class OpenDocument(TextDocument):
@@ -28,9 +28,9 @@ class OpenDocument(TextDocument):
         self._joined: str | None = text
         self._index: LineIndex | None = None
         self._starts: array[int] | None = None
-        """What the index will need, where it is known."""
+        """The offsets of the lines, for the index; None if they are not known."""
         self._edits = 0
-        """Since the text or the index was asked for."""
+        """Edits since the text or the index was last requested."""
 
     @property
     def lines(self) -> Sequence[str]:
@@ -53,7 +53,7 @@ class OpenDocument(TextDocument):
         return self._index
 
     def before(self, position: types.Position, characters: int) -> str:
-        """Up to so many characters that stand before a position, without joining the text."""
+        """Up to `characters` characters before a position, without joining the text."""
         if position.line >= len(self._text_lines):
             return ""
         line = self._text_lines[position.line]
@@ -66,7 +66,7 @@ class OpenDocument(TextDocument):
         return "".join(reversed(parts))[-characters:]
 
     def apply_change(self, change: types.TextDocumentContentChangeEvent) -> None:
-        """Apply a change notification; a range outside the text is held inside it."""
+        """Apply a change notification; a range outside the text is clamped to it."""
         if isinstance(change, types.TextDocumentContentChangePartial):
             self._replace(change.range, change.text)
         else:
@@ -76,15 +76,16 @@ class OpenDocument(TextDocument):
 
     def _replace(self, range_: types.Range, text: str) -> None:
         if self._index is not None:
-            # Somebody may still ask for positions of this version.
+            # A caller may still need the positions of this version.
             self._text_lines = list(self._text_lines)
         lines = self._text_lines
         first, start = self._place(range_.start)
         last, end = self._place(range_.end)
         if (last, end) < (first, start):
             first, start, last, end = last, end, first, start
-        # A few edits are made in the text and the offsets, too, which costs less than to put them
-        # together anew from a hundred thousand lines; of many at once each would copy them.
+        # The first few edits are also applied to the joined text and the offsets, which is cheaper
+        # than rebuilding them from a hundred thousand lines. Each edit copies them, so after many
+        # edits in a row it is cheaper to drop them.
         self._edits += 1
         starts, whole = self._starts, self._joined
         if self._edits > FEW_EDITS or starts is None:
@@ -92,7 +93,7 @@ class OpenDocument(TextDocument):
         elif whole is not None:
             self._joined = whole[: starts[first] + start] + text + whole[starts[last] + end :]
         joined = lines[first][:start] + text + lines[last][end:]
-        # A lone CR at a seam may have met its LF: the neighbours are split again with it.
+        # A CR and an LF may now meet at either end of the edit: split the neighbours again, too.
         if first > 0 and joined.startswith("\n"):
             first -= 1
             joined = lines[first] + joined
@@ -115,7 +116,7 @@ class OpenDocument(TextDocument):
 
 
 def _moved(starts: array[int], first: int, last: int, new: Sequence[str]) -> array[int]:
-    """The offsets of the lines when `new` stands in place of lines `first` to `last`."""
+    """The offsets of the lines after `new` has replaced lines `first` to `last`."""
     begin, after = starts[first], starts[last + 1]
     moved = begin + sum(map(len, new)) - after
     found = starts[:first]

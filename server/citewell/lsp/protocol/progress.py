@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 CREATE_SECONDS = 2.0
-"""How long an editor may take to say that it shows the progress."""
+"""Seconds that an editor may take to confirm that it shows the progress."""
 
 Report = Callable[[str], None]
 R = TypeVar("R")
@@ -61,7 +61,7 @@ class Progress:
         return cls(editor, token)
 
     async def is_cancelled(self, seconds: float) -> bool:
-        """Wait for so long; True as soon as the author has pressed the button."""
+        """Wait for `seconds`; True as soon as the author has pressed the button."""
         if not self.cancelled.done():
             await asyncio.wait({self.cancelled}, timeout=seconds)
         else:
@@ -131,14 +131,14 @@ async def step_on_thread(step: Callable[[Cancel], R]) -> R:
 
 
 async def _stop(task: asyncio.Future[R]) -> None:
-    """End a task, also one that a library kept from noticing the first time."""
+    """Cancel a task until it ends: a library may swallow the first cancellation."""
     while not task.done():
         task.cancel()
         await asyncio.wait({task}, timeout=0.05)
 
 
 class DelayedProgress:
-    """Progress that is shown once the work has taken so many seconds."""
+    """Progress that is shown once the work has taken `seconds` seconds."""
 
     def __init__(self, editor: Editor, title: str, seconds: float) -> None:
         self._message = ""

@@ -1,7 +1,7 @@
-"""Asking the editor to ask again: what is shown in one file depends on others.
+"""Asks the editor to refresh what it shows: what is shown in one file depends on others.
 
 A new entry changes the hints of every paper that cites it; a new citation changes the count above
-the entry. An editor asks again by itself only for the file that was edited.
+the entry. By itself, an editor refreshes only the file that was edited.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ import asyncio
 from citewell.lsp.protocol.editor import Editor
 
 CHANGED = "citewell/referencesChanged"
-"""Told to a client that shows a list of references: it asks for it again."""
+"""Notification to a client that shows a list of references; it requests the list again."""
 QUIET_SECONDS = 0.4
-"""How long nothing must change before the editor is asked to ask again."""
+"""Seconds without a change before the editor is asked to refresh."""
 
 
 class Refresher:
@@ -25,13 +25,13 @@ class Refresher:
         self._asking: asyncio.Task[None] | None = None
 
     def changed(self, uri: str) -> None:
-        """A document was edited, or something else changed. An editor that shows one document asks
-        again for that one by itself."""
+        """A document was edited, or something else changed. An editor with a single open document
+        refreshes that one by itself."""
         if not uri or len(self._editor.documents.text_documents) > 1:
             self.soon()
 
     def soon(self) -> None:
-        """What is shown may have changed."""
+        """Ask for a refresh once nothing has changed for `QUIET_SECONDS`."""
         flags = self._editor.flags
         able = (flags.refresh_hints, flags.refresh_tokens, flags.refresh_lenses)
         if not (any(able) or flags.lists_references):
@@ -54,7 +54,7 @@ class Refresher:
         if self._asking is None or self._asking.done():
             self._asking = asyncio.ensure_future(self._ask_all())
         else:
-            # The editor has not answered yet: once more when it has.
+            # The editor has not answered yet: ask once more when it has.
             self._asking.add_done_callback(lambda _: self.soon())
 
     async def _ask_all(self) -> None:

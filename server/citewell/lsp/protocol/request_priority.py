@@ -1,4 +1,4 @@
-"""Whether somebody waits for an answer: the threads that nobody waits for ask, and give way."""
+"""Whether a request is pending: background threads check this, and pause while one is."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from lsprotocol import types
 from citewell.model.cooperative import give_way_on_this_thread
 
 LONGEST = 0.05
-"""Seconds after the last message for which others wait at most: an answer may itself wait for
-papers, or for the network."""
+"""Seconds after the last message for which background threads pause at most: the answer may itself
+be waiting for papers, or for the network."""
 CALM = 0.004
-"""Seconds after an answer or a message in which the next one is likely to come."""
+"""Seconds after an answer or a message in which another request is likely to arrive."""
 PATIENCE, SLICE = 0.25, 0.005
-"""Who has waited so long in one go may work so long all the same."""
+"""Seconds of uninterrupted waiting after which a thread may work anyway, and for how long."""
 NAP = 0.002
 PATIENT = frozenset({types.TEXT_DOCUMENT_DIAGNOSTIC, types.WORKSPACE_DIAGNOSTIC})
-"""Requests that are answered by the very threads that give way."""
+"""Requests that are answered by the background threads themselves."""
 
 
 class RequestPriority:
@@ -51,8 +51,8 @@ class RequestPriority:
         if self._is_calm(now) or now < self._free:
             return
         limit = now + PATIENCE
-        # Sleeping is all that disturbs nobody: a lock that is let go wakes this thread, which would
-        # ask for the interpreter in the middle of the next answer.
+        # Sleep rather than wait for a lock: its release would wake this thread, which would then
+        # compete for the interpreter in the middle of the next answer.
         while not self._is_calm(now):
             if now >= limit:
                 self._free = now + SLICE

@@ -1,4 +1,4 @@
-"""The settings in force for each workspace folder, and a word about the wrong ones."""
+"""The settings in force for each workspace folder, and the problems of invalid ones."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Settings:
         self._loaded.clear()
 
     def forget_files(self) -> None:
-        """Read the settings files again at the next question."""
+        """Read the settings files again when settings are next needed."""
         self._loaded.clear()
 
     def of(self, root: Path | None, document: Path | None = None) -> Options:
@@ -68,7 +68,7 @@ class Settings:
         return self._loaded[key].options
 
     def news(self) -> list[Problem]:
-        """The problems of the loaded settings that were not told yet."""
+        """The problems of the loaded settings that were not returned before."""
         fresh: list[Problem] = []
         for loaded in self._loaded.values():
             for problem in loaded.problems:

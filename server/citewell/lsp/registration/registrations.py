@@ -1,8 +1,9 @@
-"""What the editor is told that it may ask for: the switches of `features`.
+"""Which requests are announced to the editor: the switches of `features`.
 
-What is off wherever it could serve is not announced. What is off in some files alone, because
-another tool serves these, is registered for the languages of the others, in an editor that takes
-registrations; so is what is turned on later. What was announced and is turned off answers nothing.
+A request that is off in every file that it could serve is not announced. One that is off in some
+files only, because another tool serves them, is registered for the languages of the others if the
+editor supports dynamic registration; so is one that is turned on later. A request that was
+announced and then turned off returns nothing.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ logger = logging.getLogger(__name__)
 
 
 class Registrations:
-    """What was announced and registered. For the event loop."""
+    """Keeps track of what was announced and registered. For the event loop."""
 
     def __init__(self, editor: Editor, switches: Switches, requests: Iterable[Request]) -> None:
         self._editor = editor
@@ -30,13 +31,13 @@ class Registrations:
         self._requests = [request for request in requests if request.is_switched]
         self._client: types.ClientCapabilities | None = None
         self._later: dict[str, object] = {}
-        """What can be registered, with its options, by method."""
+        """The options of what can be registered later, by method."""
         self._registered: dict[str, frozenset[Format]] = {}
 
     def announce(
         self, announced: types.ServerCapabilities, client: types.ClientCapabilities
     ) -> None:
-        """Take out of the capabilities what is off, or on in some files alone."""
+        """Remove from the capabilities what is off, or on in some files only."""
         self._client = client
         for request in self._requests:
             options = getattr(announced, request.capability)
@@ -49,7 +50,7 @@ class Registrations:
                 self._later[request.method] = options
 
     async def update(self) -> None:
-        """Register what is on and was not announced, and take back what is off."""
+        """Register what is on and was not announced, and unregister what is off."""
         new, gone = [], []
         for request in self._requests:
             if request.method not in self._later:

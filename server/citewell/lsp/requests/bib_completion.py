@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 LIBRARY_SECONDS = 0.3
 MIN_LETTERS = 4
-"""Fewer are no search for a venue."""
+"""Letters that must be typed before venues are searched."""
 MAX_COUNTS = 64
 _PLACE = re.compile(r"(?:bibliography|addbibresource|addglobalbib|addsectionbib)\b[^\n]*$|^\s*-\s")
 _KINDS = {
@@ -48,7 +48,7 @@ class Values:
         self._known: OrderedDict[tuple[str, str], tuple[BibFile, Counter[str]]] = OrderedDict()
 
     def of(self, bib: BibFile, field: str) -> Counter[str]:
-        """How often each value stands in a field."""
+        """How often each value of a field occurs."""
         from citewell.features.bib.complete import count_values
 
         known = self._known.get((bib.path, field))

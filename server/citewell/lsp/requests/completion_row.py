@@ -1,7 +1,7 @@
-"""One row of a completion list: what an author tells papers apart by, in the width that there is.
+"""One row of a completion list: what distinguishes papers, fitted into the available width.
 
-An editor cuts what is too long, and it cuts the year before it cuts the title. So the words are
-fitted here to the narrowest default of an editor that has three columns (VS Code: 430 pixels).
+An editor truncates what is too long, and truncates the year before the title. The text is therefore
+fitted to the narrowest default width of an editor with three columns (VS Code: 430 pixels).
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from citewell.features.citing.completion import Candidate
 
 WIDTH = 46
-"""Letters of all columns together, the blanks between them too."""
+"""Characters of all columns together, including the spaces between them."""
 LEAST = 8
-"""Of a title: fewer say nothing."""
+"""Characters of a title that are shown, at least: fewer are of no use."""
 INVENTED = f"{SIGNS[Verdict.FABRICATED][0]} invented"
-"""Stands in place of where and when. That the library lacks an entry is no matter of a list."""
+"""Replaces where and when. A list does not mark an entry that the library merely lacks."""
 
 
 class Row(msgspec.Struct, frozen=True):
@@ -32,19 +32,19 @@ class Row(msgspec.Struct, frozen=True):
 
     label: str
     beside: str = ""
-    """Right behind the label, dimmed."""
+    """Directly after the label, dimmed."""
     at: str = ""
     """At the right edge."""
     detail: str = ""
-    """The whole title; in an editor that has no such columns all in one line."""
+    """The whole title; in an editor without these columns, everything in one line."""
 
 
 def row_of(candidate: Candidate, *, columns: bool) -> Row:
     """The row of a candidate; `columns`: the editor shows more than a label.
 
-    An entry of one's own, in a .bib or in Zotero, is known by its key, which is never cut. Another
-    paper is known by its title: its key is only about to be made, and stands in the card beside
-    the list.
+    The author's own entry, in a .bib or in Zotero, is labelled by its key, which is never
+    truncated. Any other paper is labelled by its title: its key does not exist yet, and is shown in
+    the card beside the list.
     """
     from citewell.features.citing.zotero_library import (
         key_of,  # with numpy, which no start waits for

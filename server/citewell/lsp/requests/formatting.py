@@ -1,7 +1,7 @@
 """textDocument/formatting and rangeFormatting of a .bib.
 
-They are registered for .bib files alone where the client can be told so: as a formatter of LaTeX or
-Markdown, Citewell would stand in the way of real ones.
+They are registered for .bib files only, where the client supports dynamic registration: as a
+formatter of LaTeX or Markdown, Citewell would get in the way of real ones.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def handlers(editor: Editor, projects: Projects) -> tuple[Request, Request]:
 
 
 class Formatter:
-    """Registers formatting with a client that can be told so later. For the event loop."""
+    """Registers formatting with a client that supports it dynamically. For the event loop."""
 
     def __init__(
         self,
@@ -50,7 +50,7 @@ class Formatter:
         requests: Sequence[Request],
         add: Callable[[Request], None],
     ) -> None:
-        """`add` is called with each request once it may come."""
+        """`add` is called with each request before the client may send it."""
         self._editor = editor
         self._switches = switches
         self._requests = requests
@@ -59,12 +59,12 @@ class Formatter:
         self._is_registered = False
 
     def announce(self) -> None:
-        """Offer to format whole files to a client that cannot be told later."""
+        """Offer to format whole files to a client without dynamic registration."""
         if not self._editor.flags.register_formatting:
             self._add(self._requests[0])
 
     async def update(self) -> None:
-        """Register what the settings want, or take it back. The handlers stay."""
+        """Register or unregister formatting, as the settings require. The handlers stay."""
         if not self._editor.flags.register_formatting:
             return
         if not self._has_handlers:

@@ -43,7 +43,7 @@ def handlers(editor: Editor, projects: Projects) -> Handlers:
         return await projects.read(lambda: _links(document_links([project], snapshot.path), places))
 
     async def resolve(link: types.DocumentLink) -> types.DocumentLink:
-        """Find the file: the first that is there, else the first that may be."""
+        """Set the target to the first candidate file that exists, else to the first candidate."""
         places = link.data if isinstance(link.data, list) else []
         files = [Path(p) for p in places[:MAX_PLACES] if isinstance(p, str) and "\x00" not in p]
         if files:
@@ -74,12 +74,12 @@ def _links(links: Iterable[Link], places: Places) -> wire.Encoded:
 
 
 _Placed = tuple[Inside, bytes]
-"""Where a link stands in its entry, and what follows the range in its JSON."""
+"""The range of a link within its entry, and its JSON after the range."""
 
 
 def _bib_links(bib: BibFile, encoding: str) -> wire.Encoded:
-    """The links of all entries; those of an entry are found once, and kept in lines from its
-    beginning."""
+    """The links of all entries. Those of an entry are found once, and cached with lines counted
+    from its start."""
     folder = Path(bib.path).parent
     note = f"links-{encoding}"
     found: list[bytes] = []

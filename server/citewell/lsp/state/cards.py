@@ -24,7 +24,7 @@ logger = logging.getLogger(__name__)
 DEFAULT_STYLE = "apa"
 MAX_KNOWN = 4096
 RECORD_SECONDS = 0.15
-"""How long a card waits for the library, which answers in a few milliseconds once it is open."""
+"""Seconds that a card waits for the library, which answers in milliseconds once it is open."""
 V = TypeVar("V")
 
 
@@ -33,7 +33,7 @@ class ByBody(Generic[V]):
 
     def __init__(self, most: int = MAX_KNOWN) -> None:
         self._most = most
-        # The body is kept, so that its identity is not given to another one.
+        # The body is kept alive, so that its `id` is not reused for another one.
         self._values: OrderedDict[tuple[int, object], tuple[BibBody, V]] = OrderedDict()
 
     def get(self, body: BibBody, about: object = None) -> V | None:
@@ -62,7 +62,7 @@ class Cards:
         self._asking: dict[int, asyncio.Task[Work | None]] = {}
 
     def forget_records(self) -> None:
-        """The library may be another one now."""
+        """Forget the records: the library may have changed."""
         self._records = ByBody()
 
     async def reference(
@@ -82,7 +82,7 @@ class Cards:
     async def record(self, engine: Engine, entry: BibEntry) -> Work | None:
         """The library's record of the work that an entry describes, if it is known in time.
 
-        A look-up that takes longer goes on, so that the next card has it.
+        A look-up that takes longer continues, so that the next card has its result.
         """
         body = entry.body
         asking = self._asking.get(id(body))

@@ -19,19 +19,19 @@ if TYPE_CHECKING:
 MAX_READ = 512
 """Answers that are kept as objects too: a hover and the lenses of a screen ask again and again."""
 FEW_ENTRIES = 500
-"""To read so many entries as references takes a few hundredths of a second."""
+"""Reading this many entries as references takes a few hundredths of a second."""
 _DECODER = msgspec.msgpack.Decoder(Check)
 _ENCODER = msgspec.msgpack.Encoder()
 
 
 class CheckCache:
-    """Checks by the digest of their question, encoded: an answer as an object takes six times as
-    much. One thread adds; any may ask."""
+    """Checks by the digest of their question, encoded: as an object, an answer takes six times the
+    memory. One thread adds; any thread may read."""
 
     def __init__(self) -> None:
         self._encoded: dict[bytes, bytes] = {}
         self._quiet: set[bytes] = set()
-        """Of these there is nothing to say: most references are right."""
+        """Digests of checks with nothing to report: most references are right."""
         self._read: OrderedDict[bytes, Check] = OrderedDict()
         self._lines: dict[bytes, str] = {}
 
@@ -75,9 +75,9 @@ class CheckCache:
         return line
 
     def check_of(self, bib: BibFile) -> CheckOf:
-        """The verdicts that are known already for the entries of a .bib. For any thread.
+        """A function that returns the known check of an entry of a .bib, or None. For any thread.
 
-        What was not even considered yet is not known: of a large file that is most, for a while.
+        Entries that were not considered yet count as unknown: at first, most of a large file.
         """
         few = len(bib.entries) <= FEW_ENTRIES
 

@@ -292,7 +292,7 @@ def _size(part: Entries) -> int:
 def _questions(
     part: Entries, start: int, known: CheckCache, waiting: Container[bytes]
 ) -> list[Question]:
-    """The questions of some entries that nobody has answered. For the thread that gives way."""
+    """The questions of some entries that are not answered or pending. For the background thread."""
     from citewell.features.checking.verify import question, question_digest
     from citewell.model.cooperative import cooperative
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 RETRIES = 5
-"""How often an edit is planned again because a document changed meanwhile."""
+"""How often an edit is planned, at most, if a document changes meanwhile."""
 
 
 class EditQueue:
@@ -37,10 +37,10 @@ class EditQueue:
         edit: Callable[[list[Feedback]], Awaitable[dict[str, Any]]],
         failed: Callable[[Exception], Problem],
     ) -> dict[str, Any]:
-        """Make an edit while no other is made; what went wrong is told, and nothing was changed
-        then.
+        """Make an edit while no other one is being made; returns what `edit` returns.
 
-        What `edit` adds to its list is learned once the editor has applied it.
+        An error is shown to the author; nothing was changed then, and `applied` is False.
+        What `edit` adds to its list is learned once the editor has applied the edit.
         """
         learned: list[Feedback] = []
         done: dict[str, Any] = {"applied": False}

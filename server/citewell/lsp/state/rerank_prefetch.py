@@ -1,8 +1,8 @@
-"""A better list for a placeholder whose words stand: found while the author looks at the first one.
+"""A better list for a placeholder that is complete, found while the author reads the first one.
 
-The first list is the fast tier's (words, meaning, citations, ranker). Where a cross-encoder is set,
-the full tier reads the best papers meanwhile; the next request for the same words, which an editor
-sends at the closing bracket or when it is asked again, gets its order.
+The first list is that of the fast tier (words, meaning, citations, ranker). If a cross-encoder is
+set, the full tier meanwhile reads the best papers. The next request for the same words, which an
+editor sends at the closing bracket or when completion is invoked again, gets the better order.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Search = Callable[[], Awaitable[SearchResult]]
 
 
 class RerankPrefetch:
-    """The one longer search that runs, or has run. For one event loop."""
+    """The one longer search that is running or has finished. For one event loop."""
 
     def __init__(self, pause: float = PAUSE) -> None:
         self._pause = pause
@@ -31,7 +31,7 @@ class RerankPrefetch:
         self._task: asyncio.Task[SearchResult] | None = None
 
     def of(self, query: Query) -> SearchResult | None:
-        """The better answer to exactly this query, if it is there."""
+        """The better result for exactly this query; None if there is none (yet)."""
         task = self._task
         if query != self._query or task is None or not task.done() or task.cancelled():
             return None
@@ -41,7 +41,7 @@ class RerankPrefetch:
         return result if result.hits and not result.problems else None
 
     def seek(self, query: Query, search: Search) -> None:
-        """Begin the longer search, unless it is this query's already; an older one is given up."""
+        """Start the longer search, unless it is already for this query; cancel an older one."""
         if query == self._query and self._task is not None:
             return
         self.stop()
@@ -49,7 +49,7 @@ class RerankPrefetch:
         self._task = asyncio.ensure_future(self._later(search))
 
     def stop(self) -> None:
-        """Give up whatever runs; cancelling reaches the worker."""
+        """Cancel the search that is running, if any, in the worker as well."""
         if self._task is not None:
             self._task.cancel()
         self._query = self._task = None

@@ -33,13 +33,13 @@ class Session:
     def __init__(self, editor: Editor) -> None:
         self._editor = editor
         self.background = editor.protocol.request_priority.background("citewell-background")
-        """For what nobody waits for."""
+        """The thread for work that no request waits for."""
         self.buffers = Buffers(editor)
         """The author's files as the editor holds them."""
         self.engine = WorkerEngine(Options())
         """The search engine. Its process starts at the first use, with the settings of `start`."""
         self.projects = Projects(editor, self.buffers, self.background, self.wake)
-        """The open documents and their projects, as they stand."""
+        """The open documents and their projects, in their present state."""
         self.checks = Checking(editor, self.buffers, self.engine, self.background)
         """What is known of references."""
         self.applier = EditApplier(editor, self.buffers, self.projects)
@@ -109,7 +109,7 @@ class Session:
         self.projects.opened(uri)
 
     def changed(self, uri: str) -> None:
-        """A document was edited. The version tells; other documents may depend on a .bib."""
+        """A document was edited, as its version shows; other documents may depend on a .bib."""
         self.buffers.changed(uri, others=uri.lower().endswith(".bib"))
 
     def closed(self, uri: str) -> None:

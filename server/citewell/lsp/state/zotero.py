@@ -1,10 +1,10 @@
-"""The running Zotero as a live bibliography: what it exports is held here, and asked for again.
+"""The running Zotero as a live bibliography: its export is held here, and requested repeatedly.
 
-Nothing is asked unless `zotero.live` is on, and nothing beyond this machine ever. Zotero is asked
-when the server starts and while an author cites: no export begins before the last one is
-`zotero.refreshS` old, a slow one waits twenty times as long as it took, and words that nothing
-fits are looked up by themselves, so that an item which was just added is there a moment later.
-While Zotero is closed the last export stays.
+Requests are sent only if `zotero.live` is on, and never beyond this machine. Zotero is asked when
+the server starts and while an author cites. No export begins before the last one is
+`zotero.refreshS` seconds old or, if it was slow, before twenty times its duration has passed. Words
+that match nothing are looked up separately, so that an item that was just added is available a
+moment later. While Zotero is closed, the last export remains in use.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ PULL_SECONDS = 120.0
 """Zotero writes some hundred items in a second, the first time."""
 MAX_BYTES = 128 << 20
 ENTRY_SECONDS = 1.5
-"""How long accepting an entry waits for Zotero before it takes the one that is held here."""
+"""Seconds that accepting an entry waits for Zotero before it takes the one held here."""
 SEARCH_SECONDS = 5.0
 SEARCH_PAUSE = 1.0
-"""Between two look-ups of words that nothing fits."""
+"""Seconds between two look-ups of words that match nothing."""
 MIN_LETTERS = 3
 EASE = 20.0
-"""An export that took a second is not asked for again within so many."""
+"""An export that took a second is not requested again within this many seconds."""
 
 Tell = Callable[[Sequence[Problem]], None]
 R = TypeVar("R")
@@ -58,10 +58,10 @@ class Zotero:
         self.zotero_library: ZoteroLibrary | None = None
         """What Zotero exported last; None while nothing is known."""
         self.problem: Problem | None = None
-        """Why the last question had no answer."""
+        """Why the last request failed; None if it succeeded."""
 
     def configure(self, options: ZoteroOptions) -> None:
-        """Take the settings; the first export is asked for at once."""
+        """Take the settings; the first export is requested at once."""
         if options == self._options:
             return
         source = (options.url, options.collection, options.format)
@@ -78,14 +78,14 @@ class Zotero:
         self.wake()
 
     def close(self) -> None:
-        """Give up what runs."""
+        """Cancel the requests that are running, and send no more."""
         self._closed.set()
         for task in (self._pulling, self._searching):
             if task is not None:
                 task.cancel()
 
     def wake(self, unfound: str = "") -> None:
-        """The author cites: ask Zotero again when it is time. `unfound` are words that fitted
+        """The author cites: ask Zotero again if a request is due. `unfound` are words that matched
         nothing here."""
         if not self._options.live or self._closed.is_set():
             return
@@ -107,7 +107,7 @@ class Zotero:
         return self.zotero_library.entry(key) if self.zotero_library is not None else None
 
     def entry_text(self, key: str) -> str:
-        """Its text; empty when there is none."""
+        """The text of the entry of a key; empty if there is none."""
         entry = self.entry(key)
         return entry.body.text if entry is not None else ""
 
@@ -177,7 +177,7 @@ class Zotero:
             logger.info("Zotero has %d entries (%.2f s)", len(found), self._took)
 
     async def _seek(self, words: str) -> None:
-        """Does Zotero have an item that was not there when it exported? Then have it export."""
+        """Have Zotero export again if it finds an item that the last export lacks."""
         from citewell.sources import zotero
 
         url = self._options.url
@@ -205,7 +205,7 @@ def _zotero_library(text: str, before: ZoteroLibrary | None) -> ZoteroLibrary:
 
 
 async def _in_thread(job: Callable[[], R]) -> R:
-    """Run a job on a thread of its own that nothing waits for at the end: Zotero may be slow."""
+    """Run a job on its own thread, which shutdown does not wait for: Zotero may be slow."""
     loop = asyncio.get_running_loop()
     future: asyncio.Future[R] = loop.create_future()
 

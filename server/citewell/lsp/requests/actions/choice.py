@@ -28,9 +28,9 @@ async def with_choice(
     engine: Engine,
     variant: str = "",
 ) -> ActionPlan:
-    """The plan of a code action with what choosing it says, if it adds the work's entry.
+    """The plan of a code action, with the feedback of choosing it if it adds the work's entry.
 
-    Of the choices above it the argument `above` tells the ids.
+    The argument `above` holds the ids of the choices that were listed above this one.
     """
     if work is None or not adds_entry(plan):
         return plan

@@ -1,4 +1,4 @@
-"""What a provider of code actions is asked, and what it gives."""
+"""The interface of a provider of code actions, and the requests that it answers."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from citewell.lsp.documents.snapshot import Snapshot
 
 Report = Callable[[str], None]
-"""Tells the author what a long plan is doing."""
+"""Shows the author what a long plan is doing."""
 
 
 class ActionRequest(Struct, frozen=True, eq=False):
@@ -33,7 +33,7 @@ class ActionRequest(Struct, frozen=True, eq=False):
     automatic: bool
     """True when the editor only wants to know whether to show a lamp: be quick."""
     on_character: bool = False
-    """An empty range stands on a letter, as in Neovim, and not between two."""
+    """An empty range is on a character, as in Neovim, not between two."""
     wants_source: bool = False
     """True when the editor asks for nothing but actions on the source as a whole."""
 

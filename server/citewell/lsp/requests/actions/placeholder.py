@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 Tell = Callable[[Sequence[Problem]], None]
 
 DEEP = 8
-"""Papers that the longer search is asked for."""
+"""Number of papers that the longer search is to return."""
 VERIFIED = 8
-"""Citations of which it is told what the language model says of the abstract."""
+"""Citations for which the message includes the language model's opinion, at most."""
 
 
 class PlaceholderActions(Struct, frozen=True, eq=False):
@@ -129,7 +129,7 @@ class PlaceholderActions(Struct, frozen=True, eq=False):
     async def _best(
         self, chosen: Chosen, snapshot: Snapshot, placeholder: Placeholder, query: Query
     ) -> tuple[Work, str] | ActionPlan:
-        """The best paper after a longer search, and what found it; or what the author is told."""
+        """The best paper of a longer search and the variant that found it, or only problems."""
         from citewell.features.actions import placeholder as feature
         from citewell.features.text.model_choice import none_fits, picks
         from citewell.usecases.find import find_papers

@@ -1,4 +1,4 @@
-"""Actions on a sentence that leans on others and cites nobody: one of the papers it may mean."""
+"""Actions on a sentence that relies on other work without a citation: cite a likely paper."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ LEAST = 0.15
 
 
 class UncitedActions(Struct, frozen=True, eq=False):
-    """Offers a citation where the cursor stands, and nowhere else."""
+    """Offers a citation for the sentence at the cursor, and for no other."""
 
     name = "uncited"
     kinds = ("refactor.rewrite",)

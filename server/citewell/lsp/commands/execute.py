@@ -1,7 +1,7 @@
-"""workspace/executeCommand: insert an entry, tell the engine's state.
+"""workspace/executeCommand: insert an entry, return the engine's state.
 
 `citewell.insert` is what a completion item runs once its text is in the document. It writes through
-the editor, so that one undo takes it back and unsaved buffers are respected.
+the editor, so that one undo reverts it and unsaved buffers are respected.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ STATUS = "citewell.status"
 
 
 class InsertArguments(msgspec.Struct, frozen=True):
-    """What a completion item gives to the command."""
+    """The arguments that a completion item passes to the command."""
 
     uri: str
     work: str = ""
@@ -50,13 +50,13 @@ class InsertArguments(msgspec.Struct, frozen=True):
     text: str = ""
     """What the item wrote into the document, on that line."""
     typed: str | None = None
-    """What stood there before the cursor: put back when the entry cannot be written."""
+    """The replaced text before the cursor, which is restored if the entry cannot be written."""
     tail: str = ""
-    """What the item was to replace behind the cursor."""
+    """The text after the cursor that the item was to replace."""
     rest: int = 0
-    """How many characters of the line stand behind what was to be replaced."""
+    """How many characters of the line follow the text that was to be replaced."""
     list: int = 0
-    """Number of the list that the item stood in."""
+    """Number of the list that contained the item."""
 
 
 def handlers(editor: Editor, engine: WorkerEngine, zotero: Zotero, inserter: Inserter) -> Handlers:
@@ -71,7 +71,7 @@ def handlers(editor: Editor, engine: WorkerEngine, zotero: Zotero, inserter: Ins
 
     async def status() -> dict[str, Any]:
         await editor.configured()
-        # Whoever only shows the state must not cost the memory of a library.
+        # Showing the state must not load a library into memory.
         ask = engine.status if engine.begun else engine.status_at_rest
         state = await asyncio.to_thread(ask)
         found = msgspec.to_builtins(state)
@@ -99,7 +99,7 @@ class Inserter(Struct, frozen=True, eq=False):
     obstacles: Obstacles
 
     async def insert(self, wanted: InsertArguments, *, again: bool = False) -> dict[str, Any]:
-        """The entry of what was accepted; `again`: with the citation, which had been taken back."""
+        """Insert the entry of an accepted paper; `again`: and its citation, which was removed."""
 
         def failed(error: Exception) -> Problem:
             message = f"The entry for `{wanted.key}` could not be added: {error}."
@@ -170,7 +170,7 @@ class Inserter(Struct, frozen=True, eq=False):
         return [edit for edit in bibs if shown(Path(edit.path)) is None]
 
     async def _put_back(self, wanted: InsertArguments) -> None:
-        """Take back a citation whose entry was not written: what was typed stands there again."""
+        """Remove a citation whose entry was not written, and restore what the author had typed."""
         snapshot = await self.projects.snapshot(wanted.uri)
         if snapshot is None or wanted.typed is None or not self.applier.can_apply:
             return

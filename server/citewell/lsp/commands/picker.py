@@ -141,7 +141,9 @@ class Picker(Struct, frozen=True, eq=False):
     async def _own(
         self, snapshot: Snapshot | None, uri: str
     ) -> tuple[Callable[[], KeyIndex | None], FindWork, NewKey]:
-        """The author's own entries, as far as the document tells of them. For the reader thread."""
+        """What is known of the author's own entries from the document: functions that return their
+        index (None if there is none), the entry of a work, and the key that a new entry would get.
+        For the reader thread."""
         if snapshot is not None:
             state = snapshot.state
             return lambda: state.index, state.find_work, state.new_key

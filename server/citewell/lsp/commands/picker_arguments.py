@@ -10,7 +10,7 @@ from citewell.model.document import Document, Span
 
 
 class Position(msgspec.Struct, frozen=True):
-    """In the units that client and server agreed on."""
+    """A position, in the units that client and server agreed on."""
 
     line: int
     character: int
@@ -28,12 +28,12 @@ class SearchArguments(msgspec.Struct, frozen=True):
 
     query: str = ""
     uri: str = ""
-    """Of the document in which the author writes; empty: nothing is known of the paper."""
+    """URI of the document that the author is writing; empty: nothing is known of the paper."""
     position: Position | None = None
-    """Where the citation will stand; its sentence then counts, too."""
+    """Where the citation will be inserted; its sentence then counts, too."""
     limit: int = 20
     deep: bool = False
-    """Search longer, with the cross-encoder if one is set: not while somebody types."""
+    """Search longer, with the cross-encoder if one is set; not for use while the author types."""
 
 
 class InsertPaperArguments(msgspec.Struct, frozen=True, rename="camel"):
@@ -43,10 +43,10 @@ class InsertPaperArguments(msgspec.Struct, frozen=True, rename="camel"):
     work: str = ""
     """Id of a paper; empty for an entry that a .bib has already."""
     key: str = ""
-    """Of that entry. With `work` it is not asked for."""
+    """Key of that entry; not needed with `work`."""
     position: Position | None = None
     range: Range | None = None
-    """What the citation takes the place of; stands for `position`."""
+    """The text that the citation replaces; takes precedence over `position`."""
     bib_only: bool = False
     """Add the entry and cite nothing."""
 

@@ -1,8 +1,8 @@
-"""`citewell.documentReferences`: what a list beside the document shows, and when to ask anew.
+"""`citewell.documentReferences`: the list of references that is shown beside a document.
 
-A client that shows such a list says so (`experimental.citewell.references`); it is told by the
-notification `citewell/referencesChanged` when another file, or an answer about a reference, changed
-what it shows.
+A client that shows such a list announces this (`experimental.citewell.references`). It is sent the
+notification `citewell/referencesChanged`, and requests the list again, when a change in another
+file, or an answer about a reference, altered it.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ def _reference(locator: Locator, one: DocumentReference) -> dict[str, Any]:
 
 
 def _fix(fix: Action, uri: str) -> dict[str, Any]:
-    """A fix with what `citewell.act` takes for it."""
+    """A fix as JSON, with the arguments of `citewell.act` that apply it."""
     wanted = ActArguments(
         uri=uri,
         provider="verification",

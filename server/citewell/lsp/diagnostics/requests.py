@@ -1,7 +1,7 @@
-"""Diagnostics, asked for by the client (LSP 3.17) or sent to one that does not ask.
+"""Diagnostics, requested by the client (LSP 3.17) or sent to one that does not request them.
 
-A client that asks is told to ask again when a change in one file, or an answer about a reference,
-altered what it was last told of another.
+A client that requests them is asked to do so again when a change in one file, or an answer about a
+reference, altered the diagnostics that it last received for another file.
 """
 
 from __future__ import annotations
@@ -38,12 +38,12 @@ logger = logging.getLogger(__name__)
 
 CHECK = "citewell.check"
 LONGEST_WAIT = 10
-"""So many times the delay a request waits, at most, for an author who types on and on."""
+"""How long a request waits, at most, while the author keeps typing: a multiple of the delay."""
 FILES = 250
-"""Closed files that are looked for in one go on the reader thread, where a hover may wait."""
+"""Closed files per job of the reader thread, for which a hover may be waiting."""
 REST = 4
-"""So many times as long as the last round took the next one waits, if nothing but answers about
-references is new: of a large bibliography they come for a minute."""
+"""The pause after a round, as a multiple of its duration, if only answers about references are new:
+for a large bibliography they keep arriving for a minute."""
 
 
 def handlers(diagnostics: Diagnostics) -> Handlers:
@@ -78,7 +78,7 @@ def pull_handlers(diagnostics: Diagnostics) -> tuple[Request, ...]:
 
 
 class Diagnostics:
-    """What the client has been told about which file, and what it should be told next."""
+    """Knows which diagnostics the client has of each file, and brings them up to date."""
 
     def __init__(
         self,
@@ -96,7 +96,7 @@ class Diagnostics:
         self._checks = checks
         self._refresher = refresher
         self._given: dict[str, tuple[str, int | None]] = {}
-        """Result id and version of what the client was last told, by URI."""
+        """Result id and version of the diagnostics that the client received last, by URI."""
         self._changed: dict[str, float] = {}
         self._last_change = 0.0
         self._delay_of = ""
@@ -107,9 +107,9 @@ class Diagnostics:
         self._closing = False
         self._changes = 0
         self._workspace: tuple[object, dict[str, str]] = (None, {})
-        """When the workspace was last asked about, and the result ids that were given."""
+        """The state at the last request for the workspace, and the result ids returned, by URI."""
         self._levels: Mapping[str, str] = {}
-        """The levels of the settings whose codes were looked at."""
+        """The levels of the settings whose codes were last validated."""
         self._checks.on_news = self._news
         buffers.watchers.append(self.touch)
         self._reporter = DiagnosticsPass(editor, buffers, projects, checks, background)
@@ -141,7 +141,7 @@ class Diagnostics:
         self._start()
 
     def _news(self) -> None:
-        """More is known about references: nothing changed, so that nobody need wait for long."""
+        """More is known about references. No text changed, so the typing delay does not apply."""
         if self._closing or self._resting is not None:
             return
         loop = asyncio.get_running_loop()
@@ -194,13 +194,13 @@ class Diagnostics:
     # -- looked up ----------------------------------------------------------------------------
 
     def check_again(self) -> None:
-        """Forget what was given up, and look it up again."""
+        """Forget which look-ups were cancelled or failed, and repeat them."""
         self._checks.again()
         self.touch("")
 
     async def check_now(self, uri: str) -> None:
-        """Look up what a paper cites, or every entry of a .bib; return when all is known, and told
-        to a client that is sent its diagnostics."""
+        """Look up what a paper cites, or every entry of a .bib. Returns when all is known and, for
+        a client that does not request diagnostics, has been sent."""
         await self._editor.configured()
         found = await self._reporter.of_open(uri)
         if found is not None:
@@ -223,11 +223,11 @@ class Diagnostics:
         return Encoded(msgspec.Raw(answer(report, previous)))
 
     async def pull_workspace(self, previous: Mapping[str, str]) -> Encoded:
-        """The answer to `workspace/diagnostic`: of files that are not open all but hints."""
+        """The answer to `workspace/diagnostic`; without hints for files that are not open."""
         await self._editor.configured()
         await self._quiet("")
         state = (self._changes, self._checks.generation)
-        # A client asks every other second. One that tells of files on disk needs no look at them.
+        # A client asks every other second. If it reports changes on disk, skip looking at files.
         if self._editor.flags.watch_files and self._workspace == (state, dict(previous)):
             items = [unchanged(uri, value) for uri, value in previous.items()]
             return Encoded(msgspec.Raw(b'{"items":[%s]}' % b",".join(items)))
@@ -274,7 +274,7 @@ class Diagnostics:
             try:
                 found = await self._reporter.of_open(uri)
             except Exception:
-                # One file that fails must not cost the others.
+                # A failure in one file must not affect the others.
                 logger.exception("The diagnostics of %s could not be found", uri)
                 continue
             if found is not None:
@@ -291,7 +291,7 @@ class Diagnostics:
             await self._checks.consider(_subjects(reports, options.verification == "all"))
 
     async def _ask_to_ask(self, reports: Mapping[str, tuple[Report, int | None]]) -> None:
-        """What the client was told of the present version of a document may be true no more."""
+        """Ask the client to request again if its diagnostics of a present version are outdated."""
         stale = [
             uri
             for uri, (report, version) in reports.items()
@@ -305,7 +305,7 @@ class Diagnostics:
 
 
 def _subjects(reports: Mapping[str, tuple[Report, int | None]], open_bibs: bool) -> list[Entries]:
-    """What is to be looked up: what open manuscripts cite, then the rest of open .bib files."""
+    """The entries to look up: what open manuscripts cite, then the rest of open .bib files."""
     from citewell.model.bib import BibFile
 
     cited: dict[Path, tuple[BibFile, set[str]]] = {}

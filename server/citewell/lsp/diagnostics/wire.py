@@ -137,7 +137,7 @@ def item(report: Report, uri: str, version: int | None, previous: str) -> bytes:
 
 
 def unchanged(uri: str, value: str) -> bytes:
-    """A file of which the client has been told all."""
+    """The answer about a file whose present diagnostics the client has, as JSON."""
     return b'{"kind":"unchanged","uri":%s,"version":null,"resultId":%s}' % (
         as_json(uri),
         as_json(value),
@@ -145,10 +145,10 @@ def unchanged(uri: str, value: str) -> bytes:
 
 
 def as_json(value: str | int | None) -> bytes:
-    """One value."""
+    """One value as JSON."""
     return msgspec.json.encode(value)
 
 
 def gone(uri: str) -> bytes:
-    """A file that is there no more."""
+    """The answer about a file that no longer exists: no diagnostics, as JSON."""
     return b'{"kind":"full","uri":%s,"version":null,"items":[]}' % as_json(uri)

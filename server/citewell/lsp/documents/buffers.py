@@ -1,7 +1,7 @@
-"""The author's files as the editor holds them: which are open, what they say, whose settings count.
+"""The author's files as the editor holds them: which are open, their texts and their settings.
 
-An editor that took an edit of a file it does not show says nothing of that file again; the text is
-assumed then, until the file changes on disk.
+An editor that applies an edit to a file that it does not show sends no further notification about
+that file; its text is then assumed until the file changes on disk.
 """
 
 from __future__ import annotations
@@ -40,14 +40,14 @@ class Buffers:
         """Called with the URI of a document that changed, or with "" for anything else."""
 
     def changed(self, uri: str = "", *, others: bool = True) -> None:
-        """Tell of a changed document, or of any other change; `others` may depend on it."""
+        """Notify the watchers of a change; `others`: other documents may depend on it."""
         if others:
             self.epoch += 1
         for watcher in self.watchers:
             watcher(uri)
 
     def path_of(self, uri: str) -> Path | None:
-        """The file of a document; for one that has no file yet, where it would stand."""
+        """The file of a document; for one that has no file yet, where it would be saved."""
         if uri_scheme(uri) == "file":
             found = to_fs_path(uri)
             return Path(os.path.abspath(found)) if found else None  # noqa: PTH100
@@ -164,7 +164,8 @@ class Buffers:
         )
 
     def refuse_outdated(self, snapshot: WorkspaceSnapshot) -> None:
-        """Give up an answer about a text that was edited meanwhile: the editor asks again."""
+        """Raise `JsonRpcContentModified` if the document was edited or closed since the snapshot;
+        the editor then asks again."""
         document = self._editor.open_document(snapshot.uri)
         if document is None or document.version != snapshot.version:
             raise JsonRpcContentModified("The document has changed")

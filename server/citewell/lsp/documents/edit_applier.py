@@ -38,7 +38,7 @@ class EditApplier:
         return self._editor.flags.apply_edit
 
     async def check_meaning(self, edits: Sequence[FileEdit], texts: Mapping[Path, str]) -> None:
-        """Raise `CitewellError` when an edit of a .bib would do something else than it says."""
+        """Raise `CitewellError` if an edit of a .bib would have an unintended effect."""
         if any(edit.path.lower().endswith((".bib", ".bibtex")) for edit in edits):
             from citewell.documents.bib.guard import check_edits
 
@@ -65,7 +65,7 @@ class EditApplier:
         return workspace_edit(edits, text_of, self._editor.flags, label)
 
     async def apply(self, edits: Sequence[FileEdit], texts: Mapping[Path, str], label: str) -> bool:
-        """Have the editor make edits of `texts`; tell the author, with a hint, when it does not.
+        """Have the editor make edits of `texts`. Returns False, and shows why, if it does not.
 
         Raises `StaleEditError` when the editor refused because a document is no longer the text
         that the edits were planned for: the caller plans them again.
@@ -109,8 +109,8 @@ class EditApplier:
     def assume(
         self, edits: Sequence[FileEdit], texts: Mapping[Path, str], before: FileVersions
     ) -> None:
-        """The editor has made the edits: take them for the texts of files that it does not show.
-        `before` are the versions of the files from before."""
+        """Assume that files which the editor does not show hold the edits that it has made.
+        `before` are the versions of the files before the edits."""
         from citewell.documents.textfile import apply_edits as applied_to
 
         for edit in edits:
@@ -137,5 +137,5 @@ class EditApplier:
 
 
 def file_versions_of(edits: Sequence[FileEdit]) -> FileVersions:
-    """What the files are now, before their edits are made."""
+    """The present versions of the files that the edits are for, by path."""
     return {Path(edit.path): read_file_version(Path(edit.path)) for edit in edits}

@@ -17,8 +17,8 @@ from citewell.model.document import Span
 
 class Inside(NamedTuple):
     """A range in an entry, in lines from the entry's first one. Characters in line 0 are counted
-    from the `@`, in the others from the beginning of the line. (A body never ends in a blank, so
-    that no line end is parted.)"""
+    from the `@`, in the others from the beginning of the line. (A body never ends in whitespace, so
+    it never splits a CRLF.)"""
 
     row: int
     column: int
@@ -26,7 +26,7 @@ class Inside(NamedTuple):
     last_column: int
 
     def at(self, line: int, column: int) -> tuple[int, int, int, int]:
-        """The range when the `@` stands there: line and character of both ends."""
+        """The range if the `@` is at this position: line and character of both ends."""
         return (
             line + self.row,
             self.column if self.row else self.column + column,

@@ -57,7 +57,7 @@ class Places:
         lines = text.count("\n", at, offset)
         last = text.rfind("\n", at, offset)
         if self._has_returns:
-            # The two characters of one line end are not parted.
+            # Do not split a CRLF: an offset inside it still belongs to the line before.
             stop = offset - 1 if text[offset - 1 : offset + 1] == "\r\n" else offset
             lines += text.count("\r", at, stop) - text.count("\r\n", at, offset)
             last = max(last, text.rfind("\r", at, stop))

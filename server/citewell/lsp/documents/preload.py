@@ -1,4 +1,4 @@
-"""Work done before anybody asks for it, so that nobody waits for it: late imports and indexes."""
+"""Work done ahead of requests, so that none has to wait for it: lazy imports and indexes."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ SCANNERS = (
 )
 """What the first completion and hover need. For the reader thread."""
 CHECKS = ("citewell.engine.check_store", "citewell.lsp.diagnostics.builder")
-"""What the first diagnostics need: loaded by the event loop it would hold up an answer."""
+"""What the first diagnostics need: imported on the event loop, it would delay answers."""
 
 
 def preload(modules: Sequence[str]) -> None:
-    """Import modules now. What fails is logged, and fails again where it is needed."""
+    """Import modules now. A failure is logged, and raised again where the module is needed."""
     for module in modules:
         try:
             import_module(module)
@@ -31,10 +31,10 @@ def preload(modules: Sequence[str]) -> None:
 
 
 def prepare(job: Callable[[], None]) -> None:
-    """Compute what a paper's features look things up in."""
+    """Compute the indexes that the features of a paper use. A failure is logged."""
     try:
         job()
     except Exception:
         logger.exception("Indexing the bibliographies failed")
-    # What a paper consists of stays: the collector need not walk over it again.
+    # The objects of a paper live long: the garbage collector need not visit them again.
     gc.freeze()

@@ -23,7 +23,7 @@ from citewell.model.document import Document
 from citewell.options import Options
 
 QUICK_ENTRIES = 30_000
-"""A look-up among so many entries takes one or two milliseconds."""
+"""A look-up among this many entries takes one or two milliseconds."""
 
 
 class Reading(Struct, frozen=True, eq=False):
@@ -51,7 +51,7 @@ class ProjectState:
     """A project at one moment, with what the features compute from it once."""
 
     def __init__(self, project: Project, before: ProjectState | None = None) -> None:
-        """`before` is the paper as it was, of which what still holds is taken over."""
+        """`before` is the previous state of the paper; what is still valid is reused."""
         self.project = project
         self._before = before._index if before is not None else None
         self._index: KeyIndex | None = None
@@ -100,8 +100,8 @@ class ProjectState:
 
     @property
     def works(self) -> KnownWorks:
-        """The entries by the papers that they describe. Who needs it first does not wait for the
-        thread that is computing it, which gives way."""
+        """The entries by the papers that they describe. A caller that needs them early computes
+        them itself rather than wait for the background thread, which pauses for requests."""
         if self._works is None:
             self._works = KnownWorks(self.project.bibliographies)
         return self._works

@@ -1,4 +1,4 @@
-"""The open documents and their projects, as they stand.
+"""The open documents and their projects, in their present state.
 
 Documents are scanned on one thread of their own, so that neither a hover nor a cancel waits for
 them. All tables here belong to the event loop.
@@ -93,7 +93,7 @@ class Projects:
         """The present version of an open manuscript, scanned; None for anything else.
 
         Requests for the same version share one scan, and cancelling one of them does not stop it.
-        A `fresh` one has its paper opened anew, for edits to be planned from.
+        With `fresh`, the paper is opened again, so that edits can be planned from it.
         """
         await self._editor.configured()
         document = self._editor.open_document(uri)
@@ -126,7 +126,7 @@ class Projects:
 
     async def workspace(self, uri: str, *, complete: bool = False) -> WorkspaceSnapshot | None:
         """The present version of an open document or .bib with every project that holds it, for
-        what concerns a key wherever it stands; None when it is not open.
+        what concerns a key wherever it occurs; None when it is not open.
 
         `complete` is for an edit that must know every file: files whose reading was
         cancelled are read after all. Raises `CitewellError` when that is cancelled again.
@@ -215,7 +215,7 @@ class Projects:
             return self._cache
 
     def _try_again(self, path: Path) -> None:
-        """An author who opens a .bib wants it read, whatever was said before."""
+        """Read a .bib that the author has opened, even if reading it was cancelled before."""
         if self._cache is not None:
             self._cache.try_again(path)
 
@@ -235,8 +235,8 @@ class Projects:
 
 
 def _wants_papers(document: Document, state: ProjectState) -> bool:
-    """True for a document whose author cites, or is about to. Markdown is mostly no paper: a README
-    must not cost the memory of a library, and "@name" in it is nobody's key."""
+    """True for a document whose author cites, or is about to. Most Markdown files are not papers: a
+    README must not load a library into memory, and "@name" in it is not a citation key."""
     return (
         document.format is not Format.MARKDOWN
         or bool(document.placeholders or document.bibliographies)

@@ -1,10 +1,10 @@
 """Progress, with a cancel button, while large files and workspaces are read.
 
-The reader thread says at each step how far it is; nothing is shown before it has read for a second.
-Once the author cancels, what is being read is left, and so is whatever else of this round takes
-longer than a moment: a .bib counts as unknown until it is opened or changes, the files of a
-workspace that were not read yet until they are opened. The job that had asked is done again with
-what is there.
+The reader thread reports its progress at each step; nothing is shown for the first second. Once
+the author cancels, the thread abandons what it is reading, and anything else in this round that
+takes longer than a moment: a .bib counts as unknown until it is opened or changes, and unread
+files of a workspace until they are opened. The job that caused the reading then runs again with
+what is available.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ BEFORE_SHOWN = 1.0
 """Seconds of reading before anything is shown."""
 LOOK_SECONDS = 0.1
 IDLE_SECONDS = 0.3
-"""Who reads nothing for so long has read all."""
+"""Seconds without reading after which everything counts as read."""
 PATIENCE = 0.25
-"""What takes no longer is read even after the author cancelled."""
+"""Seconds: what takes no longer is read even after the author cancelled."""
 MAX_TRIES = 50
 TITLE = "reading"
 
@@ -63,7 +63,7 @@ class ReaderThread:
     # -- the reader's side --------------------------------------------------------------------
 
     def begin(self, what: str, total: int, done: int) -> None:
-        """Something is read."""
+        """Start the progress: something is being read."""
         now = time.monotonic()
         if now - self._ended > IDLE_SECONDS:
             self._chain = now
@@ -75,7 +75,7 @@ class ReaderThread:
         """One step more; raises `ReadCancelled` once the author has cancelled."""
         self._done += 1
         if self._is_cancelled and time.monotonic() - self._since > self._patience:
-            # What comes next gets its moment.
+            # The next file may take a moment again.
             self._patience = PATIENCE
             raise ReadCancelled(self._what)
 
@@ -104,11 +104,11 @@ class ReaderThread:
             self._jobs -= 1
 
     def submit(self, job: Callable[..., Any], *arguments: Any) -> None:
-        """Run a job on the reader thread that nobody waits for."""
+        """Run a job on the reader thread without waiting for it."""
         self._executor.submit(job, *arguments)
 
     def close(self) -> None:
-        """End the thread after its present job, and that soon."""
+        """End the thread after its present job, whose reading is cancelled."""
         self._is_closed = True
         if self._showing is not None:
             self._showing.cancel()
@@ -144,7 +144,7 @@ class ReaderThread:
                 if (message := self._message()) and message != shown:
                     progress.report(shown := message, self._share())
         except asyncio.CancelledError:
-            # The server ends: the reader must see that it is cancelled, and nobody is told.
+            # The server is stopping: leave the reader cancelled, and do not notify the author.
             progress.end("Cancelled.")
             raise
         finally:

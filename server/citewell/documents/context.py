@@ -91,9 +91,9 @@ def nearby_titles(
     references: Sequence[Reference],
     other_keys: Sequence[str] = (),
 ) -> tuple[str, ...]:
-    """Titles of what is cited around a place, the nearest first; `other_keys` stand at the place.
+    """Titles of the works cited around a place, nearest first; `other_keys` are cited at the place.
 
-    Only works that `references` describe. The place's own citation is not counted.
+    Only works that `references` describe are included. The place's own citation is left out.
     """
     titles = {reference.key: reference.title for reference in references if reference.title}
     if not titles:
@@ -109,7 +109,7 @@ def nearby_titles(
 def _beside(
     document: Document, placeholder: Placeholder, context: Context, references: Sequence[Reference]
 ) -> tuple[str, ...]:
-    """Titles of what the sentence of a placeholder cites, of works that `references` describe."""
+    """Titles of the works, among those in `references`, cited in the placeholder's sentence."""
     before, _, after = context.sentence.partition(MARK)
     keys = list(placeholder.other_keys)
     for marks, ahead in ((before.count(OTHER), False), (after.count(OTHER), True)):
@@ -134,7 +134,7 @@ def _just_before(
 
 
 def _neighbours(document: Document, place: Span, marks: int, *, ahead: bool) -> Iterator[Citation]:
-    """The citations among the next so many marks of a sentence; placeholders are marks, too."""
+    """The citations among the next `marks` marks; placeholders count as marks, too."""
     if not marks:
         return
     window = (
@@ -184,7 +184,7 @@ def _context(document: Document, target: Span) -> Context:
     before = [_neighbour(s) for s in sentences[:place]]
     after = [_neighbour(s) for s in sentences[place + 1 :]]
     if outside is not None and len(before) < SENTENCES_BEFORE:
-        # A footnote follows on what was said before it.
+        # A footnote continues the text before it.
         prior = split_sentences(prose(document, outside, None))
         before = [_neighbour(s) for s in prior] + before
     return Context(

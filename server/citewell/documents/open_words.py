@@ -1,7 +1,7 @@
-"""Where the words of a placeholder end that nothing closes: `\\cite<spectral graph` within prose.
+"""Where the words of an unclosed placeholder end: `\\cite<spectral graph` within prose.
 
-No rule can tell the author's words from the prose behind them. What is found here is a guess for
-searching and showing; only a cursor makes it certain (`features.citation.until`).
+No rule can reliably separate the author's words from the prose that follows. The result is a guess
+for searching and display; only a cursor position makes it certain (`features.citation.until`).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _PROSE = frozenset(
     such show shows showed shown use uses used propose proposes proposed find finds found
     achieve achieves achieved""".split()
 )
-"""Words with which prose goes on; in a query of a few words they are rare."""
+"""Words that mark the continuation of the prose; they are rare in a query of a few words."""
 _JOINING = frozenset(
     """and or of for in on at to from by with without via over under between into through
     against about both more most very""".split()
@@ -35,20 +35,20 @@ _SENTENCE_END = re.compile(r"(?<=[a-z]{4})[.!?]\s+[A-Z]")
 
 
 class OpenWords(msgspec.Struct, frozen=True):
-    """The words behind an opening `<`, `{` or `@`."""
+    """The words after an opening `<`, `{` or `@`."""
 
     end: int
-    """Behind the last plausible one; where they would start if there is none."""
+    """Offset after the last plausible word; the offset where words would start if there is none."""
     reach: int
-    """How far words that are typed may reach."""
+    """Offset up to which typed words may extend."""
     certain: bool
-    """True when no prose follows from which they could not be told apart."""
+    """True when no prose follows that could be confused with the words."""
 
 
 def open_words(text: str, start: int, reach: int) -> OpenWords:
-    """The plausible words in [start, reach), where `reach` is the next thing that is no word.
+    """The plausible words in [start, reach), where `reach` is the next item that is not a word.
 
-    White space at the start parts a citation that was only begun from the prose behind it.
+    White space at the start means that the citation is empty so far and what follows is prose.
     """
     tokens = list(_TOKEN.finditer(text, start, reach))
     if len(tokens) > MOST_TYPED:

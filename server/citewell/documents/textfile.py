@@ -238,7 +238,7 @@ def apply_edits(text: str, edits: Sequence[TextEdit]) -> str:
 
 
 def _mode_of(target: Path) -> int | None:
-    """Permission bits of an existing file; PermissionError if nobody may write to it."""
+    """Permission bits of an existing file. Raises `PermissionError` if it is not writable."""
     try:
         mode = stat.S_IMODE(target.stat().st_mode)
     except FileNotFoundError:

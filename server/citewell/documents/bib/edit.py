@@ -106,10 +106,10 @@ def _keeps_all(bib: BibFile, edit: TextEdit, count: int) -> bool:
 
 
 def _places(bib: BibFile, style: BibStyle) -> Iterator[tuple[int, str, str]]:
-    """Where a new entry may go, best first, and what must stand before and after it.
+    """Offsets where a new entry may go, best first, each with the text to put before and after it.
 
-    At the end of the file; but before an entry or comment at the end that is not closed, and
-    before a lone `@` there: whatever reads the file would take the new entry for a part of it.
+    This is the end of the file, but before an unclosed entry or comment there and before a lone
+    `@`, because any reader of the file would take the new entry for a part of it.
     """
     text, newline = bib.text, style.newline
     items: list[BibEntry | BibBlock] = sorted(
@@ -136,7 +136,7 @@ def _places(bib: BibFile, style: BibStyle) -> Iterator[tuple[int, str, str]]:
 
 
 def _between(text: str, at: int, newline: str, gap: int) -> tuple[int, str, str]:
-    """`at`, with the line ends that part an insertion there from what stands around it."""
+    """`at`, with the line ends that separate an insertion there from the text around it."""
     head = text[max(0, at - 4096) : at].rstrip(" \t")
     lines = 0
     while lines <= gap and head.endswith(("\n", "\r")):

@@ -58,7 +58,7 @@ def delimited(name: str, value: str, style: BibStyle) -> str:
     if style.bare_numbers and name == "year" and value.isascii() and value.isdigit():
         return value
     if style.quotes:
-        # Inside a quoted value, a quote must stand in braces.
+        # Inside a quoted value, a quotation mark must be enclosed in braces.
         return '"' + value.replace('"', '{"}') + '"'
     return f"{{{value}}}"
 

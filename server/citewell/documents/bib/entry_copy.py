@@ -41,7 +41,7 @@ def self_contained(bib: BibFile, entry: BibEntry, strings: Mapping[str, str]) ->
 
 
 def _without_literals(raw: str) -> str:
-    """A raw value with what stands in braces or quotes taken out."""
+    """A raw value without its parts in braces or quotes."""
     kept: list[str] = []
     depth, quoted = 0, False
     for sign in raw:

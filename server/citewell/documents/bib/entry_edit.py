@@ -32,7 +32,7 @@ class EntryEdit:
         self._type: TextEdit | None = None
 
     def set(self, name: str, value: str) -> None:
-        """Give a field a value, in LaTeX without delimiters. One that says so already stays."""
+        """Set a field to a value in LaTeX without delimiters; an equal value is left unchanged."""
         field = self._fields.get(name)
         if field is None:
             self._added[name] = _delimited(value, '"' if self._style.quotes else "{")
@@ -46,7 +46,7 @@ class EntryEdit:
         self._values[name] = TextEdit(field.value_span, new)
 
     def remove(self, name: str) -> None:
-        """Take a field away, with its comma and, where it stands alone on its lines, those."""
+        """Remove a field with its comma, and with its lines if they contain nothing else."""
         field = self._fields.get(name)
         if field is None:
             return

@@ -57,7 +57,7 @@ class EntryEnds:
             at = self.limit if newline < 0 else newline + 1
 
     def _next_field(self, at: int) -> tuple[int, int]:
-        """Where text that never closes ends, and where reading goes on."""
+        """Where an unclosed value ends, and the offset at which reading continues."""
         cut = grammar.NEXT_FIELD.search(self.text, at, self.limit)
         if cut is not None:
             return cut.start(), cut.end()

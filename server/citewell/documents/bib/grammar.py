@@ -60,10 +60,10 @@ class Heads:
         self._queue: deque[re.Match[str]] = deque()
         self._line_heads: deque[re.Match[str]] = deque()
         self.comment_sight = 0
-        """How far was looked to tell a commented-out head from a live one."""
+        """Offset up to which text was examined to distinguish commented-out heads from live ones."""
 
     def next(self, at: int) -> re.Match[str] | None:
-        """The first head at or after `at`, which must not fall from call to call."""
+        """The first head at or after `at`, which must not decrease from call to call."""
         while self._queue or self._pull():
             head = self._queue.popleft()
             if head.start() >= at:
@@ -103,7 +103,7 @@ class Heads:
             start = head.start()
             before = self._text[max(0, start - 16) : start]
             if before and (before[-1].isalnum() or before[-1] == "."):
-                continue  # an address: somebody@example (work)
+                continue  # an address: user@example (work)
             line = max(before.rfind("\n"), before.rfind("\r"))
             indent = before[line + 1 :].strip(" \t\ufeff")
             if indent == "%" and self._commented_out(head.end()):

@@ -86,7 +86,7 @@ def _changed(
 
 
 def _same(one: BibEntry | BibBlock, other: BibEntry | BibBlock) -> bool:
-    """True for the same text; the key stands in it."""
+    """True if both have the same type and text; the text includes the key."""
     return one.body is other.body or (one.type, one.body.text) == (other.type, other.body.text)
 
 

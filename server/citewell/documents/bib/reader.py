@@ -32,10 +32,10 @@ def parse_bib(text: str, path: str = "") -> BibFile:
 
 
 def reparse(old: BibFile, new_text: str) -> BibFile:
-    """`parse_bib(new_text, old.path)`, at the price of what changed.
+    """`parse_bib(new_text, old.path)`, at a cost that depends on the size of the change.
 
     Entries outside the change keep their body, and those below it only move. A change that touches
-    an @string reads all again, for its macros may stand in any entry.
+    an @string parses everything again, because any entry may use its macros.
     """
     if new_text == old.text:
         return old

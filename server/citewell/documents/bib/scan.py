@@ -127,7 +127,7 @@ class EntryScan(EntryEnds):
             at = self._close(at) if after else self._after_value(first_part=True)
 
     def _close(self, end: int) -> int:
-        """The entry ends at `end`, unless one brace too many stands there."""
+        """Close the entry at `end`, unless that is a superfluous brace; returns where to go on."""
         at = grammar.SPACES.match(self.text, end, self.limit).end()  # type: ignore[union-attr]
         self.sight = max(self.sight, at + 1)
         if at < self.limit and self.text[at] == ",":

@@ -9,7 +9,7 @@ from citewell.model.titles import normalise_title
 
 class Venue(msgspec.Struct, frozen=True):
     name: str
-    """As it stands in the booktitle or journal field of an entry."""
+    """As written in the booktitle or journal field of an entry."""
     journal: bool = False
 
 

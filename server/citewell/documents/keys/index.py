@@ -66,7 +66,7 @@ class KeyIndex:
     def refreshed(
         self, bibs: Iterable[BibFile], cited: Mapping[str, int] | None = None
     ) -> KeyIndex:
-        """The index of the files as they are now, built anew only for entries that changed."""
+        """The index of the files as they are now, rebuilt only for entries that changed."""
         files = {bib.path: bib for bib in bibs}
         cited = self.cited if cited is None else cited
         base = self.segments[0]

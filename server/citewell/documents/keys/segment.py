@@ -48,7 +48,7 @@ class KeySegment:
         self._key_starts = np.cumsum(lengths) - lengths + 1
         """Offset of each key in the joined text."""
         self._last: tuple[str, _KeyRows] | None = None
-        """What was found last: a word alone is looked for as a word and as part of a key."""
+        """The last result: a single word is looked up both as a word and as part of a key."""
         self._index()
 
     def _index(self) -> None:
@@ -91,19 +91,19 @@ class KeySegment:
 
     @cached_property
     def rows_of_key(self) -> dict[str, list[int]]:
-        """Row numbers by exact key; one key may stand in several files."""
+        """Row numbers by exact key; several files may define the same key."""
         table: dict[str, list[int]] = {}
         for number, entry in enumerate(self.entries):
             table.setdefault(entry.key, []).append(number)
         return table
 
     def postings(self, low: int, high: int) -> tuple[NDArray[np.int32], NDArray[np.int8]]:
-        """Rows and fields of the words numbered [low, high); a row may stand there twice."""
+        """Rows and fields of the words numbered [low, high); a row may occur more than once."""
         begin, end = self.token_starts[low], self.token_starts[high]
         return self.token_rows[begin:end], self.token_fields[begin:end]
 
     def prefix_range(self, beginning: str) -> tuple[int, int]:
-        """Numbers [low, high) of the words that begin so."""
+        """Numbers [low, high) of the words that start with `beginning`."""
         low = bisect_left(self.vocabulary, beginning)
         return low, bisect_right(self.vocabulary, beginning + "\U0010ffff", lo=low)
 
@@ -121,12 +121,12 @@ class KeySegment:
         return found
 
     def rows_with_key_start(self, beginning: str) -> NDArray[np.int64]:
-        """Rows whose key begins so."""
+        """Rows whose key starts with `beginning`."""
         return np.searchsorted(self._key_starts, self._places("\n" + beginning) + 1)
 
     def _places(self, part: str) -> NDArray[np.int64]:
-        """Offsets of `part` in the joined keys, rising. One pass over an array: a loop over
-        twenty thousand finds would take twenty milliseconds."""
+        """Offsets of `part` in the joined keys, ascending. Uses array operations, because a loop
+        over twenty thousand matches would take twenty milliseconds."""
         codes = self._codes
         try:
             wanted = _code_points(part, codes.dtype.type)
@@ -150,14 +150,14 @@ class KeySegment:
 
     @cached_property
     def _often(self) -> NDArray[np.int64]:
-        """How often each code stands there (the last one: all from 255 on); a search begins with
-        the rarest of its letters."""
+        """Shape (256,): how often each code occurs in the joined keys (the last entry: all codes
+        from 255 on); a search starts with its rarest letter."""
         return np.bincount(np.minimum(self._codes, 255), minlength=256)
 
 
 def _code_points(text: str, kind: type[np.generic]) -> NDArray[np.uint8] | NDArray[np.uint32]:
-    """Raises `UnicodeEncodeError` for a text that is not ASCII where numbers of one byte are asked
-    for."""
+    """The code points of a text. Raises `UnicodeEncodeError` if it is not ASCII and `kind` has one
+    byte."""
     if kind is np.uint8:
         return np.frombuffer(text.encode("ascii"), np.uint8)
     return np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32)

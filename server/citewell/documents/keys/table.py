@@ -48,7 +48,7 @@ DEFINING = frozenset({PlaceKind.ENTRY, PlaceKind.BIBITEM, PlaceKind.ALIAS})
 
 
 class KeyPlace(msgspec.Struct, frozen=True):
-    """One place at which a key stands."""
+    """One occurrence of a key."""
 
     key: str
     path: Path
@@ -154,7 +154,7 @@ class BibKeys:
         links: dict[str, list[KeyPlace]] = {}
         aliases: dict[str, list[KeyPlace]] = {}
         entries = self.source.entries
-        # The same few tuples of names stand in all entries.
+        # All entries share the same few tuples of field names.
         naming = {names for names in set(map(_NAMES, entries)) if not _NAMING.isdisjoint(names)}
         found = {entry.start: entry for entry in self._citing()}
         if naming:
@@ -303,9 +303,10 @@ class KeyTable:
         return frozenset({path}).union(*(group for group in self.groups if path in group))
 
     def reach(self, path: Path, key: str) -> frozenset[Path]:
-        """The files in which a key that stands in `path` means the same work.
+        """The files in which a key that occurs in `path` means the same work.
 
-        The projects of the file, and every other project that uses a .bib which defines the key.
+        These are the files of its projects, and of every other project using a .bib file that
+        defines the key.
         """
         reached = set(self.near(path))
         waiting = [group for group in self.groups if path not in group]

@@ -80,7 +80,7 @@ class ArgumentReader:
         return match.end() if match else None
 
     def optional(self, position: int) -> int:
-        """The place after a star and all options that stand at `position`."""
+        """The offset after the star and all options at `position`."""
         if self.text.startswith("*", position):
             position += 1
         while True:

@@ -15,7 +15,7 @@ def words(text: str) -> frozenset[str]:
 class CiteCommand(msgspec.Struct, frozen=True):
     """How a cite command takes its arguments.
 
-    Optional arguments (`[..]`, `<..>`, `(..)`) may stand before every group.
+    Optional arguments (`[..]`, `<..>`, `(..)`) may precede every group.
     """
 
     name: str

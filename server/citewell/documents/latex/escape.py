@@ -60,7 +60,7 @@ def escape(text: str) -> str:
             continue
         formula = math.group()
         if any(char.isupper() for char in formula):
-            # A style that turns a title to lower case spares what stands in braces.
+            # Braces protect the formula from styles that convert titles to lower case.
             formula = f"{{{formula}}}"
         pieces += (_escape_prose(text[at : math.start()]), formula)
         at = math.end()

@@ -59,7 +59,7 @@ def include_alias(text: str, name: str, position: int, lookup: Lookup) -> Includ
 
 
 def parameters_of(kind: str, text: str, position: int, end: int) -> tuple[str | None, ...] | None:
-    """The parameters of a definition of that kind, whose list stands at [position, end)."""
+    """The parameters of a definition of that kind, whose parameter list is at [position, end)."""
     if kind.endswith("DocumentCommand"):
         spec = text[position:end].strip().removeprefix("{").removesuffix("}")
         if "".join(match[0] for match in _SPEC.finditer(spec)) != spec:
@@ -80,7 +80,7 @@ def parameters_of(kind: str, text: str, position: int, end: int) -> tuple[str | 
 def read_use(
     macro: IncludeMacro, start: int, end: int, arguments: ArgumentReader
 ) -> tuple[list[Include], int] | None:
-    """What a use of the macro, whose name stands at [start, end), includes, and where it ends."""
+    """What a use of the macro, whose name is at [start, end), includes, and where the use ends."""
     text = arguments.text
     values: list[str] = []
     groups: list[tuple[int, int]] = []

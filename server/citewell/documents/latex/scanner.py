@@ -45,9 +45,9 @@ def scan_latex(
 ) -> Document:
     """Read a LaTeX source, whole or broken; never raises.
 
-    `cite_commands` are further cite commands ("figcite", or "figcite#2" when the keys stand in the
-    second group), `placeholders` further literal marks, `packages` those that the root file loads,
-    `include_macros` the include commands that other files define.
+    `cite_commands` are additional cite commands ("figcite", or "figcite#2" when the keys are in the
+    second group), `placeholders` additional literal marks, `packages` those that the root file
+    loads, `include_macros` the include commands that other files define.
     """
     scanner = _Scanner(text, path, cite_commands, placeholders, packages)
     scanner.including = {macro.name: macro for macro in include_macros}

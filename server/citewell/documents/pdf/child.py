@@ -69,8 +69,8 @@ def _send(sink: BinaryIO, body: bytes) -> None:
 
 
 def _limit(memory_mb: int) -> None:
-    """End the process when it holds more than so many megabytes; a single allocation of twice as
-    much fails at once where the system can limit it."""
+    """End the process when it holds more than `memory_mb`. Where the system supports a limit, a
+    single allocation of about twice as much fails at once."""
     with contextlib.suppress(ImportError, OSError, ValueError):
         import resource
 

@@ -1,7 +1,7 @@
 """From the lines of a PDF to its parts: running heads dropped, the title, the reference list.
 
-The order of the lines is that in which the file draws them, column after column. Their left ends
-tell where a reference begins: the other lines hang, or a gap stands above.
+The lines are in the order in which the file draws them, column after column. A reference begins at
+a line whose left edge protrudes, because its other lines hang, or at a line with a gap above it.
 """
 
 from __future__ import annotations
@@ -126,8 +126,8 @@ def reference_pages(lines: Sequence[Line]) -> tuple[list[PdfPage], bool]:
 
 
 def _with_marks_joined(lines: Sequence[Line]) -> list[Line]:
-    """The lines with a number that stands alone joined to its reference, or left out where the
-    next reference follows at once: an entry that a style leaves empty."""
+    """The lines, with a number on a line of its own joined to its reference. Such a number is left
+    out if the next reference follows directly: some styles leave an entry empty."""
     found: list[Line] = []
     alone: Line | None = None
     for line in lines:

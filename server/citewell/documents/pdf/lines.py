@@ -1,6 +1,6 @@
-"""The lines of a PDF page with their place and size, as pdfium tells them.
+"""The lines of a PDF page with their position and size, as pdfium reports them.
 
-The only module that uses pypdfium2, which is imported by the process that reads (`child`) alone.
+This is the only module that uses pypdfium2; only the reading process (`child`) imports it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What may be wrong with a PDF, each with its cure."""
+"""What may be wrong with a PDF, each with its remedy."""
 
 from __future__ import annotations
 

@@ -153,7 +153,7 @@ class FileCache:
         return parsed
 
     def keys(self, path: Path, source: Document | BibFile) -> FileKeys:
-        """Where keys stand in a document or bibliography; the same object for the same source."""
+        """The places of keys in a document or bibliography; the same object for the same source."""
         known = self._keys.setdefault(path, [])
         found = next((keys for keys in known if keys.source is source), None)
         if found is None:

@@ -43,7 +43,7 @@ class Project(ProjectFiles):
         root: Path | None = None,
         own_folders: Collection[Path] = (),
     ) -> Project:
-        """Open the paper to which `path` belongs; never raises for what stands in the files.
+        """Open the paper to which `path` belongs; never raises because of what the files contain.
 
         `roots` are the workspace's folders: for a file in one of them the search for a root file
         stays there, and nothing outside of them and of `own_folders` (those of the files that the

@@ -30,8 +30,8 @@ class TextFiles(FileCache):
 
 
 class TextProject(Project):
-    """A paper whose files are given by name. The folder that they stand in does not exist, so that
-    nothing which lies on the disk can be taken for a part of the paper."""
+    """A paper whose files are given as texts by name. Their folder does not exist, so that no file
+    on the disk can be mistaken for a part of the paper."""
 
     @classmethod
     def of(cls, texts: Mapping[str, str], main: str, options: Options) -> TextProject:
@@ -59,7 +59,7 @@ class TextProject(Project):
         return TextFiles(self._cache.options, self._paths)
 
     def may_write(self, path: Path) -> bool:
-        """True for what would stand in the paper's own folder: who asked writes it."""
+        """True for paths inside the paper's own folder: the caller writes them."""
         return path.is_relative_to(self.roots[0])
 
     def _is_file(self, path: Path) -> bool:

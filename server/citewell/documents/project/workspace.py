@@ -125,8 +125,8 @@ class Workspace:
         """An open document as it is now, and its project.
 
         While an author types prose only the document is scanned: the project is opened again when
-        a declaration, an include or another of its files has changed, or `epoch` has. Its own copy
-        of the document may then be an older one, unless it is opened `anew`.
+        a declaration, an include or another of its files has changed, or `epoch` has. Between such
+        changes the project's own copy of the document may be out of date, unless `anew` is true.
         """
         self._read = read
         self._own_folders = own_folders
@@ -267,7 +267,7 @@ class Workspace:
         return self._file(path).text
 
     def _file(self, path: Path) -> _File:
-        """What stands in a file now; one look at it between two refreshes."""
+        """The current content of a file, which is read at most once between two refreshes."""
         known = self._files.get(path)
         if known is not None and path in self._seen:
             return known
@@ -282,7 +282,7 @@ class Workspace:
         return known
 
     def _text_now(self, path: Path) -> str | None:
-        """What stands in a file, also in one that was passed over; looked at anew each time."""
+        """The current text of a file, even of one that was passed over; checked at every call."""
         found = self._cache.text(path, self._read)
         return found if isinstance(found, str) else None
 
@@ -291,10 +291,10 @@ class Workspace:
         return None if text is None else self._cache.document(path, text)
 
     def _now(self, path: Path, before: Project | None, root: Path | None) -> Project:
-        """The project that begins at `path`, read again as far as its files changed.
+        """The project that begins at `path`; only files that changed are read again.
 
-        Without a `root`, the paper that a part belongs to is looked for anew: what other files
-        include, or declare, decides it.
+        Without a `root`, the paper to which the file belongs is determined again, because it
+        depends on what other files include or declare.
         """
         if root is None and before is not None:
             found = Project.root_of(path, roots=self.roots, read=self._read, cache=self._cache)

@@ -1,8 +1,8 @@
 """Records that an author accepted from online answers, kept in a library of the user's own.
 
 A record is written at once, as a line of the exchange format. The library is then built from the
-lines by `citewell library add` in a process of its own, which takes a second or two; whoever has
-the library open sees its new snapshot (`which_library.snapshot_of`) and opens it anew.
+lines by `citewell library add` in a separate process, which takes a second or two; processes that
+have the library open notice its new snapshot (`which_library.snapshot_of`) and reopen it.
 """
 
 from __future__ import annotations
@@ -135,7 +135,7 @@ def append_records(folder: Path, works: Sequence[Work]) -> None:
     path = folder / ACCEPTED
     with _held(folder), path.open("ab") as stream:
         if stream.tell() == 0:
-            # What somebody cites is nobody else's business.
+            # What a user cites is private.
             path.chmod(0o600)
         stream.write(b"".join(record_line(work) + b"\n" for work in works))
 

@@ -29,7 +29,7 @@ from citewell.options.folders import cache_folder
 logger = logging.getLogger(__name__)
 
 MAX_BYTES = 512 * 1024 * 1024
-"""A larger file is begun anew: some half a million answers."""
+"""A larger file is discarded and recreated; this is enough for about half a million answers."""
 WORLDS = 4
 """Snapshots whose answers are kept, the latest used ones."""
 BUSY_SECONDS = 2.0

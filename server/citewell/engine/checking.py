@@ -66,7 +66,7 @@ class LibraryCheck:
         """The verdicts in order. Raises only `Cancelled`."""
         checks: list[Check] = []
         for start in range(0, len(claims), self._size):
-            if start:  # who asks for a few waits for nobody
+            if start:  # the first batch never waits, so that short lists are checked at once
                 self._traffic.wait()
             cancel.check()
             with self._lock:
@@ -83,8 +83,8 @@ def check_online(
     cancel: Cancel,
     seconds: float | None,
 ) -> tuple[list[Check], tuple[Problem, ...]]:
-    """The verdicts with the records of the sources and, where there is one, of the library too;
-    and who did not answer in so many seconds. Raises only `Cancelled`.
+    """The verdicts from the records of the sources and of the library, if there is one; and
+    problems that name the sources that did not answer in time. Raises only `Cancelled`.
     """
     from citewell.verification.online import OnlineChecker
     from citewell.verification.records import MemoryRecords

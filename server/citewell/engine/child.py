@@ -135,7 +135,7 @@ class Child:
         return future
 
     def cancel(self, number: int) -> None:
-        """Tell the child that nobody waits for request `number`; its reply is dropped."""
+        """Notify the child that request `number` was abandoned; its reply is dropped."""
         with self._lock:
             pending = self._pending.pop(number, None)
         if pending is None:

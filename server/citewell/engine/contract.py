@@ -111,10 +111,11 @@ class Engine(Protocol):
         seconds: float | None = None,
         cancel: Cancel | None = None,
     ) -> Checks:
-        """Is each reference real, and right? Gives way to searches. Raises only `Cancelled`.
+        """Check whether each reference exists and is correct; yields to searches.
 
-        Sources are asked for so many seconds at most (`ONLINE_SECONDS`); what was not answered by
-        then is unchecked, and a problem says so.
+        Sources are queried for at most `seconds` (by default `ONLINE_SECONDS`). References that
+        they did not answer for by then are unchecked, and a problem reports that. Raises only
+        `Cancelled`.
         """
         ...
 

@@ -94,9 +94,9 @@ class CriteriaOrder:
 def _permuted(
     ordering: Ordering, places: NDArray[np.int64], points: NDArray[np.float32]
 ) -> Ordering:
-    """The ordering in the order of `places`, which are places in it; scores fall."""
+    """The ordering rearranged by `places`, which index into it; its scores are descending."""
     own = ordering.scores[places]
-    # Within equal points a preference may have moved papers: their scores are sorted anew.
+    # Among equal points a preference may have moved papers, so their scores are sorted again.
     tiers = points[places] * STEP
     shown = np.empty_like(own)
     for tier in np.unique(tiers):
@@ -107,7 +107,7 @@ def _permuted(
 
     def changed(scores: NDArray[np.float32]) -> NDArray[np.float32]:
         assert calibrate is not None
-        # The change is what somebody added to the scores shown.
+        # The change is what the caller added to the scores shown.
         old = np.empty_like(own)
         old[places] = own + (scores - shown)
         return calibrate(old)[places]

@@ -130,7 +130,7 @@ class CrossEncoderStage:
                 self._idle.notify_all()
 
     def _why(self, problems: Sequence[Problem], seconds: float) -> Problem:
-        """The runner speaks of retrievers; this is none."""
+        """The runner's first problem, reworded: the runner's messages are about retrievers."""
         first = problems[0]
         if first.code == "retriever-late":
             state = "did not answer" if self._model.is_done else "was not loaded"

@@ -1,5 +1,5 @@
-"""Numbered calls of the worker process and their results: waited for with a limit, cancelled in the
-child when nobody waits any more.
+"""Numbered calls to the worker process and their results: each call has a time limit, and is
+cancelled in the child when its caller no longer waits.
 """
 
 from __future__ import annotations
@@ -139,7 +139,7 @@ class Exchange:
                     raise CitewellError(LATE) from None
 
     def _give_up(self, child: Child, number: int, started: float) -> None:
-        """Forget a late request; a child that said nothing for very long is stuck and is ended."""
+        """Drop a late request; a child that was silent for too long is stuck and is killed."""
         child.cancel(number)
         if min(child.silent_for, time.monotonic() - started) > STUCK_SECONDS:
             child.kill()

@@ -40,11 +40,11 @@ MAX_TEXT = 500
 MAX_ASKED = 4_096
 """Bytes of a query's vector."""
 WRITE_SECONDS = 10.0
-"""How long an event waits for the events of other processes. Nobody waits for it."""
+"""How long writing an event waits for other processes' events. No caller blocks meanwhile."""
 READ_SECONDS = 0.05
-"""How long a search waits for them: the moment in which an event reaches the disk."""
+"""How long a search waits for other processes: about the time an event takes to reach the disk."""
 REST_NS = 2_000_000_000
-"""How long a file was left alone before its times are trusted."""
+"""How long a file must be unmodified before its times are trusted."""
 BUSY = (-1, -1)
 NAME = "history.sqlite"
 _MIGRATIONS = (
@@ -70,8 +70,8 @@ def history_path() -> Path:
 class HistoryStore:
     """Events, the oldest first. Safe across threads and processes.
 
-    Nothing is created before the first event. A file that is damaged is set aside under another
-    name and said in `problems`; a file that is busy or cannot be written costs the event.
+    Nothing is created before the first event. A damaged file is renamed and reported in
+    `problems`; if the file is busy or cannot be written, the event is lost.
     """
 
     def __init__(
@@ -305,10 +305,10 @@ def _identity(path: Path) -> tuple[int, int] | None:
 
 
 def _state(path: Path) -> tuple[int, ...] | None:
-    """Changes with every change of a file; None where that cannot be told from outside.
+    """A value that differs after every change of a file; None where metadata cannot guarantee that.
 
-    Two changes in one tick of the system's clock look alike, so a file just written is not told;
-    nor is one on Windows, which may put off the time of a change until the file is closed.
+    Two changes within one tick of the system clock look alike, so the result is None for a file
+    that was just written; and on Windows, which may update the time only when the file is closed.
     """
     if sys.platform == "win32":
         return None

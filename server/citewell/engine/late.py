@@ -50,7 +50,7 @@ class LateRetriever:
 
 
 def unexpected(name: str, error: Exception) -> Problem:
-    """A retriever that broke in a way nobody foresaw."""
+    """The problem that reports a retriever's unexpected exception."""
     return Problem(
         "retriever-failed",
         f"The retriever {name!r} cannot be opened ({type(error).__name__}: {error}).",

@@ -26,13 +26,13 @@ from citewell.ranking.contract import Ordering
 from citewell.ranking.cross_encoder import Moved
 
 LOADING_SECONDS = 60.0
-"""For which an explicit act waits until DSPy is imported, before its own time begins."""
+"""Seconds that an explicit request waits for the import of DSPy, before its own time limit."""
 NAME = "llm"
 """What the stage is called in the evidence and in the timings."""
 FAILURES = 2
-"""So many times in a row the model may be late or unreachable before it is left alone."""
+"""Consecutive times that the model may be late or unreachable before it is paused."""
 PAUSE = 60.0
-"""Seconds for which it is then not asked."""
+"""Seconds for which a paused model is not queried."""
 _GONE = ("llm-late", "llm-down", "llm-refused")
 
 OFF = Problem(
@@ -58,7 +58,10 @@ class LlmStage:
 
     @classmethod
     def open(cls, options: LlmOptions) -> LlmStage | None:
-        """None where the settings name no model. Raises `CitewellError`; contacts nobody."""
+        """The stage, or None if the settings name no model; makes no connection.
+
+        Raises `CitewellError`.
+        """
         model = LanguageModel.open(options)
         return None if model is None else cls(options, model)
 
@@ -164,13 +167,13 @@ class LlmStage:
     def _broken(self, error: Exception | None = None) -> Problem:
         return Problem(
             "llm-failed",
-            # The exception's own words may quote the answer: they stand in the log alone.
+            # The exception's message may quote the answer, so it goes to the log only.
             f"The language model {self.name} failed.",
             "Citewell continues without it; see the log.",
         )
 
     def _note(self, problem: Problem | None) -> None:
-        """Leave a model alone that is not there: each placeholder would wait for it anew."""
+        """Pause a model that keeps failing: otherwise every placeholder would wait for it again."""
         if problem is not None and problem.code == "llm-paused":
             return
         gone = problem is not None and problem.code in _GONE

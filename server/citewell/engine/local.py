@@ -202,7 +202,7 @@ class LocalEngine:
             self._online.wait(query.text, seconds)
 
     def _with_online(self, result: SearchResult, query: Query, k: int) -> SearchResult:
-        """The result with what the sources have said by now; what they have not, is asked for."""
+        """The result with the sources' answers so far; if there are none, they are requested."""
         if self._online is None:
             return result
         from citewell.engine.online_search import joined
@@ -289,7 +289,8 @@ class LocalEngine:
         seconds: float | None = None,
         cancel: Cancel | None = None,
     ) -> Checks:
-        """Is each reference real, and right, by the library and, if wanted, the sources?"""
+        """Check whether each reference exists and is correct, against the library and, if `online`
+        is true, the sources."""
         cancel = cancel or Cancel()
         if online and self._sources is None:
             from citewell.engine.online import OFF

@@ -60,11 +60,11 @@ class Method(Generic[P, R]):
         split: str = "",
         seconds: Callable[[Any, Options], float] | None = None,
     ) -> None:
-        """`failed` makes the answer that tells a problem; without it the problem is raised.
+        """`failed` makes an answer that reports a problem; without it the problem is raised.
 
-        A method that is `retried` is asked of the next child when the first one dies. `split` names
-        the list that travels in parts of `BATCH`, whose answers are joined. `seconds` are added to
-        the time limit of the lane. Functions get the call's arguments.
+        A method that is `retried` is sent to the next child when the first one dies. `split` names
+        the list argument that is sent in parts of `BATCH`, whose answers are joined. `seconds` are
+        added to the time limit of the lane. Functions receive the call's arguments.
         """
         self.name = signature.__name__
         self.retried = retried
@@ -120,7 +120,7 @@ class Method(Generic[P, R]):
 
     @cached_property
     def takes_cancel(self) -> bool:
-        """Whether the engine's method wants to know that nobody waits any more."""
+        """Whether the engine's method takes a `cancel` that signals an abandoned call."""
         return "cancel" in inspect.signature(self._signature).parameters
 
     @cached_property

@@ -76,7 +76,10 @@ class Online:
     # -- questions, as values ---------------------------------------------------------------
 
     def within(self, seconds: float | None) -> OnlineAct:
-        """The sources for one act, which ends after so many seconds with what was answered."""
+        """The sources for one act, which ends after `seconds` with the answers received by then.
+
+        None sets no limit.
+        """
         return OnlineAct(self, seconds)
 
     def by_ids(
@@ -94,7 +97,7 @@ class Online:
         cancel: Cancel | None = None,
         budget: Budget | None = None,
     ) -> list[tuple[Answer, ...]]:
-        """The records of DOIs from a source that tells retractions. Raises only `Cancelled`."""
+        """The records of DOIs from a source that reports retractions. Raises only `Cancelled`."""
         return self._wait(lambda sources: sources.notices(dois, budget), cancel)
 
     def match(
@@ -127,7 +130,7 @@ class Online:
         return self._wait(lambda sources: sources.reach(budget), cancel)
 
     def close(self) -> None:
-        """Give up what is under way, and close connections and cache."""
+        """Abandon pending requests, and close connections and cache."""
         with self._lock:
             self._closed = True
             loop, web, thread = self._loop, self._web, self._thread
@@ -190,7 +193,7 @@ class Online:
         own = self._options.sources
         folder = cache_folder() / "sources"
         with contextlib.suppress(OSError):
-            # What somebody asked about is nobody else's business.
+            # What a user looked up is private.
             folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         loop = asyncio.new_event_loop()
         self._thread = threading.Thread(
@@ -232,7 +235,7 @@ class OnlineAct:
 
     @property
     def problems(self) -> tuple[Problem, ...]:
-        """Who did not answer in time."""
+        """Problems that name the sources that did not answer in time."""
         return self._budget.problems
 
     def by_ids(self, wanted: Sequence[Wanted], cancel: Cancel | None = None) -> list[SourceAnswers]:
@@ -257,8 +260,8 @@ _SHARED_LOCK = threading.Lock()
 
 
 def shared(options: Options) -> Online:
-    """The sources of these settings, one for the process: an engine that is opened anew for another
-    snapshot of the library keeps the pace of the one before it."""
+    """The sources for these settings, shared by the whole process, so that an engine reopened for
+    another snapshot of the library respects the rate limits of its predecessor."""
     with _SHARED_LOCK:
         known = _SHARED.get(options.sources)
         if known is None or known.is_closed:

@@ -1,8 +1,8 @@
-"""Online search as a retriever that never keeps anybody waiting.
+"""Online search as a retriever that never blocks its caller.
 
-A search leaves its words here and goes on with what the library has. Once the author pauses, the
-allowed sources are asked; what they say joins the list when the same words are searched again,
-as an editor does at the next letter of an incomplete list.
+A search leaves its words here and continues with what the library has. Once the author pauses, the
+allowed sources are queried. Their answers join the list when the same words are searched again, as
+an editor does at the next keystroke while the list is incomplete.
 """
 
 from __future__ import annotations
@@ -29,22 +29,22 @@ from citewell.sources.service import failures
 logger = logging.getLogger(__name__)
 
 PAUSE = 0.4
-"""Seconds without another search after which the words are sent: letters are not."""
+"""Seconds without another search before the words are sent, so that not every letter is."""
 LEAST = 4
-"""Letters of a text that is worth a request."""
+"""Minimum length of a text that is worth a request."""
 LIMIT = 20
-"""Records that each source is asked for."""
+"""Number of records requested from each source."""
 REMEMBERED = 64
 """Texts whose answers are kept in memory."""
 MAX_WORKS = 3_000
 EVERY = 3
-"""One online record comes after so many of the library's."""
+"""Number of library records between two online records."""
 
 Known = Callable[[Work], Work | None]
 
 
 class Late(msgspec.Struct, frozen=True):
-    """What the sources said of a text."""
+    """The sources' answers to a text."""
 
     works: tuple[Merged, ...] = ()
     """Best first: by reciprocal rank over the sources."""
@@ -155,7 +155,7 @@ class OnlineSearch:
         answers = done.result()
         failed = failures(answers)
         problems = tuple(one.problem for one in failed)
-        # A failure is told and forgotten: the next search for the words asks again.
+        # A failure is reported once and not kept: the next search for the words asks again.
         late = Late(tuple(_fused(answers)), problems)
         self._keep(key, late, lasting=not failed or bool(late.works))
 

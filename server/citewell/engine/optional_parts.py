@@ -44,10 +44,10 @@ def open_sources(options: Options) -> tuple[Online | None, tuple[Problem, ...]]:
 
 
 def online_search(sources: Online | None, options: Options) -> OnlineSearch | None:
-    """Searches that ask the sources too; None where no source is open or searches ask none.
+    """The online search; None if no source is open or the settings exclude sources from searches.
 
-    One for the open sources: an engine that is opened anew for another snapshot of the library
-    still knows the papers that the one before it has offered.
+    It is shared per set of open sources, so that an engine reopened for another snapshot of the
+    library still knows the papers that its predecessor offered.
     """
     if sources is None or not options.sources.search:
         return None

@@ -7,7 +7,7 @@ from pathlib import Path
 
 
 def rss_mb() -> float:
-    """Resident set size in MB; its peak where only that is told (macOS); 0 if unknown (Windows)."""
+    """Resident set size in MB; its peak if only that is known (macOS); 0 if unknown (Windows)."""
     try:
         pages = Path("/proc/self/statm").read_text(encoding="ascii").split()[1]
     except (OSError, IndexError):

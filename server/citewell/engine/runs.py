@@ -80,8 +80,8 @@ class _Threads:
 class Runner:
     """Runs named tasks on threads of their own and answers with what came in time.
 
-    The threads are daemons: a task that hangs costs its own answer, never the process's exit. They
-    end with the runner: an engine that is opened anew at each change of a library leaves none.
+    The threads are daemons: a task that hangs loses its own answer but never blocks the process's
+    exit. They end with the runner, so that reopening an engine when its library changes leaks none.
     """
 
     def __init__(self) -> None:

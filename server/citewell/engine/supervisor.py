@@ -16,7 +16,7 @@ from citewell.options import Options
 logger = logging.getLogger(__name__)
 
 FREE_DEATHS = 3
-"""So many children may die in a row before the next one is delayed."""
+"""Number of children that may die in a row before the start of the next one is delayed."""
 MAX_DELAY = 60.0
 
 CLOSED = Problem("engine-closed", "The search engine is closed.", "Restart the language server.")

@@ -13,11 +13,11 @@ from citewell.retrieval.bm25_build import TITLE
 from citewell.retrieval.words import split
 
 COMMON = 60_000
-"""A word in more papers than this tells titles apart too little for what it costs."""
+"""A word in more papers than this costs too much for how little it distinguishes titles."""
 BLOCK = 8
-"""Rarest words of a title that are looked up."""
+"""Number of a title's rarest words that are looked up."""
 MOST = 20_000
-"""Titles that the words of one title may bring up."""
+"""Maximum number of titles that the words of one title may retrieve."""
 LEAST_WORDS = 3
 """Words that are looked up whatever they bring."""
 COMPARED = 24

@@ -24,9 +24,9 @@ ACCEPTED_LIBRARY = "accepted"
 def which_library(options: Options) -> Path:
     """Folder of the library that the settings name.
 
-    While nobody has built the library "default", the starter library stands in for it: after the
-    first try every command and editor already has something to search. The starter is the one
-    that is installed as data, or else one that was built.
+    Until the library "default" has been built, the starter library is used in its place, so that
+    every command and editor has something to search from the start. The starter is the one that is
+    installed as data, or else one that was built.
     """
     named = library_path(options.library.path, options.library.name)
     if options.library.name not in (DEFAULT, STARTER) or is_library(named):

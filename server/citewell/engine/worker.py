@@ -60,7 +60,7 @@ class Worker:
         stamp: Stamp,
         verify: Callable[[Options], None] = lambda options: None,
     ) -> None:
-        """`stamp` gives bytes that change when the engine should be opened anew; `verify` raises
+        """`stamp` returns bytes that change when the engine should be reopened; `verify` raises
         `CitewellError` when a file of the library is damaged."""
         self._verify = verify
         self._source = source
@@ -130,13 +130,13 @@ class Worker:
         self._engine = opened
 
     def _refresh(self) -> None:
-        """Open the engine anew if it failed a while ago, or if the library has changed since."""
+        """Reopen the engine if it failed a while ago, or if the library has changed since."""
         with self._open_lock:
             assert self._hello is not None
             now, engine = time.monotonic(), self._engine
             if not engine.done():
                 return
-            # An author who has just made the first library is not told again that there is none.
+            # After the first library was built, the error that there is none must not be repeated.
             if self._stamp and now - self._stamped_at < STAMP_SECONDS:
                 return
             self._stamped_at = now

@@ -19,8 +19,8 @@ from citewell.options import Options
 
 
 class WorkerEngine(RemoteMethods):
-    """`Engine` over a child process, also for an event loop. Safe across threads. A problem of the
-    process stands in the result; a look-up of records raises it."""
+    """`Engine` backed by a child process, also usable from an event loop. Thread-safe. A problem of
+    the process is reported in the result, except that looking up records raises it."""
 
     def __init__(self, options: Options, *, command: Sequence[str] | None = None) -> None:
         """Start nothing yet. `command` replaces the worker's command line (for tests)."""
@@ -30,8 +30,8 @@ class WorkerEngine(RemoteMethods):
     async def find_async(
         self, query: Query, k: int = 20, *, tier: Tier = "fast", seconds: float | None = None
     ) -> SearchResult:
-        """`find` without blocking the loop, in so many seconds at most; cancelling the task cancels
-        the search in the child."""
+        """`find` without blocking the event loop, for at most `seconds`; cancelling the task also
+        cancels the search in the child."""
         find = WorkerEngine.find
         return await find.call_async(self.caller, query, k, tier=tier, cancel=Cancel(seconds))
 

@@ -60,7 +60,7 @@ class Heads:
         self._queue: deque[re.Match[str]] = deque()
         self._line_heads: deque[re.Match[str]] = deque()
         self.comment_sight = 0
-        """Offset up to which text was examined to distinguish commented-out heads from live ones."""
+        """Offset up to which text was examined to decide whether a head is commented out."""
 
     def next(self, at: int) -> re.Match[str] | None:
         """The first head at or after `at`, which must not decrease from call to call."""

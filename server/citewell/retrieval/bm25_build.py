@@ -77,7 +77,7 @@ class Bm25Builder:
         into: Path,
         progress: Callable[[int], None],
     ) -> None:
-        """Write the index; starts anew after a kill, because a pass takes seconds."""
+        """Write the index; an interrupted build starts over, because a pass takes only seconds."""
         spill = into / "spill"
         shutil.rmtree(spill, ignore_errors=True)
         spill.mkdir(parents=True)

@@ -135,7 +135,7 @@ class CitationContextRetriever:
         return [self.search(query, k, cancel) for query in queries]
 
     def explain(self, query: Query, row: int, rank: int, score: float) -> Evidence:
-        """Which kinds of evidence spoke: told as fields, for there are no words to name."""
+        """The strong signals, reported as fields because there are no matching words to show."""
         signals = self.signals(query, np.array([row], np.int64))[0]
         fields = [
             name

@@ -161,7 +161,7 @@ class CitationPriors:
         company = np.bincount(
             self.priors.list_cited, weight[self._owner], minlength=len(out)
         ).astype(np.float32)
-        # A reference stands in every list that it was found by: that says nothing about itself.
+        # A reference is in every list that was found through it, which is no evidence for itself.
         for one in references.tolist():
             citing = self._citing[self._citing_starts[one] : self._citing_starts[one + 1]]
             share = self._damp[citing].sum() / np.log(2.0 + self._degree[one])

@@ -35,11 +35,11 @@ from citewell.retrieval.bm25_build import (
 META = "compact.json"
 FORMAT = 1
 WORD, KINDS = 0, {b"a:": (1, AUTHORS), b"v:": (2, VENUE), b"y:": (3, YEAR), b"n:": (4, NAME)}
-"""Kind of a term, and for facts the field in which they stand."""
+"""Kind of a term and, for facts, the field to which they belong."""
 _FIELDS = np.array([0, AUTHORS, VENUE, YEAR, NAME], np.uint8)
 TITLE_FROM = 6
 FREQUENCIES = np.array([1, 2, 3, 4, 5.5, 8, 4, 5, 6, 7, 8, 9, 10.5, 13, 18, 28], np.float32)
-"""How often the paper has the word, by code; from `TITLE_FROM` on it stands in the title."""
+"""Term frequency in the paper, by code; from `TITLE_FROM` on the word is also in the title."""
 LENGTH_STEP = 1.03
 """Ratio between two neighbouring codes of a paper's length."""
 _KEPT = 256

@@ -173,7 +173,7 @@ def open_dense(opening: Opening) -> DenseRetriever:
     encoder = load_encoder(name)
     if built.get("weights") != encoder.fingerprint:
         raise _mismatch(library, f"another version of the encoder {name!r}")
-    # Another encoder's vectors tell nothing: then words alone find what lies below.
+    # Another encoder's vectors are not comparable; papers of the library below then match by words.
     fits = all(one is not None and one.get("weights") == encoder.fingerprint
                for one in library.indexes("dense"))  # fmt: skip
     segments = library.segments if fits else library.own_segments

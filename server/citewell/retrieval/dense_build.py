@@ -56,7 +56,7 @@ class DenseBuilder:
         into: Path,
         progress: Callable[[int], None],
     ) -> None:
-        """Write the index; goes on where a killed build stopped."""
+        """Write the index; resumes where an interrupted build stopped."""
         part, state = into / "vectors.part", into / "state.json"
         identity = json.dumps({**self.fingerprint(), "count": count}, sort_keys=True)
         shape = (count, self.encoder.dim)

@@ -1,9 +1,9 @@
 """Finds the papers that typed words name: by the title, the name before its colon, an author, or a
 name by which others cite them.
 
-The other retrievers weigh words; a surname that thousands bear, or a name that many abstracts
-mention, is drowned there by papers that only speak of it. Surnames and systems' names are terms of
-the BM25 index, so that a look-up takes as long as the name is common.
+The other retrievers weigh words: papers that are meant by a common surname, or by a name found in
+many abstracts, are drowned out by papers that merely mention it. Surnames and systems' names are
+terms of the BM25 index, so that the cost of a look-up is proportional to the frequency of the name.
 """
 
 from __future__ import annotations

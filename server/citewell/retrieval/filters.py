@@ -228,7 +228,7 @@ class Filters:
         return found
 
     def _hint(self, query: Query) -> str:
-        """What there is under the surname alone, where a full name found nobody."""
+        """A hint at the papers under the surname alone, when the full name matched no author."""
         people = wanted_forms(query.author)
         if self._facets is None or len(people) != 1:
             return ""

@@ -21,7 +21,7 @@ class Fused(msgspec.Struct, frozen=True):
     rows: NDArray[np.int64]
     """Shape (n,), best first."""
     scores: NDArray[np.float32]
-    """Shape (n,), falling; equal scores stand in row order, so the same lists fuse the same."""
+    """Shape (n,), descending; ties are in row order, which makes the result deterministic."""
     ranks: dict[str, NDArray[np.int32]]
     """Per retriever, shape (n,): 1-based rank of the row in its list; 0 where it is not in it."""
     by: dict[str, NDArray[np.float32]]

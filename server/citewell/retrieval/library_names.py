@@ -53,7 +53,7 @@ class LibraryNames:
         self._columns, self._counts, self._aliases = columns, counts, aliases
 
     def surname(self, word: str) -> int:
-        """Number of papers by somebody of this surname, dead ones included."""
+        """Number of papers by authors with this surname, including dead papers."""
         pieces = split(word)
         if not pieces or self._terms is None:
             return 0
@@ -67,16 +67,16 @@ class LibraryNames:
         return int(self._counts([word_hash(piece) for piece in pieces]).min())
 
     def has_author(self, name: str) -> bool:
-        """Whether a live paper is by somebody of this name, in any order and abbreviation."""
+        """Whether a live paper has an author with this name, in any order and abbreviation."""
         return self._filters.count_by(name) > 0
 
     def has_person(self, given: str, family: str) -> bool:
-        """Whether a paper is by somebody of exactly these names."""
+        """Whether a paper has an author with exactly these names."""
         form = NameForm(_joined(family), _joined(given), _joined(given)[:1])
         return bool(form.family and form.given) and self._filters.has_form(form)
 
     def venue(self, text: str, *, is_marked: bool) -> str:
-        """Short name of the venue with papers in the library that the text names, or ""."""
+        """Short name of the venue that the text names, if the library has papers of it, else ""."""
         word = fold(text)
         if is_marked:
             ids = venue_ids(text)

@@ -27,7 +27,7 @@ T = TypeVar("T")
 
 class Opening:
     """A library and its settings. Each shared part is read once; one that cannot be read is None
-    (or empty) and stands in `problems`."""
+    (or empty) and is reported in `problems`."""
 
     def __init__(self, library: Library, options: Options) -> None:
         self.library = library

@@ -138,7 +138,7 @@ class Profiles:
             if at >= 0:
                 part = slice(index.word_starts[at], index.word_starts[at + 1])
                 gain = float(self._idf[at]) * weight
-                # A word stands in a passage once, so that the sum loses nothing.
+                # A word lists each passage only once, so that the indexed addition loses nothing.
                 score[index.passage[part]] += gain / 255 * index.nearness[part]
                 most += gain
         if own:

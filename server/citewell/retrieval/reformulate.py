@@ -20,12 +20,12 @@ from citewell.retrieval.understand import plain
 from citewell.retrieval.words import split
 
 VAGUE = 1e-2
-"""Share of titles from which a word tells nothing."""
+"""Share of titles from which on a word is not specific at all."""
 SPECIFIC = 1e-4
-"""Share of titles below which a word tells all that a word can."""
+"""Share of titles up to which a word is fully specific."""
 KEYWORDS = 12
 TWICE = 0.75
-"""Degree from which a word is said twice."""
+"""Specificity from which on a keyword is repeated in the query."""
 
 Shares = Callable[[Sequence[str]], Sequence[float]]
 """Of each word, the share of the library's titles that hold it."""

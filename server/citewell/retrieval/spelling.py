@@ -1,8 +1,8 @@
-"""Mends typing errors in typed words by the words of the library's titles.
+"""Corrects typing errors in queries with the words of the library's titles.
 
 A word that hardly any title has, and that is no author's name, is replaced by the commonest title
 word one edit away (a letter exchanged, dropped, added or replaced: Damerau 1964), if that is far
-commoner. The words of a title stand as hashes in a library, so the neighbours are made and looked
+commoner. A library stores the words of titles as hashes, so all neighbours are generated and looked
 up, some five hundred of them for a word of ten letters.
 """
 
@@ -29,7 +29,7 @@ _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 _WORD = re.compile(r"[A-Za-z]+")
 
 Counts = Callable[[Sequence[int]], NDArray[np.int64]]
-"""Of word hashes, in how many titles each stands."""
+"""Maps word hashes to the number of titles that contain each word."""
 Known = Callable[[str], bool]
 """Whether a word is the name of an author or of a system."""
 
@@ -45,7 +45,7 @@ def corrected(text: str, counts: Counts, known: Known) -> str:
     held = counts([word_hash(match[0].lower()) for match in long])
     for match, count in reversed(list(zip(long, held.tolist(), strict=True))):
         word = match[0]
-        # A capital inside is a name of somebody's making: "RoBERTa".
+        # A capital inside a word marks a coined name: "RoBERTa".
         if count > RARE or word[1:] != word[1:].lower() or known(word):
             continue
         better = _neighbour(word.lower(), int(count), counts)

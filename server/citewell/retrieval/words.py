@@ -3,9 +3,9 @@
 A word is a run of letters or digits in any script, lower-cased, accents and compatibility forms
 folded ("Café" and "cafe" are one word).
 
-A library has tens of millions of words, but a few hundred thousand distinct ones. `Words` finds
-and tells them apart with array operations over the bytes of many texts at once; only a word not
-seen before becomes an object of its own.
+A library has tens of millions of words, but only a few hundred thousand distinct ones. `Words`
+finds and distinguishes them with array operations over the bytes of many texts at once; an object
+is created only for a word that was not seen before.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Where in a query a word stands: what its weight is learned from.
+"""The zone of each word in a query, for which a weight is learned.
 
-A word next to the placeholder tells more than one at the end of the sentence; the citing title and
-the sentence before tell something else again. Each place is a zone with a number; the static
-encoder's weights hold one factor per zone.
+A word next to the placeholder is more informative than one at the end of the sentence; the citing
+title and the preceding sentence carry yet other information. Each position belongs to a numbered
+zone; the static encoder's weights include one factor per zone.
 """
 
 from __future__ import annotations

@@ -15,9 +15,10 @@ from citewell.sources.answers import Failed, Reason
 T = TypeVar("T")
 
 ONLINE_SECONDS = 35.0
-"""For all that one act asks: programs that wait for an answer give up after a minute at most."""
+"""Time limit for all requests of one act: programs that wait for an answer time out after a minute
+at most."""
 SILENCE = 12.0
-"""Seconds without a word after which a source counts as silent."""
+"""Seconds without any response after which a source counts as silent."""
 REST = 60.0
 """Seconds for which a silent source is not asked again."""
 
@@ -36,20 +37,20 @@ class Heard:
         self._silent.pop(name, None)
 
     def since(self, name: str, began: float) -> float:
-        """When a source that is waited for since `began` was last heard of."""
+        """When a source that has been waited for since `began` last responded."""
         return max(began, self._last.get(name, began))
 
     def fell_silent(self, name: str) -> None:
-        """The source said nothing for `SILENCE`."""
+        """Record that the source sent nothing for `SILENCE` seconds."""
         self._silent[name] = self.clock() + REST
 
     def is_silent(self, name: str) -> bool:
-        """True for a source that is left alone because it said nothing a moment ago."""
+        """True for a source that is not queried because it was recently silent."""
         return self._silent.get(name, 0.0) > self.clock()
 
 
 class Budget:
-    """Of one act: shared by all questions that it puts."""
+    """The time budget of one act, shared by all its requests."""
 
     def __init__(self, seconds: float | None, clock: Callable[[], float] = time.monotonic) -> None:
         """`seconds` None: no deadline, but no wait for a silent source either."""

@@ -65,15 +65,15 @@ def combine(records: Sequence[Work], identifier: str = "") -> Work:
 def update(held: Work, new: Sequence[Work]) -> Work:
     """The work in the library, `held`, after its sources gave `new` records of it.
 
-    A source that speaks again replaces what it said before; the id stays, so that nothing that
-    points to it breaks.
+    A source's new records replace its earlier ones; the id is kept, so that references to it stay
+    valid.
     """
     speaking = {origin.source for work in new for origin in work.provenance}
     if {origin.source for origin in held.provenance} <= speaking:
         renewed = combine(new, held.id)
         ids = dict.fromkeys((*renewed.same_as, held.id, *held.same_as))
         return msgspec.structs.replace(renewed, same_as=tuple(ids))
-    # New records first: at equal trust the later word counts.
+    # New records first: at equal trust the newer one wins.
     return combine([*new, without_sources(held, speaking)], held.id)
 
 

@@ -45,7 +45,7 @@ class SourcePolicy(msgspec.Struct, frozen=True, kw_only=True):
     key_header: str = ""
     key_parameter: str = ""
     key_prefix: str = ""
-    """What stands before the key in the header: "Bearer "."""
+    """What precedes the key in the header: "Bearer "."""
     contact_parameter: str = ""
     """Parameter that takes the contact address, beside the User-Agent."""
     max_bytes: int = 4_000_000

@@ -23,7 +23,7 @@ _KINDS = {
 
 
 def work_of_csl(item: dict[str, Any], place: str, source: str, day: str) -> Work | str:
-    """The work of one CSL item, or why it is none. `place` tells ids of several files apart."""
+    """The work of one CSL item, or why it has none. `place` keeps ids of several files distinct."""
     title = values.title(item.get("title"))
     key = values.raw(item.get("citation-key") or item.get("citekey") or "")
     identity = values.raw(item.get("id")) or key

@@ -111,7 +111,7 @@ def _form(data: bytes, boundary: str) -> bytes:
         f'--{boundary}\r\nContent-Disposition: form-data; name="{name}"\r\n\r\n{value}\r\n'.encode()
         for name, value in _FIELDS
     ]
-    # The name of the file stays here: it may tell what the file does not.
+    # The file's name is not sent: it may reveal what the file itself does not.
     head = 'Content-Disposition: form-data; name="input"; filename="paper.pdf"'
     parts.append(f"--{boundary}\r\n{head}\r\nContent-Type: application/pdf\r\n\r\n".encode())
     return b"".join([*parts, data, f"\r\n--{boundary}--\r\n".encode()])

@@ -1,4 +1,4 @@
-"""Answers of several sources about one work, merged, with who said what kept for every field."""
+"""Merges several sources' answers about one work, keeping the sources of each field's values."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Value(msgspec.Struct, frozen=True):
 
 
 class Merged(msgspec.Struct, frozen=True):
-    """The work that some records describe, and what each source said of each field."""
+    """The work that some records describe, and the value of each field in each source."""
 
     work: Work
     values_by_field: Mapping[str, tuple[Value, ...]]

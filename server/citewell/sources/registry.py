@@ -17,11 +17,11 @@ class Row(Struct, frozen=True):
     adapter: str
     """Module in `adapters` and class."""
     trust: int
-    """0-100: how far it is believed when two sources disagree on a field."""
+    """0-100: how much it is trusted when two sources disagree on a field."""
     is_suggested: bool = False
     """Whether the editor offers it: free, without a key, and strong in verifying references."""
     has_notices: bool = False
-    """Whether it tells retractions by DOI; the first that is allowed is asked."""
+    """Whether it reports retractions by DOI; the first such source that is allowed is queried."""
 
 
 SOURCES: dict[str, Row] = {

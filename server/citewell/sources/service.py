@@ -18,11 +18,11 @@ T = TypeVar("T")
 
 ARXIV_DOI = "10.48550/arxiv."
 MATCHES_AT_ONCE = 12
-"""References whose matches are under way together; the sources' own paces hold beside it."""
+"""Number of references matched concurrently; the sources' own rate limits apply as well."""
 
 
 class SourceAnswers(msgspec.Struct, frozen=True):
-    """What the sources said of one reference, by the question."""
+    """The sources' answers about one reference, by kind of question."""
 
     doi: tuple[Answer, ...] = ()
     arxiv: tuple[Answer, ...] = ()
@@ -62,7 +62,7 @@ class Sources:
     async def notices(
         self, dois: Sequence[str], budget: Budget | None = None
     ) -> list[tuple[Answer, ...]]:
-        """The records of DOIs from one source that tells retractions; empty without such one."""
+        """The records of DOIs from one source that reports retractions; empty if there is none."""
         tellers = (name for name, row in SOURCES.items() if row.has_notices)
         name = next((name for name in tellers if name in self.by_name), None)
         if name is None:

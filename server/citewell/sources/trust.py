@@ -17,10 +17,10 @@ _TRUST = {
     "bibtex": 25,
     "pdf": 10,
 }
-"""Of what libraries are built from; that of the sources on the network stands in their registry."""
+"""Trust in the inputs of library builds, 0-100; that of network sources is in their registry."""
 _UNKNOWN = 40
 CURATED = 50
-"""From here up a source is edited as a bibliography; below are people's own files."""
+"""Sources from this trust on are curated bibliographies; those below are people's own files."""
 
 _PREPRINT_PLACES = ("arxiv", "corr", "biorxiv", "medrxiv", "ssrn", "preprint")
 _PREPRINT_DOIS = ("10.48550/", "10.1101/", "10.2139/", "10.31234/", "10.20944/", "10.21203/")

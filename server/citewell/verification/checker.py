@@ -48,10 +48,10 @@ def in_parts(
 
 
 class Checker:
-    """Checks references against one or more places that know works.
+    """Checks references against one or more providers of records.
 
-    All places are asked about all claims and their answers are taken together; a place that does
-    not answer makes a reference that the others do not hold `unchecked`, never `not-found`.
+    All providers are asked about all claims and their answers are combined; if one does not answer,
+    a reference that the others do not hold is `unchecked`, never `not-found`.
     """
 
     def __init__(self, records: Sequence[Records], *, today: datetime.date | None = None) -> None:
@@ -73,7 +73,7 @@ class Checker:
             yield judge(claim, candidates, self.year, sources)
 
     def find(self, part: Sequence[Claim]) -> list[tuple[Claim, Candidates]]:
-        """What the places know of some claims; one of free text may be read anew by that."""
+        """Claims with their candidates; these may cause a claim of free text to be parsed again."""
         claims = list(part)
         answers = [records.candidates(claims) for records in self.records]
         found = [_together([answer[n] for answer in answers]) for n in range(len(claims))]

@@ -114,7 +114,7 @@ def make_claim(
 
 
 def _years_of(values: Mapping[str, str]) -> tuple[int, ...]:
-    """The years that the names of the venue and of its series tell."""
+    """The years in the names of the venue, its series and its event, without duplicates."""
     found: dict[int, None] = {}
     for name in ("venue", "series", "eventtitle", "eventdate"):
         for match in _YEAR.finditer(values.get(name, "")):

@@ -1,7 +1,8 @@
-"""Nobody is accused on the word of one source.
+"""No reference is reported as wrong on the evidence of a single source.
 
-An index that serves a wrong title under a right DOI is more common than an invented reference. The
-library is a judge; of scholarly sources two independent ones must say the same, for every field.
+An index that serves a wrong title under a correct DOI is more common than an invented reference.
+The library's record is sufficient; of scholarly sources, two independent ones must agree, for every
+field.
 """
 
 from __future__ import annotations

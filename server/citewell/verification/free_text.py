@@ -230,7 +230,7 @@ def _authors(text: str) -> tuple[list[Author], bool]:
     if not names or not all(_NAME_LIKE.match(name) for name in names) or len(names) > 200:
         return [], others
     if all(len(name.split()) == 1 for name in names) and len(names) > 1:
-        # "Vaswani, Ashish" cannot be told from two surnames.
+        # "Vaswani, Ashish" cannot be distinguished from two surnames.
         return [], others
     return [parse_author(name) for name in names], others
 

@@ -123,7 +123,7 @@ HIGHEST_PREFIX = 80_000
 
 
 def impossible_doi(doi: str) -> bool:
-    """True for a prefix that nobody has been given, or a form that its publisher does not use."""
+    """True for an unassigned prefix, or a form that the prefix's publisher does not use."""
     if doi.startswith("10.48550/arxiv.") and not arxiv_id(doi):
         return True
     if _NO_NUMBER.match(doi):

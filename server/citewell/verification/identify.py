@@ -157,7 +157,7 @@ def compare_authors(claim: Claim, work: Work) -> Comparison:
 
 
 def names_author(raw: str, work: Work) -> bool:
-    """True when the surname of one of the first authors stands in the text."""
+    """True when the text contains the surname of one of the first authors."""
     words = set(_WORD.findall(fold(raw)))
     return any(
         (name := set(_WORD.findall(fold(author.family)))) and name <= words

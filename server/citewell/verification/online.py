@@ -1,8 +1,8 @@
 """The check with scholarly sources behind it, for what the library alone cannot settle.
 
-A source that did not answer leaves a reference unchecked, never "not found". Nobody is accused on
-the word of one source: an index that serves a wrong title under a right DOI is more common than
-an invented reference.
+A source that did not answer leaves a reference unchecked, never "not found". No reference is
+reported as wrong on the evidence of a single source: an index that serves a wrong title under a
+correct DOI is more common than an invented reference.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ from citewell.verification.likeness import TitleLike, title_likeness
 from citewell.verification.records import Candidates, rank_by_title
 
 PART = 40
-"""References that are asked about together: few enough to show progress."""
+"""Number of references that are looked up together: few enough to show progress."""
 _LIBRARY = "library"
 _TELLING = frozenset({"title", "authors", "year", "retracted"})
-"""Fields of which a contradiction is told; a preprint has a DOI, pages and a volume of its own."""
+"""Fields whose contradictions are reported; a preprint has its own DOI, pages and volume."""
 
 
 class Asker(Protocol):
@@ -155,7 +155,7 @@ def judge_online(
     year_now: int,
     places: tuple[str, ...],
 ) -> Check:
-    """The verdict on a claim, given what the library has and what the sources said."""
+    """The verdict on a claim, given what the library has and what the sources answered."""
     failed = failures(answers.all)
     silent = {one.source for one in failed}
     names = [answer.source for answer in answers.all if isinstance(answer, Found | Nothing)]
@@ -297,7 +297,7 @@ def _with_dead_doi(check: Check, answers: SourceAnswers) -> Check:
         unknown = {answer.source for answer in answers.title if isinstance(answer, Nothing)}
         alone = check.work is None
         if alone and len(unknown) > 1 and verdict in (Verdict.NOT_FOUND, Verdict.WRONG_DETAIL):
-            # Two signals: nobody registered the identifier, and nobody knows the title.
+            # Two signals: the identifier is not registered, and no source knows the title.
             verdict = Verdict.FABRICATED
         elif verdict is not Verdict.FABRICATED:
             verdict = Verdict.WRONG_DETAIL

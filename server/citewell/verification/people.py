@@ -19,9 +19,9 @@ from citewell.model.titles import fold
 from citewell.model.work import Author
 
 LONG_LIST = 8
-"""A list cut after so many names is the habit of a journal style, not of an inventor."""
+"""A list cut after at least this many names reflects a journal style, not an invention."""
 _WHOLE_NAME = 12
-"""Letters of a given and a family name from which their likeness says something."""
+"""Least letters of a given and family name for which their likeness is meaningful."""
 _SOUNDS_LIKE = 82.0
 """Least likeness (rapidfuzz ratio) of two whole names of one person."""
 _SUFFIX = re.compile(r"[\s,]+(?:jr|sr|i{2,3}|iv)\.?\s*$", re.IGNORECASE)
@@ -38,10 +38,10 @@ class Difference(StrEnum):
     FIRST = "first"
     """"And others" follows names that are the record's, but not its first."""
     REPLACED = "replaced"
-    """Some names are right and some are of nobody in the record."""
+    """Some names are correct and some belong to no author in the record."""
     UNRELATED = "unrelated"
     UNKNOWN = "unknown"
-    """One side names nobody: nothing can be said."""
+    """One side names no author, so that no comparison is possible."""
 
 
 class Comparison(msgspec.Struct, frozen=True, gc=False):
@@ -59,12 +59,12 @@ class Comparison(msgspec.Struct, frozen=True, gc=False):
     other_given: tuple[tuple[Author, Author], ...] = ()
     """Given and recorded names with one surname, whose first names are not forms of one name."""
     renamed: bool = False
-    """Each name that is wrong stands where the record has one of the same initial: a name that
-    was changed or cut in the record, as likely as another person."""
+    """Each wrong name is in the position of a recorded name with the same initial: a name that was
+    changed or truncated in the record is as likely as another person."""
     swapped: tuple[tuple[Author, Author], ...] = ()
     """Given and recorded names of one person with given and family name in each other's place."""
     moved: tuple[Author, ...] = ()
-    """Given names that stand before a name which the record has before them."""
+    """Given names that precede a name which precedes them in the record."""
     known: int = 0
     """How many authors the record has."""
 
@@ -132,7 +132,7 @@ def compare_people(
 
 
 def _moved(given: Sequence[Author], partner: Sequence[int | None]) -> tuple[Author, ...]:
-    """The names that stand before one which the record has earlier."""
+    """The names that precede a name which precedes them in the record."""
     places = [(n, place) for n, place in enumerate(partner) if place is not None]
     return tuple(
         given[n]
@@ -169,7 +169,7 @@ def _written_alike(ours: _Name, theirs: _Name) -> bool:
 def _parted(
     given: Sequence[Author], known: Sequence[Author], theirs: Sequence[_Name]
 ) -> Sequence[Author]:
-    """The given names, with names that run together for want of an "and" parted by the record."""
+    """The given names; those run together for lack of an "and" are split using the record."""
     out: list[Author] = []
     for author in given:
         words = _display_words(author)

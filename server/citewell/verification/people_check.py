@@ -94,7 +94,7 @@ def _difference(claim: Claim, match: Match) -> _Difference | None:  # noqa: PLR0
         order = _order(claim, match)
         if order.confidence >= SURE or not people.missing or claim.others:
             return order
-        # The order says nothing, but that somebody is left out does.
+        # The order is no evidence, but a missing author is.
     if people.difference in (Difference.MISSING, Difference.ORDER):
         message = f"{missing} of the record {is_missing} missing without “and others”."
         return _Difference("author-missing", message, Severity.WARNING, 0.9)
@@ -117,7 +117,7 @@ def _difference(claim: Claim, match: Match) -> _Difference | None:  # noqa: PLR0
         return _Difference("author-replaced", message, Severity.WARNING, sure)
     if people.difference is Difference.UNRELATED:
         message = "None of the authors given is an author of the work."
-        # One word is a name that was cut: whose, nobody can tell.
+        # A single word is a truncated name, and it is unclear whose.
         cut = len(claim.authors) == 1 and not claim.authors[0].given
         return _Difference("author-unrelated", message, Severity.ERROR, DOUBTFUL if cut else 0.9)
     return _spelling(people)
@@ -141,17 +141,17 @@ def _order(claim: Claim, match: Match) -> _Difference:
     site = "neurips" in work_venues(record) and (old or families[:1] == known[:1])
     doubted = site or families == known or was_sorted(record.authors, claim.authors)
     if doubted or _neighbours_swapped(families, known):
-        pass  # no reader can tell, or the record has another order than the paper
+        pass  # undecidable, or the record's order may differ from the paper's
     elif len(sources) > 1 or families[:1] != known[:1]:
         sure = 0.8
     return _Difference("author-order", message, Severity.WARNING, sure)
 
 
 def _neighbours_swapped(given: Sequence[str], known: Sequence[str]) -> bool:
-    """True when nothing but neighbours have changed places.
+    """True when the lists differ only in swapped neighbours.
 
-    Indices copy the order from the publisher's form, which differs from the paper in this as often
-    as references do, above all where the two contributed equally.
+    Indexes copy the order from the publisher's form, which differs from the paper in this way as
+    often as references do, above all where the two authors contributed equally.
     """
     if len(given) != len(known):
         return False
@@ -248,7 +248,7 @@ def _is(count: int) -> str:
 
 
 def check_placeholders(claim: Claim) -> list[FieldFinding]:
-    """Authors that stand for nobody."""
+    """Findings for author names that are placeholders."""
     nobody = placeholder_names(claim.authors)
     if not nobody:
         return []

@@ -1,9 +1,9 @@
-"""What is not in the proceedings that a reference names, where all of them are known.
+"""Detects references to papers that are not in the proceedings named, if these are held in full.
 
-A library that holds every paper of a meeting can say more than "not found": a title and authors
-that are not among them did not appear there. Whether it holds them all is told by the numbering of
-the volume (`volumes`), for the year and for the years beside it, because a meeting is often cited
-with the year before or after. A library that may lack a paper says nothing.
+A library that holds every paper of a meeting permits a stronger verdict than "not found": a title
+and authors that are not among them did not appear there. Whether it holds them all is inferred from
+the numbering of the volume (`volumes`), for the year and the adjacent years, because a meeting is
+often cited with the year before or after. A library that may lack a paper permits no conclusion.
 """
 
 from __future__ import annotations

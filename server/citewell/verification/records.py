@@ -32,7 +32,7 @@ class Candidates(msgspec.Struct, frozen=True):
 
 
 class Records(Protocol):
-    """A place that knows works. A scholarly source or a library; several may stand in a row."""
+    """A provider of works: a scholarly source or a library; several may be combined."""
 
     name: str
     """How the evidence calls it: "library", "crossref"."""

@@ -1,8 +1,8 @@
 """Where the references of a pasted list begin and end, and how their lines are joined.
 
 Lists come from PDF viewers, word processors and other people's papers: numbered, with bullets,
-parted by empty lines, with hanging lines, one a line, or just wrapped. What parts the list is
-found out for the whole of it, since one reference alone can look like anything.
+separated by empty lines, with hanging lines, one per line, or just wrapped. The kind of separator
+is determined for the list as a whole, because a single reference can look like anything.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import unicodedata
 from collections.abc import Iterator, Sequence
 
 Piece = tuple[int, int, str]
-"""Start and end in the text, and the number or label that stands before it."""
+"""Start and end in the text, and the number or label before the reference."""
 
 _NUMBER = re.compile(r"^[ \t]*(?:\[(\d{1,4})\]|\((\d{1,4})\)|(\d{1,4})[.)])[ \t]*(?=\S)", re.M)
 _LABEL = re.compile(r"^[ \t]*\[([^\W\d_][\w+'’-]{1,14})\][ \t]+(?=\S)", re.M)
@@ -117,7 +117,7 @@ def _between(text: str, marks: Sequence[tuple[int, int, str]]) -> list[Piece]:
 
 
 def _parted(text: str, lines: Sequence[tuple[int, int]]) -> list[Piece]:
-    """References parted by empty lines."""
+    """References separated by empty lines."""
     start, end = lines[0][0], lines[-1][1]
     gaps = list(_GAP.finditer(text, start, end))
     if not gaps:

@@ -31,7 +31,7 @@ def means_preprint(claim: Claim) -> bool:
 
 
 def names_published_venue(text: str) -> bool:
-    """True when the text speaks of a conference or journal, known or not."""
+    """True when the text mentions a conference or journal, known or not."""
     return bool(venue_ids(text)) or _PUBLISHED.search(normalise_title(text)) is not None
 
 

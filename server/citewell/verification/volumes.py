@@ -1,7 +1,7 @@
-"""Whether all papers of a meeting's main volume are held, told by their own numbering.
+"""Whether all papers of a meeting's main volume are held, judged by their numbering.
 
 Publishers number the papers of a volume, in the identifier, in the DOI or by their pages. A volume
-without a gap is held whole; with a gap, or without numbers, nobody can tell.
+without a gap is held completely; with a gap, or without numbers, this cannot be determined.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import numpy as np
 from citewell.corpus.volumes import Places, volume_key
 
 LEAST_PAPERS = 40
-"""Fewer papers are no volume that silence could be told from absence in."""
+"""With fewer papers, the absence of a paper is no evidence that it does not exist."""
 WITHOUT_GAPS = 0.985
 """Least share of the numbers from the first to the last that must be held; some are withdrawn."""
 _FIRST = 20

@@ -180,8 +180,8 @@ def _parts(work: Work, field: str, count: int | None) -> list[str]:
 
 
 def _surnames(work: Work) -> list[str]:
-    """Surnames in ASCII. Those in scripts without a table here (Chinese ...) are skipped; if none is
-    left, the venue or "anon" is used instead."""
+    """Surnames in ASCII. Those in scripts without a table here (Chinese ...) are skipped; if none
+    is left, the venue or "anon" is used instead."""
     names = [name for author in work.authors if (name := _ascii(family_key(author)))]
     return names or [_venue(work) or "anon"]
 

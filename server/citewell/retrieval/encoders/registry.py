@@ -40,5 +40,5 @@ ENCODERS: dict[str, Callable[[str], Encoder]] = {
 
 
 def load_encoder(name: str) -> Encoder:
-    """The encoder of this name, its weights read. Raises `CitewellError` with the cure."""
+    """The encoder with this name, its weights loaded. Raises `CitewellError` with the remedy."""
     return ENCODERS.get(name, _sentence_transformers)(name)

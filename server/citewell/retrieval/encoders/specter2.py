@@ -62,7 +62,7 @@ class Specter2Encoder:
         self.fingerprint = f"specter2-1-{self._digest()}"
 
     def encode_papers(self, papers: Sequence[Paper]) -> NDArray[np.float32]:
-        """Title and abstract, parted by the model's separator token."""
+        """Vectors of titles and abstracts, joined by the model's separator token."""
         separator = self._tokenizer.sep_token
         return self._encode([paper_text(paper, separator) for paper in papers], "papers")
 

@@ -26,7 +26,7 @@ from citewell.retrieval.words import Words
 WEIGHTS = Path(__file__).parent.parent / "weights"
 _CHUNK = 4096
 _MAX_WORDS = 1_000_000
-"""Distinct words whose tokens are remembered; above it the memory starts anew."""
+"""Maximum number of distinct words whose tokens are cached; beyond it the cache is cleared."""
 
 
 class StaticEncoder:

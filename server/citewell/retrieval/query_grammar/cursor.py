@@ -18,7 +18,7 @@ class Names(Protocol):
     """What the library knows."""
 
     def surname(self, word: str) -> int:
-        """Number of papers by somebody of this surname; a look-up in an index."""
+        """Number of papers by authors with this surname; a look-up in an index."""
         ...
 
     def titled(self, word: str) -> int:
@@ -26,20 +26,21 @@ class Names(Protocol):
         ...
 
     def has_author(self, name: str) -> bool:
-        """Whether a paper is by somebody of this name, however it is written."""
+        """Whether a paper has an author with this name, however it is written."""
         ...
 
     def has_person(self, given: str, family: str) -> bool:
-        """Whether a paper is by somebody of exactly these names."""
+        """Whether a paper has an author with exactly these names."""
         ...
 
     def venue(self, text: str, *, is_marked: bool) -> str:
-        """Short name of the venue with papers in the library that the text names, or "". Unless it
-        `is_marked` as a venue by what stands before it, a word of topics names none."""
+        """Short name of the venue that the text names, if the library has papers of it, else "".
+        A word common in topics names a venue only if the preceding words mark it as one
+        (`is_marked`)."""
         ...
 
     def is_system(self, word: str) -> bool:
-        """Whether others call a paper so: "bert"."""
+        """Whether other papers refer to a paper by this word: "bert"."""
         ...
 
     def work(self, text: str) -> str:
@@ -48,7 +49,7 @@ class Names(Protocol):
 
 
 class NoNames:
-    """For a text that is read without a library: nobody is known."""
+    """Names for a text that is parsed without a library: none is known."""
 
     def surname(self, word: str) -> int:
         return 0

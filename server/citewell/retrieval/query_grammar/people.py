@@ -1,7 +1,7 @@
 """Rules for authors: "by Yann LeCun and Yoshua Bengio", "Hinton's work", "vaswani 2017".
 
-A name counts only if the library has papers by somebody of that name. A surname by itself must be
-rare in titles, or something must mark it.
+A name counts only if the library has papers by an author with that name. A lone surname must also
+be rare in titles, or be marked as a name by its context.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ LONGEST_NAME = 4
 """Words of a person's name."""
 MOST_PEOPLE = 8
 FEW_WORDS = 4
-"""Words of a text in which a surname in lower case needs no year beside it."""
+"""Longest text, in words, in which a surname in lower case needs no year beside it."""
 RARE_IN_TITLES = 4
-"""A surname by itself is one if so many times more papers are by it than have it in the title."""
+"""A lone word is a surname if its bearers' papers outnumber titles with it by this factor."""
 GIVEN_IN_TITLES = 150
-"""Titles that may hold a given name which is written in lower case."""
+"""Maximum number of titles containing a given name that is written in lower case."""
 STOP_NAMES = frozenset("he will few so an may do you how own if most other can such".split())
 """Surnames that are stop words."""
 SURNAMES_TOO = frozenset({"he", "will", "so", "an", "you"})
@@ -76,7 +76,7 @@ def _people(cursor: Cursor, at: int, begin: int, *, is_marked: bool) -> Part | N
 
 
 def _given_behind(cursor: Cursor, begin: int, end: int) -> int:
-    """The token after "LeCun, Yann"; `end` where no given name stands behind the comma."""
+    """Index of the token after "LeCun, Yann"; `end` if no given name follows the comma."""
     is_single = end == begin + 1 and cursor.low(end) == "," and cursor.is_word(end + 1)
     if not is_single or not cursor.tokens[end + 1].text[:1].isupper():
         return end
@@ -171,7 +171,7 @@ def _is_among_words(cursor: Cursor, word: str) -> bool:
 
 
 def _is_behind_stranger(cursor: Cursor, at: int) -> bool:
-    """ "Zed Ruiz", where nobody is called so: another Ruiz is not meant."""
+    """ "Zed Ruiz", where "Zed" is in no title and is no surname: another Ruiz is not meant."""
     if not cursor.is_word(at - 1) or at == 0 or not cursor.tokens[at].text[0].isupper():
         return False
     given = cursor.tokens[at - 1].text

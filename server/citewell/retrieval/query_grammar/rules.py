@@ -62,7 +62,8 @@ _RELATIONS: dict[str, PartKind] = {
 
 
 def _value(cursor: Cursor, begin: int) -> tuple[str, int]:
-    """What stands behind a colon: a phrase, or everything up to the next blank."""
+    """The value after a colon (a phrase, or everything up to the next blank), and the index of the
+    token after it."""
     if begin >= len(cursor.tokens):
         return "", begin
     first = cursor.tokens[begin]

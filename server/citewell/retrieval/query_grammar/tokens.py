@@ -1,6 +1,6 @@
 """Cuts typed words into tokens: words, numbers, quoted phrases, operators and punctuation.
 
-Nothing fails: a quotation mark or an operator that stands alone is punctuation.
+Tokenising never fails: an isolated quotation mark or operator is punctuation.
 """
 
 from __future__ import annotations

@@ -25,7 +25,7 @@ _SELECT = (
     "biblio,cited_by_count,is_retracted,is_paratext"
 )
 _SYNTAX = re.compile(r"[^\w\s-]+")
-"""Commas, bars and colons part filters; no title is told apart by its punctuation."""
+"""Commas, bars and colons separate filters; punctuation does not distinguish titles."""
 
 
 class OpenAlex(Source):

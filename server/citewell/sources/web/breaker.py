@@ -39,12 +39,12 @@ class Breaker:
         self._probing = self._failures >= FAILURES
 
     def succeeded(self) -> None:
-        """The source answered, be it that it has nothing."""
+        """Record that the source answered, even if it found nothing."""
         self._failures = self._openings = 0
         self._until, self._probing = 0.0, False
 
     def failed(self, wait: float | None = None) -> None:
-        """The source did not answer; `wait`: it asked to be left alone for so many seconds."""
+        """Record a failure; `wait` is the number of seconds that the source asked us to wait."""
         self._failures += 1
         self._probing = False
         rest = min(wait, MAX_REST_SECONDS) if wait else 0.0
@@ -54,5 +54,5 @@ class Breaker:
         self._until = max(self._until, self._clock() + rest)
 
     def withdrawn(self) -> None:
-        """A request was given up by us: it says nothing about the source."""
+        """Record that we abandoned a request, which is no evidence about the source."""
         self._probing = False

@@ -95,7 +95,7 @@ class Web:
         except asyncio.CancelledError:
             raise
         except Exception as error:
-            # The text of a stranger's exception may hold an address; its type tells enough.
+            # The text of an unknown exception may contain an address; its type is enough.
             kind = type(error).__name__
             logger.warning("Asking %s failed: %s", source.title, kind)
             message = f"{source.title} could not be queried ({kind})."

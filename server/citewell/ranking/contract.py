@@ -37,8 +37,8 @@ class Ordering(msgspec.Struct, frozen=True):
     confidence: NDArray[np.float32] | None = None
     """Shape (n,), in that order: calibrated probability of being what the author would cite."""
     calibrate: Callable[[NDArray[np.float32]], NDArray[np.float32]] | None = None
-    """Confidence from changed scores, which stand in this ordering's order, for whoever changes
-    them: then they are logarithms of odds."""
+    """Computes confidence from modified scores, given in this ordering's order, for callers that
+    modify them. Where it is given, the scores are log odds."""
 
 
 class Signals(Protocol):

@@ -13,9 +13,9 @@ from citewell.ranking.lexical import NAMES as LEXICAL
 from citewell.ranking.lexical import TitleWords, lexical, read_passage
 
 UNKNOWN = -99.0
-"""Stands where a fact is missing: the trees learn what its absence means."""
+"""Value of a missing fact: the trees learn what its absence means."""
 FEWEST_YEARS = 3
-"""References from which the years of a paper's references tell its own."""
+"""Number of references from which a paper's own year can be estimated from theirs."""
 
 
 class Company(msgspec.Struct, frozen=True):

@@ -1,10 +1,11 @@
 """What an author cites, accepted and dismissed, as a prior over the candidates of a search.
 
 A cache model: what was used is used again (Kuhn and De Mori 1990). What the paper at hand cites is
-raised a little, the more often it is cited there; what its sentence cites falls, for nobody cites
-it twice there. What was accepted for the author's other papers is raised by its share of these
-acceptances, where those for like words count more (Nadaraya 1964, Watson 1964). The weights are
-log-linear beside the trained head, whose scores are those of a softmax.
+raised a little, the more often it is cited there the more; what the same sentence cites is lowered,
+because authors do not cite a work twice in one sentence. What was accepted for the author's other
+papers is raised by its share of these acceptances, where those for similar words count more
+(Nadaraya 1964, Watson 1964). The weights are log-linear and added to the scores of the trained
+head, which are those of a softmax.
 """
 
 from __future__ import annotations
@@ -20,34 +21,35 @@ from citewell.model.feedback import UNATTENDED, Event
 CITED = 1.25
 """What a paper gains by being cited here once, where no other candidate is."""
 OFTEN = 0.6
-"""What it gains beside, times the logarithm of how often it is cited here."""
+"""Its further gain, times the logarithm of how often it is cited here."""
 RIVALS = 0.4
 """What it loses, times the logarithm of one more than the candidates that are cited here."""
 BESIDE = 4.0
-"""What a paper loses that the same sentence cites already."""
+"""Penalty of a paper that the same sentence cites already."""
 UNCITED = 1.25
-"""What a paper gains that stands in the author's bibliography and is not cited yet, where no other
-such candidate is."""
+"""Gain of a paper that is in the author's bibliography and not cited yet, where it is the only such
+candidate."""
 CRITICISED = 8.0
 """Penalty of a paper that the previous sentence cites, in a sentence that criticises it:
-it is no witness against itself, and never stands first."""
+it is not evidence against itself, and never ranks first."""
 ELSEWHERE = 60.0
 ELSEWHERE_DOUBT = 2.0
-"""So many acceptances' worth of share goes to papers that were never accepted."""
+"""Number of acceptances whose share is reserved for papers that were never accepted."""
 SHARPNESS = 4.0
-"""Of likeness: words at a right angle count e^-4 of equal ones."""
+"""Of the weight by similarity: orthogonal words count e^-4 times as much as equal ones."""
 DISMISSED = 0.5
-"""What a paper loses in the project that dismissed it, until it is accepted there.
+"""Penalty of a paper in the project that dismissed it, until it is accepted there.
 
 OFTEN, RIVALS and BESIDE were fitted to the training and the tuning part of contexts/dev: a
-conditional logit over the candidates, papers weighing alike. CITED is the most, in quarters, with
-which papers cited for the first time lose nothing on the tuning part, warm and cold. The likeness
-of the words to those of earlier citations adds nothing to these: the head has judged the words. The
-others were tuned by replaying the tuning part (`citewell eval --data dev --split valid --replay
-everyone`)."""
+conditional logit over the candidates, all papers weighted equally. CITED is the largest multiple of
+a quarter at which papers cited for the first time lose nothing on the tuning part, warm and cold.
+The similarity of the words to those of earlier citations adds nothing to these: the head has
+already scored the words. The others were tuned by replaying the tuning part (`citewell eval --data
+dev --split valid --replay everyone`)."""
 SAME_SENTENCE = 0.99
-"""Cosine from which two queries of a project are taken to stand in one sentence. Where only events
-tell, what was accepted there is left alone: it may have been taken back."""
+"""Cosine above which two queries of a project count as one sentence. Where events are the only
+evidence of what is cited, papers accepted in that sentence are neither raised nor lowered: the
+author may have removed the citation."""
 
 ACCEPTED, CITED_HERE, CITED_BESIDE, DISMISSED_HERE, NOT_YET_CITED, CRITICISED_HERE = range(1, 7)
 """Why a candidate was moved."""
@@ -58,11 +60,11 @@ class Cited(msgspec.Struct, frozen=True):
 
     keys: NDArray[np.uint64]
     times: NDArray[np.float32]
-    """0 for what stands in its bibliography only."""
+    """How often each is cited; 0 for what is only in the bibliography."""
     beside: NDArray[np.bool_]
     """True for what the sentence of the query cites."""
     criticised: NDArray[np.bool_] | None = None
-    """True for what the sentence before cites, where that of the query is a criticism."""
+    """True for what the previous sentence cites, where the query's sentence is a criticism."""
 
 
 class Prior(msgspec.Struct, frozen=True):
@@ -91,7 +93,7 @@ class Past(msgspec.Struct, frozen=True):
 
 
 def past_of(events: Sequence[Event], encoder: str, dim: int) -> Past:
-    """The past as events tell it, the oldest first; vectors of another encoder count as unknown."""
+    """The past from events, given oldest first; vectors of another encoder count as unknown."""
     projects: dict[str, int] = {}
     accepted: list[int] = []
     owner: list[int] = []
@@ -131,9 +133,9 @@ def prior(
     """What the past adds to the score of each candidate, by its title key, shape (n,).
 
     `project` is the folder of the paper being written; `query_vector` has shape (d,). `cited` is
-    what that paper cites; None where only the project's events tell. `typed` words ask for one
-    paper: what the paper at hand cites is then left alone, for its .bib is matched with them
-    anyway.
+    what that paper cites; None where the project's events are the only evidence. With `typed`,
+    the query is words for one particular paper: what the paper at hand cites is then neither raised
+    nor lowered, because its .bib is matched with the words anyway.
     """
     number = past.projects.get(project, -1) if project else -1
     added = np.zeros(len(candidates), np.float32)
@@ -179,7 +181,7 @@ def prior(
 
 
 def _rivals(some: NDArray[np.bool_]) -> float:
-    """What each of some candidates loses to the others."""
+    """The loss of each candidate in the mask to the others, by their number."""
     return float(RIVALS * np.log1p(np.float32(some.sum())))
 
 
@@ -195,9 +197,10 @@ def _accepted(past: Past, here: NDArray[np.bool_], likeness: NDArray[np.float32]
 def _known(
     keys: NDArray[np.uint64], wanted: NDArray[np.uint64], place: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The places of the wanted keys that are among `keys`, and where there; 0 is nobody's key.
+    """The places of the wanted keys that are among `keys`, and their indices there. Key 0 never
+    matches: no work has it.
 
-    Both rise: to search for what rises costs a third.
+    `keys` and `wanted` are sorted: searching for sorted keys costs a third.
     """
     at = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
     known = np.flatnonzero((keys[at] == wanted) & (wanted != 0))

@@ -170,8 +170,9 @@ class LearnedRanker:
 def head_scores(trees: Trees, table: NDArray[np.float32]) -> NDArray[np.float32]:
     """The trees' sum plus the logarithm of the candidates' reciprocal rank fusion, shape (n,).
 
-    The trees alone are steps fitted to the training papers; the smooth fusion (Cormack et al.
-    2009) keeps the order sane where they do not tell candidates apart, and in papers unlike those.
+    The trees alone are step functions fitted to the training papers; the smooth fusion (Cormack et
+    al. 2009) keeps the order sensible where they cannot separate candidates, and in papers unlike
+    the training papers.
     """
     names = feature_names(MEMORY)
 

@@ -41,9 +41,10 @@ _MAX_CONFIG = 1 << 20
 
 
 def load_cross_encoder(name: str) -> PairModel | CitationCrossEncoder:
-    """The cross-encoder of a folder, one trained on citations included, or of a Hugging Face name.
+    """The cross-encoder in a folder, which may be one trained on citations, or of a Hugging Face
+    name.
 
-    Raises `CitewellError` "reranker-missing" with the cure when it cannot be loaded.
+    Raises `CitewellError` "reranker-missing" with a hint when it cannot be loaded.
     """
     return _own(name) if is_own(name) else load_pair_model(name)
 
@@ -54,9 +55,9 @@ def is_own(name: str) -> bool:
 
 
 def load_pair_model(name: str) -> PairModel:
-    """The cross-encoder of a folder or a Hugging Face name.
+    """The cross-encoder in a folder or of a Hugging Face name.
 
-    Raises `CitewellError` "reranker-missing" with the cure when it cannot be loaded.
+    Raises `CitewellError` "reranker-missing" with a hint when it cannot be loaded.
     """
     path = Path(name).expanduser()
     if path.is_dir():

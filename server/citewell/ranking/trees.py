@@ -65,7 +65,7 @@ def from_lightgbm(dump: Mapping[str, Any]) -> Trees:
 
     def fill(number: int, node: Mapping[str, Any], place: int, level: int) -> None:
         if "leaf_value" in node:
-            # An early leaf stands at the bottom left of its own padded subtree.
+            # A leaf above the full depth is placed at the bottom left of its own padded subtree.
             for _ in range(depth - level):
                 place = 2 * place + 1
             leaf[number, place - inner] = node["leaf_value"]

@@ -22,22 +22,22 @@ RRF_K = 60.0
 RRF_RANKS = ("bm25_rank", "likeness_rank", "head_rank", "explained_rank")
 """Features, log2(1 + rank), whose fusion smooths the trees."""
 SMOOTH = 0.3
-"""Weight of that fusion: it tells apart what the trees' steps leave equal."""
+"""Weight of that fusion, which separates candidates that the trees' steps leave equal."""
 KEPT = 60
-"""Candidates by each of these ranks that the trees look at."""
+"""Number of best candidates by each of these ranks that the trees score."""
 EXACT = 20.0
-"""Added to the score of a paper whose whole title was typed: it stands first."""
+"""Added to the score of a paper whose whole title was typed, so that it ranks first."""
 CALLED = 5.0
-"""Added to the score of a paper that others call by exactly what was typed, times the root of their
-share. The confidence knows nothing of it: a name that many papers share comes first and is not
-sure."""
+"""Added to the score of a paper that others call by exactly what was typed, times the square root
+of their share. The confidence ignores it: a paper whose name many papers share ranks first, but
+not with certainty."""
 UNNAMED = 6.0
-"""Taken off the score of a paper that no typed word speaks for, where one speaks for another: the
-sentence alone never lifts a paper above those that the words name."""
+"""Subtracted from the score of a paper that no typed word matches, where one matches another paper:
+the sentence alone never lifts a paper above those that the words name."""
 MOST_SURE = 0.995
 """The confidence stops short of certainty: another paper may bear the same name."""
 RIVALS = 30
-"""Best scores that a candidate's share is of."""
+"""Number of best scores among which a candidate's share is computed."""
 CALIBRATION = (
     "exact", "typed_explained", "title_covered", "both_covered", "in_order", "author_and_year",
     "opening_whole", "words", "in_sentence", "rarest_explained", "unexplained", "head", "head_gap",
@@ -106,8 +106,8 @@ def hopeful(table: NDArray[np.float32]) -> NDArray[np.int64]:
 
 
 def typed_scores(trees: Trees, table: NDArray[np.float32]) -> NDArray[np.float32]:
-    """The trees' sum plus a share of the logarithm of the fusion of `RRF_RANKS`, shape (n,); what
-    is named exactly stands before it, what is not named behind."""
+    """The trees' sum plus a weighted logarithm of the fusion of `RRF_RANKS`, shape (n,), raised for
+    candidates that are named exactly and lowered for those that are not named at all."""
     named = _named(table)
     unnamed = UNNAMED * ~named if named.any() else 0.0
     scores = trees.predict(table) + _fused(table) + _whole(table) - unnamed
@@ -115,13 +115,14 @@ def typed_scores(trees: Trees, table: NDArray[np.float32]) -> NDArray[np.float32
 
 
 def _whole(table: NDArray[np.float32]) -> NDArray[np.float32]:
-    """What stands in a score for words that are, all of them, a paper's title or its name."""
+    """The bonus of candidates whose whole title or name is what was typed, shape (n,)."""
     called = np.sqrt(table[:, NAMES.index("called_whole")])
     return np.asarray(EXACT * table[:, NAMES.index("exact")] + CALLED * called, np.float32)
 
 
 def _named(table: NDArray[np.float32]) -> NDArray[np.bool_]:
-    """Which candidates a typed word speaks for, in title, names, year, or by BM25 the abstract."""
+    """Mask of the candidates that a typed word matches: in title, names or year, or by BM25 in the
+    abstract."""
     columns = [NAMES.index("typed_explained"), NAMES.index("bm25_share")]
     return np.asarray((table[:, columns] > 0).any(axis=1))
 

@@ -165,7 +165,7 @@ class _Match:
         self.covered = np.divide(part, whole, out=np.zeros(count), where=whole > 0)
 
     def _in_title(self, at: int, hashes: list[int], met: NDArray[np.bool_]) -> None:
-        """The word, or all its parts, stand in the title."""
+        """Record the titles that contain the word, or all its parts, and where."""
         places = [self._words.at(one) for one in hashes]
         owners = self._owner[places[0]]
         for one in places[1:]:
@@ -266,8 +266,8 @@ def _pieces(spelled: Sequence[str]) -> set[int]:
 
 
 def _order(place: NDArray[np.int32]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-    """Share of the words that stand in the title in the typed order, without a gap; and whether
-    all do from its first word."""
+    """Per candidate, the share of the words that occur in the title in the typed order without a
+    gap, and whether all of them do from its first word."""
     if not len(place):
         nothing = np.zeros(place.shape[1], np.float32)
         return nothing, nothing

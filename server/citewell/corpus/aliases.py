@@ -1,7 +1,7 @@
 """Names by which others cite a paper, where its title lacks them: "resnet", "lstm", "gpt-3".
 
-The table that ships says, for a name, which titles stand behind it in how many citing papers. It
-holds names, hashes of titles and counts, so it serves any library that holds the papers.
+The bundled table lists, for each name, the titles that it refers to and in how many citing papers.
+It holds names, hashes of titles and counts, so it serves any library that holds the papers.
 `citewell_corpus.training.aliases` makes it.
 """
 
@@ -68,8 +68,8 @@ def alias_name(name: str) -> str:
 
 
 def read_aliases(path: Path) -> Aliases:
-    """The table in a file of lines "name, title key in hexadecimal, papers, of", parted by tabs.
-    Raises `CitewellError`."""
+    """The table in a file with lines of "name, title key in hexadecimal, papers, of", separated by
+    tabs. Raises `CitewellError`."""
     known: dict[str, list[Alias]] = {}
     try:
         lines = path.read_text("utf-8").splitlines()

@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
 _MAX_CARD = 1 << 20
 _LISTED = 8
-"""Venues that a summary names."""
+"""Number of venues that a summary names."""
 _LARGEST = 30
-"""Venues whose missing years are told."""
+"""Number of venues whose missing years are listed."""
 
 
 class VenueCount(msgspec.Struct, frozen=True, kw_only=True):

@@ -1,4 +1,4 @@
-"""The works of one segment, in an SQLite file that nobody writes any more.
+"""The works of one segment, in an SQLite file that no longer changes.
 
 Table `works(row, blob)`: a MessagePack `Work`, compressed with Zstandard and a dictionary trained
 on the segment (a third of the size, and no slower to fetch 50 of). Table `keys(number, row)`: see

@@ -1,8 +1,8 @@
 """How the papers of a source cite, as a library holds it: priors of its own, mapped from disk.
 
 The arrays are those of `Priors`, one file each, in a folder that is sealed like a segment and goes
-with its source. Papers stand in it by the keys of their titles, so that it serves every record of
-a paper, whichever source gave it.
+with its source. Papers are identified by their title keys, so that the data serves every record of
+a paper, whichever source it came from.
 """
 
 from __future__ import annotations

@@ -36,9 +36,9 @@ class SegmentView(msgspec.Struct, frozen=True):
 class IndexBuilder(Protocol):
     """Builds one kind of index for one segment. One per retriever.
 
-    `build` may be killed at any time and be called again with the same arguments: it then goes on
-    or starts anew, and never leaves a folder that looks finished but is not (the caller marks a
-    finished index in the segment's own record, after `build` returned).
+    `build` may be killed at any time and called again with the same arguments: it then resumes or
+    starts over, and never leaves an unfinished folder that looks finished (the caller marks a
+    finished index in the segment's own record, after `build` has returned).
     """
 
     name: str

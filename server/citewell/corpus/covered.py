@@ -15,9 +15,9 @@ _MIX = np.uint64(0x9E3779B97F4A7C15)
 
 
 def covered_rows(above: Sequence[SegmentView], segment: SegmentView) -> NDArray[np.bool_]:
-    """Rows of a segment whose work stands in one of the segments above, shape (count,).
+    """Mask of a segment's rows whose work is also in one of the segments above, shape (count,).
 
-    None of them where a segment was built without columns.
+    All False where a segment was built without columns.
     """
     out = np.zeros(segment.count, np.bool_)
     own = SegmentView(path=segment.path, base=0, count=segment.count)
@@ -76,7 +76,7 @@ def _among(values: NDArray[np.uint64], others: NDArray[np.uint64]) -> NDArray[np
 
 
 def _once(keys: NDArray[np.uint64]) -> NDArray[np.bool_]:
-    """Which of the keys stand there once."""
+    """Mask of the keys that occur only once."""
     known = np.sort(keys)
     repeated = known[1:][known[1:] == known[:-1]]
     return ~_among(keys, repeated)

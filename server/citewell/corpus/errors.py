@@ -1,4 +1,4 @@
-"""What can be wrong with a library, each with the cure that the user is shown."""
+"""The problems of a library, each with the hint that is shown to the user."""
 
 from __future__ import annotations
 

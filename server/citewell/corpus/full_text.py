@@ -1,7 +1,7 @@
 """The full text of a source's papers, as a library holds it: passages with their page.
 
-They lie in the folder of the source's citation data (`citing`), which is sealed and goes with the
-source. Papers stand in it by the keys of their titles, so that any record of a paper is found.
+They are stored in the folder of the source's citation data (`citing`), which is sealed and goes
+with the source. Papers are identified by their title keys, so that any record of a paper is found.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Who cites whom, as far as the citation priors tell it, among the papers of a library.
+"""Which papers of a library cite which, as far as the citation priors record it.
 
-The priors hold for some citing papers the list of what they cite, by the keys of titles. Such a
-list is a sample of the literature: what it says is so, and what it leaves out is unknown.
+For some citing papers, the priors hold the list of what they cite, by title key. Such a list is a
+sample of the literature: the citations in it exist, and nothing is known of those it omits.
 """
 
 from __future__ import annotations

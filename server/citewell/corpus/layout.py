@@ -11,7 +11,7 @@
 
 Nothing under `snapshots` and `segments` changes once CURRENT names it. The id of a snapshot ends
 with the hash of its manifest, the manifest holds the hash of every `segment.json`, and that holds
-the hash and size of every file: from CURRENT down, a damaged file can be told from a whole one.
+the hash and size of every file: starting from CURRENT, every damaged file can be detected.
 """
 
 from __future__ import annotations
@@ -199,8 +199,8 @@ def leftovers(library: Path) -> list[Path]:
 
 
 def strangers(path: Path) -> list[str]:
-    """What in a folder is somebody else's, by name: neither a library's own, nor left by a writer
-    that was killed, nor put there by a system that shows folders (`.DS_Store`)."""
+    """The sorted names of a folder's entries that Citewell did not create: neither part of a
+    library, nor left by a killed writer, nor created by a file manager (`.DS_Store`)."""
     found = (entry.name for entry in path.iterdir())
     return sorted(
         name

@@ -101,8 +101,8 @@ class Library:
         """Open the current snapshot after a quick check of sizes, headers, counts and hashes.
 
         `below` is the library on which it lies. Raises `LibraryError` with the code
-        library-missing, -corrupt, -foreign, -newer, -older or -unreadable, each with its cure.
-        Nothing of a library that fails is used.
+        library-missing, -corrupt, -foreign, -newer, -older or -unreadable, each with its hint.
+        Nothing of a library that fails the check is used.
         """
         path = Path(path)
         snapshot = current_snapshot(path)

@@ -26,7 +26,7 @@ class Priors(msgspec.Struct, frozen=True):
     citations: NDArray[np.float16]
     """log(1 + times cited) where a source says so, else -1, shape (P,)."""
     list_key: NDArray[np.uint64]
-    """Title key of each citing paper, or another number that tells it apart, shape (L,)."""
+    """Title key of each citing paper, or another number that identifies it, shape (L,)."""
     list_starts: NDArray[np.int32]
     list_cited: NDArray[np.int32]
     """Paper numbers that citing paper i cites: [list_starts[i], list_starts[i + 1])."""

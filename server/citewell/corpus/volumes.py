@@ -1,8 +1,8 @@
-"""Where each paper stands in its proceedings: which volume, at which number, on which pages.
+"""The place of each paper in its proceedings: which volume, which number and which pages.
 
-Whether a library holds a volume without a gap is told by the numbers of all its papers. To read
-thousands of records for that takes most of a second, so each segment holds the numbers as columns.
-A library that was built without them gives the same answers, read from its records.
+The numbers of all its papers show whether a library holds a volume without a gap. Reading thousands
+of records for that takes most of a second, so each segment holds the numbers as columns. A library
+that was built without them gives the same answers, read from its records.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ _PAGES = re.compile(r"^\s*(\d{1,6})\s*[-–—]+\s*(\d{1,6})\s*$")
 
 
 class Numbered(Protocol):
-    """The fields of a record that tell its place."""
+    """The fields of a record that determine its place."""
 
     @property
     def id(self) -> str: ...

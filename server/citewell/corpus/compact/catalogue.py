@@ -132,7 +132,7 @@ class CompactCatalogue:
             self._blocks.clear()
 
     def title(self, row: int) -> str:
-        """The title of a row; empty where it stands in the record."""
+        """The title of a row; empty where the record holds it instead."""
         begin, end = self.title_starts[row : row + 2]
         tokens = self._tokens
         return " ".join([tokens[one] for one in decode_varints(self.titles[begin:end]).tolist()])

@@ -74,11 +74,11 @@ def row_starts(counts: NDArray[Any], rows: int) -> NDArray[np.int64]:
 
 
 def encode_rows(values: NDArray[Any], counts: NDArray[Any], rows: int) -> NDArray[np.uint8]:
-    """Rising row numbers below `rows`, in runs of `counts`, as Elias and Fano code them.
+    """The Elias-Fano code of ascending row numbers below `rows`, in runs of `counts`.
 
-    The lower bits of a run's numbers stand side by side; of the upper ones it is told how far each
-    is from the one before, by as many zeros and a one. That takes about two bits more than the
-    lower ones, and a run is decoded as a whole.
+    The lower bits of a run's numbers are stored side by side. The upper bits are stored in unary:
+    for each number, as many zeros as they increase from the number before, then a one. That takes
+    about two bits per number beyond the lower ones, and a run is decoded as a whole.
     """
     counts = np.asarray(counts, np.int64)
     width, starts = row_widths(counts, rows), row_starts(counts, rows)

@@ -97,7 +97,7 @@ class CompactColumns:
         """Surname hashes of some rows: of the first authors and the last, as `Columns` has them."""
         numbers, owner = self._decoded(self._records.authors, self._records.author_starts, rows)
         for at in np.flatnonzero(self._crowded[rows]).tolist():
-            # All of them stand in the record.
+            # The record holds all of the work's authors.
             own = self._crowd_numbers[self._crowd_of(int(rows[at]))]
             numbers = np.concatenate([numbers, own])
             owner = np.concatenate([owner, np.full(len(own), at)])

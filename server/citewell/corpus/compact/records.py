@@ -27,7 +27,7 @@ class Variant(msgspec.Struct, frozen=True, array_like=True):
 
 
 class Record(msgspec.Struct, frozen=True, array_like=True):
-    """The fields of a work that stand in no column of their own."""
+    """The fields of a work that have no column of their own."""
 
     id: str
     volume: str = ""

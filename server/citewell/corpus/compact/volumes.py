@@ -1,7 +1,7 @@
-"""Where the papers of a compact segment stand in their proceedings, as differences of neighbours.
+"""The places of a compact segment's papers in their proceedings, as differences of neighbours.
 
-Papers of one volume follow one another, so that a number is often one more than the last, and a
-first page the one after.
+Papers of one volume follow one another, so that a number is often one more than the previous one,
+and a first page follows the previous last page.
 """
 
 from __future__ import annotations

@@ -50,7 +50,7 @@ class ActionPlan(msgspec.Struct, frozen=True, kw_only=True):
     label: str = ""
     """What the editor calls the change."""
     message: str = ""
-    """What the author is told: the answer to a question."""
+    """The message shown to the author: the answer to a question."""
     problems: tuple[Problem, ...] = ()
     """Why there is nothing, or less than was asked for."""
     feedback: tuple[Feedback, ...] = ()

@@ -20,20 +20,20 @@ from citewell.model.diagnostic import Level
 from citewell.model.titles import plain_title
 
 MAX_REFERENCES = 2_000
-"""A list that somebody reads. Further ones are counted."""
+"""Most references of a list that a person reads; further ones are only counted."""
 MAX_PLACES = 50
-"""Of one reference: further citations are counted."""
+"""Most places listed for one reference; further citations are only counted."""
 MAX_FIXED = 300
-"""References whose fixes are worked out: each takes up to a thousandth of a second."""
+"""Most references whose fixes are computed: each takes up to a millisecond."""
 
 UNDEFINED = "undefined"
 """The state of a key that nothing defines; the other states are verdicts."""
 _FIRST = (str(Verdict.FABRICATED), UNDEFINED, str(Verdict.WRONG_DETAIL))
 _WITHOUT_WORD = frozenset({Verdict.NOT_FOUND, Verdict.UNCHECKED})
-"""Verdicts that say nothing against a reference: the state tells all."""
+"""Verdicts that are not held against a reference: its state is enough, without problems."""
 
 CheckOf = Callable[[BibFile, BibEntry], Check | None]
-"""The verdict on an entry when it is known already; nothing waits for it."""
+"""Returns the check of an entry if it is known already, and never waits for one."""
 
 
 class ReferenceProblem(msgspec.Struct, frozen=True):
@@ -92,12 +92,12 @@ def document_references(table: KeyTable, path: Path, check_of: CheckOf) -> Docum
 
 
 def _rank(one: DocumentReference) -> int:
-    """What is wrong comes first; that the library lacks a work is nothing wrong."""
+    """Sort key: wrong references first. A work that the library lacks does not count as wrong."""
     return _FIRST.index(one.state) if one.state in _FIRST else len(_FIRST)
 
 
 class _Fixes:
-    """Works fixes out, for so many references as one answer may wait for."""
+    """Computes fixes for at most `MAX_FIXED` references, so that one answer does not take long."""
 
     def __init__(self) -> None:
         self._styles: dict[str, BibStyle] = {}

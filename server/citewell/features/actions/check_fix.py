@@ -23,7 +23,7 @@ from citewell.model.check import Check, Claim, Verdict
 from citewell.verification.claims import claim_of_entry
 
 Recheck = Callable[[Sequence[Claim]], Sequence[Check]]
-"""Checks claims anew, in order."""
+"""Checks claims again and returns the results in their order."""
 
 
 class FixedEntry(msgspec.Struct, frozen=True):
@@ -33,7 +33,7 @@ class FixedEntry(msgspec.Struct, frozen=True):
     line: int
     key: str
     codes: tuple[str, ...]
-    """Of the findings that the fix is about."""
+    """Codes of the findings that the fix addresses."""
     safe: bool = True
 
 
@@ -42,7 +42,7 @@ class FixPlan(msgspec.Struct, frozen=True):
 
     fixed: tuple[FixedEntry, ...] = ()
     left: tuple[FixedEntry, ...] = ()
-    """Entries with findings that no fix cures, or only one that was not asked for."""
+    """Entries with findings that no fix resolves, or only a fix that was not asked for."""
     edits: tuple[FileEdit, ...] = ()
     diffs: tuple[str, ...] = ()
     """A unified diff of each edit, in the same order."""
@@ -60,10 +60,10 @@ class _Try(msgspec.Struct):
 def plan_fixes(
     checks: Sequence[Check], recheck: Recheck, *, unsafe: bool = False, root: Path | None = None
 ) -> FixPlan:
-    """Plan the fixes of all checked entries that stand in .bib files.
+    """Plan the fixes of all checked entries that are in .bib files.
 
-    With `unsafe` also those that replace more than the fields in question. Paths in diffs are
-    relative to `root` where they lie below it. Raises `FileError` for a file that cannot be read.
+    With `unsafe`, include fixes that replace more than the fields in question. Paths in diffs are
+    relative to `root` where they are below it. Raises `FileError` for a file that cannot be read.
     """
     plan = FixPlan()
     by_file: dict[str, list[Check]] = {}
@@ -109,7 +109,7 @@ def _of_file(
 
 
 def _ways(check: Check, unsafe: bool) -> list[str]:
-    """The fixes to be tried, the one that changes least first. Of an invention nothing is safe."""
+    """The fixes to try, the one that changes least first. No fix of an invented entry is safe."""
     if check.work is None:
         return []
     ways = [FIELDS] if check.verdict is Verdict.WRONG_DETAIL else []

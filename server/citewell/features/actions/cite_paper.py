@@ -1,4 +1,4 @@
-"""Cite a chosen paper at any place: in the form that fits what stands there, with its entry."""
+"""Cite a chosen paper at any place, in the form that fits the text there, and add its entry."""
 
 from __future__ import annotations
 

@@ -97,14 +97,14 @@ def placeholder_actions(
 
 
 def _where(placeholder: Placeholder) -> dict[str, str | int | bool]:
-    """What finds the placeholder again in a text that may have changed."""
+    """The arguments that locate the placeholder again in a text that may have changed."""
     at_cursor = placeholder.certain and not placeholder.closed
     typed = placeholder.span.end - placeholder.span.start if at_cursor else 0
     return {"start": placeholder.span.start, "query": placeholder.query, "typed": typed}
 
 
 def _close_action(placeholder: Placeholder) -> Action:
-    """Close what nothing closes: where its words end only the author can tell."""
+    """Close a placeholder that has no closing mark: only the author knows where its words end."""
     return Action(
         title=f"End the placeholder after “{shorten(placeholder.query, _TITLE)}”",
         kind=QUICK_FIX,
@@ -292,7 +292,7 @@ def sentence_actions(
 
 
 def nothing_found(placeholder: Placeholder) -> Problem:
-    """What an author is told who asked for a paper where there is none."""
+    """The problem shown to an author when the search for a placeholder finds no paper."""
     words = f"“{shorten(placeholder.query, 60)}”" if placeholder.query else "this place"
     return Problem(
         "no-paper-found",

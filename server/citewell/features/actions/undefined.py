@@ -190,13 +190,14 @@ def _shown_entry(entry: BibEntry) -> str:
 
 
 def use_near(document: Document, start: int, key: str) -> KeyUse | None:
-    """The use of a key that stood at `start`: still there, or the nearest of the same key."""
+    """The use of a key that was at `start`: the one still there, or the nearest one of that key;
+    None when the key is no longer used."""
     uses = [u for c in document.citations for u in c.keys if u.key == key]
     return min(uses, key=lambda use: abs(use.span.start - start), default=None)
 
 
 def plan_change(documents: Iterable[Document], key: str, new: str) -> ActionPlan:
-    """Write another key wherever the undefined one stands in the paper."""
+    """Plan the replacement of an undefined key by another one throughout the paper."""
     edits: list[tuple[Path, tuple[TextEdit, ...], str]] = []
     for document in documents:
         changes = tuple(

@@ -160,7 +160,7 @@ def edits_for(
 def _corrections(
     entry: BibEntry, check: Check, content: Mapping[str, str]
 ) -> Iterator[tuple[FieldFinding, str, str]]:
-    """The findings that one field's new value cures: each with that field and value."""
+    """The findings that a new value of one field resolves, each with that field and value."""
     spans = {field.name: field.value_span for field in entry.fields}
     taken: set[str] = set()
     for finding in check.findings:

@@ -202,8 +202,8 @@ def _known_venues(field: str) -> Iterator[str]:
 
 
 def count_values(bib: BibFile, field: str) -> Counter[str]:
-    """How often each text stands in a field of a file, with its LaTeX markup and without its
-    delimiters. Only the raw values are looked at, which takes a microsecond for each entry."""
+    """How often a field has each value in a file; values keep their LaTeX markup, but not their
+    delimiters. Only the raw values are read, which takes a microsecond per entry."""
     raw: Counter[str] = Counter(
         body.raw(body.names.index(field))
         for entry in bib.entries

@@ -54,7 +54,7 @@ def _content(bib: BibFile) -> list[tuple[object, ...]]:
 
 
 def _is_single(text: str, entry: BibEntry) -> bool:
-    """True when all fields stand on one line; a value may still go over several."""
+    """True when all fields are on one line; a value may still span several."""
     fields = entry.fields
     gaps = [text[entry.key_span.end : fields[0].name_span.start]]
     gaps += [text[a.value_span.end : b.name_span.start] for a, b in pairwise(fields)]

@@ -106,7 +106,8 @@ def _unwritable(path: Path) -> Problem:
 
 
 def _citations(document: Document, keys: set[str], kept: str) -> list[TextEdit]:
-    """The kept key at every place of the others; taken out where it stands in the same braces."""
+    """The edits that replace the other keys by the kept one, or remove them where the same braces
+    contain it already."""
     edits: list[TextEdit] = []
     text = document.text
     for citation in document.citations:
@@ -137,7 +138,8 @@ def _with_comma(text: str, left: Span | None, right: Span, *, before: bool = Fal
 
 
 def _taken_over(bib: BibFile, kept: BibEntry, gone: Sequence[BibEntry]) -> TextEdit | None:
-    """Fields that only the others have, as they stand there."""
+    """The edit that adds the fields that only the others have, as written there; None when there
+    are none."""
     if not kept.names:
         return None
     have = set(kept.names)

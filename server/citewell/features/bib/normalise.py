@@ -127,7 +127,7 @@ def _same_people(field: BibField, value: str) -> bool:
 
 
 def _in_place(field: BibField, value: str) -> str | None:
-    """The value in the delimiters that stand there; None for an @string, which stays."""
+    """The value in the field's own delimiters; None for an @string, which stays as it is."""
     raw = field.raw.strip()
     if raw.isdigit():
         return value if value.isdigit() else f"{{{value}}}"

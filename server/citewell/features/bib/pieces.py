@@ -28,11 +28,12 @@ class Piece(msgspec.Struct, frozen=True):
 
 
 def pieces_of(bib: BibFile) -> tuple[Piece, ...]:
-    """The pieces in order; what stands between two of them is blank.
+    """The pieces in order; the text between two of them is blank.
 
-    A comment belongs to the item below it, unless it stands on the last line of the one above, or
-    directly below that and an empty line above the next. What stands at the top of the file, an
-    empty line above the first item, belongs to none; nor does what stands so at its end.
+    A comment belongs to the item below it, unless it is on the last line of the item above, or
+    directly below that item and separated from the next one by an empty line. Text at the top of
+    the file, separated from the first item by an empty line, belongs to no item; nor does text at
+    the end of the file that is separated from the last item.
     """
     text = bib.text
     items: list[BibEntry | BibBlock] = sorted(
@@ -57,7 +58,7 @@ def pieces_of(bib: BibFile) -> tuple[Piece, ...]:
 
 
 def _top(text: str, start: int) -> int:
-    """Where the lines begin that stand directly above the first item."""
+    """The start of the lines directly above the first item."""
     head = text[:start]
     gaps = list(_GAP.finditer(head))
     if not gaps:
@@ -66,8 +67,8 @@ def _top(text: str, start: int) -> int:
 
 
 def _parted(between: str) -> tuple[int, int]:
-    """Of the text between two items: where the part of the upper one ends, and where that of the
-    lower one begins. What lies between is blank."""
+    """Two offsets in the text between two items: where the part of the upper item ends, and where
+    that of the lower one begins. The text between them is blank."""
     gap = _GAP.search(between)
     if gap is not None:
         own = gap.start()
@@ -85,8 +86,8 @@ def _skip_blank(text: str, at: int, end: int) -> int:
 
 
 def without(bib: BibFile, unwanted: Collection[BibEntry]) -> tuple[TextEdit, ...]:
-    """The edits that take entries away, with the comments that belong to them and the gap that
-    parted them from the next."""
+    """The edits that remove entries, with the comments that belong to them and the gap that
+    separated them from the next."""
     starts = {entry.start for entry in unwanted}
     pieces = pieces_of(bib)
     gone = [piece.entry is not None and piece.item.start in starts for piece in pieces]

@@ -1,7 +1,7 @@
-"""What stands at a place in a .bib that is being typed: an entry type, a field name, a value.
+"""What is being typed at a place in a .bib: an entry type, a field name or a value.
 
-Read forwards from the head of the entry to the cursor, because what stands behind the cursor is
-still wrong while somebody types.
+The entry is parsed forwards from its head to the cursor, because the text after the cursor is
+still malformed while the author types.
 """
 
 from __future__ import annotations
@@ -108,7 +108,7 @@ def _within(text: str, cursor: int, entry: _Entry) -> BibSite | None:
         if name[2] is None or cursor <= name.start(2):
             return _name_site(text, cursor, entry, name, names)
         field = name[1].lower()
-        # The cursor may stand in the blanks between the = and the value.
+        # The cursor may be in the blanks between the = and the value.
         end = _value_end(text, min(name.end(), cursor), cursor, entry.closer)
         if isinstance(end, BibSite):
             return _with(end, entry, field, frozenset([*names, *_later(text, cursor)]))

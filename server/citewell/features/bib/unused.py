@@ -12,7 +12,7 @@ from citewell.model.bib import BibEntry, BibFile
 def unused_entries(bib: BibFile, paper: LintPaper) -> list[BibEntry]:
     """The entries that no paper cites, neither itself nor through an entry that names them.
 
-    None where that cannot be told: no paper uses the file, or one says `\\nocite{*}`.
+    Empty where this cannot be determined: no paper uses the file, or one contains `\\nocite{*}`.
     """
     if Path(bib.path) not in paper.bibs:
         return []

@@ -74,19 +74,19 @@ def _written(author: Author, plain: bool) -> str:
 
 
 def _in_order(kept: Sequence[_Piece]) -> list[_Piece]:
-    """The names that the record has in its order; the others where they stand."""
+    """The names that the record has, in its order; the others stay in place."""
     known = iter(sorted((piece for piece in kept if piece.place >= 0), key=lambda p: p.place))
     return [next(known) if piece.place >= 0 else piece for piece in kept]
 
 
 def _from_the_first(kept: Sequence[_Piece], record: Sequence[Author], plain: bool) -> list[_Piece]:
-    """Before "and others" no name up to the last one given may be missing."""
+    """With the record's names up to the last one kept: "and others" may replace only later ones."""
     last = max((piece.place for piece in kept), default=-1)
     return _completed(kept, record[: last + 1], plain)
 
 
 def _completed(kept: Sequence[_Piece], record: Sequence[Author], plain: bool) -> list[_Piece]:
-    """With the record's other names, each behind the one that stands before it there."""
+    """With the record's other names, each inserted after the names that precede it there."""
     done = list(kept)
     held = {piece.place for piece in kept}
     for place, author in enumerate(record):

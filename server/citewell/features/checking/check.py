@@ -103,7 +103,7 @@ def _claims_in_files(
 
 
 def nothing_in(name: str, path: str = "") -> Problem:
-    """What is said of a file, or of a pasted text, in which there is no reference."""
+    """The problem of a file, or of a pasted text, that contains no reference."""
     return Problem(
         "check-empty",
         f"No references found in {name}.",
@@ -113,7 +113,7 @@ def nothing_in(name: str, path: str = "") -> Problem:
 
 
 def claims_in_text(text: str, path: str = "") -> list[Claim]:
-    """The references of a text: BibTeX entries, else \\bibitems, else a list in words."""
+    """The references in a text: BibTeX entries, else \\bibitems, else a plain-text list."""
     if path.lower().endswith(".bib") or _ENTRY.search(text):
         return claims_of_bib(parse_bib(text, path))
     if "\\bibitem" in text:

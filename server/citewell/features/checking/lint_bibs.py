@@ -20,7 +20,7 @@ from citewell.model.names import family_key
 _LETTER = re.compile(r"[^\W_]")
 _TOKEN = re.compile(r"@\s*\w+\s*[{(]?[^\s,{}=]*|[^\s,{}=\"@]+|\S")
 ANY_SYNTAX = "bib-syntax"
-"""Stands in the list of rules for all codes of `SYNTAX`."""
+"""Represents all codes of `SYNTAX` in the list of rules."""
 SYNTAX = {
     "bib-unclosed": Level.ERROR,
     "bib-unclosed-value": Level.ERROR,
@@ -38,9 +38,9 @@ SYNTAX = {
 _NO_WORKS = frozenset({"xdata", "set", "comment"})
 _THESES = frozenset({"phdthesis", "mastersthesis", "thesis"})
 _PARTS = ("volume", "version", "edition", "number", "part", "chapter")
-"""Fields that tell works of one title apart when they differ."""
+"""Fields that distinguish works with equal titles when their values differ."""
 _SHORT_TITLE = 12
-"""Letters below which an equal title says nothing: "Introduction"."""
+"""Number of letters below which an equal title is no evidence: "Introduction"."""
 
 
 @bib_rule(ANY_SYNTAX, Level.ERROR)
@@ -218,7 +218,7 @@ def missing_field(bib: BibFile, paper: LintPaper) -> Iterator[LintFinding]:
 
 
 def _uses(project: Project, path: Path, bib: BibFile) -> bool:
-    """True when a paper declares the .bib, or cites from it though it stands there undeclared."""
+    """True when a paper declares the .bib, or cites entries of it without declaring it."""
     if path not in project.bibs or project.root_document.format is Format.BIBTEX:
         return False
     return project.declares_bibs or any(key in bib.by_key for key in project.cited_keys())

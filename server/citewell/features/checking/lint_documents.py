@@ -21,7 +21,7 @@ _DISTRIBUTED = frozenset({"ieeeabrv", "ieeefull", "ieeeexample", "xampl", "bibla
 def undefined_key(document: Document, paper: LintPaper) -> Iterator[LintFinding]:
     """A cited key that no bibliography of the paper has.
 
-    Silent where the bibliographies are not all known: a key may stand in the one that is missing.
+    Reports nothing unless all bibliographies are known: a missing one may define the key.
     """
     defined = paper.defined
     unknown = [

@@ -1,7 +1,7 @@
-"""Does a cited paper support the sentence that cites it? One model's opinion of a summary.
+"""A model's opinion, from the abstract, on whether a cited paper supports the citing sentence.
 
-It is given with the abstract's own words, where someone asks for it. Nothing else reads it: it is
-no finding, changes nothing, and accuses nobody.
+It is shown with a quotation from the abstract, and only on request. Nothing else uses it: it is not
+a finding, changes nothing and makes no accusation.
 """
 
 from __future__ import annotations
@@ -44,11 +44,11 @@ class CitedSentence(msgspec.Struct, frozen=True, kw_only=True):
     span: Span
     """Of the key."""
     sentence: str
-    """The key's citation stands in it as `[CITATION]`, others as `[OTHER]`."""
+    """With the key's citation replaced by `[CITATION]`, and others by `[OTHER]`."""
 
 
 class Support(msgspec.Struct, frozen=True, kw_only=True):
-    """What the model said of one of them."""
+    """The model's opinion on one cited sentence."""
 
     cited: CitedSentence
     title: str
@@ -57,7 +57,7 @@ class Support(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def cited_sentence(document: Document, use: KeyUse) -> CitedSentence | None:
-    """The sentence around a key; None where no prose stands there, as at a `\\nocite`."""
+    """The sentence around a key; None where there is no prose, as at a `\\nocite`."""
     start = use.span.start
     sentence = context_at(document, start).sentence
     if not any(letter.isalpha() for letter in sentence.replace("[CITATION]", "")):
@@ -147,13 +147,14 @@ def support_action(document: Document, offset: int, options: Options) -> Action 
 
 
 def use_near(document: Document, start: int, key: str) -> KeyUse | None:
-    """The citation of a key that stands nearest to a place: the author may have typed since."""
+    """The citation of a key nearest to an offset, because the author may have typed since; None
+    when there is none."""
     uses = (use for citation in document.citations for use in citation.keys if use.key == key)
     return min(uses, key=lambda use: abs(use.span.start - start), default=None)
 
 
 def in_words(key: str, work: Work, supported: Supported) -> str:
-    """What an author is told who asked about one citation."""
+    """The answer to an author who asked about one citation."""
     return f"{key} (“{shorten(work.title, _TITLE)}”): {what_it_says(supported)}. {CAUTION}"
 
 

@@ -1,8 +1,8 @@
-"""What the author does not want to hear: magic comments, and levels by code.
+"""Diagnostics that the author suppresses, by magic comments and by levels per code.
 
-`% citewell: ignore` speaks of its own line; alone on a line, of the next one. In a .bib it speaks
-of the whole entry that begins there. Codes may follow ("undefined-key", or "author" for all that
-begin so), then a reason after a colon or dash. `ignore-file` speaks of the file.
+`% citewell: ignore` applies to its own line or, alone on a line, to the next one. In a .bib it
+applies to the whole entry that begins there. Codes may follow ("undefined-key", or "author" for all
+codes with that prefix), then a reason after a colon or dash. `ignore-file` applies to the file.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def ignored_in(text: str, kind: Format, bib: BibFile | None = None) -> list[Igno
         if not text[start : comment.start()].strip() and not text[comment.end() : end].strip():
             end = _line_end(text, end + 1)
             while pattern.search(text, text.rfind("\n", 0, end) + 1, end) and end < len(text):
-                end = _line_end(text, end + 1)  # comments under each other speak of one line
+                end = _line_end(text, end + 1)  # consecutive comments apply to the same line
         place = bisect_left(entries, start, key=lambda entry: entry.start)
         if place < len(entries) and entries[place].start < end:
             end = max(end, entries[place].end)

@@ -1,9 +1,9 @@
-"""A sentence that leans on the work of others and names nobody: a modest, precise detector.
+"""Detects a sentence that relies on the work of others without a citation: modest, but precise.
 
-Used only where the author's cursor stands, never to underline anything. It fires on phrases that
-seldom stand without a citation; a claim in other words is left to the author. How seldom:
-`tests/bench/uncited_bench.py`. "State of the art" is not among them: two of three sentences with it
-cite nobody.
+Used only at the author's cursor, never to underline anything. It fires on phrases that seldom occur
+without a citation (`tests/bench/uncited_bench.py` measures how seldom); claims in other words are
+left to the author. "State of the art" is not among the phrases: two of three sentences with it have
+no citation.
 """
 
 from __future__ import annotations
@@ -53,16 +53,16 @@ class Uncited(msgspec.Struct, frozen=True):
 
     @property
     def placeholder(self) -> Placeholder:
-        """The empty place as a placeholder: what a search is asked for."""
+        """The empty place as a placeholder, which a search takes."""
         here = Span(self.at, self.at)
         return Placeholder(PlaceholderKind.MARKER, here, "", here, "")
 
 
 def uncited_at(document: Document, offset: int) -> Uncited | None:
-    """The sentence at an offset, if it says what others found and cites nobody.
+    """The sentence at an offset, if it reports what others found and has no citation.
 
     None in headings, comments, math and code, in a sentence with a citation or placeholder, and in
-    one that speaks of this paper itself.
+    one about this paper itself.
     """
     at = sentence_end(document, offset) if _is_prose(document, offset) else None
     if at is None or not _is_prose(document, at):

@@ -1,7 +1,7 @@
-"""Is each entry real, and right? What to ask, and how an editor shows the answer.
+"""Whether each entry exists and is correct: what to look up, and how an editor shows the result.
 
-An entry is asked about by what it says: entries that say the same share one answer, and an answer
-stays true when the entry moves or its key changes.
+A lookup depends only on an entry's content: entries with the same content share one result, and a
+result stays valid when the entry moves or its key changes.
 """
 
 from __future__ import annotations
@@ -27,7 +27,8 @@ from citewell.verification.codes import MEANINGS
 
 NOT_FOUND, UNCHECKED = "reference-not-found", "reference-unchecked"
 FABRICATED = "reference-fabricated"
-"""Stands where an invented reference is cited; in the .bib its findings stand on its fields."""
+"""Code of a diagnostic where an invented reference is cited; in the .bib, its findings are reported
+on its fields."""
 NOTES = tuple(code for code, meaning in MEANINGS.items() if meaning.endswith("(note)."))
 """Findings that never change a verdict."""
 FINDINGS = tuple(code for code in MEANINGS if code not in NOTES)
@@ -235,7 +236,7 @@ def check_diagnostics(entry: BibEntry, check: Check) -> Iterator[Diagnostic]:
 
 
 def place_of(finding: FieldFinding, fields: Mapping[str, Span]) -> str:
-    """The field of the entry that a finding speaks of; empty when it has none of them."""
+    """The field of the entry that a finding is about; empty when the entry has none that fits."""
     names = (finding.field, *_INSTEAD.get(finding.field, ()))
     return next((name for name in names if name in fields), "")
 

@@ -50,12 +50,12 @@ def default_cite_command(document: Document) -> str:
 
 
 def extent(placeholder: Placeholder) -> int:
-    """How far a cursor may stand behind its start and be in it."""
+    """The last cursor offset that counts as inside the placeholder."""
     return max(placeholder.span.end, placeholder.reach)
 
 
 def word_end(document: Document, offset: int) -> int:
-    """Behind the word at an offset; the offset itself where there is none."""
+    """The end of the word at an offset; the offset itself where there is none."""
     word = _WORD.match(document.text, offset)
     return word.end() if word else offset
 
@@ -63,8 +63,8 @@ def word_end(document: Document, offset: int) -> int:
 def until(document: Document, placeholder: Placeholder, cursor: int) -> Placeholder:
     """The placeholder as far as it is typed.
 
-    Of one that nothing closes only what stands before the cursor is the author's: behind it there
-    may be prose. A cursor before its words tells nothing.
+    Without a closing mark, only the text before the cursor belongs to it: what follows may be
+    prose. A closed placeholder, or one whose words the cursor is not in, is returned unchanged.
     """
     start = placeholder.query_span.start
     if placeholder.closed or not start <= cursor <= extent(placeholder):
@@ -107,7 +107,8 @@ def _angle(text: str, placeholder: Placeholder, key: str) -> TextEdit | None:
 
 
 def _braces(text: str, placeholder: Placeholder, key: str) -> TextEdit | None:
-    """`\\cite{words}`, `\\cite{a, }`, `\\cite{?}`; None when the words do not stand in the keys."""
+    """The edit in `\\cite{words}`, `\\cite{a, }`, `\\cite{?}`; None when the words are not among
+    the keys."""
     words = placeholder.query_span
     before = _before(text, words.start, placeholder.span.start)
     after = _after(text, words.end, placeholder.span.end)

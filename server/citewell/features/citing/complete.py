@@ -36,12 +36,12 @@ OnShelf = Callable[[Work], Work | None]
 """The work as recorded in the author's reference manager, with its key there; None if absent."""
 
 ENOUGH_KEYS = 5
-"""With so many own entries for a word in braces, the library is not asked too."""
+"""With this many own entries for a word in braces, the library is not searched as well."""
 MIN_LETTERS = 3
-"""A shorter word in braces is no search."""
+"""Number of letters below which a word in braces is not searched for in the library."""
 
 SURE_SCORE = 40.0
-"""Of an entry in which all words fit; what is found below it was a guess at misspelt words."""
+"""Score of an entry that matches all words; lower ones are of guesses at misspelt words."""
 
 MOST_INVENTED = 3
 """Own entries that are known to be invented, at the end of a list for typed words."""
@@ -63,10 +63,10 @@ class Wanted:
         self.key_like = is_key_like(placeholder)
         """The words may be the beginning of a key of the author's own."""
         self.unless_key = ""
-        """A key: if an entry has it, what stands behind it are its notes, and nothing is wanted."""
+        """A key: if an entry has it, the text after it is its notes, and nothing is completed."""
 
     def asks_library(self, own: int) -> bool:
-        """True when papers are wanted beside the `own` entries that were found."""
+        """True when papers are wanted in addition to the `own` entries that were found."""
         if not self.placeholder.query:
             return not self.placeholder.command.startswith("nocite")
         if not self.key_like:
@@ -101,12 +101,12 @@ def wanted(document: Document, cursor: int, default_command: str = "") -> Wanted
 def own_entries(
     at: Wanted, index: KeyIndex, limit: int, default_depth: int = 5
 ) -> tuple[list[Own], list[Own]]:
-    """The author's entries that go before the papers of the library, and those that go behind.
+    """The author's entries to list before the papers of the library, and those to list after them.
 
-    What is typed in braces is looked for in keys, titles, authors and years. Words of a query must
-    all fit. Where nothing is typed every entry is on offer, the most cited first, but only a few
-    of them stand before what the library finds for the sentence. An identifier names an entry and
-    is no words.
+    Text typed in braces is searched for in keys, titles, authors and years. All words of a query
+    must match. Where nothing is typed, every entry is offered, the most cited first, but only a few
+    of them before what the library finds for the sentence. An identifier selects the entry that has
+    it, and is not searched for as words.
     """
     words = at.placeholder.query
     identifier = identifier_of(words)

@@ -123,7 +123,7 @@ def entry_candidate(
     evidence: tuple[Evidence, ...] = (),
     check: Check | None = None,
 ) -> Candidate:
-    """A candidate for an entry that stands in a .bib of the project; `check` is what is known."""
+    """A candidate for an entry in a .bib of the project; `check` is its check, where known."""
     title, year, venue, authors = _shown(entry)
     return Candidate(
         key=entry.key,

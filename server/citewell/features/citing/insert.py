@@ -71,7 +71,7 @@ def plan_citable(
 ) -> InsertPlan:
     """Plan what makes `work`, or else the entry `key`, citable in a document.
 
-    `document` is the project's own reading of the file, and its text stands in the plan.
+    `document` is the project's own parse of the file, and the plan holds its text.
     """
     texts = {document.path: document.text}
     if work is None:

@@ -41,12 +41,12 @@ class KeyMeaning(msgspec.Struct, frozen=True):
 
     key: str
     head: str = ""
-    """What stands before the year, folded, letters only: surnames, in the usual habits."""
+    """The part before the year, folded, letters only: surnames, by the usual conventions."""
     heads: tuple[str, ...] = ()
     """The parts of `head`."""
     year: int | None = None
     tail: tuple[str, ...] = ()
-    """The pieces behind the year, as written: words, or initials."""
+    """The pieces after the year, as written: words, or initials."""
     coauthors: str = ""
     """Initials of the authors after the first, as DBLP writes them ("ls")."""
     doi: str = ""
@@ -137,12 +137,12 @@ class KeyFit(msgspec.Struct, frozen=True):
     identifier: float = 0.0
     """The key is an identifier, or the source's own key, of the record."""
     surname: float = 0.0
-    """The first author's surname stands at the beginning (1), part of it, or another author's; or
-    what stands there is what the title calls its method (`mask-r-cnn-2017`)."""
+    """1: the key begins with the first author's surname; less for part of that surname, another
+    author's surname, or the name that the title gives its method (`mask-r-cnn-2017`)."""
     year: float = 0.0
     """1: equal; 0.5: a year apart; 0.3: the key or the record has none; 0: another."""
     title: float = 0.0
-    """How much of what stands behind the year the title explains, by the best habit."""
+    """How much of the part after the year the title explains, by the convention that fits best."""
     title_detail: float = 0.0
     """How much the key says of the title at all: 0 for `blei-03`, 1 for a dozen letters."""
     authors: float = 0.0

@@ -1,4 +1,4 @@
-"""What stands at a place in a document: a placeholder, or a key of a citation."""
+"""The placeholder, or the key of a citation, at a place in a document."""
 
 from __future__ import annotations
 
@@ -94,8 +94,9 @@ def wanted_at(document: Document, cursor: int) -> Placeholder | None:
 
 
 def words_at(document: Document, cursor: int) -> tuple[str, Placeholder] | None:
-    """Behind what reads as a key, in `[@word |]` and `[@LeNet training|]`: that key, and the
-    placeholder that all of it is if there is no such key. Such a key's notes stand there else."""
+    """The apparent key before the cursor, in `[@word |]` and `[@LeNet training|]`, and the
+    placeholder that all the words form if no entry has that key; None where there is no such key.
+    If an entry has it, the words after it are the citation's notes."""
     head = document.text[max(0, cursor - _LINE) : cursor]
     match = _BEHIND_KEY.search(head)
     if match is None or document.format is not Format.MARKDOWN:

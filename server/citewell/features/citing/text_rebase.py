@@ -19,7 +19,7 @@ class RebasedText:
     def __init__(self, original: str) -> None:
         self.original = original
         self.text = original
-        """As it stands after the edits so far."""
+        """The text after the edits so far."""
         self._pieces: list[Span | str] = [Span(0, len(original))]
 
     def apply(self, edits: Sequence[TextEdit]) -> None:
@@ -30,10 +30,10 @@ class RebasedText:
         self.text = text
 
     def now(self, offset: int) -> int:
-        """Where the character at an offset of the original stands now.
+        """The current offset of the character at an offset of the original.
 
-        An insertion at that very offset stands before it. For a character that has been replaced
-        the answer is the end of what replaced it.
+        Text inserted at that very offset precedes the character. For a character that has been
+        replaced, this is the end of its replacement.
         """
         position = 0
         for piece in self._pieces:

@@ -19,13 +19,13 @@ if TYPE_CHECKING:
     from citewell.features.citing.complete import Wanted
 
 SCHEME = "zotero:"
-"""What the id of a work begins with that stands on the shelf; its key follows."""
+"""Prefix of the id of a work that is in the author's Zotero; its key follows."""
 NAME = "Zotero"
 MIN_WORDS = 3
-"""Letters that must be typed before entries are looked for by them."""
+"""Number of letters that must be typed before entries are searched for them."""
 SURE_SCORE, FAIR_SCORE = 40.0, 20.0
-"""Of an entry in which all words fit, and of one whose key holds what was typed; what is found
-below was a guess at misspelt words."""
+"""Scores of an entry that matches all words, and of one whose key contains what was typed; lower
+ones are of guesses at misspelt words."""
 
 Found = tuple[Work, tuple[Evidence, ...]]
 
@@ -84,10 +84,11 @@ class ZoteroLibrary:
         *,
         guess: bool = True,
     ) -> list[Found]:
-        """What fits what was typed and the paper's own .bib files have not, best first.
+        """The entries that match what was typed and are not in the paper's own .bib files, best
+        first.
 
-        `taken` are their keys, as they are and in lower case; `find_own` finds a work among them.
-        Without `guess` a misspelt key finds nothing.
+        `taken` are the keys of those files, as written and in lower case; `find_own` finds a work
+        in them. Without `guess`, a misspelt key finds nothing.
         """
         words = at.placeholder.query
         if not at.key_like and len(words) < MIN_WORDS:
@@ -109,5 +110,5 @@ class ZoteroLibrary:
 
 
 def key_of(work_id: str) -> str:
-    """The key of a work that stands on the shelf; empty for any other."""
+    """The key of a work that is in the author's Zotero; empty for any other."""
     return work_id.removeprefix(SCHEME) if work_id.startswith(SCHEME) else ""

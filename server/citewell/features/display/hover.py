@@ -19,7 +19,7 @@ from citewell.model.document import Document, KeyUse, Placeholder, Span
 
 
 class HoverCard(msgspec.Struct, frozen=True):
-    """Markdown, and the range of the document that it speaks of."""
+    """A card in Markdown, and the range of the document that it describes."""
 
     markdown: str
     span: Span
@@ -33,13 +33,13 @@ def hover_entry(
 
 
 def hover_shelved(span: Span, entry: BibEntry, known: Known) -> HoverCard:
-    """The card of an entry that stands in the author's Zotero and in no .bib of the paper yet."""
+    """The card of an entry that is in the author's Zotero, but in no .bib of the paper yet."""
     note = "*Not in the bibliographies of this paper yet: complete the key to add it.*"
     return HoverCard(f"{entry_card(entry, 'Zotero', known)}\n\n{note}", span)
 
 
 def hover_missing(use: KeyUse) -> HoverCard:
-    """What is said of a key that no .bib of the paper has."""
+    """The card of a key that no .bib of the paper has."""
     text = f"No entry `{use.key.replace('`', '')}` in the bibliographies of this paper."
     return HoverCard(text, use.span)
 

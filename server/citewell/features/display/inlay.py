@@ -30,9 +30,9 @@ class Hint(msgspec.Struct, frozen=True):
 def citation_hints(
     document: Document, find: Callable[[str], BibEntry | None], span: Span
 ) -> list[Hint]:
-    """Author and year behind each cited key of a part of a document.
+    """Hints with author and year after each cited key in a part of a document.
 
-    Keys without an entry get none: a diagnostic speaks of them.
+    Keys without an entry get none: a diagnostic reports them.
     """
     citations = document.citations
     first = bisect_left(citations, span.start, key=lambda citation: citation.span.end)

@@ -12,7 +12,7 @@ from citewell.model.check import Check, Verdict
 from citewell.model.document import Span
 
 FEW_ENTRIES = 1_000
-"""In a larger file only the cited entries are told of: the others are most of it."""
+"""In a larger file, uncited entries are not marked as such: most of its entries are uncited."""
 
 
 class Lens(msgspec.Struct, frozen=True):

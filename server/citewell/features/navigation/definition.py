@@ -24,7 +24,7 @@ class Target(msgspec.Struct, frozen=True):
 
 
 class Definition(msgspec.Struct, frozen=True):
-    """All targets of what stands at `origin` in the document."""
+    """All targets of the key, macro or path at `origin` in the document."""
 
     origin: Span
     targets: tuple[Target, ...]
@@ -33,10 +33,10 @@ class Definition(msgspec.Struct, frozen=True):
 def define(
     table: KeyTable, projects: Iterable[Project], path: Path, offset: int
 ) -> Definition | None:
-    """Every definition of what stands at the offset of a file; None where nothing does.
+    """Every definition of the item at an offset of a file; None where there is no such item.
 
-    A key that several entries have leads to all of them. `\\input`, `\\bibliography` and their like
-    lead to the file.
+    A key that several entries have leads to all of them. `\\input`, `\\bibliography` and similar
+    commands lead to the file.
     """
     place = table.at(path, offset)
     if place is not None:

@@ -21,8 +21,8 @@ class Fold(msgspec.Struct, frozen=True):
 
 
 def body_folds(body: BibBody) -> list[Span]:
-    """An entry and its fields of several lines, counted from the entry's start; nothing where it
-    stands on one line."""
+    """The spans of an entry and of its multi-line fields, relative to the entry's start; empty when
+    the entry is on one line."""
     text = body.text
     if not _breaks(text, 0, len(text)):
         return []

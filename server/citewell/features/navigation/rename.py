@@ -123,7 +123,9 @@ def _is_braced(text: str, span: Span) -> bool:
 
 
 def _taken(table: KeyTable, reached: frozenset[Path], old: str, new: str) -> Problem | None:
-    """BibTeX does not tell keys apart by case, so neither may a new one."""
+    """The problem when a reached file has the new key already, in any case; None when it is free.
+
+    BibTeX does not distinguish keys by case, so a new key must not differ in case only."""
     wanted = new.casefold()
     for path in reached:
         file = table.files.get(path)

@@ -32,7 +32,7 @@ class Known(msgspec.Struct, frozen=True, kw_only=True):
     """What is known of an entry beyond its fields."""
 
     reference: str = ""
-    """The reference in the author's style, as Markdown; empty: a summary stands in its place."""
+    """The reference in the author's style, as Markdown; if empty, a summary is shown instead."""
     record: Work | None = None
     """The library's record of the work."""
     check: Check | None = None

@@ -206,8 +206,8 @@ def _names(bib: BibFile, entry: BibEntry, role: str) -> list[dict[str, str]]:
 
 
 def _raw(bib: BibFile, entry: BibEntry, role: str) -> str:
-    """The name list of an entry or of the volume that it refers to, with its LaTeX markup: braces
-    tell a person from an organisation."""
+    """The name list of an entry or of the volume that it refers to, with its LaTeX markup, whose
+    braces distinguish organisations from persons."""
     for _ in range(4):
         body = entry.body
         if role in body.names:

@@ -29,7 +29,7 @@ def its_words(picked: Picked) -> str:
 
 
 def none_fits(picked: Picked) -> Problem:
-    """What an author is told whose place no paper fits, by the model."""
+    """The problem shown to the author when, for the model, no paper fits the place."""
     return Problem(
         "llm-none",
         f"The language model {picked.model} chose none of {picked.of} papers{its_words(picked)}.",

@@ -1,8 +1,8 @@
 """A reference as a CSL style prints it: text, HTML or Markdown, of any `CslItem`.
 
-The processor is citeproc-py, loaded at the first use (20 ms, 10 MB). It is asked for text with
-marks of its own where style begins and ends, so that one rendering serves every form and nothing
-that stands in a record is ever taken for markup.
+The processor is citeproc-py, loaded at the first use (20 ms, 10 MB). It is made to put private
+marks where a style begins and ends, so that one rendering serves every form and no text of a record
+is ever taken for markup.
 """
 
 from __future__ import annotations
@@ -88,9 +88,9 @@ class Style:
             raise CitewellError(Problem("style-unreadable", message, hint, str(path))) from error
 
     def reference(self, item: CslItem) -> Rendered:
-        """The item as it stands in a list of references.
+        """The item as it is printed in a list of references.
 
-        Where the processor fails on it, the plain form is given: never an error, never nothing.
+        Where the processor fails on it, the plain form is returned: never an error or empty text.
         """
         return self._render(item, whole=True) or plain_reference(item)
 

@@ -42,7 +42,10 @@ PROSE = [
     *tracked("clients/vscode/package.json", "clients/**/*.tex"),
     *(
         path
-        for package in ("cli evaluation http llm mcp model options serving tuning usecases".split())
+        for package in (
+            "cli corpus evaluation features http llm mcp model options ranking serving sources tuning "
+            "usecases".split()
+        )
         for path in tracked(f"server/citewell/{package}/*.py", f"server/citewell/{package}/**/*.py")
     ),
     *tracked("README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "docs/*.md"),

@@ -69,7 +69,7 @@ def find(
     Anthology id, or an address is looked up: it names one paper or none. With --online TEXT is
     sent to the sources that you have allowed; papers of theirs that --bibtex writes are kept
     (`sources.keep`). A pipe gets a line for each paper: key, title, authors, year, venue and what
-    found it, parted by tabs. Exits with 1 if nothing is found.
+    found it, separated by tabs. Exits with 1 if nothing is found.
     """
     from citewell.features.text.understood import understood_text
     from citewell.model import CitewellError, SearchResult
@@ -183,7 +183,7 @@ def _to_json(
 
 
 def _show(result: SearchResult, keys: Sequence[str]) -> None:
-    """A table at a terminal; elsewhere a line for each paper, its fields parted by tabs."""
+    """A table at a terminal; elsewhere a line for each paper, its fields separated by tabs."""
     from citewell.cli.papers import authors_of, venue_of
     from citewell.features.text.evidence import why
 

@@ -80,7 +80,7 @@ def not_held(library: Library) -> Problem | None:
     if card is None:
         return None
     hint = (
-        "`citewell library status` tells which years it lacks; add records of your own with "
+        "`citewell library status` lists the years that it lacks; add records of your own with "
         "`citewell library add PATH...`."
     )
     return Problem("not-held", message + card.summary, hint, path=str(library.path))

@@ -75,4 +75,4 @@ def test_a_real_paper_is_evaluated_and_gets_its_page(tmp_path, monkeypatch):
     assert all(run.unbacked == 0 and run.emitted for run in saved.runs)
     strip = page.partition('class="strip"')[2].partition("</div>")[0]
     assert strip.count("<i ") == len(saved.items)
-    assert "ChebLieNet" in page and "What is cited" in page
+    assert "ChebLieNet" in page and "<h3>Cited</h3>" in page

@@ -42,7 +42,7 @@ _CITATION = re.compile(
 _LINK = re.compile(r"!?\[([^\]\[]{0,300})\]\([^()\s]{0,2000}[^()]{0,300}\)?")
 _ADDRESS = re.compile(
     r"[\w+.-]{0,40}:\s?//\S*"
-    r"|\b(?:mailto|javascript|data|file|vscode|command|tel|urn|doi|arxiv|hdl|pmid|pmcid|isbn|issn)"
+    r"|(?<![A-Za-z])(?:mailto|javascript|data|file|vscode|command|tel|urn|doi|arxiv|hdl|pmid|pmcid|isbn|issn)"
     r"\s?:\s?[^\s,;]+"
     r"|(?<![\w.+%-])[\w.+%-]{1,100}@[\w-]{1,100}(?:\.[\w-]{1,100}){1,9}"
     r"|\bwww\.\S+"
@@ -53,7 +53,7 @@ _ADDRESS = re.compile(
 )
 _IDENTIFIER = re.compile(
     r"10\s?\.\s?\d{4,9}(?:\.\d{1,9}){0,5}\s?/\s?\S+"
-    r"|\b\d{4}\s?\.\s?\d{4,5}(?:v\d+)?\b"
+    r"|(?<!\d)\d{4}\s?\.\s?\d{4,5}(?:v\d+)?(?!\d)"
     r"|(?<![\w-])[a-z-]{2,20}(?:\.[A-Z]{2})?/\d{7}(?:v\d+)?\b"
     r"|\b[A-Z]\d{2}-\d{4}\b"
     r"|\b\d{4}\.[a-z][\w-]{1,40}\.\d+\b"

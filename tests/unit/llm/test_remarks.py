@@ -4,7 +4,7 @@ import time
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from citewell.llm.remarks import GAP, MAX_REMARK, remark, without_identifiers
@@ -141,6 +141,7 @@ PIECES = st.one_of(
 )  # fmt: skip
 
 
+@example("1arXiv:2101.00001arXiv:2101.00001")
 @given(st.lists(PIECES, max_size=40).map("".join))
 def test_no_text_becomes_more_than_a_line_of_words(text: str) -> None:
     shown = remark(text, WORKS)

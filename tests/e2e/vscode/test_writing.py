@@ -15,7 +15,7 @@ title: A note
 bibliography: paper.bib
 ---
 
-Sentences are embedded by networks that share their weights [CITATION].
+Siamese BERT networks derive sentence embeddings, compared by cosine [CITATION].
 %! paper.bib
 @article{zuse1969,
   author  = {Zuse, Konrad},

@@ -158,7 +158,7 @@ async def test_orders_in_abstracts_change_nothing(
             texts = []
             for tool, arguments in (
                 ("search_papers", {"query": "graph attention networks", "k": 3}),
-                ("find_citations", {"text": "Attention alone suffices [CITATION].", "k": 3}),
+                ("find_citations", {"text": "Attention alone suffices [CITATION].", "k": 2}),
                 ("check_references", {"path": "refs.bib"}),
                 ("get_papers", {"ids": ["fx:5"], "format": "bibtex"}),
                 ("fill_document", {"path": "p.tex", "write": True, "threshold": 0}),

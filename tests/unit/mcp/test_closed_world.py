@@ -157,8 +157,8 @@ async def test_orders_in_abstracts_change_nothing(
         async with agent(folder, allow_write=True, engine=engine) as client:
             texts = []
             for tool, arguments in (
-                ("search_papers", {"query": "graph attention networks", "k": 3}),
-                ("find_citations", {"text": "Attention alone suffices [CITATION].", "k": 2}),
+                ("search_papers", {"query": "graph attention networks", "k": 2}),
+                ("find_citations", {"text": "Attention alone suffices [CITATION].", "k": 3}),
                 ("check_references", {"path": "refs.bib"}),
                 ("get_papers", {"ids": ["fx:5"], "format": "bibtex"}),
                 ("fill_document", {"path": "p.tex", "write": True, "threshold": 0}),

@@ -270,7 +270,9 @@ class TestAFullDevice:
 
 
 STARTED = """
-import sys
+import sys, warnings
+# As for a user, whom Python does not tell that an interrupted import left its file open.
+warnings.simplefilter("ignore", ResourceWarning)
 from citewell.cli import main
 print("ready", flush=True)
 sys.argv = ["citewell", *sys.argv[1:]]

@@ -269,14 +269,20 @@ def _opener(endpoint: Endpoint, options: LlmOptions, key: str | None) -> Callabl
 
         return TransformersEngine(endpoint.model)
 
+    # An unreachable server is not a late one: it has cost nothing. The client waits for the answer
+    # longer than `Stoppable`, which counts a request that it ends.
+    connect, read = min(seconds / 2, 10.0), seconds + 60.0
+
     def over_litellm() -> Any:
+        import httpx
         import litellm
         from dspy.clients.engines import AsyncLiteLLMEngine
 
         litellm.drop_params = True
         # The sessions of aiohttp complain when a process ends without closing them.
         litellm.disable_aiohttp_transport = True
-        given: dict[str, Any] = {"api_key": key, "timeout": seconds}
+        timeout = httpx.Timeout(read, connect=connect)
+        given: dict[str, Any] = {"api_key": key, "timeout": timeout}
         # What is bounded are the bytes that travel (`bounded`).
         given["extra_headers"] = {"accept-encoding": "identity"}
         if endpoint.url:
@@ -293,8 +299,7 @@ def _opener(endpoint: Endpoint, options: LlmOptions, key: str | None) -> Callabl
             env={},  # no address and no key but those that were named
             api_keys={name: key} if key else None,
             base_urls={name: endpoint.url},
-            # An unreachable server is not a late one: it has cost nothing.
-            timeouts=Timeouts(connect=min(seconds / 2, 10.0), read=seconds + 5.0),
+            timeouts=Timeouts(connect=connect, read=read),
         )
         return Stoppable(lambda: AsyncLM15Engine(config), seconds)
 

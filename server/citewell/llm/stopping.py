@@ -104,10 +104,11 @@ class Stoppable:
             if stopped():
                 future.cancel()
                 raise Cancelled
-            if time.monotonic() >= end:
+            remaining = end - time.monotonic()
+            if remaining <= 0:
                 future.cancel()
                 raise OutOfTime
-            wait([future], timeout=LOOK_SECONDS)
+            wait([future], timeout=min(LOOK_SECONDS, remaining))
         if future.cancelled():
             raise Cancelled
         return future.result()

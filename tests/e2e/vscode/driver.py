@@ -235,16 +235,14 @@ class Window:
         row = box.locator(".monaco-list-row", has_text=path.name).first
         box.wait_for()
 
-        def typed() -> bool:
+        def taken() -> bool:
             # In one go: between letters the dialog completes what it takes for the next folder.
             box.locator("input[type=text]").fill(str(path))
-            return self._comes(row, "visible")
-
-        def taken() -> bool:
+            if not self._comes(row, "visible"):
+                return False
             self.press("Enter")
             return self._comes(box, "hidden")
 
-        self.wait(typed)
         self.wait(taken)
 
     def _comes(self, what: Locator, state: Literal["visible", "hidden"]) -> bool:

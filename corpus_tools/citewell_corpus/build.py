@@ -161,12 +161,11 @@ class _Build:
                 # Its papers are already in the library; the file is not needed.
                 self.report.problems.append(error.problem)
                 continue
-            chosen = "".join(f" {kind}" for kind in source.kinds)
-            stamp = source_list.stamp(importer, path) + chosen
+            stamp = source_list.stamp(importer, path) + source.filters
             old = held is not None and held.citing is not None
             old = old and held.citing.encoder != encoder_fingerprint()  # type: ignore[union-attr]
             if held is None or held.stamp != stamp or old:
-                mark = source_list.fingerprint(importer, path) + chosen
+                mark = source_list.fingerprint(importer, path) + source.filters
                 if held is None or held.fingerprint != mark or old:
                     changed[name], prints[name], stamps[name] = source, mark, stamp
             self.progress.advance(1)

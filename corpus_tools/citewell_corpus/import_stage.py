@@ -91,8 +91,8 @@ def stage_source(
     malformed = 0
     with closing(citing), closing(writer):
         for work in importer.read(path, report):
-            if source.kinds and work.kind not in source.kinds:
-                report.skip(f"kind {work.kind}")
+            if reason := source.leaves_out(work):
+                report.skip(reason)
                 continue
             collector.add(work, writer.write(work))
             citing.work(work)

@@ -225,14 +225,10 @@ def _work_of(pool: _Pool, members: Sequence[int]) -> Work:
 
 
 def _vanished(base: Library, staged: Sequence[StagedSource], touched: set[int]) -> set[int]:
-    """Rows of a reread source that it no longer contains and no other source provides."""
-    gone = set()
-    for source in staged:
-        name = source.imported.name
-        for row in base.rows_from(name):
-            if row not in touched and base.origins_of(row) == (name,):
-                gone.add(row)
-    return gone
+    """Rows of reread sources that these no longer contain and no other source provides."""
+    reread = {source.imported.name for source in staged}
+    rows = {row for name in reread for row in base.rows_from(name)} - touched
+    return {row for row in rows if reread.issuperset(base.origins_of(row))}
 
 
 def _absorb(base: Library | None, decided: _Decided, *, compact: bool) -> list[int]:

@@ -9,6 +9,7 @@ import msgspec
 
 from citewell.corpus.errors import library_error
 from citewell.corpus.layout import SOURCES
+from citewell.model import Work
 from citewell_corpus.importers import find_importer, importer_named
 from citewell_corpus.importers.contract import Importer
 from citewell_corpus.importers.manuscript import ManuscriptImporter
@@ -26,6 +27,31 @@ class Source(msgspec.Struct, frozen=True, omit_defaults=True):
     """Name of the importer."""
     kinds: tuple[str, ...] = ()
     """Kinds of works to read (entry types: "article"); empty: all."""
+    languages: tuple[str, ...] = ()
+    """ISO 639-1 codes of the languages to read; empty: all."""
+    strict_language: bool = False
+    """Works without a stated language are left out, too."""
+
+    @property
+    def filters(self) -> str:
+        """The filters as one text, which is part of a fingerprint; empty without filters."""
+        return "".join(
+            (
+                *(f" {kind}" for kind in self.kinds),
+                *(f" language={code}" for code in self.languages),
+                " strict" if self.languages and self.strict_language else "",
+            )
+        )
+
+    def leaves_out(self, work: Work) -> str:
+        """Why the work is not read, such as "kind book"; empty for one that is."""
+        if self.kinds and work.kind not in self.kinds:
+            return f"kind {work.kind}"
+        if self.languages and work.language not in self.languages:
+            if work.language:
+                return f"language {work.language}"
+            return "no language stated" if self.strict_language else ""
+        return ""
 
 
 class _Sources(msgspec.Struct):

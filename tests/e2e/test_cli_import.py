@@ -66,3 +66,41 @@ def test_only_works_of_the_wanted_kinds_are_read(run: Run) -> None:
     assert "Nothing has changed." in run("build").stdout
     done = run("add", "first.bib")
     assert "3 papers in " in done.stdout
+
+
+LANGUAGES = """TY  - JOUR
+AU  - Müller, Jörg
+TI  - Über das Stillsitzen im Walde
+PY  - 2021
+LA  - ger
+ER  -
+TY  - JOUR
+AU  - Li, Wei
+TI  - Learning to sit still in noisy rooms
+PY  - 2021
+LA  - English
+ER  -
+TY  - CONF
+AU  - Ng, Ada
+TI  - Standing up for a longer time
+PY  - 2020
+ER  -
+"""
+
+
+def test_only_works_in_the_wanted_languages_are_read(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "refs.ris").write_text(LANGUAGES, encoding="utf-8")
+    done = run("add", "refs.ris", "--language", "English")
+    # A work without a stated language is kept.
+    assert "2 records (1 left out (language de))" in done.stdout, done.stdout + done.stderr
+    done = run("add", "refs.ris", "--language", "en", "--strict-language")
+    assert "1 records (2 left out (language de, no language stated))" in done.stdout, done.stdout
+    assert "Nothing has changed." in run("build").stdout
+    # The filters of `build` are those of all sources.
+    done = run("build", "--language", "any", "--kind", "inproceedings")
+    assert "1 records (2 left out (kind article))" in done.stdout, done.stdout
+    assert "1 papers in " in done.stdout
+    assert "3 papers in " in run("build", "--kind", "any").stdout
+    done = run("build", "--language", "Klingon")
+    assert done.returncode == 2 and "'Klingon'" in done.stderr
+    assert run("build", "--strict-language").returncode == 2

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+from msgspec.structs import replace
 
 from citewell_corpus.cli.coverage import show_coverage
 from citewell_corpus.cli.fetch import fetch_into, fetch_options, fetched_folders, show
@@ -22,6 +23,7 @@ from citewell_corpus.cli.library_group import (
     options_of,
 )
 from citewell_corpus.cli.output import write_json
+from citewell_corpus.cli.record_filters import filtered, record_filters
 from citewell_corpus.fetching.contract import Selection
 
 _PATH = click.Path(exists=True, dir_okay=False, path_type=Path)
@@ -29,11 +31,21 @@ _PATH = click.Path(exists=True, dir_okay=False, path_type=Path)
 
 @library.command("fetch", short_help="Fetch works on your topics from a source.")
 @fetch_options
+@record_filters
 @NAME
 @JSON
 @click.pass_context
 def fetch_command(
-    ctx: click.Context, /, source: str, name: str, as_json: bool, dry_run: bool, **flags: Any
+    ctx: click.Context,
+    /,
+    source: str,
+    name: str,
+    as_json: bool,
+    dry_run: bool,
+    kinds: tuple[str, ...],
+    languages: tuple[str, ...],
+    strict_language: bool,
+    **flags: Any,
 ) -> None:
     """Fetch many works of SOURCE and build the library with them.
 
@@ -41,12 +53,14 @@ def fetch_command(
     resume an interrupted fetch. The source must be allowed (`citewell sources allow`); what is sent
     are the words of the options.
 
-    Works of OpenAlex come with what they cite. `acl-anthology` is fetched whole. Exits with 1 when
-    the source stopped before the end.
+    --kind and --language choose what the library takes of the works fetched, without another
+    request when they change. Works of OpenAlex come with what they cite. `acl-anthology` is fetched
+    whole. Exits with 1 when the source stopped before the end.
     """
-    from citewell_corpus.sources import source_at
+    from citewell_corpus.sources import Source, source_at
 
     options = options_of(ctx)
+    chosen = filtered(Source(path="", format=""), kinds, languages, strict=strict_language)
     fields = Selection.__struct_fields__
     selection = Selection(**{field: flags.pop(field) for field in fields})
     flags |= {"dry_run": dry_run, "as_json": as_json}
@@ -57,7 +71,8 @@ def fetch_command(
         return
     code = OK
     if folder is not None:
-        add = [source_at(str(folder), outcome.format)]
+        found = source_at(str(folder), outcome.format)
+        add = [replace(chosen, path=found.path, format=found.format)]
         code = build_and_show(options, name, as_json, outcome=outcome, add=add)
     ctx.exit(FINDINGS if outcome.problem is not None else code)
 

@@ -24,6 +24,7 @@ from citewell_corpus.cli.library_group import (
     with_grobid,
 )
 from citewell_corpus.cli.output import human_size, show_problem, write_json
+from citewell_corpus.cli.record_filters import filtered, record_filters
 
 __all__ = ["library"]
 
@@ -39,13 +40,7 @@ __all__ = ["library"]
     "--grobid", default="", metavar="URL",
     help="Have the GROBID server at this address read PDFs; it receives them.",
 )  # fmt: skip
-@click.option(
-    "--kind",
-    "kinds",
-    multiple=True,
-    metavar="KIND",
-    help="Read only works of this kind: article, inproceedings, book ... (repeatable).",
-)
+@record_filters
 @NAME
 @JSON
 @click.pass_context
@@ -56,6 +51,8 @@ def add(
     online: bool,
     grobid: str,
     kinds: tuple[str, ...],
+    languages: tuple[str, ...],
+    strict_language: bool,
     name: str,
     as_json: bool,
 ) -> None:
@@ -63,7 +60,8 @@ def add(
 
     Formats are detected from the content: see `citewell library formats`. A source added before is
     read again if it changed. Bad records are counted and skipped. The report names what was merged
-    with what; --json lists all pairs of sources.
+    with what; --json lists all pairs of sources. --kind and --language belong to the files that are
+    added with them: they hold whenever these are read again.
 
     `zotero:` is the library of a Zotero that runs on this machine with Better BibTeX,
     `zotero:NAME` one of its collections, `zotero:2/NAME` one of the group 2. Add it again to take
@@ -78,8 +76,6 @@ def add(
     A PDF (extra `pdf`) is a paper of the library: its full text is searched, and its references
     show how others cite. It is found in the library by its DOI, arXiv id or title.
     """
-    from msgspec.structs import replace
-
     from citewell_corpus.sources import STARTER, source_at
     from citewell_corpus.zotero_export import PREFIX, fetch
 
@@ -93,30 +89,50 @@ def add(
         str(fetch(path, options.zotero.url, folder)) if path.startswith(PREFIX) else path
         for path in paths
     ]
-    chosen = tuple(sorted({kind.lower() for kind in kinds}))
-    sources = [replace(source_at(path, format_name), kinds=chosen) for path in named]
+    sources = [
+        filtered(source_at(path, format_name), kinds, languages, strict=strict_language)
+        for path in named
+    ]
     ctx.exit(build_and_show(options, name, as_json, online=online, add=sources))
 
 
 @library.command("build", short_help="Update a library from its sources.")
 @click.option("--fresh", is_flag=True, help="Rebuild everything.")
 @click.option("--compact", is_flag=True, help="Merge all segments into one.")
+@record_filters
 @NAME
 @JSON
 @click.pass_context
-def build(ctx: click.Context, fresh: bool, compact: bool, name: str, as_json: bool) -> None:
+def build(
+    ctx: click.Context,
+    fresh: bool,
+    compact: bool,
+    kinds: tuple[str, ...],
+    languages: tuple[str, ...],
+    strict_language: bool,
+    name: str,
+    as_json: bool,
+) -> None:
     """Update a library from its sources: read what changed, continue an interrupted build.
 
-    Also rebuilds the indexes if the encoder setting changed.
+    Also rebuilds the indexes if the encoder setting changed. --kind and --language become the
+    filters of all sources, from now on; `--kind any` and `--language any` remove them.
     """
     from citewell.corpus.layout import SOURCES, current_snapshot
+    from citewell_corpus.sources import read_sources
 
     options = options_of(ctx)
     path = library_path_of(options, name)
     if not (path / SOURCES).is_file():
         # No sources yet: reports the missing library, with a hint.
         current_snapshot(path)
-    ctx.exit(build_and_show(options, name, as_json, fresh=fresh, compact=compact))
+    add = []
+    if kinds or languages or strict_language:
+        add = [
+            filtered(source, kinds, languages, strict=strict_language)
+            for source in read_sources(path).values()
+        ]
+    ctx.exit(build_and_show(options, name, as_json, fresh=fresh, compact=compact, add=add))
 
 
 @library.command("status", short_help="Show the contents and problems of a library.")

@@ -29,7 +29,7 @@ class AclXmlImporter:
 
     name = "acl-anthology"
     about = "a checkout of the ACL Anthology, its data/xml folder or one file of it"
-    version = 1
+    version = 2
 
     def recognise(self, path: Path) -> bool:
         if path.is_file():
@@ -187,6 +187,7 @@ def _work(volume: _Volume, paper: Element, day: str) -> Work | str:
         url=url if "/" in url else f"https://aclanthology.org/{identity}",
         bibkey=fields.raw(values.get("bibkey", "")),
         abstract=fields.abstract(values.get("abstract", "")),
+        language=fields.language(values.get("language", "")),
         retracted="retracted" in values,
         same_as=(identifier,),
         provenance=(Provenance(source="acl-anthology", source_id=identity, retrieved=day),),

@@ -78,6 +78,8 @@ def work_of(entry: BibEntry, identifier: str, origin: Provenance) -> Work | str:
         url=url or (f"https://aclanthology.org/{acl_id(doi)}" if acl_id(doi) else ""),
         bibkey=entry.key,
         abstract=fields.abstract(body.get("abstract")),
+        language=fields.language(body.get("langid"))
+        or fields.language(fields.text(body.get("language"))),
         same_as=(identifier,),
         provenance=(origin,),
     )

@@ -21,6 +21,7 @@ class BibtexImporter(FileImporter):
 
     name = "bibtex"
     about = "BibTeX or biblatex (.bib), or a folder of such files"
+    version = 2
     suffixes = (".bib", ".bibtex", ".biblatex")
 
     def recognise_file(self, path: Path) -> bool:

@@ -19,6 +19,7 @@ class CslImporter(FileImporter):
 
     name = "csl-json"
     about = "CSL-JSON (.json), the export of Zotero and most reference managers"
+    version = 2
     suffixes = (".json",)
 
     def recognise_file(self, path: Path) -> bool:

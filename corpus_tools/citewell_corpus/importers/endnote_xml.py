@@ -40,6 +40,7 @@ class EndNoteXmlImporter(FileImporter):
 
     name = "endnote-xml"
     about = "EndNote XML (.xml)"
+    version = 2
     suffixes = (".xml",)
 
     def recognise_file(self, path: Path) -> bool:
@@ -76,4 +77,5 @@ def _record_of(element: Element) -> ExportedRecord:
         doi=text_at(element, "electronic-resource-num"),
         url=text_at(element, "urls/related-urls/url", "urls/web-urls/url"),
         abstract=text_at(element, "abstract"),
+        language=text_at(element, "language"),
     )

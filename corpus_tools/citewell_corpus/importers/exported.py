@@ -34,6 +34,8 @@ class ExportedRecord(msgspec.Struct, kw_only=True):
     url: str = ""
     abstract: str = ""
     citations: int | None = None
+    language: str = ""
+    """A code or a name."""
     retracted: bool = False
 
 
@@ -70,6 +72,7 @@ def work_of(record: ExportedRecord, place: str, source: str, day: str) -> Work |
         url=url,
         abstract=fields.abstract(record.abstract),
         citations=fields.count(record.citations),
+        language=fields.language(record.language),
         retracted=record.retracted,
         same_as=(identifier,),
         provenance=(Provenance(source=source, source_id=identity, retrieved=day),),

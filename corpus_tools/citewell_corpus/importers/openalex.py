@@ -24,7 +24,7 @@ class OpenAlexImporter(FileImporter):
 
     name = "openalex"
     about = "OpenAlex works (JSON Lines, .gz, or a folder of them), with what they cite"
-    version = 2
+    version = 3
     suffixes = (".jsonl", ".json", ".ndjson", "")
 
     def recognise_file(self, path: Path) -> bool:

@@ -27,6 +27,7 @@ class PubMedXmlImporter(FileImporter):
 
     name = "pubmed-xml"
     about = "PubMed XML (.xml, .xml.gz)"
+    version = 2
     suffixes = (".xml",)
 
     def recognise_file(self, path: Path) -> bool:
@@ -68,6 +69,7 @@ def _record_of(element: Element) -> ExportedRecord:
         doi=_doi(element),
         url=f"https://pubmed.ncbi.nlm.nih.gov/{number}/",
         abstract=" ".join(texts_at(element, f"{article}/Abstract/AbstractText")),
+        language=";".join(texts_at(element, f"{article}/Language")),
         retracted="Retracted Publication"
         in texts_at(element, f"{article}/PublicationTypeList/PublicationType"),
     )

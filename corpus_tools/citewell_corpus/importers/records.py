@@ -1,9 +1,10 @@
 """JSON Lines of plain bibliographic records: Citewell's own exchange format.
 
 One object per line: `id, title, authors[], year, venue, venue_ids[], booktitle, journal, volume,
-issue, pages, doi, url, bibkey, abstract, kind, publisher, retracted, source, provenance[]`. Only
-`id` and `title` are needed; other names are ignored. `provenance` (objects of `source, source_id,
-retrieved`) names the records that a work was made of; without it the line is the record.
+issue, pages, doi, url, bibkey, abstract, kind, publisher, language, retracted, source,
+provenance[]`. Only `id` and `title` are needed; other names are ignored. `provenance` (objects of
+`source, source_id, retrieved`) names the records that a work was made of; without it the line is
+the record.
 """
 
 from __future__ import annotations
@@ -44,6 +45,7 @@ class Record(msgspec.Struct):
     abstract: str | None = None
     kind: str | None = None
     citations: int | None = None
+    language: str | None = None
     retracted: bool | None = None
     source: str | None = None
     provenance: list[Provenance] | None = None
@@ -108,6 +110,7 @@ def work_of(record: Record, day: str, place: str) -> Work | str:
         bibkey=fields.raw(record.bibkey or "", _MAX_ID),
         abstract=fields.abstract(record.abstract),
         citations=fields.count(record.citations),
+        language=fields.language(record.language),
         retracted=bool(record.retracted),
         same_as=(identifier,),
         provenance=tuple(record.provenance or ())

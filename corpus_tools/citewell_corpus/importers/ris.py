@@ -30,6 +30,7 @@ class RisImporter(FileImporter):
 
     name = "ris"
     about = "RIS (.ris), the export of EndNote, Mendeley, Scopus, IEEE Xplore and many others"
+    version = 2
     suffixes = (".ris",)
 
     def recognise_file(self, path: Path) -> bool:
@@ -106,4 +107,5 @@ def _record_of(values: dict[str, list[str]]) -> ExportedRecord:
         doi=first("DO") or next((v for v in values.get("M3", ()) if v.startswith("10.")), ""),
         url=first("UR", "L2"),
         abstract=first("AB", "N2"),
+        language=first("LA"),
     )

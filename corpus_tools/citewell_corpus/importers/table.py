@@ -37,6 +37,7 @@ _COLUMNS: dict[str, tuple[str, ...]] = {
     "doi": ("doi", "di"),
     "url": ("link", "url", "doi link"),
     "abstract": ("abstract", "ab", "abstract note"),
+    "language": ("language of original document", "language", "la"),
     "citations": ("cited by", "times cited, wos core", "tc"),
 }  # fmt: skip
 """Names of columns in lower case, the preferred one first."""
@@ -57,6 +58,7 @@ class TableImporter(FileImporter):
 
     name = "table"
     about = "CSV or tab-separated exports of Scopus, Web of Science and Zotero (.csv, .tsv, .txt)"
+    version = 2
     suffixes = (".csv", ".tsv", ".txt")
 
     def recognise_file(self, path: Path) -> bool:
@@ -150,6 +152,7 @@ def _record_of(values: Mapping[str, str]) -> ExportedRecord:
         url=value("url"),
         abstract="" if value("abstract") == "[No abstract available]" else value("abstract"),
         citations=int(cited) if cited.isascii() and cited.isdigit() else None,
+        language=value("language"),
         retracted=kind == "retracted" or "retracted publication" in kind,
     )
 

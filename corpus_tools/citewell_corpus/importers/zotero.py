@@ -39,6 +39,7 @@ class ZoteroImporter(FileImporter):
 
     name = "zotero"
     about = "Zotero items (.json): Better BibTeX's export, or answers of the web API"
+    version = 2
     suffixes = (".json",)
 
     def recognise_file(self, path: Path) -> bool:
@@ -98,6 +99,7 @@ def _work(item: dict[str, Any], path: Path, day: str) -> Work | str:
         url=url,
         bibkey=key,
         abstract=fields.abstract(item.get("abstractNote")),
+        language=fields.language(item.get("language")),
         same_as=(identifier,),
         provenance=(Provenance(source=f"zotero:{path}", source_id=identity, retrieved=day),),
     )

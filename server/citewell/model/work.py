@@ -77,6 +77,8 @@ class Work(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=Fal
     abstract: str = ""
     citations: int | None = None
     """Times cited, where a source says so."""
+    language: str = ""
+    """ISO 639-1 code of the language that it is written in; empty where no source states one."""
     retracted: bool = False
     notice: str = ""
     """DOI (or other name) of the retraction notice, if a source has it."""

@@ -53,6 +53,7 @@ def combine(records: Sequence[Work], identifier: str = "") -> Work:
         bibkey=_first(ranked, "bibkey"),
         abstract=_first(ranked, "abstract"),
         citations=max(counts, default=None),
+        language=_first(publication, "language") or _first(ranked, "language"),
         retracted=any(work.retracted for work in ranked),
         notice=_first(ranked, "notice"),
         same_as=_identifiers(ranked, doi),

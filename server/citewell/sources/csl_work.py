@@ -52,6 +52,7 @@ def work_of_csl(item: dict[str, Any], place: str, source: str, day: str) -> Work
         url=url,
         bibkey=key,
         abstract=values.abstract(item.get("abstract")),
+        language=values.language(item.get("language")),
         same_as=(identifier,),
         provenance=(Provenance(source=source, source_id=identity, retrieved=day),),
     )

@@ -54,6 +54,7 @@ def work_of_openalex(record: dict[str, Any], day: str) -> Work | str:
         url=url or (f"https://doi.org/{doi}" if doi else values.raw(record.get("id"))),
         abstract=abstract_of(record.get("abstract_inverted_index")),
         citations=values.count(record.get("cited_by_count")),
+        language=values.language(record.get("language")),
         retracted=record.get("is_retracted") is True,
         same_as=(identifier,),
         provenance=(Provenance(source="openalex", source_id=identity, retrieved=day),),

@@ -8,7 +8,8 @@ from citewell.model import Author, Work
 
 _FIELDS = (
     *("id", "title", "year", "venue", "booktitle", "journal", "volume", "issue", "pages"),
-    *("publisher", "doi", "arxiv", "url", "bibkey", "abstract", "kind", "citations", "retracted"),
+    *("publisher", "doi", "arxiv", "url", "bibkey", "abstract", "kind", "citations", "language"),
+    "retracted",
 )
 _ENCODER = msgspec.json.Encoder()
 

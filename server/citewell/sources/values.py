@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from itertools import islice
 
 from citewell.model import Author
+from citewell.model.languages import language_code
 from citewell.model.names import parse_author
 from citewell.model.tex import tex_to_unicode
 from citewell.model.titles import plain_title
@@ -45,6 +46,13 @@ def raw(value: object, limit: int = MAX_TEXT) -> str:
     if isinstance(value, int) and not isinstance(value, bool):
         value = str(value)
     return _printable(value[:limit]).strip() if isinstance(value, str) else ""
+
+
+def language(value: object) -> str:
+    """ISO 639-1 code of the first language that a text, or a list of texts, states; else empty."""
+    if isinstance(value, list):
+        return next((code for one in value if (code := language(one))), "")
+    return language_code(value) if isinstance(value, str) else ""
 
 
 def pages(value: object) -> str:

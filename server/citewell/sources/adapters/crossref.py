@@ -137,6 +137,7 @@ def work_of_crossref(record: dict[str, Any], day: str) -> Work | str:
         url=f"https://doi.org/{doi}",
         abstract=values.abstract(record.get("abstract")),
         citations=values.count(record.get("is-referenced-by-count")),
+        language=values.language(record.get("language")),
         retracted=notice is not None,
         notice=notice or "",
         same_as=(identifier,),

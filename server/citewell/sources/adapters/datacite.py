@@ -114,6 +114,7 @@ def work_of_datacite(record: dict[str, Any], day: str) -> Work | str:
         arxiv=arxiv,
         url=values.raw(facts.get("url")) or f"https://doi.org/{doi}",
         citations=values.count(facts.get("citationCount")),
+        language=values.language(facts.get("language")),
         same_as=(identifier,),
         provenance=(Provenance(source="datacite", source_id=doi, retrieved=day),),
     )

@@ -121,6 +121,7 @@ def work_of_summary(record: dict[str, Any], day: str) -> Work | str:
         pages=values.pages(record.get("pages")),
         doi=doi,
         url=f"https://pubmed.ncbi.nlm.nih.gov/{identity}/",
+        language=values.language(record.get("lang")),
         retracted=retracted,
         notice=_notice(record.get("references")) if retracted else "",
         same_as=(identifier,),

@@ -49,11 +49,13 @@ class CitationContextRetriever:
         keys = columns.keys()
         self._key_of_row = keys
         order = np.argsort(keys, kind="stable")
+        self.number_of_row = np.empty(len(keys), np.int64)
+        # Keys in rising order are found in half of the time.
+        self.number_of_row[order] = priors.find(keys[order])
         if live is not None:
             order = order[live[order]]
         self._keys, self._order = keys[order], order
         # Of several rows with one title the one with an abstract stands for them: it is searched.
-        self.number_of_row = priors.find(keys)
         self._row = np.full(len(priors), -1, np.int64)
         has = np.flatnonzero(self.number_of_row >= 0)
         if live is not None:

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from citewell.corpus import Library
+from citewell.corpus.columns import ColumnsBuilder
+from citewell.corpus.contract import SegmentView
 from citewell.corpus.covered import covered_rows
+from citewell.model import Author, Work
 from citewell.options import Options
 from citewell_corpus.build import build_library, default_builders
 from citewell_corpus.sources import source_at
@@ -73,3 +78,65 @@ def test_a_stack_counts_and_gives_each_work_once(make: Make) -> None:
         assert found is not None
         assert found.id == "lower:0", "by its own id it is found"
         assert stack.snapshot == f"{own.snapshot}+{lower.snapshot}"
+
+
+def segment(folder: Path, works: list[Work], base: int, dead: list[bool]) -> SegmentView:
+    into = folder / "columns"
+    into.mkdir(parents=True)
+    ColumnsBuilder().build(lambda: iter(works), len(works), into, lambda count: None)
+    return SegmentView(path=folder, base=base, count=len(works), dead=np.array(dead))
+
+
+def close_in_year(work: Work, other: Work) -> bool:
+    return bool(work.year) and abs((work.year or 0) - (other.year or 0)) <= 1
+
+
+def is_held(work: Work, above: list[Work]) -> bool:
+    """What `covered_rows` computes, for one work of a library with `above` over it."""
+
+    same = [one for one in above if one.title and one.title == work.title]
+    near = any(close_in_year(work, one) for one in same)
+    if not work.authors:
+        return near
+    named = [one for one in same if one.authors]
+    return any(one.authors[0] == work.authors[0] for one in named) or (
+        near and len(named) < len(same)
+    )
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_many_works_are_compared_as_each_would_be_alone(seed: int, tmp_path: Path) -> None:
+    dice = random.Random(seed)
+    titles = ["", *(f"On tree {number}" for number in range(60))]
+
+    def works(count: int) -> list[Work]:
+        return [
+            Work(
+                id=f"x:{number}",
+                title=dice.choice(titles),
+                authors=(Author(family=dice.choice("ABC")),) if dice.random() < 0.7 else (),
+                year=dice.choice([None, 2000, 2001, 2002, 2003, 2009]),
+            )
+            for number in range(count)
+        ]
+
+    upper, lower = [works(50), works(30)], works(120)
+    dead = [[dice.random() < 0.2 for _ in part] for part in upper]
+    views = [
+        segment(tmp_path / "0", upper[0], 0, dead[0]),
+        segment(tmp_path / "1", upper[1], 50, dead[1]),
+    ]
+    rows = covered_rows(views, segment(tmp_path / "2", lower, 0, [False] * 120))
+    above = [one for part, gone in zip(upper, dead, strict=True)
+             for one, is_gone in zip(part, gone, strict=True) if not is_gone]  # fmt: skip
+    alone = [
+        sum(one.title == work.title for one in lower) == 1
+        and [close_in_year(work, one) for one in above if one.title == work.title] == [True]
+        for work in lower
+    ]
+    expected = [
+        bool(work.title) and (once or is_held(work, above))
+        for work, once in zip(lower, alone, strict=True)
+    ]
+    assert rows.tolist() == expected
+    assert 10 < sum(expected) < 110

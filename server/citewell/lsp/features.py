@@ -69,7 +69,12 @@ def features(
         edits=edits,
         obstacles=obstacles,
         offering=code_action.providers(
-            buffers, checks, engine=engine, zotero=zotero, citing=citing, tell=editor.tell
+            buffers,
+            checks,
+            engine=engine,
+            zotero=zotero,
+            citing=citing,
+            show_problems=editor.show_problems,
         ),
     )
     return tuple(

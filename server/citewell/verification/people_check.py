@@ -249,12 +249,13 @@ def _is(count: int) -> str:
 
 def check_placeholders(claim: Claim) -> list[FieldFinding]:
     """Findings for author names that are placeholders."""
-    nobody = placeholder_names(claim.authors)
-    if not nobody:
+    placeholders = placeholder_names(claim.authors)
+    if not placeholders:
         return []
-    verb = "is a placeholder, not a name" if len(nobody) == 1 else "are placeholders, not names"
+    one = len(placeholders) == 1
+    verb = "is a placeholder, not a name" if one else "are placeholders, not names"
     return [
-        finding(claim, "author-placeholder", "author", f"{listed(nobody)} {verb}.",
-                Severity.ERROR, 0.9 if len(nobody) == len(claim.authors) else 0.75,
+        finding(claim, "author-placeholder", "author", f"{listed(placeholders)} {verb}.",
+                Severity.ERROR, 0.9 if len(placeholders) == len(claim.authors) else 0.75,
                 given=names(claim.authors))
     ]  # fmt: skip

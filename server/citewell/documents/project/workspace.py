@@ -97,20 +97,20 @@ class Workspace:
         listed = self._sources.list()
         unsaved = [path for path in opened if self._is_unsaved(path, listed)]
         state = (listed, unsaved)
-        anew = self._state is None or state[0] is not self._state[0] or unsaved != self._state[1]
+        rescan = self._state is None or state[0] is not self._state[0] or unsaved != self._state[1]
         self._state = state
         self._listed = (*listed, *unsaved) if unsaved else listed
         known, self._projects = self._projects, {}
         covered: set[Path] = set()
         for path in self._mains():
-            before = None if anew else known.get(path)
+            before = None if rescan else known.get(path)
             self._projects[path] = project = self._now(path, before, root=path)
             covered.update(project.documents)
         were_open, self._opened = self._opened, frozenset(opened) - covered
         for path in self._strays(covered):
             # One that is being written belongs to the paper that will include it.
             is_open = path in self._opened
-            before = None if anew or is_open != (path in were_open) else known.get(path)
+            before = None if rescan or is_open != (path in were_open) else known.get(path)
             self._projects[path] = self._now(path, before, root=None if is_open else path)
 
     def open_file(
@@ -120,19 +120,19 @@ class Workspace:
         own_folders: frozenset[Path] = frozenset(),
         *,
         epoch: int = 0,
-        anew: bool = False,
+        rescan: bool = False,
     ) -> tuple[Document, Project]:
         """An open document as it is now, and its project.
 
         While an author types prose only the document is scanned: the project is opened again when
         a declaration, an include or another of its files has changed, or `epoch` has. Between such
-        changes the project's own copy of the document may be out of date, unless `anew` is true.
+        changes the project's own copy of the document may be out of date, unless `rescan` is true.
         """
         self._read = read
         self._own_folders = own_folders
         setting = (epoch, own_folders)
         known = self._of_open.pop(path, None)
-        if known is not None and known[0] == setting and not anew:
+        if known is not None and known[0] == setting and not rescan:
             project = known[1]
             document = project.scan(path, read(path) or "")
             is_same_shape = shape_of(document) == shape_of(project.document)

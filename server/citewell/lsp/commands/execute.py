@@ -130,7 +130,7 @@ class Inserter(Struct, frozen=True, eq=False):
             plan = await self.citing.plan_insertion(wanted.uri, work, wanted.key)
             if plan is None:
                 raise CitewellError(_not_open(wanted))
-            self.obstacles.tell(plan.problems, lambda: self.insert(wanted, again=True))
+            self.obstacles.show(plan.problems, lambda: self.insert(wanted, again=True))
             snapshot, texts, key, edits = plan.snapshot, plan.texts, plan.key, list(plan.edits)
             if edits:
                 learned.append(

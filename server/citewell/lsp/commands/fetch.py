@@ -53,7 +53,7 @@ def handlers(
         try:
             return await _fetch(editor, buffers, wanted, forget_records)
         except CitewellError as error:
-            editor.tell([error.problem], again=True)
+            editor.show_problems([error.problem], again=True)
             return {"fetched": 0}
 
     async def suggestions(uri: Any) -> list[str]:
@@ -71,7 +71,7 @@ async def _suggestions(editor: Editor, buffers: Buffers, path: Path) -> list[str
     try:
         return await asyncio.to_thread(suggestions, options, path)
     except CitewellError as error:
-        editor.tell([error.problem], again=True)
+        editor.show_problems([error.problem], again=True)
         return []
 
 
@@ -123,7 +123,7 @@ def _answer(
         )
         return {"fetched": 0, "cancelled": True}
     if done.problem is not None:
-        editor.tell([done.problem], again=True)
+        editor.show_problems([done.problem], again=True)
     forget_records()
     editor.inform(
         f"{done.new:,} works fetched from {request.source}. The library has {done.works:,} papers."

@@ -57,7 +57,7 @@ def handlers(
     async def check_online(uri: Any) -> dict[str, Any]:
         if not isinstance(uri, str):
             problem = Problem("command-arguments", f"`{CHECK_ONLINE}` takes the URI of a document.")
-            editor.tell([problem], again=True)
+            editor.show_problems([problem], again=True)
             return {"checked": 0}
         await editor.configured()
         if not await consent.given():
@@ -90,7 +90,7 @@ class Consent:
             if not options.ask or self._question_put:
                 from citewell.engine.online import OFF
 
-                self._editor.tell([OFF], again=True)
+                self._editor.show_problems([OFF], again=True)
                 return False
             return bool(await self._ask())
 
@@ -123,7 +123,7 @@ class Consent:
         try:
             remember(path, "sources", values)
         except CitewellError as error:
-            self._editor.tell([error.problem], again=True)
+            self._editor.show_problems([error.problem], again=True)
             return
         settings.forget_files()
         self._reconfigure()
@@ -173,9 +173,11 @@ class OnlineCheck(Struct, frozen=True, eq=False):
                     if news and task.snapshot:
                         await self.checks.take(task.snapshot, news)
             except CitewellError as error:
-                self.editor.tell([error.problem], again=True)
+                self.editor.show_problems([error.problem], again=True)
                 return False
-            self.editor.tell(tuple({one.code: one for one in task.problems}.values()), again=True)
+            self.editor.show_problems(
+                tuple({one.code: one for one in task.problems}.values()), again=True
+            )
             return True
 
         done = await with_progress(self.editor, "asking scholarly sources", job)

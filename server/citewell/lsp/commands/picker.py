@@ -204,7 +204,7 @@ class Picker(Struct, frozen=True, eq=False):
             insertion = await self.citing.plan_insertion(wanted.uri, work, wanted.key)
             if insertion is None:
                 raise CitewellError(_not_open())
-            self.obstacles.tell(insertion.problems, lambda: self.insert(wanted))
+            self.obstacles.show(insertion.problems, lambda: self.insert(wanted))
             if insertion.edits:
                 folder = insertion.snapshot.state.project.root.parent
                 learned.append(self.history.taken(folder, work))
@@ -237,7 +237,7 @@ class Picker(Struct, frozen=True, eq=False):
             plan: ActionPlan = found.plan
             if not await self.projects.is_current(snapshot, plan.texts):
                 continue
-            self.obstacles.tell(plan.problems, lambda: self.insert(wanted))
+            self.obstacles.show(plan.problems, lambda: self.insert(wanted))
             if not found.key:
                 return {"applied": False}
             if work is not None and adds_entry(plan):

@@ -286,7 +286,7 @@ class Diagnostics:
         options = self._buffers.workspace_options().diagnostics
         if options.severity != self._levels:
             self._levels = options.severity
-            self._editor.tell(await self._projects.read(lambda: _wrong_codes(options)))
+            self._editor.show_problems(await self._projects.read(lambda: _wrong_codes(options)))
         if options.enabled and options.verification != "off":
             await self._checks.consider(_subjects(reports, options.verification == "all"))
 

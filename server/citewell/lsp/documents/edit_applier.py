@@ -75,7 +75,7 @@ class EditApplier:
             if not self._editor.flags.apply_edit:
                 return self.write(edits, texts)
         except CitewellError as error:
-            self._editor.tell([error.problem], again=True)
+            self._editor.show_problems([error.problem], again=True)
             return False
         if not self._editor.flags.create_files:
             for edit in edits:
@@ -93,7 +93,7 @@ class EditApplier:
             names = ", ".join(dict.fromkeys(Path(e.path).name for e in edits))
             message = f"The editor did not apply the change to {names} ({reason})."
             hint = "Nothing was written. Save or revert the file, then complete the key again."
-            self._editor.tell([Problem("edit-refused", message, hint)], again=True)
+            self._editor.show_problems([Problem("edit-refused", message, hint)], again=True)
             return False
         self.assume(edits, texts, before)
         return True
@@ -131,7 +131,7 @@ class EditApplier:
                     f"This editor does not apply edits from a server, so {name} was not changed.",
                     "Save it, close it and complete the key again.",
                 )
-                self._editor.tell([problem], again=True)
+                self._editor.show_problems([problem], again=True)
                 return False
         return write_edits(edits, {str(path): text for path, text in texts.items()})
 

@@ -31,10 +31,10 @@ class ProjectCache:
         """Of the whole workspace."""
         self._tables: OrderedDict[tuple[Path, bool], KeyTable] = OrderedDict()
 
-    def read(self, wanted: Reading, *, anew: bool = False) -> tuple[Document, ProjectState]:
+    def read(self, wanted: Reading, *, rescan: bool = False) -> tuple[Document, ProjectState]:
         """The document with its present text, and its project (`Workspace.open_file`)."""
         document, project = self._workspace(wanted).open_file(
-            wanted.path, wanted.overlay, wanted.own_folders, epoch=wanted.epoch, anew=anew
+            wanted.path, wanted.overlay, wanted.own_folders, epoch=wanted.epoch, rescan=rescan
         )
         known = self._states.pop(wanted.path, None)
         if known is None or known.project is not project:

@@ -101,7 +101,7 @@ class Projects:
         if document is None or path is None:
             return None
         if fresh:
-            return await self._scan(uri, path, anew=True)
+            return await self._scan(uri, path, rescan=True)
         if is_bibliography(document, path):
             return None
         state = (document.version, document.source, self._buffers.epoch)
@@ -151,12 +151,12 @@ class Projects:
         linked = await self.look_up(lambda cache: cache.linked(wanted))
         return WorkspaceSnapshot(uri, path, version, linked, index, wanted.options, opened)
 
-    async def _scan(self, uri: str, path: Path, *, anew: bool = False) -> Snapshot:
+    async def _scan(self, uri: str, path: Path, *, rescan: bool = False) -> Snapshot:
         document = self._editor.open_document(uri)
         assert document is not None
         index, version = document.index, document.version
         wanted = self._buffers.reading_of(document, path)
-        scanned, state = await self.look_up(lambda cache: cache.read(wanted, anew=anew))
+        scanned, state = await self.look_up(lambda cache: cache.read(wanted, rescan=rescan))
         if not state.is_prepared:
             self._reader.submit(prepare, state.prepare_index)
             self._background.submit(prepare, state.prepare)
@@ -230,7 +230,7 @@ class Projects:
         return await self.look_up(lambda cache: cache.cancelled())
 
     async def _tell_cancelled(self) -> None:
-        self._editor.tell(await self._cancelled(), again=True)
+        self._editor.show_problems(await self._cancelled(), again=True)
         self._buffers.changed()
 
 

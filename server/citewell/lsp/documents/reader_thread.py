@@ -40,10 +40,10 @@ class ReaderThread:
     """The reader thread, and what is shown of it. `begin`, `step` and `end` are the reader's, the
     others the event loop's."""
 
-    def __init__(self, editor: Editor, tell: Callable[[], Awaitable[None]]) -> None:
-        """`tell` is called once the author has cancelled something."""
+    def __init__(self, editor: Editor, on_cancel: Callable[[], Awaitable[None]]) -> None:
+        """`on_cancel` is called once the author has cancelled something."""
         self._editor = editor
-        self._tell = tell
+        self._on_cancel = on_cancel
         self._executor = ThreadPoolExecutor(
             1,
             thread_name_prefix="citewell-documents",
@@ -152,7 +152,7 @@ class ReaderThread:
         was_cancelled, self._is_cancelled = self._is_cancelled, False
         progress.end("Cancelled." if was_cancelled else "Done.")
         if was_cancelled:
-            await self._tell()
+            await self._on_cancel()
 
     def _message(self) -> str:
         what, done, total = self._what, self._done, self._total

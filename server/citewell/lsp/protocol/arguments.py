@@ -18,5 +18,5 @@ def arguments_of(editor: Editor, command: str, sent: Any, kind: type[T]) -> T | 
         return msgspec.convert(sent, kind)
     except msgspec.ValidationError as error:
         problem = Problem("command-arguments", f"Invalid arguments for `{command}`: {error}.")
-        editor.tell([problem], again=True)
+        editor.show_problems([problem], again=True)
         return None

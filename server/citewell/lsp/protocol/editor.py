@@ -122,7 +122,7 @@ class Editor:
 
     # -- messages and questions to the author ---------------------------------------------------
 
-    def tell(self, problems: Sequence[Problem], *, again: bool = False) -> None:
+    def show_problems(self, problems: Sequence[Problem], *, again: bool = False) -> None:
         """Show problems to the author: each code once, or `again` in response to an explicit
         action."""
         for problem in problems:

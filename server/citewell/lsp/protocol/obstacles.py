@@ -27,13 +27,13 @@ class Obstacles:
         self._allow = allow
         self._asking: set[asyncio.Task[None]] = set()
 
-    def tell(self, problems: Sequence[Problem], retry: Retry) -> None:
+    def show(self, problems: Sequence[Problem], retry: Retry) -> None:
         """Show the problems of an explicit action; `retry` repeats the action. Does not wait for
         the author: the action has ended without changing anything."""
         for problem in problems:
             button = self._button(problem)
             if not button:
-                self._editor.tell([problem], again=True)
+                self._editor.show_problems([problem], again=True)
                 continue
             task = asyncio.ensure_future(self._ask(problem, button, retry))
             self._asking.add(task)
@@ -53,7 +53,7 @@ class Obstacles:
         message = f"Citewell: {problem.message} {problem.hint}".strip()
         answer = await self._editor.ask(types.MessageType.Warning, message, [button])
         if answer is None:
-            self._editor.tell([problem], again=True)
+            self._editor.show_problems([problem], again=True)
         if answer != button:
             return
         path = Path(problem.path)

@@ -35,7 +35,7 @@ from citewell.lsp.requests.actions.bibliography import BibliographyActions
 from citewell.lsp.requests.actions.contract import ActionRequest, Chosen, Provider
 from citewell.lsp.requests.actions.filters import fixes, may_hold, within
 from citewell.lsp.requests.actions.missing import MissingEntriesActions
-from citewell.lsp.requests.actions.placeholder import PlaceholderActions, Tell
+from citewell.lsp.requests.actions.placeholder import PlaceholderActions, ShowProblems
 from citewell.lsp.requests.actions.support import SupportActions
 from citewell.lsp.requests.actions.uncited import UncitedActions
 from citewell.lsp.requests.actions.undefined import UndefinedKeyActions
@@ -84,13 +84,13 @@ def providers(
     engine: WorkerEngine,
     zotero: Zotero,
     citing: Citing,
-    tell: Tell,
+    show_problems: ShowProblems,
 ) -> tuple[Provider, ...]:
     """All that offer actions, in the order in which theirs are shown."""
     return (
         UndefinedKeyActions(engine, zotero, citing),
         MissingEntriesActions(engine, zotero),
-        PlaceholderActions(engine, checks, citing, tell),
+        PlaceholderActions(engine, checks, citing, show_problems),
         UncitedActions(engine, citing),
         VerificationActions(checks, buffers),
         BibliographyActions(engine),
@@ -143,7 +143,7 @@ def _whole(
         document = editor.open_document(uri) if path is not None else None
         if path is None or document is None or is_bibliography(document, path):
             message = f"`{name}` needs the URI of an open LaTeX or Markdown document."
-            editor.tell([Problem("command-arguments", message)], again=True)
+            editor.show_problems([Problem("command-arguments", message)], again=True)
             return {"applied": False}
         wanted = ActArguments(uri=uri, provider=provider, name=action, title=title, slow=True)
         return {"applied": await actions.act(wanted)}
@@ -266,7 +266,7 @@ class CodeActions:
         try:
             await self._applier.check_meaning(plan.edits, plan.texts)
         except CitewellError as error:
-            self._editor.tell([error.problem], again=True)
+            self._editor.show_problems([error.problem], again=True)
             return action
         if any(edit.create for edit in plan.edits) and not self._editor.flags.create_files:
             # Only a command can create the file first.
@@ -312,7 +312,7 @@ class CodeActions:
             try:
                 return plan.feedback if await asyncio.shield(applying) else None
             except StaleEditError as error:
-                self._editor.tell([error.problem], again=True)
+                self._editor.show_problems([error.problem], again=True)
                 return None
 
     async def _planned(self, wanted: ActArguments) -> ActionPlan | None:
@@ -330,21 +330,21 @@ class CodeActions:
         try:
             plan = await provider.plan(chosen)
         except CitewellError as error:
-            self._editor.tell([error.problem], again=True)
+            self._editor.show_problems([error.problem], again=True)
             return None
         except Exception as error:
             logger.exception("The action %s failed", wanted.name)
             message = f"“{wanted.title or wanted.name}” failed: {error}."
-            self._editor.tell(
+            self._editor.show_problems(
                 [Problem("action-failed", message, "Nothing was changed.")], again=True
             )
             return None
         if plan is None:
             message = f"“{wanted.title or wanted.name}” no longer applies here."
             problem = Problem("action-outdated", message, "Request the actions again.")
-            self._editor.tell([problem], again=True)
+            self._editor.show_problems([problem], again=True)
             return None
-        self._obstacles.tell(plan.problems, lambda: self.act(wanted))
+        self._obstacles.show(plan.problems, lambda: self.act(wanted))
         if plan.message:
             self._editor.inform(plan.message)
         return plan if await self._is_current(plan.texts) else None
@@ -355,5 +355,5 @@ class CodeActions:
         if stale:
             message = f"{stale[0].name} changed in the meantime; nothing was done."
             problem = Problem("action-outdated", message, "Request the actions again.")
-            self._editor.tell([problem], again=True)
+            self._editor.show_problems([problem], again=True)
         return not stale

@@ -127,7 +127,7 @@ class _Completion(Struct, frozen=True, eq=False):
         found = await self.citing.complete(snapshot, cursor, keys=keys, papers=papers)
         if found is None:
             return None
-        self.editor.tell(found.problems)
+        self.editor.show_problems(found.problems)
         number = self.lists.remember(snapshot, found)
         place = msgspec.Raw(msgspec.json.encode(snapshot.index.wire_range(found.span)))
         shown, flags = Shown(snapshot, found), self.editor.flags

@@ -92,7 +92,7 @@ class HoverCards(Struct, frozen=True, eq=False):
                 return None
             query = await self.citing.make_query(snapshot, placeholder)
             result = await self.engine.find_async(query, PAPERS, tier="full")
-            self.editor.tell(result.problems)
+            self.editor.show_problems(result.problems)
             return hover_placeholder(placeholder, result.hits)
         found = key_at(snapshot.document, offset)
         if found is None or not self.switches.is_on("hover_keys", snapshot.uri):

@@ -55,8 +55,8 @@ class ByBody(Generic[V]):
 class Cards:
     """References in the author's style, and the library's records of entries. For the loop."""
 
-    def __init__(self, tell: Callable[[list[Problem]], None]) -> None:
-        self._tell = tell
+    def __init__(self, show_problems: Callable[[list[Problem]], None]) -> None:
+        self._show_problems = show_problems
         self._references: ByBody[str] = ByBody()
         self._records: ByBody[tuple[Work | None]] = ByBody()
         self._asking: dict[int, asyncio.Task[Work | None]] = {}
@@ -76,7 +76,7 @@ class Cards:
             return known
         rendered, problem = await asyncio.to_thread(render, bib, entry, style, folders)
         if problem is not None:
-            self._tell([problem])
+            self._show_problems([problem])
         return self._references.put(entry.body, rendered, about)
 
     async def record(self, engine: Engine, entry: BibEntry) -> Work | None:

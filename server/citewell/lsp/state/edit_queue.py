@@ -48,10 +48,10 @@ class EditQueue:
             try:
                 done = await edit(learned)
             except CitewellError as error:
-                self._editor.tell([error.problem], again=True)
+                self._editor.show_problems([error.problem], again=True)
             except Exception as error:
                 logger.exception("An edit failed")
-                self._editor.tell([failed(error)], again=True)
+                self._editor.show_problems([failed(error)], again=True)
         if done["applied"]:
             await self.learn(learned)
         return done
@@ -62,7 +62,7 @@ class EditQueue:
         if not (options.learning.enabled or (options.sources.keep and options.sources.allow)):
             return
         for one in feedback:
-            self._editor.tell(await self._engine.learn_async(one))
+            self._editor.show_problems(await self._engine.learn_async(one))
 
 
 async def replanned(

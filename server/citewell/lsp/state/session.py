@@ -47,9 +47,9 @@ class Session:
         self.obstacles = Obstacles(editor, self.buffers.allow)
         self.lists = ShownLists()
         """Completion lists that the client may ask about."""
-        self.cards = Cards(editor.tell)
+        self.cards = Cards(editor.show_problems)
         """References as they are shown, and records of the library."""
-        self.zotero = Zotero(editor.tell)
+        self.zotero = Zotero(editor.show_problems)
         """The entries of the Zotero that runs on this machine, where the author wants them."""
         self.opening = LibraryProgress(editor)
         self.refresher = Refresher(editor)

@@ -37,15 +37,15 @@ MIN_LETTERS = 3
 EASE = 20.0
 """An export that took a second is not requested again within this many seconds."""
 
-Tell = Callable[[Sequence[Problem]], None]
+ShowProblems = Callable[[Sequence[Problem]], None]
 R = TypeVar("R")
 
 
 class Zotero:
     """The one live source. Its tables belong to the event loop."""
 
-    def __init__(self, tell: Tell) -> None:
-        self._tell = tell
+    def __init__(self, show_problems: ShowProblems) -> None:
+        self._show_problems = show_problems
         self._options = ZoteroOptions()
         self._closed = threading.Event()
         self._pulling: asyncio.Task[None] | None = None
@@ -171,7 +171,7 @@ class Zotero:
             logger.info("%s", found)
             self.problem = found
             if self.zotero_library is None:
-                self._tell([found])
+                self._show_problems([found])
         else:
             self.zotero_library, self.problem = found, None
             logger.info("Zotero has %d entries (%.2f s)", len(found), self._took)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from citewell.model.document import Placeholder
     from citewell.usecases.fill_plan import FillPlan
 
-Tell = Callable[[Sequence[Problem]], None]
+ShowProblems = Callable[[Sequence[Problem]], None]
 
 DEEP = 8
 """Number of papers that the longer search is to return."""
@@ -41,7 +41,7 @@ class PlaceholderActions(Struct, frozen=True, eq=False):
     engine: WorkerEngine
     checks: Checking
     citing: Citing
-    tell: Tell
+    show_problems: ShowProblems
 
     async def offer(self, request: ActionRequest) -> Sequence[Action]:
         """The best three papers by name, the best after a longer search, and all in the file."""
@@ -148,7 +148,7 @@ class PlaceholderActions(Struct, frozen=True, eq=False):
         if not found.hits:
             return _only_problems((*found.result.problems, feature.nothing_found(placeholder)))
         if found.picked is not None and found.picked.problem is not None:
-            self.tell([found.picked.problem])
+            self.show_problems([found.picked.problem])
         if found.picked is not None and found.none_fits:
             return _only_problems([none_fits(found.picked)])
         return found.hits[0].work, found.result.variant
@@ -168,7 +168,7 @@ class PlaceholderActions(Struct, frozen=True, eq=False):
         planned = await projects.read(lambda: task.plan(project, places))
         plan = await on_thread(partial(task.verify, planned), chosen.report)
         answers = [answer for one in plan.fills for answer in (one.picked, one.supported) if answer]
-        self.tell([answer.problem for answer in answers if answer.problem])
+        self.show_problems([answer.problem for answer in answers if answer.problem])
         problems = [problem for result in plan.results for problem in result.problems]
         if plan.open:
             problems.append(_left_open(plan))

@@ -133,7 +133,7 @@ class CheckStore:
                 self._give_up(error)  # in use, or a full disk: that will pass
             except sqlite3.DatabaseError as error:
                 # A damaged cache is no loss.
-                logger.warning("The cache of checks is begun anew: %s", error)
+                logger.warning("The cache of checks is rebuilt: %s", error)
                 self._remove()
                 try:
                     self._database = self._connect()

@@ -193,4 +193,4 @@ async def _register_with_client(editor: Editor) -> None:
         try:
             await editor.register(registrations)
         except Exception as error:
-            logger.warning("The editor does not tell of changes: %s", error)
+            logger.warning("The editor refused to report changes: %s", error)

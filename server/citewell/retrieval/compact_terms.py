@@ -96,7 +96,7 @@ class CompactTerms:
                 Problem(
                     "index-unreadable",
                     f"The BM25 index cannot be read ({error}).",
-                    "Install the library anew.",
+                    "Install the library again.",
                     path=str(self._folder),
                 )
             ) from error

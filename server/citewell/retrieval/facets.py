@@ -177,7 +177,7 @@ def _open(view: SegmentView) -> dict[str, NDArray[Any]] | CompactFacets:
                 raise ValueError("its files are inconsistent")
         for name in ("author_row", "venue_row"):
             if len(columns[name]) and int(columns[name][-1]) >= view.count:
-                raise ValueError("it speaks of papers that are not there")
+                raise ValueError("it refers to papers that the library does not have")
     except (OSError, ValueError) as error:
         raise CitewellError(
             Problem(

@@ -66,7 +66,7 @@ def unreadable_pages(path: Path, pages: Sequence[int]) -> Problem:
     return Problem(
         "pdf-pages",
         f"Pages of {path.name} cannot be read: {shown}.",
-        "Open the file in a viewer and save it anew.",
+        "Open the file in a viewer and save a new copy.",
         str(path),
     )
 
@@ -76,7 +76,7 @@ def slow(path: Path, seconds: float) -> Problem:
     return Problem(
         "pdf-slow",
         f"{path.name} was not read within {seconds:g} s.",
-        "Raise `pdf.timeout_s`, or save the file anew from a viewer.",
+        "Raise `pdf.timeout_s`, or save a new copy from a viewer.",
         str(path),
     )
 
@@ -86,7 +86,7 @@ def heavy(path: Path, memory_mb: int) -> Problem:
     return Problem(
         "pdf-memory",
         f"Reading {path.name} takes more than {memory_mb:,} MB of memory.",
-        "Raise `pdf.memory_mb`, or save the file anew from a viewer.",
+        "Raise `pdf.memory_mb`, or save a new copy from a viewer.",
         str(path),
     )
 
@@ -96,7 +96,7 @@ def crashed(path: Path) -> Problem:
     return Problem(
         "pdf-crash",
         f"The process that reads PDFs ended on {path.name}.",
-        "Save the file anew from a viewer.",
+        "Save a new copy from a viewer.",
         str(path),
     )
 

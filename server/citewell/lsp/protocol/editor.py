@@ -109,7 +109,7 @@ class Editor:
         except TimeoutError:
             logger.warning("The editor did not answer for its settings")
         except Exception as error:
-            logger.warning("The editor refused to tell its settings: %s", error)
+            logger.warning("The editor refused the request for its settings: %s", error)
         else:
             self.settings.answered(scopes, answers or ())
 

@@ -279,11 +279,11 @@ def _pairs(title: str) -> list[Pair]:
     return [
         (one, two)
         for one, two in pairwise(words)
-        if all(len(w) > 3 and w.isascii() and w.isalpha() and _tells(w) for w in (one, two))
+        if all(len(w) > 3 and w.isascii() and w.isalpha() and _is_specific(w) for w in (one, two))
     ]
 
 
-def _tells(word: str) -> bool:
+def _is_specific(word: str) -> bool:
     return word not in _VAGUE and word.encode() not in STOPWORDS
 
 

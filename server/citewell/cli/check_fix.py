@@ -33,7 +33,7 @@ def fix_entries(
     else:
         library.write(plan)
     for one in plan.left:
-        _tell(one, "left as it is")
+        _report(one, "left as it is")
     fixed = "corrected" if write else "can be corrected"
     words = [f"{_entries(len(plan.fixed))} {fixed}"]
     if plan.left:
@@ -51,5 +51,5 @@ def _entries(count: int) -> str:
     return f"{count:,} entry" if count == 1 else f"{count:,} entries"
 
 
-def _tell(one: FixedEntry, what: str) -> None:
+def _report(one: FixedEntry, what: str) -> None:
     echo(f"{one.path}:{one.line}: {one.key}: {what} ({', '.join(one.codes)})", err=True)

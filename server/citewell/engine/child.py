@@ -85,7 +85,7 @@ class Child:
         self._pending: dict[int, tuple[Future[Any], Callable[[msgspec.Raw], Any]]] = {}
         self._outbox: queue.Queue[bytes | None] = queue.Queue(MAX_WAITING)
         self._gone = threading.Event()
-        self._heard = time.monotonic()
+        self._last_frame_at = time.monotonic()
         self._outbox.put_nowait(protocol.encode(protocol.Hello(protocol.VERSION, options, verify)))
         assert self._process.stdin and self._process.stdout and self._process.stderr
         self._logger = threading.Thread(target=self._log, args=(self._process.stderr,), daemon=True)
@@ -104,7 +104,7 @@ class Child:
     @property
     def silent_for(self) -> float:
         """Seconds since the last frame arrived (or since the start)."""
-        return time.monotonic() - self._heard
+        return time.monotonic() - self._last_frame_at
 
     @property
     def last_words(self) -> str:
@@ -183,7 +183,7 @@ class Child:
     def _read(self, pipe: BinaryIO) -> None:
         try:
             while (body := protocol.read_frame(pipe)) is not None:
-                self._heard = time.monotonic()
+                self._last_frame_at = time.monotonic()
                 self.answered = True
                 self._settle(protocol.decode_reply(body))
         except (OSError, ValueError):

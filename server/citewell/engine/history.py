@@ -83,7 +83,7 @@ class History:
         self._store = store
         self._signals = signals
         self._lock = threading.Lock()
-        self._stamp: tuple[int, int] | None = None
+        self._file_version: tuple[int, int] | None = None
         self._events: list[Event] = []
         self._past: tuple[str, Past] | None = None
 
@@ -161,28 +161,30 @@ class History:
 
     def _current(self) -> Past | None:
         """The past as the store holds it now; None while there is none."""
-        stamp = self._store.stamp()
+        file_version = self._store.file_version()
         with self._lock:
             encoder = "" if self._signals is None else self._signals.encoder
-            if stamp == BUSY:
+            if file_version == BUSY:
                 pass  # what is known is known; the next search looks again
-            elif stamp is None:
-                self._stamp, self._events, self._past = None, [], None
-            elif stamp != self._stamp or self._past is None or self._past[0] != encoder:
-                self._read(stamp)
+            elif file_version is None:
+                self._file_version, self._events, self._past = None, [], None
+            elif (
+                file_version != self._file_version or self._past is None or self._past[0] != encoder
+            ):
+                self._read(file_version)
                 dim = 0 if self._signals is None else self._signals.dim
                 self._past = (encoder, past_of(self._events, encoder, dim))
             return self._past[1] if self._past is not None and self._events else None
 
-    def _read(self, stamp: tuple[int, int]) -> None:
+    def _read(self, file_version: tuple[int, int]) -> None:
         """Take over what is new; after an erasure, everything."""
-        if self._stamp is None or self._stamp[0] != stamp[0]:
+        if self._file_version is None or self._file_version[0] != file_version[0]:
             self._events = []
         last = self._events[-1].number if self._events else 0
         self._events = [*self._events, *self._store.read(last)][-self._store.most :]
         last = self._events[-1].number if self._events else 0
         # Where the reading had to give way to a writer, the next search reads on.
-        self._stamp = stamp if last == stamp[1] else (stamp[0], last)
+        self._file_version = file_version if last == file_version[1] else (file_version[0], last)
 
     def _vector(self, query: Query) -> NDArray[np.float32] | None:
         """The query's vector, shape (d,); None where there is no encoder or no known word."""

@@ -37,7 +37,7 @@ MAX_EVENTS = 4_000
 to compare a query with all of them."""
 MAX_TEXT = 500
 """Characters of a title, id, variant; a project's folder may have twice as many."""
-MAX_ASKED = 4_096
+MAX_QUERY_VECTOR = 4_096
 """Bytes of a query's vector."""
 WRITE_SECONDS = 10.0
 """How long writing an event waits for other processes' events. No caller blocks meanwhile."""
@@ -90,7 +90,7 @@ class HistoryStore:
         self._database: sqlite3.Connection | None = None
         self._identity: tuple[int, int] | None = None
         self._known: tuple[tuple[int, ...], tuple[int, int] | None] | None = None
-        """The stamp of the file in a state in which it rests."""
+        """The version of the file in a state in which it rests."""
         self._timeout = 0.0
         """Seconds that the open file's connection waits."""
 
@@ -101,7 +101,7 @@ class HistoryStore:
                 event.time, event.kind, event.work[:MAX_TEXT], event.title[:MAX_TEXT],
                 _signed(event.key), event.project[: 2 * MAX_TEXT], event.through,
                 event.variant[:MAX_TEXT], event.encoder[:MAX_TEXT],
-                event.asked if len(event.asked) <= MAX_ASKED else b"",
+                event.asked if len(event.asked) <= MAX_QUERY_VECTOR else b"",
             )
             for event in events
         ]  # fmt: skip
@@ -130,7 +130,7 @@ class HistoryStore:
 
         return self._do(look) or []
 
-    def stamp(self) -> tuple[int, int] | None:
+    def file_version(self) -> tuple[int, int] | None:
         """Changes with every erasure (the first number) and every event (the second); None without
         a file, `BUSY` while another process writes. Costs some microseconds while the file rests,
         and a tenth of a millisecond else."""
@@ -146,9 +146,9 @@ class HistoryStore:
             ).fetchone()
             return (int(found[0] or 0), int(found[1] or 0))
 
-        stamp = self._do(look, busy=BUSY)
-        self._known = None if now is None or stamp in (None, BUSY) else (now, stamp)
-        return stamp
+        file_version = self._do(look, busy=BUSY)
+        self._known = None if now is None or file_version in (None, BUSY) else (now, file_version)
+        return file_version
 
     def erase(self, *, works: Sequence[str] = (), project: str = "") -> int:
         """Erase the events of these works (by id) and of a project's folder; without either, all

@@ -42,11 +42,11 @@ RETRY_OPEN_SECONDS = 5.0
 NICENESS = 3
 """Added to the parent's; halves the share that a busy processor gives to the worker."""
 WARM_UP_SECONDS = 20.0
-STAMP_SECONDS = 1.0
+VERSION_SECONDS = 1.0
 """How often, at most, the library is looked at for a new snapshot."""
 
 OpenEngine = Callable[[Options], Engine]
-Stamp = Callable[[Options], bytes]
+LibraryVersion = Callable[[Options], bytes]
 
 
 class Worker:
@@ -57,18 +57,18 @@ class Worker:
         source: BinaryIO,
         sink: BinaryIO,
         open_engine: OpenEngine,
-        stamp: Stamp,
+        version: LibraryVersion,
         verify: Callable[[Options], None] = lambda options: None,
     ) -> None:
-        """`stamp` returns bytes that change when the engine should be reopened; `verify` raises
+        """`version` returns bytes that change when the engine should be reopened; `verify` raises
         `CitewellError` when a file of the library is damaged."""
         self._verify = verify
         self._source = source
         self._sink = sink
         self._open_engine = open_engine
-        self._stamp_of = stamp
-        self._stamp = b""
-        self._stamped_at = 0.0
+        self._version_of = version
+        self._version = b""
+        self._version_read_at = 0.0
         self._write_lock = threading.Lock()
         self._cancels: dict[int, Cancel] = {}
         self._cancels_lock = threading.Lock()
@@ -99,8 +99,8 @@ class Worker:
     def _start_open(self, *, keep: bool = False) -> None:
         """Open an engine in the background; `keep` serves with the present one until then."""
         assert self._hello is not None
-        self._opened_at = self._stamped_at = time.monotonic()
-        self._stamp = self._stamp_of(self._hello.options)
+        self._opened_at = self._version_read_at = time.monotonic()
+        self._version = self._version_of(self._hello.options)
         opened: Future[Engine] = Future()
         if not keep:
             self._engine = opened
@@ -137,14 +137,14 @@ class Worker:
             if not engine.done():
                 return
             # After the first library was built, the error that there is none must not be repeated.
-            if self._stamp and now - self._stamped_at < STAMP_SECONDS:
+            if self._version and now - self._version_read_at < VERSION_SECONDS:
                 return
-            self._stamped_at = now
+            self._version_read_at = now
             failed = engine.exception() is not None
             if failed and now - self._opened_at > RETRY_OPEN_SECONDS:
                 self._start_open()
-            elif self._stamp_of(self._hello.options) != self._stamp:
-                self._start_open(keep=not failed and self._stamp != b"")
+            elif self._version_of(self._hello.options) != self._version:
+                self._start_open(keep=not failed and self._version != b"")
 
     def _submit(self, call: protocol.Call) -> None:
         method = METHODS.get(call.method)
@@ -245,7 +245,7 @@ def verify_library(options: Options) -> None:
             raise CitewellError(damaged[0])
 
 
-def _library_stamp(options: Options) -> bytes:
+def _library_version(options: Options) -> bytes:
     """The id of what is searched; empty without a library."""
     from citewell.engine.which_library import snapshot_of
 
@@ -272,7 +272,7 @@ def main() -> None:
     code = 0
     reader, writer = os.fdopen(source, "rb", buffering=0), os.fdopen(sink, "wb")
     try:
-        Worker(reader, writer, _open_local, _library_stamp, verify_library).run()
+        Worker(reader, writer, _open_local, _library_version, verify_library).run()
     except protocol.BrokenFrameError as error:
         logger.error("The front end sent a broken frame: %s", error)
         code = 3

@@ -13,7 +13,7 @@ from citewell.features.checking.page import POLICY
 
 MARK = "[CITATION]"
 OTHER = "[OTHER]"
-NEWER_NOTED = 0.1
+NEWER_REPORTED = 0.1
 """Minimum share of newer papers in the top ten for a note about them."""
 
 
@@ -150,7 +150,7 @@ def _strip(evaluation: Evaluation, run: MethodRun) -> str:
 def _newer(evaluation: Evaluation, run: MethodRun) -> str:
     """A note if many listed papers are newer than the citing paper."""
     first, ten = run.figure("recall@1", "past"), run.figure("recall@10", "past")
-    if first is None or ten is None or (run.newer_in_ten or 0.0) < NEWER_NOTED:
+    if first is None or ten is None or (run.newer_in_ten or 0.0) < NEWER_REPORTED:
         return ""
     return (
         f'<p class="note">{run.newer_in_ten:.0%} of the papers in the top ten are newer than the '

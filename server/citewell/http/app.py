@@ -91,7 +91,7 @@ async def answered(
             answer = await _result(endpoint, service, queues, payload, request.receive)
     except CitewellError as error:
         return failed(error.problem)
-    except (Cancelled, _NobodyWaitsError):
+    except (Cancelled, _DisconnectedError):
         return Response(status_code=_GONE)
     except asyncio.CancelledError:  # what still runs when the server ends
         return failed(_ENDING)
@@ -108,7 +108,7 @@ def _events(endpoint: Endpoint, service: Service, queues: Queues, payload: Any) 
             return await _result(endpoint, telling, queues, payload, receive)
         except CitewellError as error:
             return error.problem
-        except (Cancelled, _NobodyWaitsError, asyncio.CancelledError):
+        except (Cancelled, _DisconnectedError, asyncio.CancelledError):
             return _ENDING
         except Exception as error:
             logger.exception("A request failed")
@@ -137,7 +137,7 @@ async def _payload(endpoint: Endpoint, request: Request) -> Any:
     return decoded(body, endpoint.request)
 
 
-class _NobodyWaitsError(Exception):
+class _DisconnectedError(Exception):
     """The client went away."""
 
 
@@ -176,7 +176,7 @@ async def _result(
     if failure:
         raise failure[0]
     if gone and not found:
-        raise _NobodyWaitsError
+        raise _DisconnectedError
     return found[0]
 
 

@@ -208,18 +208,18 @@ class Meter:
         cost = self._prices.cost(questions, answers)
         spent = Usage(1, questions, answers, cost or 0.0, int(cost is None), seconds)
         self._account.add(self._model, spent)
-        noted = _receipt.get()
-        if noted is not None:
-            noted.append(spent)
+        usages = _receipt.get()
+        if usages is not None:
+            usages.append(spent)
 
 
 @contextmanager
 def receipt() -> Iterator[list[Usage]]:
     """Collects what the requests made inside of it cost; for one thread."""
-    noted: list[Usage] = []
-    token = _receipt.set(noted)
+    usages: list[Usage] = []
+    token = _receipt.set(usages)
     try:
-        yield noted
+        yield usages
     finally:
         _receipt.reset(token)
 

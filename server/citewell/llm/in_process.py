@@ -109,7 +109,7 @@ class TransformersEngine:
 
         torch = self._torch
 
-        def nobody_waits(tokens: Any, scores: Any, **more: Any) -> Any:
+        def is_cancelled(tokens: Any, scores: Any, **more: Any) -> Any:
             return torch.full((tokens.shape[0],), stopped(), dtype=torch.bool)
 
         with torch.inference_mode():
@@ -120,7 +120,7 @@ class TransformersEngine:
                 max_new_tokens=most,
                 do_sample=False,
                 pad_token_id=self._tokenizer.pad_token_id or self._tokenizer.eos_token_id,
-                stopping_criteria=StoppingCriteriaList([nobody_waits]),
+                stopping_criteria=StoppingCriteriaList([is_cancelled]),
             )
         return prompt_length, made[0, prompt_length:]
 

@@ -28,7 +28,7 @@ from citewell.lsp.state.session import Session
 
 logger = logging.getLogger(__name__)
 
-WATCHED = ("**/*.bib", "**/*.tex", "**/*.md", "**/*.qmd", "**/*.Rmd", "**/citewell.toml")
+WATCHED_GLOBS = ("**/*.bib", "**/*.tex", "**/*.md", "**/*.qmd", "**/*.Rmd", "**/citewell.toml")
 
 
 class Server(LanguageServer):
@@ -171,7 +171,7 @@ async def _register_with_client(editor: Editor) -> None:
     """Ask the client to report changed files and settings."""
     registrations: list[types.Registration] = []
     if editor.flags.watch_files:
-        watchers = [types.FileSystemWatcher(glob_pattern=pattern) for pattern in WATCHED]
+        watchers = [types.FileSystemWatcher(glob_pattern=pattern) for pattern in WATCHED_GLOBS]
         registrations.append(
             types.Registration(
                 id="citewell-files",

@@ -27,7 +27,7 @@ from citewell.sources.budget import ONLINE_SECONDS
 from citewell.usecases.check import CHECKING, SLICE, CheckTask, Step
 
 MAX_TEXT = 1_000_000
-TELL_SECONDS = 5.0
+NOTIFY_SECONDS = 5.0
 """Between two words of progress while sources are waited for."""
 
 
@@ -137,10 +137,10 @@ async def telling(
     """Send progress to the client every few seconds while waiting for sources: progress rises, and
     stays below the end of the part."""
 
-    async def tell_waiting() -> None:
+    async def notify_waiting() -> None:
         began = time.monotonic()
         while True:
-            await anyio.sleep(TELL_SECONDS)
+            await anyio.sleep(NOTIFY_SECONDS)
             spent = time.monotonic() - began
             share = part * min(0.9, spent / ONLINE_SECONDS)
             await ctx.report_progress(start + share, total, f"waiting for sources, {spent:.0f} s")
@@ -148,7 +148,7 @@ async def telling(
     failure: Exception | None = None
     async with anyio.create_task_group() as waiting:
         if online:
-            waiting.start_soon(tell_waiting)
+            waiting.start_soon(notify_waiting)
         try:
             yield
         except Exception as error:  # a group would wrap it

@@ -122,7 +122,7 @@ class Finding:
         )
         for one in found:
             self._tools.offered(one.query, one.result)
-        await tell_dropped(ctx, [one.result for one in found])
+        await notify_dropped(ctx, [one.result for one in found])
         return answer(
             await self._tools.run(lambda cancel: self._places(found, known, detail, max_tokens))
         )
@@ -147,13 +147,13 @@ class Finding:
         if not (query.strip() or author or venue):
             raise ToolError("[mcp-empty] Empty search. Give a query, author or venue.")
         try:
-            asked = search_query(
+            wanted = search_query(
                 query, author, venue, year=year, year_from=year_from, year_to=year_to
             )
         except CitewellError as error:
             raise ToolError(f"[mcp-years] {error.problem.message} {error.problem.hint}") from error
-        page = await self._tools.run(partial(self._search, asked, k, cursor), "search")
-        await tell_dropped(ctx, [page.result])
+        page = await self._tools.run(partial(self._search, wanted, k, cursor), "search")
+        await notify_dropped(ctx, [page.result])
         with tool_errors():
             return answer(_page(page, detail, max_tokens))
 
@@ -262,7 +262,7 @@ def _page(found: SearchPage, detail: Detail, budget: int) -> Page:
     return page
 
 
-async def tell_dropped(ctx: Context, results: Iterable[SearchResult]) -> None:
+async def notify_dropped(ctx: Context, results: Iterable[SearchResult]) -> None:
     """Log to the client which parts of a search did not respond."""
     for note in notes_of(problem for result in results for problem in result.dropped):
         await log_to_client(ctx, "warning", note)

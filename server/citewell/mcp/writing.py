@@ -24,7 +24,7 @@ from citewell.features.text.diff import unified_diff
 from citewell.features.text.model_choice import what_it_says
 from citewell.mcp.client_log import log_to_client
 from citewell.mcp.filled import Fill, Filled, bounded
-from citewell.mcp.finding import tell_dropped
+from citewell.mcp.finding import notify_dropped
 from citewell.mcp.papers import Ref, paper_of
 from citewell.mcp.roots import outside
 from citewell.mcp.tool_context import ToolContext, answer, notes_of, progress_of, tool_errors
@@ -91,9 +91,9 @@ class Writing:
         # Searches run before taking the lock; under it, only new placeholders are searched for.
         planning = partial(self._plan, task, path, progress_of(ctx))
         plan = await self._tools.run(planning, "document")
-        await tell_dropped(ctx, plan.results)
+        await notify_dropped(ctx, plan.results)
         done = await self._tools.run(partial(self._fill, task, path, chosen, write), "document")
-        await tell_written(ctx, done["written"], path)
+        await notify_written(ctx, done["written"], path)
         return answer(bounded(done, diff=diff, budget=max_tokens))
 
     async def add_entry(
@@ -109,7 +109,7 @@ class Writing:
         with tool_errors():
             self._may(write)
         done = await self._tools.run(partial(self._add, id, bib, key, write), "document")
-        await tell_written(ctx, done["written"], bib)
+        await notify_written(ctx, done["written"], bib)
         return answer(done)
 
     async def add_entries(
@@ -123,7 +123,7 @@ class Writing:
         with tool_errors():
             self._may(write)
         done = await self._tools.run(partial(self._add_all, ids, bib, write), "document")
-        await tell_written(ctx, done["written"], bib)
+        await notify_written(ctx, done["written"], bib)
         return answer(done)
 
     def _task(
@@ -281,7 +281,7 @@ def _need_bib(name: str) -> None:
         )
 
 
-async def tell_written(ctx: Context, written: bool, path: str) -> None:
+async def notify_written(ctx: Context, written: bool, path: str) -> None:
     """Log to the client that files have changed."""
     if written:
         await log_to_client(ctx, "notice", f"{path[:200]} and what belongs to it was changed")

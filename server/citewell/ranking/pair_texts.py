@@ -36,10 +36,10 @@ class PairTexts:
         left, mark, right = query.sentence.partition(MARK)
         before = query.before[-1] if query.before else ""
         parts = self._ids([left, right, query.paper.title, before, query.text])
-        asked = [*parts[4][:LEFT], *parts[0][-LEFT:]][-LEFT:]
+        context = [*parts[4][:LEFT], *parts[0][-LEFT:]][-LEFT:]
         place = [self._place] if mark else []
         return [
-            self._cls, *asked, *place, *parts[1][:RIGHT], self._sep,
+            self._cls, *context, *place, *parts[1][:RIGHT], self._sep,
             *parts[2][:TITLE], self._sep, *parts[3][-BEFORE:],
         ][:PASSAGE_TOKENS]  # fmt: skip
 

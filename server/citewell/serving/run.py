@@ -46,7 +46,7 @@ def run_app(app: ASGIApp, bound: socket.socket, announce: Callable[[], None]) ->
 
     class Server(uvicorn.Server):
         def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-            _tell_end(self)
+            _announce_end(self)
             super().handle_exit(sig, frame)
 
     server = Server(config)
@@ -65,7 +65,7 @@ def notice(text: str) -> None:
             print(text, file=sys.stderr, flush=True)  # noqa: T201
 
 
-def _tell_end(server: uvicorn.Server) -> None:
+def _announce_end(server: uvicorn.Server) -> None:
     """Say once what a signal has begun."""
     if not server.should_exit:
         notice(f"Stopping: requests in flight have {ENDING_SECONDS} s to finish.")
@@ -77,14 +77,14 @@ def _signals_end(server: uvicorn.Server) -> Iterator[None]:
     ended it once more, to whoever listened before: that would end the process before the engine is
     closed."""
 
-    def heard(*_: object) -> None:
-        _tell_end(server)
+    def handle_signal(*_: object) -> None:
+        _announce_end(server)
         server.should_exit = True
 
     names = ("SIGINT", "SIGTERM", "SIGBREAK")
     signals = [getattr(signal, name) for name in names if hasattr(signal, name)]
     try:
-        before = [signal.signal(one, heard) for one in signals]
+        before = [signal.signal(one, handle_signal) for one in signals]
     except ValueError:  # only the main thread hears signals
         yield
         return

@@ -23,7 +23,7 @@ REST = 60.0
 """Seconds for which a silent source is not asked again."""
 
 
-class Heard:
+class LastResponses:
     """When each source was last heard of, and which kept silent. For one event loop."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
@@ -84,23 +84,23 @@ class Budget:
         self,
         name: str,
         title: str,
-        heard: Heard,
+        responses: LastResponses,
         ask: Callable[[], Coroutine[Any, Any, T]],
         late: Callable[[Failed], T],
     ) -> T:
         """The answer of a source, or `late` of the reason when it is not there in time."""
         if not self.left:
-            return self._given_up(
+            return self._timed_out(
                 name, title, late, f"{title} was not queried: the time limit was reached."
             )
-        if heard.is_silent(name):
+        if responses.is_silent(name):
             message = f"{title} did not answer recently and is paused for a minute."
-            return self._given_up(name, title, late, message, Reason.RESTING)
+            return self._timed_out(name, title, late, message, Reason.RESTING)
         began = self._clock()
         task = asyncio.ensure_future(ask())
         try:
             while True:
-                silent = heard.since(name, began) + SILENCE
+                silent = responses.since(name, began) + SILENCE
                 wait = min(self._ends, silent) - self._clock()
                 if wait <= 0:
                     break
@@ -108,14 +108,14 @@ class Budget:
                 if done:
                     return task.result()
             if self.left:
-                heard.fell_silent(name)
+                responses.fell_silent(name)
         finally:
             if not task.done():
                 task.cancel()
                 await asyncio.gather(task, return_exceptions=True)
-        return self._given_up(name, title, late, f"{title} did not answer in time.")
+        return self._timed_out(name, title, late, f"{title} did not answer in time.")
 
-    def _given_up(
+    def _timed_out(
         self,
         name: str,
         title: str,

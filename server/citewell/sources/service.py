@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from citewell.sources.answers import Answer, Failed, Nothing, Reason, Wanted
-from citewell.sources.budget import Budget, Heard
+from citewell.sources.budget import Budget, LastResponses
 from citewell.sources.contract import Ask, Fetch, Source
 from citewell.sources.registry import SOURCES, source_named
 
@@ -37,14 +37,14 @@ class Sources:
     """Some sources. Every method answers with values; only `CancelledError` is raised."""
 
     def __init__(self, names: Sequence[str], fetch: Fetch) -> None:
-        self.heard = Heard()
+        self.last_responses = LastResponses()
 
         async def listening(
             source: type[Source], ask: Ask, decode: Callable[[bytes], T]
         ) -> T | Nothing | Failed:
             answer = await fetch(source, ask, decode)
             if not isinstance(answer, Failed):
-                self.heard.note(source.name)
+                self.last_responses.note(source.name)
             return answer
 
         self.by_name: Mapping[str, Source] = {name: source_named(name)(listening) for name in names}
@@ -125,7 +125,7 @@ class Sources:
     ) -> T:
         if budget is None:
             return await ask()
-        return await budget.within(source.name, source.title, self.heard, ask, late)
+        return await budget.within(source.name, source.title, self.last_responses, ask, late)
 
     async def _all_by(
         self, kind: str, values: Sequence[str], budget: Budget | None

@@ -42,13 +42,13 @@ def pull(
     *,
     seconds: float,
     max_bytes: int,
-    given_up: Callable[[], bool] = lambda: False,
+    is_cancelled: Callable[[], bool] = lambda: False,
 ) -> bytes | Problem:
     """The export of what "", "COLLECTION" or "GROUP/COLLECTION" names, in the format `suffix`.
 
     A group is given by its number in Zotero. A Problem (zotero-away, zotero-refused) when nothing
     answers within `seconds`, when there is no such collection, or when the export is larger than
-    `max_bytes`; `given_up` is asked between pieces.
+    `max_bytes`; `is_cancelled` is asked between pieces.
     """
     if (problem := _not_here(base)) is not None:
         return problem
@@ -64,7 +64,7 @@ def pull(
         request = urllib.request.Request(f"{base}/better-bibtex/{place}{query}")
         try:
             with _open(request, seconds) as answer:
-                return _read(answer, max_bytes, limit, given_up)
+                return _read(answer, max_bytes, limit, is_cancelled)
         except urllib.error.HTTPError as error:
             reason = _words(error) or reason
         except (OSError, HTTPException) as error:
@@ -146,7 +146,7 @@ def _open(request: urllib.request.Request, seconds: float) -> IO[bytes]:
 
 
 def _read(
-    answer: IO[bytes], max_bytes: int, limit: float, given_up: Callable[[], bool]
+    answer: IO[bytes], max_bytes: int, limit: float, is_cancelled: Callable[[], bool]
 ) -> bytes | Problem:
     pieces: list[bytes] = []
     size = 0
@@ -157,7 +157,7 @@ def _read(
         size += len(piece)
         if size > max_bytes:
             return _refused("The export is too large.", "Give a collection.")
-        if given_up() or time.monotonic() > limit:
+        if is_cancelled() or time.monotonic() > limit:
             raise TimeoutError("it took too long")
     return b"".join(pieces)
 

@@ -368,7 +368,7 @@ _ANY_AUTHOR = re.compile(
 
 def placeholder_names(authors: Sequence[Author]) -> tuple[Author, ...]:
     """Authors that stand for no person: "John Doe", "Firstname Lastname", "Author One"."""
-    return tuple(author for author in authors if _stands_for_nobody(author))
+    return tuple(author for author in authors if _is_placeholder(author))
 
 
 def without_anonymous(authors: Sequence[Author]) -> tuple[Author, ...]:
@@ -376,6 +376,6 @@ def without_anonymous(authors: Sequence[Author]) -> tuple[Author, ...]:
     return tuple(author for author in authors if _display_words(author)[:1] != ("anonymous",))
 
 
-def _stands_for_nobody(author: Author) -> bool:
+def _is_placeholder(author: Author) -> bool:
     words = _display_words(author)
     return " ".join(words) in _PLACEHOLDERS or bool(words and _ANY_AUTHOR.match(words[0]))

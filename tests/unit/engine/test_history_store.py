@@ -28,7 +28,7 @@ def works(store, after=0):
 
 def test_looking_makes_no_file(path):
     store = HistoryStore(path)
-    assert (store.read(), store.stamp(), store.erase()) == ([], None, 0)
+    assert (store.read(), store.file_version(), store.erase()) == ([], None, 0)
     assert not path.parent.exists()
 
 
@@ -77,12 +77,12 @@ def test_the_file_is_its_users_alone(path):
 def test_one_store_sees_what_another_adds_and_erases(path):
     one, other = HistoryStore(path), HistoryStore(path)
     one.add([event(1)])
-    before = other.stamp()
+    before = other.file_version()
     one.add([event(2)])
-    after = other.stamp()
+    after = other.file_version()
     assert after[0] == before[0] and after[1] > before[1]
     one.erase(works=["w1"])
-    assert other.stamp()[0] > after[0]
+    assert other.file_version()[0] > after[0]
     assert works(other) == ["w2"]
 
 
@@ -91,15 +91,15 @@ def test_a_file_that_rests_is_not_asked_again_and_each_change_is_seen(path):
     one.add([event(1)])
     long_ago = path.stat().st_mtime - 60
     os.utime(path, (long_ago, long_ago))
-    assert other.stamp() == other.stamp() == (0, 1)
+    assert other.file_version() == other.file_version() == (0, 1)
     one.add([event(2)])
-    assert other.stamp() == (0, 2)
+    assert other.file_version() == (0, 2)
     os.utime(path, (long_ago, long_ago))
-    assert other.stamp() == (0, 2), "of the same time and size, yet another state"
+    assert other.file_version() == (0, 2), "of the same time and size, yet another state"
     one.erase(works=["w1"])
-    assert other.stamp() == (1, 2)
+    assert other.file_version() == (1, 2)
     path.unlink()
-    assert other.stamp() is None
+    assert other.file_version() is None
 
 
 def test_several_processes_may_write_at_once(path, tmp_path):
@@ -219,8 +219,8 @@ def test_who_reads_while_another_writes_is_told_so_at_once_and_it_is_no_problem(
     writer = sqlite3.connect(path, isolation_level=None)
     writer.execute("BEGIN EXCLUSIVE")
     reader = HistoryStore(path)
-    assert reader.stamp() == BUSY
+    assert reader.file_version() == BUSY
     assert reader.problems == ()
     writer.execute("COMMIT")
     writer.close()
-    assert reader.stamp() == (0, 1)
+    assert reader.file_version() == (0, 1)

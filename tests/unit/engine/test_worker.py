@@ -82,9 +82,9 @@ OBEDIENT = textwrap.dedent(
         return Path("stamp").read_bytes() if os.path.exists("stamp") else b""
 
     worker._open_local = open_engine
-    worker._library_stamp = stamp
+    worker._library_version = stamp
     worker.RETRY_OPEN_SECONDS = 0.3
-    worker.STAMP_SECONDS = 0.1
+    worker.VERSION_SECONDS = 0.1
     worker.main()
     """
 )

@@ -58,7 +58,7 @@ def test_an_export_without_end_is_broken_off_at_its_bound(zotero):
 @pytest.mark.parametrize("manner", ["time", "given up"])
 def test_an_export_without_end_is_broken_off_in_time(zotero, manner):
     start = time.monotonic()
-    more = {"seconds": 0.3} if manner == "time" else {"seconds": 60.0, "given_up": lambda: True}
+    more = {"seconds": 0.3} if manner == "time" else {"seconds": 60.0, "is_cancelled": lambda: True}
     problem = pull(zotero(flood=True).url, max_bytes=1 << 40, **more)
     assert isinstance(problem, Problem)
     assert problem.code == "zotero-away"

@@ -96,7 +96,7 @@ def cite_at(
     citation = _citation_at(document, at)
     if citation is not None:
         return _one_more(document, citation, at.end, key, is_key)
-    change = _anew(document, at, key, command)
+    change = _new_citation(document, at, key, command)
     return change, change.span.start + len(change.text.rstrip())
 
 
@@ -171,7 +171,7 @@ def _comma(text: str, citation: Citation) -> str:
     return ","
 
 
-def _anew(document: Document, at: Span, key: str, command: str) -> TextEdit:
+def _new_citation(document: Document, at: Span, key: str, command: str) -> TextEdit:
     """A citation where there is none: behind the word at the cursor, tied to it."""
     text = document.text
     span = at if at.start < at.end else _beside_word(text, at.start)

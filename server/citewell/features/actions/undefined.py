@@ -103,7 +103,7 @@ def _work(entry: BibEntry) -> Work:
     )
 
 
-def shelf_action(use: KeyUse) -> Action:
+def library_action(use: KeyUse) -> Action:
     """The action on a key that the author's Zotero has."""
     return Action(
         title=f"Add `{use.key}` from Zotero",

@@ -9,7 +9,7 @@ from citewell.documents.project.paper_project import Project
 from citewell.features.checking import verify
 from citewell.features.checking.lint import CODES as LINT_CODES
 from citewell.features.checking.lint import LintPaper, lint_bib, lint_document
-from citewell.features.checking.suppress import heard, unknown_codes
+from citewell.features.checking.suppress import shown_diagnostics, unknown_codes
 from citewell.features.checking.verify import CheckOf, cited_inventions, summarised, verified
 from citewell.model import Problem
 from citewell.model.bib import BibFile
@@ -42,7 +42,7 @@ def diagnose(
         found = lint_document(source, paper)
         if check_of is not None and options.verification != "off":
             found = chain(found, cited_inventions(source, projects, check_of, options.severity))
-    found = heard(found, source, options.severity)
+    found = shown_diagnostics(found, source, options.severity)
     if not options.list_not_found:
         found = summarised(found)
     return sorted(found, key=lambda one: one.span)

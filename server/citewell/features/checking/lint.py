@@ -11,7 +11,7 @@ from citewell.features.checking import (
     lint_documents,  # noqa: F401 - they fill the rules
 )
 from citewell.features.checking.lint_rule import RULES, LintFinding, LintPaper, Rule
-from citewell.features.checking.suppress import heard
+from citewell.features.checking.suppress import shown_diagnostics
 from citewell.model.bib import BibFile
 from citewell.model.diagnostic import Diagnostic
 from citewell.model.document import Document, Format
@@ -33,7 +33,7 @@ def lint(
     """
     paper = LintPaper(projects)
     found = lint_bib(source, paper) if isinstance(source, BibFile) else lint_document(source, paper)
-    return sorted(heard(found, source, levels or {}), key=lambda one: one.span)
+    return sorted(shown_diagnostics(found, source, levels or {}), key=lambda one: one.span)
 
 
 def lint_document(document: Document, paper: LintPaper) -> Iterator[Diagnostic]:

@@ -120,7 +120,7 @@ def _sarif_rows(check: Check, every: bool) -> Iterator[tuple[str, str, str, Chec
     for one in check.findings:
         level = _LEVELS[one.severity] if counts(one) else "note"
         link = f" {one.url}" if one.url else ""
-        yield one.code, level, f"{label(check)}: {_with_cure(one)}{link}", check
+        yield one.code, level, f"{label(check)}: {_with_hint(one)}{link}", check
     if every and _unsettled(check):
         yield f"reference-{check.verdict.value}", "note", headline(check), check
 
@@ -129,7 +129,7 @@ def _unsettled(check: Check) -> bool:
     return not check.findings and check.verdict in (Verdict.NOT_FOUND, Verdict.UNCHECKED)
 
 
-def _with_cure(finding: FieldFinding) -> str:
+def _with_hint(finding: FieldFinding) -> str:
     if finding.expected and finding.expected not in finding.message:
         return f"{finding.message} The record has: {finding.expected}"
     return finding.message
@@ -170,7 +170,7 @@ def to_github(checks: Sequence[Check], *, every: bool = False) -> Iterator[str]:
                 _LEVELS[one.severity] if counts(one) else "note", "notice"
             )
             title = _escaped(f"{label(check)}: {WORDS[check.verdict]}", True)
-            yield f"::{kind} {_place(check)},title={title}::{_escaped(_with_cure(one))}"
+            yield f"::{kind} {_place(check)},title={title}::{_escaped(_with_hint(one))}"
     yield f"::notice title=References::{_escaped(in_words(checks))}"
 
 

@@ -73,7 +73,7 @@ def level_of(code: str, levels: Mapping[str, str]) -> str:
     return ""
 
 
-def heard(
+def shown_diagnostics(
     found: Iterable[Diagnostic], source: Document | BibFile, levels: Mapping[str, str]
 ) -> Iterator[Diagnostic]:
     """The diagnostics that the author wants, at the level that the settings give them."""

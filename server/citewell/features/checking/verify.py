@@ -14,7 +14,7 @@ import msgspec
 
 from citewell.documents.project.paper_project import Project
 from citewell.features.checking.check import counts
-from citewell.features.checking.suppress import heard
+from citewell.features.checking.suppress import shown_diagnostics
 from citewell.model.bib import BibEntry, BibFile
 from citewell.model.check import Check, Claim, FieldFinding, Verdict
 from citewell.model.cooperative import cooperative
@@ -102,7 +102,7 @@ def verified(
 
     An entry without a record is a hint for `summarised`, unless they are to be listed.
     """
-    tells_unchecked = UNCHECKED in (levels or {})
+    shows_unchecked = UNCHECKED in (levels or {})
     for entry in cooperative(bib.entries):
         digest = question_digest(bib, entry)
         check = check_of(digest) if digest is not None else None
@@ -114,7 +114,7 @@ def verified(
             if one.code == NOT_FOUND:
                 level = Level.INFORMATION if list_not_found else Level.HINT
                 yield msgspec.structs.replace(_with_name(one, entry), level=level)
-            elif one.code != UNCHECKED or tells_unchecked:
+            elif one.code != UNCHECKED or shows_unchecked:
                 yield _with_name(one, entry)
 
 
@@ -158,8 +158,8 @@ def cited_inventions(
     Silent where a comment in the .bib, or the settings, silence what speaks against the entry.
     """
     for use, bib, entry, check in _inventions(document, projects, check_of):
-        heard_of = heard(check_diagnostics(entry, check), bib, levels or {})
-        why = next((one for one in heard_of if one.code in FINDINGS and "key" in one.data), None)
+        shown = shown_diagnostics(check_diagnostics(entry, check), bib, levels or {})
+        why = next((one for one in shown if one.code in FINDINGS and "key" in one.data), None)
         if why is None:
             continue
         yield Diagnostic(

@@ -32,7 +32,7 @@ Own = tuple[str, BibEntry, tuple[Evidence, ...]]
 FindWork = Callable[[Work], tuple[str, BibEntry] | None]
 """The entry of the project that describes a work, with its .bib."""
 NewKey = Callable[[Work], str]
-OnShelf = Callable[[Work], Work | None]
+FindZotero = Callable[[Work], Work | None]
 """The work as recorded in the author's reference manager, with its key there; None if absent."""
 
 ENOUGH_KEYS = 5
@@ -152,7 +152,7 @@ def complete(
     shelved: Sequence[tuple[Work, tuple[Evidence, ...]]] = (),
     find_work: FindWork,
     new_key: NewKey,
-    on_shelf: OnShelf = lambda work: None,
+    find_zotero: FindZotero = lambda work: None,
     check_of: FindCheck = unknown,
     limit: int,
     default_command: str = "",
@@ -189,7 +189,7 @@ def complete(
         if len(candidates) >= kept:
             break
         found = find_work(hit.work)
-        zotero_library = on_shelf(hit.work) if found is None else None
+        zotero_library = find_zotero(hit.work) if found is None else None
         if zotero_library is not None:
             if zotero_library.bibkey not in seen:
                 seen.add(zotero_library.bibkey)

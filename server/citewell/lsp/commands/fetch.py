@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 FETCH = "citewell.fetch"
 SUGGESTIONS = "citewell.fetchSuggestions"
 YES, NO = "Fetch", "Cancel"
-_ASKED = 3
+_MAX_BUTTONS = 3
 """Suggestions among which an author without a picker chooses."""
 
 
@@ -88,7 +88,7 @@ async def _fetch(
             editor.inform(f"Nothing to suggest. Say what to fetch, for example: {EXAMPLE}")
             return {"fetched": 0}
         question = "Which works shall be fetched for the library?"
-        words = await editor.ask(types.MessageType.Info, question, found[:_ASKED]) or ""
+        words = await editor.ask(types.MessageType.Info, question, found[:_MAX_BUTTONS]) or ""
         if not words:
             return {"fetched": 0}
     request = request_of(words)

@@ -164,8 +164,8 @@ class OnlineCheck(Struct, frozen=True, eq=False):
 
             try:
                 async for checks in task.parts(step_on_thread, progress):
-                    asked = questions[len(task.checks) - len(checks) :]
-                    found = {one.digest: c for one, c in zip(asked, checks, strict=False)}
+                    batch = questions[len(task.checks) - len(checks) :]
+                    found = {one.digest: c for one, c in zip(batch, checks, strict=False)}
                     answers.update(found)
                     # What could not be looked up now takes nothing from what was known before.
                     known = self.checks.answer

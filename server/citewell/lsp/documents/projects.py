@@ -48,7 +48,7 @@ class Projects:
         self._buffers = buffers
         self._background = background
         self._wants_papers = wants_papers
-        self._reader = ReaderThread(editor, self._tell_cancelled)
+        self._reader = ReaderThread(editor, self._show_cancelled)
         self._cache: ProjectCache | None = None
         self._cache_lock = threading.Lock()
         self._snapshots: dict[str, tuple[object, asyncio.Task[Snapshot]]] = {}
@@ -229,7 +229,7 @@ class Projects:
     async def _cancelled(self) -> list[Problem]:
         return await self.look_up(lambda cache: cache.cancelled())
 
-    async def _tell_cancelled(self) -> None:
+    async def _show_cancelled(self) -> None:
         self._editor.show_problems(await self._cancelled(), again=True)
         self._buffers.changed()
 

@@ -79,7 +79,7 @@ class Citing(Struct, frozen=True, eq=False):
             return None
         limit = options.completion.key_limit if at.key_like else options.completion.limit
 
-        def on_shelf(work: Work) -> Work | None:
+        def find_zotero(work: Work) -> Work | None:
             return zotero_library.find(work, state.taken) if zotero_library is not None else None
 
         def listed(own: Entries, result: SearchResult) -> Completion:
@@ -92,7 +92,7 @@ class Citing(Struct, frozen=True, eq=False):
                 shelved=shelved,
                 find_work=state.find_work,
                 new_key=state.new_key,
-                on_shelf=on_shelf,
+                find_zotero=find_zotero,
                 check_of=self.checks.answers.find_check(state.index),
                 limit=limit,
                 default_command=command,

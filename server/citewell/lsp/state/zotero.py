@@ -153,7 +153,7 @@ class Zotero:
                 options.format,
                 seconds=PULL_SECONDS,
                 max_bytes=MAX_BYTES,
-                given_up=self._closed.is_set,
+                is_cancelled=self._closed.is_set,
             )
             self._took = time.monotonic() - start
             if isinstance(data, Problem):

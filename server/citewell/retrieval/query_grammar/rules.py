@@ -246,5 +246,5 @@ def kind(cursor: Cursor, at: int) -> Part | None:
     found = KINDS.get(cursor.low(at)) if cursor.is_word(at) else None
     if found is None:
         return None
-    is_asked = cursor.low(at).endswith(("s", "corpora")) or cursor.low(at + 1) in KIND_OF
-    return Part("kind", at + 1, found, {"kinds": (found,)}, kept=None) if is_asked else None
+    is_kind = cursor.low(at).endswith(("s", "corpora")) or cursor.low(at + 1) in KIND_OF
+    return Part("kind", at + 1, found, {"kinds": (found,)}, kept=None) if is_kind else None

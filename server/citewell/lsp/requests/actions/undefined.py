@@ -54,7 +54,7 @@ class UndefinedKeyActions(Struct, frozen=True, eq=False):
             return ()
         self.zotero.wake(use.key)
         if self.zotero.entry(use.key) is not None:
-            return (feature.shelf_action(use),)
+            return (feature.library_action(use),)
         meaning = read_key(use.key)
         similar = await similar_to(projects, snapshot, meaning)
         meant = None

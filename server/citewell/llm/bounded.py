@@ -1,8 +1,8 @@
-"""An event loop whose connections take no more of an answer than a request may have.
+"""An event loop that limits how many bytes a response may have.
 
-A server may go on sending for as long as it likes: gigabytes come in seconds, long before the time
-of a request is up, and the HTTP clients below DSPy and LiteLLM collect a body whole. All of them
-open their connections on one loop (`stopping`), so the loop counts what arrives, whoever asks.
+A server can send gigabytes within the timeout of a request, and the HTTP clients that DSPy and
+LiteLLM use buffer the whole body. All of them open their connections on one loop (`stopping`), so
+the loop counts the received bytes, whichever client sent the request.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from contextlib import contextmanager
 from typing import Any
 
 MAX_ANSWER = 1024 * 1024
-"""Bytes that a request may bring, with headers and what a model writes while it reasons: some
-hundred thousand tokens."""
+"""Limit in bytes of one response, including headers and reasoning text: a few hundred thousand
+tokens."""
 _MAX_HEAD = 65_536
 _COMPRESSED = re.compile(rb"\r\ncontent-encoding:(?![ \t]*identity[ \t]*\r)", re.IGNORECASE)
 _allowance: contextvars.ContextVar[Allowance | None] = contextvars.ContextVar(
@@ -26,32 +26,32 @@ _allowance: contextvars.ContextVar[Allowance | None] = contextvars.ContextVar(
 
 
 class AnswerTooLong(Exception):  # noqa: N818 - as `Cancelled`
-    """More arrived than a request may bring."""
+    """The response exceeds the limit."""
 
 
 class Allowance:
-    """What one request may still bring."""
+    """The number of bytes that one response may still have."""
 
     def __init__(self, most: int = MAX_ANSWER) -> None:
         self._left = most
 
     @property
     def is_spent(self) -> bool:
-        """True once more arrived than was allowed."""
+        """True once the response has exceeded its limit."""
         return self._left < 0
 
     def spend(self, size: int) -> None:
-        """Count what arrived."""
+        """Count received bytes."""
         self._left -= size
 
     def end(self) -> None:
-        """Take nothing more."""
+        """Accept no more bytes."""
         self._left = -1
 
 
 @contextmanager
 def allowed(allowance: Allowance) -> Iterator[None]:
-    """What is sent inside of it, in this task, may bring so much."""
+    """Apply the allowance to the requests that this task sends inside the `with` block."""
     token = _allowance.set(allowance)
     try:
         yield
@@ -60,8 +60,8 @@ def allowed(allowance: Allowance) -> Iterator[None]:
 
 
 class _Meter:
-    """Stands between a connection and who reads it. A connection serves one request after the
-    other: each time something is sent, it counts for the request that sent it."""
+    """Wraps a protocol to count received bytes. A connection serves requests in sequence, so the
+    bytes count for the request that wrote to it last."""
 
     def __init__(self, protocol: Any) -> None:
         self._made = protocol.connection_made
@@ -70,7 +70,7 @@ class _Meter:
         self._write: Any = None
         self._allowance: Allowance | None = None
         self._head: bytes | None = b""
-        """The beginning of an answer; None once its headers have been seen."""
+        """The beginning of a response; None once its headers are complete."""
         protocol.connection_made = self.connection_made
         protocol.data_received = self.data_received
 
@@ -94,8 +94,8 @@ class _Meter:
         self._received(data)
 
     def _look_at(self, data: bytes) -> None:
-        """A body that is small as it travels may be large once it is unpacked. None was asked for:
-        every request says that it takes an answer as it is."""
+        """Reject a compressed body, which may be large once it is decompressed. Every request asks
+        for an uncompressed one."""
         if self._head is None:
             return
         self._head += data[:_MAX_HEAD]
@@ -113,10 +113,10 @@ else:
 
 
 class BoundedLoop(_Loop):
-    """The platform's loop, with a meter at each connection that is opened on it."""
+    """The platform's event loop, with a meter on each connection that it opens."""
 
     async def create_connection(self, protocol_factory: Any, *args: Any, **kwargs: Any) -> Any:
-        """As the base class does it."""
+        """Open a connection as the base class does, with a meter around its protocol."""
 
         def metered() -> Any:
             protocol = protocol_factory()

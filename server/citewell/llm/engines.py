@@ -1,8 +1,8 @@
-"""The way from DSPy to a provider: one request at a time, counted and limited. Imports DSPy.
+"""Engines that send DSPy's requests to a provider, metered and limited. Imports DSPy.
 
-DSPy's own engine speaks the protocols of OpenAI (and so of Ollama, llama.cpp and vLLM) and of
-Anthropic; LiteLLM knows the others. Every request of every program and optimizer goes through
-`Meter`, so that none is uncounted.
+DSPy's own engine implements the protocols of OpenAI (also used by Ollama, llama.cpp and vLLM) and
+Anthropic; LiteLLM implements the others. Every request of every program and optimizer passes
+through `Meter`, so that all usage is counted.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ from citewell.model.llm import Usage
 from citewell.options.online import LlmOptions
 
 _ROUTES = {"hosted_vllm": "vllm", "ollama_chat": "ollama", "openai": "openai-chat"}
-"""DSPy's name of the protocol by LiteLLM's prefix, where they differ."""
+"""DSPy's name of a protocol for LiteLLM's prefix, where the two differ."""
 _PRICED = {"openai": "openai-chat", "anthropic": "anthropic"}
 _OPTIONAL = ("reasoning", "temperature", "response_format")
-"""Fields of a request's config that a server may refuse, and an answer can do without."""
+"""Optional fields of a request's config, omitted for a server that rejects them."""
 EFFORT = "low"
-"""The least that all of these models take."""
+"""The lowest reasoning effort that all of these models accept."""
 _NO_PROXY = ("NO_PROXY", "no_proxy")
 _receipt: contextvars.ContextVar[list[Usage] | None] = contextvars.ContextVar(
     "citewell_llm_receipt", default=None
@@ -49,14 +49,14 @@ def prepare() -> None:
     os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"
     os.environ["LITELLM_MODE"] = "PRODUCTION"
     for name in _NO_PROXY:
-        # A proxy for the internet must not see what is meant for this machine.
+        # Requests to this machine must not pass through a proxy.
         listed = [part.strip() for part in os.environ.get(name, "").split(",") if part.strip()]
         if "*" not in listed:
             os.environ[name] = ",".join(dict.fromkeys((*listed, *LOOPBACK)))
     import dspy
 
     dspy.configure_cache(enable_disk_cache=False, enable_memory_cache=False)
-    # Their warnings quote answers.
+    # Their warnings would write answers to the log.
     for logger in ("dspy", "LiteLLM", "litellm"):
         logging.getLogger(logger).setLevel(logging.ERROR)
 
@@ -76,7 +76,7 @@ class Prices:
 
 
 def prices_of(endpoint: Endpoint, options: LlmOptions) -> Prices:
-    """By the settings, else by the list that comes with DSPy or LiteLLM; 0 on this machine."""
+    """Prices from the settings, else from the list in DSPy or LiteLLM; 0 for a local model."""
     if options.input_price or options.output_price:
         return Prices(options.input_price / 1e6, options.output_price / 1e6)
     if endpoint.local or not endpoint.provider.paid:
@@ -98,8 +98,8 @@ def prices_of(endpoint: Endpoint, options: LlmOptions) -> Prices:
 class Meter:
     """A DSPy engine that wraps another one: checks the budget first, and records the usage.
 
-    Also leaves out what a server refuses: a temperature, an effort, the schema of the answer, which
-    the prompt still asks for.
+    Repeats a request without the optional field that a server rejects: temperature, reasoning
+    effort or response schema, which the prompt describes as well.
     """
 
     supports_response_schema = True
@@ -119,8 +119,8 @@ class Meter:
         schema: bool = True,
         reasoning_tokens: int = 0,
     ) -> None:
-        """`open_inner` is called for the first request: it may load a model. `reasoning_tokens`:
-        what the model writes for itself before it answers, if it does."""
+        """`open_inner` is called at the first request, because it may load a model.
+        `reasoning_tokens` is the number of tokens reserved for reasoning before the answer."""
         self._open_inner = open_inner
         self._inner: Any = None
         self._account = account
@@ -132,7 +132,7 @@ class Meter:
         self._reasoning = reasoning_tokens
 
     def complete(self, request: Any) -> Any:
-        """One answer. Raises `CitewellError` when the request may not be sent, and `Cancelled`."""
+        """The answer to a request. Raises `Cancelled`, or `CitewellError` when it may not be sent."""
         from dspy import lm15
 
         if stopped():
@@ -160,7 +160,7 @@ class Meter:
         try:
             response = self._answered(request)
         except (Cancelled, OutOfTime, AnswerTooLong) as error:
-            # The usage is unknown: at most this.
+            # The usage is unknown; count the maximum.
             self._count(prompt, answer, time.perf_counter() - began)
             if isinstance(error, OutOfTime):
                 raise lm15.TimeoutError("The request timed out.") from error
@@ -178,8 +178,8 @@ class Meter:
         return response
 
     def _answered(self, request: Any) -> Any:
-        """The answer to as much of the request as the server takes; what it refuses once it is not
-        sent again."""
+        """The answer to the request without the optional fields that the server rejects, which are
+        not sent again."""
         from dspy import lm15
 
         left_out: set[str] = set()
@@ -196,7 +196,7 @@ class Meter:
                 return response
 
     def stream(self, request: Any) -> Any:
-        """Not offered: nothing here is shown while it is written."""
+        """Not supported."""
         raise NotImplementedError("answers are not streamed")
 
     def close(self) -> None:
@@ -215,7 +215,7 @@ class Meter:
 
 @contextmanager
 def receipt() -> Iterator[list[Usage]]:
-    """Collects what the requests made inside of it cost; for one thread."""
+    """Collect the usage of the requests that this thread sends inside the `with` block."""
     usages: list[Usage] = []
     token = _receipt.set(usages)
     try:
@@ -233,7 +233,7 @@ def open_lm(endpoint: Endpoint, options: LlmOptions, account: Account) -> Any:
     import dspy
 
     if endpoint.provider.name == "litellm":
-        # Some seconds, which the first question would have to wait for.
+        # The import takes seconds, which would delay the first request.
         with suppress(ImportError):
             import litellm  # noqa: F401
     key = key_of(endpoint)
@@ -254,7 +254,7 @@ def open_lm(endpoint: Endpoint, options: LlmOptions, account: Account) -> Any:
         endpoint.routed,
         cache=False,
         num_retries=0,
-        # DSPy refuses both for models that reason; the meter sets what they take.
+        # DSPy rejects both for reasoning models; the meter sets the values that they accept.
         temperature=None if endpoint.reasoning_tokens else 0.0,
         max_tokens=None if endpoint.reasoning_tokens else options.answer_tokens,
         engine=meter,
@@ -269,8 +269,8 @@ def _opener(endpoint: Endpoint, options: LlmOptions, key: str | None) -> Callabl
 
         return TransformersEngine(endpoint.model)
 
-    # An unreachable server is not a late one: it has cost nothing. The client waits for the answer
-    # longer than `Stoppable`, which counts a request that it ends.
+    # A failed connection costs nothing, so its timeout is separate. The client's read timeout is
+    # longer than that of `Stoppable`, so that a request that times out is counted.
     connect, read = min(seconds / 2, 10.0), seconds + 60.0
 
     def over_litellm() -> Any:
@@ -279,11 +279,11 @@ def _opener(endpoint: Endpoint, options: LlmOptions, key: str | None) -> Callabl
         from dspy.clients.engines import AsyncLiteLLMEngine
 
         litellm.drop_params = True
-        # The sessions of aiohttp complain when a process ends without closing them.
+        # aiohttp logs a warning when a process exits without closing its sessions.
         litellm.disable_aiohttp_transport = True
         timeout = httpx.Timeout(read, connect=connect)
         given: dict[str, Any] = {"api_key": key, "timeout": timeout}
-        # What is bounded are the bytes that travel (`bounded`).
+        # The limit applies to the bytes on the wire (`bounded`).
         given["extra_headers"] = {"accept-encoding": "identity"}
         if endpoint.url:
             given["api_base"] = endpoint.url
@@ -296,7 +296,7 @@ def _opener(endpoint: Endpoint, options: LlmOptions, key: str | None) -> Callabl
         route = endpoint.provider.route
         name = _ROUTES.get(route, route)
         config = RouterConfig(
-            env={},  # no address and no key but those that were named
+            env={},  # only the address and the key that are given below
             api_keys={name: key} if key else None,
             base_urls={name: endpoint.url},
             timeouts=Timeouts(connect=connect, read=read),
@@ -307,13 +307,13 @@ def _opener(endpoint: Endpoint, options: LlmOptions, key: str | None) -> Callabl
 
 
 def _without(request: Any, names: Collection[str]) -> Any:
-    """The request without some fields of its config."""
+    """A copy of the request without these fields of its config."""
     return replace(request, config=replace(request.config, **dict.fromkeys(names)))
 
 
 def _refused(error: Exception, request: Any) -> str:
-    """The field of the config that a server may have refused: one that it names, else the least
-    common one. Empty where nothing more can be left out."""
+    """The optional field that a server has probably rejected: one that its message names, else the
+    least widely supported one. "" when none is left."""
     held = [name for name in _OPTIONAL if getattr(request.config, name) is not None]
     words = str(error).lower()
     named = (name for name in held if name in words)
@@ -321,8 +321,8 @@ def _refused(error: Exception, request: Any) -> str:
 
 
 def _for_reasoning(request: Any, most: int) -> Any:
-    """As models take it that reason before they answer: no temperature, little effort, and room for
-    what they write for themselves."""
+    """The request for a reasoning model: no temperature, low effort, and `most` tokens for reasoning
+    and answer together."""
     from dspy.lm15 import Reasoning
 
     config = replace(

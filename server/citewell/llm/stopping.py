@@ -1,8 +1,8 @@
-"""Ends a request that is no longer wanted, and closes its connection.
+"""Cancels requests to a language model and closes their connections.
 
-DSPy's engines for asyncio close the connection of a request whose task is cancelled; those that
-block cannot be stopped before the server answers. So requests run on one loop, on a thread of
-their own, and whoever asks waits for the answer, for the cancel or for the end of its time.
+DSPy's asyncio engines close the connection of a request whose task is cancelled; the blocking ones
+cannot be interrupted before the server answers. Requests therefore run on one event loop in a
+background thread, and the calling thread waits for the answer, a cancellation or the timeout.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from citewell.llm.bounded import Allowance, AnswerTooLong, BoundedLoop, allowed
 from citewell.model.cancel import Cancel, Cancelled
 
 LOOK_SECONDS = 0.05
-"""Maximum time that a request continues after cancellation."""
+"""Longest time in seconds that a request continues after its cancellation."""
 CLOSE_SECONDS = 2.0
 
 T = TypeVar("T")
@@ -32,12 +32,12 @@ _loop: asyncio.AbstractEventLoop | None = None
 
 
 class OutOfTime(Exception):  # noqa: N818 - as `Cancelled`
-    """The request's time is up."""
+    """The request timed out."""
 
 
 @contextmanager
 def stoppable(cancel: Cancel | None) -> Iterator[None]:
-    """What is asked inside of it on this thread ends with `cancel`."""
+    """Setting `cancel` ends the requests that this thread sends inside the `with` block."""
     token = _cancel.set(cancel)
     try:
         yield
@@ -46,24 +46,23 @@ def stoppable(cancel: Cancel | None) -> Iterator[None]:
 
 
 def stopped() -> bool:
-    """Whether the request of this thread was cancelled or timed out."""
+    """True if the request of this thread was cancelled or timed out."""
     cancel = _cancel.get()
     return cancel is not None and cancel.is_set
 
 
 class Stoppable:
-    """An engine of asyncio for callers on threads."""
+    """A blocking interface to an asyncio engine, for callers on any thread."""
 
     def __init__(self, open_engine: Callable[[], Any], seconds: float) -> None:
-        """`seconds` is what a whole request may take."""
+        """`seconds` limits the duration of a whole request."""
         self._engine = open_engine()
         self._seconds = seconds
         self._lock = threading.Lock()
         self._running: set[Future[Any]] = set()
 
     def complete(self, request: Any) -> Any:
-        """One answer. Raises `Cancelled` or `OutOfTime` if it is no longer wanted, and
-        `AnswerTooLong`."""
+        """The answer to a request. Raises `Cancelled`, `OutOfTime` or `AnswerTooLong`."""
         allowance = Allowance()
         try:
             return self._wait(self._start(self._answer(request, allowance)))
@@ -75,7 +74,7 @@ class Stoppable:
             raise
 
     def close(self) -> None:
-        """End what still runs, and close connections."""
+        """Cancel running requests and close connections."""
         with self._lock:
             running = list(self._running)
         for future in running:
@@ -115,7 +114,7 @@ class Stoppable:
 
 
 def _running_loop() -> asyncio.AbstractEventLoop:
-    """The loop of this process, running on a daemon thread."""
+    """The event loop of this process, which runs in a daemon thread."""
     global _loop  # noqa: PLW0603 - clients of LiteLLM live as long as the process, on one loop
     with _lock:
         if _loop is None:

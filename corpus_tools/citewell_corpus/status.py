@@ -97,7 +97,7 @@ def libraries(folder: Path | None) -> list[Path]:
 
 
 def remove_library(path: Path) -> None:
-    """Delete a library. Raises `LibraryError` for a folder that is none, or is being written."""
+    """Delete a library. Raises `LibraryError` if the folder is no library or is in use."""
     if not path.is_dir():
         raise library_error("library-missing", "No library in this folder.", path)
     strange = strangers(path)

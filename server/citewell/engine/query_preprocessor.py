@@ -24,7 +24,7 @@ from citewell.retrieval.structure import structured, with_conditions
 
 
 class QueryPreprocessor:
-    """Filters out of typed words, and typing errors mended. Safe to call from any thread."""
+    """Extracts filters from typed words and corrects their spelling. Safe on any thread."""
 
     def __init__(
         self,

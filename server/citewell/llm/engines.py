@@ -132,7 +132,7 @@ class Meter:
         self._reasoning = reasoning_tokens
 
     def complete(self, request: Any) -> Any:
-        """The answer to a request. Raises `Cancelled`, or `CitewellError` when it may not be sent."""
+        """The answer to a request. Raises `Cancelled`, or `CitewellError` if it may not be sent."""
         from dspy import lm15
 
         if stopped():
@@ -321,8 +321,8 @@ def _refused(error: Exception, request: Any) -> str:
 
 
 def _for_reasoning(request: Any, most: int) -> Any:
-    """The request for a reasoning model: no temperature, low effort, and `most` tokens for reasoning
-    and answer together."""
+    """The request for a reasoning model: no temperature, low effort, and `most` tokens for
+    reasoning and answer together."""
     from dspy.lm15 import Reasoning
 
     config = replace(

@@ -35,8 +35,8 @@ def cooperative(items: Iterable[T]) -> Iterator[T]:
 
 
 def in_parts(items: Sequence[T], size: int) -> Iterator[Sequence[T]]:
-    """The items in parts of `size`, unhurried: for steps that hold the interpreter until they are
-    done."""
+    """The items in parts of `size`, for steps that hold the interpreter lock until they end; see
+    `cooperative`."""
     return cooperative(items[at : at + size] for at in range(0, len(items), size))
 
 

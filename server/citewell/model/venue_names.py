@@ -180,7 +180,7 @@ PREPRINTS = re.compile(
     r"(?:under|in) (?:review|submission|preparation)|unpublished|to appear|"
     r"technical report|tech report|manuscript|blog)\b"
 )
-"""A venue that is none: no finding that the work has appeared elsewhere."""
+"""Text in a venue field that names no venue, so that it is not reported as a wrong one."""
 
 LINKING = re.compile(r"\b(?:in|of|for|on|the|and) ")
 """Words that ISO 4 leaves out."""

@@ -1,8 +1,8 @@
 """The cross-encoder stage: a model reads the passage and each paper together, the head of the list.
 
 Slower by far than everything before it (some 10 to 100 ms a paper on a laptop's processor), so it
-reads only the best papers of an explicit search, and only as long as it may: what it has not
-finished by then counts for nothing, and the list stands as it was.
+reads only the best papers of an explicit search, within a time limit. When the limit is reached,
+its scores are discarded and the order stays unchanged.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from citewell.corpus.columns import word_hash
 
 SHORTEST = 5
-"""Letters of a word that is mended: a shorter one has too many neighbours."""
+"""Minimum length of a word that is corrected: a shorter one has too many neighbours."""
 LONGEST = 24
 MOST_WORDS = 20
 """Longer texts are pasted, not typed."""
@@ -35,7 +35,7 @@ Known = Callable[[str], bool]
 
 
 def corrected(text: str, counts: Counts, known: Known) -> str:
-    """The text with its typing errors mended; most texts have none and come back as they are."""
+    """The text with its typing errors corrected; most texts have none and are unchanged."""
     found = list(_WORD.finditer(text))
     if len(found) > MOST_WORDS or "?" in text or ":" in text.partition(" ")[0]:
         return text

@@ -58,7 +58,7 @@ def pieces(text: str) -> Iterator[Piece]:
 
 
 def joined(text: str) -> str:
-    """The text of one reference on one line: ligatures undone, words mended at line ends.
+    """The text of one reference on one line, with ligatures split and hyphenated words joined.
 
     A hyphen at the end of a line goes when a small letter follows; whether it belonged to the
     word does not matter to a comparison by letters.

@@ -45,7 +45,7 @@ class CrossrefFeed(BaseFeed):
         return Ask(path="/works", params=tuple(params))
 
     def page(self, selection: Selection, cursor: str, body: bytes) -> Page:
-        """The works of an answer; a record that is none is left out."""
+        """The works of a response; invalid records are left out."""
         message = child(json_object(body), "message")
         if not isinstance(message.get("items"), list):
             raise NonsenseError("the body has no list of works")

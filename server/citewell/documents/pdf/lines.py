@@ -61,7 +61,7 @@ def page_lines(page: Any, number: int) -> list[Line]:
 
 
 def readable(text: str) -> str:
-    """The text with words mended at line ends, ligatures undone and unmapped codes replaced.
+    """The text with hyphenated words joined, ligatures split and unmapped codes replaced.
 
     A hyphen at a line end goes when a small letter follows, as in `reference_list.joined`.
     """

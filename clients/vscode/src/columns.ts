@@ -16,6 +16,8 @@ export interface PaperRow {
   readonly doi: string;
   readonly url: string;
   readonly retracted: boolean;
+  /** How certain the paper is; empty where the server does not say. */
+  readonly certainty?: "" | "sure" | "likely" | "a guess";
 }
 
 export interface Columns {
@@ -56,7 +58,7 @@ export function columns(row: PaperRow): Columns {
       ? "retracted"
       : row.known
         ? `in ${withoutSigns(row.source || "your .bib")}`
-        : "",
+        : (row.certainty ?? ""),
     detail: withoutSigns([where.join(" · "), more].filter(Boolean).join(" — ")),
   };
 }

@@ -42,6 +42,12 @@ test("an own entry and a retracted paper carry a sign", () => {
   assert.ok(gone.label.startsWith("$(warning) ") && gone.description.endsWith("retracted"));
 });
 
+test("how certain a new paper is stands beside it", () => {
+  assert.equal(columns({ ...ROW, certainty: "likely" }).description, "likely");
+  assert.equal(columns({ ...ROW, certainty: "sure", known: true }).description, "in acl-anthology");
+  assert.equal(columns({ ...ROW, certainty: "sure", retracted: true }).description, "retracted");
+});
+
 test("a title cannot draw a sign", () => {
   assert.ok(!columns({ ...ROW, title: "The $(check) Sign" }).label.includes("$(check)"));
 });

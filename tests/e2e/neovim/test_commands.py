@@ -37,7 +37,7 @@ def test_find_lists_papers_and_cites_the_chosen_one(start_neovim: Any, tmp_path:
     editor.keys(":Citewell find graph attention networks<CR>")
     editor.wait_for_question("-")
     offered = editor.lua("return _G.offered")
-    assert offered[0] == "Graph Attention Networks — Veličković et al. 2018 · ICLR"
+    assert offered[0] == "Graph Attention Networks — Veličković et al. 2018 · ICLR · sure"
     assert len(offered) > 3
     editor.keys("1<CR>")
     editor.wait("vim.fn.bufexists('refs.bib') == 1 and vim.bo[vim.fn.bufnr('refs.bib')].modified")

@@ -1,3 +1,5 @@
+import pytest
+
 from citewell.documents.bib.reader import parse_bib
 from citewell.documents.latex.scanner import scan_latex
 from citewell.features.citing.site import key_at
@@ -154,3 +156,23 @@ def test_a_hover_over_a_placeholder_lists_the_papers_for_it():
     assert "1. **Graphs &" in card.markdown
     assert "none found" in hover_placeholder(placeholder, []).markdown
     assert hovered_placeholder(document, 0) is None
+
+
+@pytest.mark.parametrize(
+    ("words", "confidence", "word"),
+    [
+        ("graph stars", 0.85, "sure"),
+        ("", 0.85, "sure"),
+        ("graph stars", 0.75, "likely"),
+        ("", 0.75, "sure"),
+        ("graph stars", 0.55, "likely"),
+        ("", 0.1, "a guess"),
+        ("graph stars", None, ""),
+    ],
+)
+def test_a_hover_over_a_placeholder_says_how_certain_a_paper_is(words, confidence, word):
+    document = scan_latex(rf"a \cite<{words}> b" if words else "a [CITATION] b")
+    placeholder = hovered_placeholder(document, 4)
+    card = hover_placeholder(placeholder, [Hit(WORK, 1.0, confidence=confidence)]).markdown
+    shown = [one for one in ("sure", "likely", "a guess") if f" · {one}" in card]
+    assert shown == ([word] if word else [])

@@ -21,6 +21,7 @@ local client_of = require('citewell.client')
 ---@field doi string
 ---@field url string
 ---@field retracted boolean
+---@field certainty? ''|'sure'|'likely'|'a guess' How certain the paper is.
 
 ---@class citewell.Place Where to insert the citation.
 ---@field client vim.lsp.Client
@@ -53,6 +54,8 @@ function M.byline(row)
   end
   if row.retracted then
     parts[#parts + 1] = 'RETRACTED'
+  else
+    parts[#parts + 1] = text(row.certainty)
   end
   return table.concat(
     vim.tbl_filter(function(part)

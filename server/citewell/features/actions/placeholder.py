@@ -18,6 +18,7 @@ from citewell.features.citing.insert import plan_citable
 from citewell.features.citing.site import is_key_like
 from citewell.features.display.hover import hovered_placeholder
 from citewell.features.text.entry_state import FindCheck, doubt, is_invented, unknown
+from citewell.features.text.evidence import certainty
 from citewell.model import Hit, Problem, Query, Work
 from citewell.model.bib import BibEntry, FileEdit, TextEdit
 from citewell.model.document import Document, Format, Placeholder, Span
@@ -27,8 +28,6 @@ from citewell.options import Options
 CODE = "unresolved-placeholder"
 SHOWN = 3
 """Papers that are offered by name."""
-SURE = 0.5
-"""Probability from which the first paper is what the author would take without looking."""
 _TITLE = 64
 
 
@@ -179,7 +178,8 @@ def _own(entry: BibEntry, path: str, check_of: FindCheck) -> Choice:
 
 def is_sure(query: Query, hits: Sequence[Hit]) -> bool:
     """True when the first hit may be cited without a look."""
-    return confidence_of(query, hits) >= SURE
+    typed = bool(query.text.strip())
+    return certainty(confidence_of(query, hits), typed=typed) == "sure"
 
 
 def placeholder_for(

@@ -22,6 +22,7 @@ from citewell.features.citing.completion import (
 from citewell.features.citing.known_works import entries_identified
 from citewell.features.citing.site import is_key_like, wanted_at, words_at
 from citewell.features.text.entry_state import FindCheck, is_invented, unknown
+from citewell.features.text.evidence import certainty
 from citewell.model import Evidence, Hit, Problem, Work
 from citewell.model.bib import BibEntry, TextEdit
 from citewell.model.document import Document, Placeholder, Span
@@ -207,7 +208,8 @@ def complete(
             check = check_of(found[0], found[1])
             candidates.append(entry_candidate(found[1], found[0], text, hit.evidence, check))
         else:
-            candidates.append(work_candidate(hit.work, key, text, hit.evidence))
+            sure = certainty(hit.confidence, typed=bool(at.placeholder.query))
+            candidates.append(work_candidate(hit.work, key, text, hit.evidence, sure))
     add(more)
     if not at.placeholder.query:
         add_shelved()

@@ -12,6 +12,7 @@ import re
 import msgspec
 
 from citewell.features.text.entry_state import doubt
+from citewell.features.text.evidence import Certainty
 from citewell.model import Evidence, Problem, Query, Work
 from citewell.model.bib import BibEntry, TextEdit
 from citewell.model.check import Check
@@ -40,6 +41,8 @@ class Candidate(msgspec.Struct, frozen=True):
     evidence: tuple[Evidence, ...] = ()
     check: Check | None = None
     """What is known of `entry`, where that is in doubt."""
+    certainty: Certainty = ""
+    """How certain `work` is, where a ranker says it."""
 
 
 def where_and_when(candidate: Candidate) -> str:
@@ -101,7 +104,11 @@ def family_names(names: tuple[str, ...]) -> str:
 
 
 def work_candidate(
-    work: Work, key: str, text: str, evidence: tuple[Evidence, ...] = ()
+    work: Work,
+    key: str,
+    text: str,
+    evidence: tuple[Evidence, ...] = (),
+    certainty: Certainty = "",
 ) -> Candidate:
     """A candidate for a paper that is in no .bib of the project yet."""
     return Candidate(
@@ -113,6 +120,7 @@ def work_candidate(
         authors=family_names(tuple(a.family or a.given for a in work.authors)),
         work=work,
         evidence=evidence,
+        certainty=certainty,
     )
 
 

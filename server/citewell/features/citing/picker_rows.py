@@ -14,6 +14,7 @@ from citewell.features.citing.completion import Candidate, entry_candidate, work
 from citewell.features.citing.known_works import entries_identified
 from citewell.features.citing.site import wanted_at
 from citewell.features.text.entry_state import FindCheck, doubt, is_invented, unknown
+from citewell.features.text.evidence import Certainty, certainty
 from citewell.model import CitingPaper, Hit, Query
 from citewell.model.bib import BibEntry
 from citewell.model.document import Document, Placeholder, PlaceholderKind, Span
@@ -45,6 +46,8 @@ class PaperRow(msgspec.Struct, frozen=True):
     doi: str = ""
     url: str = ""
     retracted: bool = False
+    certainty: Certainty = ""
+    """"sure", "likely" or "a guess"; empty where no ranker says it, and for own entries."""
 
 
 def search_query(
@@ -100,7 +103,8 @@ def paper_rows(
         if known is not None:
             seen.add(known[1].key)
         key = known[1].key if known is not None else new_key(hit.work)
-        rows.append(_work_row(hit, key, known[0] if known is not None else ""))
+        sure = certainty(hit.confidence, typed=bool(words.strip()))
+        rows.append(_work_row(hit, key, known[0] if known is not None else "", sure))
     return [*rows[: limit - len(invented)], *invented]
 
 
@@ -131,7 +135,7 @@ def _entry_row(shown: Candidate, doubt: str) -> PaperRow:
     )
 
 
-def _work_row(hit: Hit, key: str, bib: str) -> PaperRow:
+def _work_row(hit: Hit, key: str, bib: str, sure: Certainty) -> PaperRow:
     work = hit.work
     shown = work_candidate(work, key, "")
     names = dict.fromkeys(origin.source for origin in work.provenance)
@@ -148,4 +152,5 @@ def _work_row(hit: Hit, key: str, bib: str) -> PaperRow:
         doi=work.doi,
         url=work.url,
         retracted=work.retracted,
+        certainty=sure,
     )

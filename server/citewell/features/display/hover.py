@@ -11,7 +11,7 @@ import msgspec
 from citewell.features.citing.citation import extent, until, word_end
 from citewell.features.citing.site import placeholder_at
 from citewell.features.text.card import Known, byline, entry_card
-from citewell.features.text.evidence import moved_by, quoted
+from citewell.features.text.evidence import certainty, moved_by, quoted
 from citewell.features.text.markdown import escape
 from citewell.model import Hit
 from citewell.model.bib import BibEntry
@@ -67,6 +67,11 @@ def hovered_placeholder(document: Document, offset: int) -> Placeholder | None:
     return until(document, found, min(word_end(document, offset), extent(found)))
 
 
+def _facts(hit: Hit, typed: bool) -> tuple[str, ...]:
+    """Authors, venue and year, how certain the paper is, and what moved it."""
+    return byline(hit.work), certainty(hit.confidence, typed=typed), moved_by(hit.evidence)
+
+
 def _quotation(hit: Hit) -> str:
     """The sentence of the full text that matched, as another line of the list's item."""
     text = quoted(hit.evidence)
@@ -84,7 +89,7 @@ def hover_placeholder(placeholder: Placeholder, hits: Sequence[Hit]) -> HoverCar
         return HoverCard(f"{heading}: none found.", placeholder.span)
     lines = [
         f"{number}. **{escape(hit.work.title)}**  \n   "
-        + " · ".join(part for part in (byline(hit.work), moved_by(hit.evidence)) if part)
+        + " · ".join(part for part in _facts(hit, bool(placeholder.query)) if part)
         + _quotation(hit)
         for number, hit in enumerate(hits, 1)
     ]

@@ -45,8 +45,11 @@ class Known(msgspec.Struct, frozen=True, kw_only=True):
     """Whether the abstract is shown."""
 
 
-def work_card(work: Work, *, evidence: Sequence[Evidence] = (), entry: str = "") -> str:
-    """Title, authors, venue, links, abstract, why it was found, and the entry to be inserted."""
+def work_card(
+    work: Work, *, evidence: Sequence[Evidence] = (), certainty: str = "", entry: str = ""
+) -> str:
+    """Title, authors, venue, links, abstract, why it was found, how certain it is, and the entry to
+    be inserted."""
     parts = [f"**{escape(work.title)}**", byline(work)]
     links = _links(work.doi, work.arxiv, work.url)
     if links:
@@ -58,7 +61,8 @@ def work_card(work: Work, *, evidence: Sequence[Evidence] = (), entry: str = "")
     if text := quoted(evidence):
         parts.append(f"> {escape(text)}")
     if evidence:
-        parts.append(f"Found by {found_by(evidence)}.")
+        found = f"Found by {found_by(evidence)}."
+        parts.append(f"{certainty.capitalize()}. {found}" if certainty else found)
     if work.provenance:
         names = dict.fromkeys(origin.source for origin in work.provenance)
         parts.append(f"Record: {escape(', '.join(names))}.")

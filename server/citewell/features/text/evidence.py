@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Literal
 
 from citewell.features.text.markdown import escape
 from citewell.model import Evidence, Hit
@@ -23,6 +24,10 @@ _IN_THIS_PAPER = {
 }
 """Words for the features of the ranker that concern the paper being written."""
 _SHORT = {"learned": "ranker"}
+SURE_TYPED, SURE_SENTENCE = 0.8, 0.7
+"""From these probabilities a paper is called sure: the defaults of `fill`, which writes it."""
+LIKELY = 0.5
+Certainty = Literal["", "sure", "likely", "a guess"]
 
 
 def found_by(evidence: Sequence[Evidence]) -> str:
@@ -64,6 +69,16 @@ def quoted(evidence: Sequence[Evidence]) -> str:
             page = f" (page {proof.page})" if proof.page else ""
             return f"“{proof.snippet}”{page}"
     return ""
+
+
+def certainty(confidence: float | None, *, typed: bool) -> Certainty:
+    """A probability in the words that editors show; "" where it is unknown. `typed`: whether the
+    author typed words, for which the probability has a calibration of its own."""
+    if confidence is None:
+        return ""
+    if confidence >= (SURE_TYPED if typed else SURE_SENTENCE):
+        return "sure"
+    return "likely" if confidence >= LIKELY else "a guess"
 
 
 def moved_by(evidence: Sequence[Evidence]) -> str:

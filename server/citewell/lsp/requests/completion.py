@@ -150,7 +150,12 @@ class _Completion(Struct, frozen=True, eq=False):
         candidate = found.completion.candidates[rank]
         if candidate.work is not None:
             entry = await self.citing.entry_text(found, candidate)
-            card = work_card(candidate.work, evidence=candidate.evidence, entry=entry)
+            card = work_card(
+                candidate.work,
+                evidence=candidate.evidence,
+                certainty=candidate.certainty,
+                entry=entry,
+            )
         elif candidate.entry is not None:
             card = entry_card(candidate.entry, candidate.bib, Known(check=candidate.check))
         else:

@@ -270,9 +270,68 @@ def test_an_identifier_that_only_the_starter_knows_finds_its_record(site: Path, 
     entry = ENTRY.format(kind="misc", year=2019, more="")
     (own / "thin.bib").write_text(entry, encoding="utf-8")
     assert run(own, site, "library", "add", "thin.bib").returncode == 0
-    assert "doi" not in found(run(own, site, "find", WANTED, "--json"))[0]
+    alone = run(own, site, "--set", "library.starter=false", "find", WANTED, "--json")
+    assert "doi" not in found(alone)[0]
     (work,) = found(run(own, site, "find", "10.1000/e", "--json"))
     assert (work["title"], work["doi"]) == (WANTED, "10.1000/e")
+
+
+THIN = """@misc{oak, title = {Attention Is All You Need}, year = {2017}}
+@article{elms, title = {Billions of Elms: A Search}, author = {Larch, A.}, year = {2019},
+  journal = {Trees}, pages = {7--9}}
+"""
+
+
+@pytest.fixture
+def thin(site: Path, tmp_path: Path) -> Path:
+    """A folder with a library of two records, of whose works the starter knows more."""
+    (tmp_path / "thin.bib").write_text(THIN, encoding="utf-8")
+    assert run(tmp_path, site, "library", "add", "thin.bib").returncode == 0
+    return tmp_path
+
+
+def test_what_a_thin_record_lacks_comes_from_the_starter(site: Path, thin: Path) -> None:
+    title = "Attention Is All You Need"
+    alone = run(thin, site, "--set", "library.starter=false", "find", title, "--json")
+    assert found(alone)[0]["authors"] == []
+    works = found(run(thin, site, "find", title, "--json"))
+    (work,) = [work for work in works if work["title"] == title]
+    assert work["bibkey"] == "oak"
+    assert str(work["authors"][0]).startswith("Ashish Vaswani"), work
+    assert work["booktitle"] and work["kind"] == "inproceedings"
+    sources = [origin["source"].partition(":")[0] for origin in work["provenance"]]
+    assert sources[0] == "bibtex" and len(sources) > 1
+    entry = run(thin, site, "find", title, "-k", "1", "--bibtex").stdout
+    assert entry.startswith("@inproceedings{vaswani2017attention,"), entry
+    assert "Vaswani, Ashish and" in entry and "booktitle = {" in entry
+
+
+def test_the_values_of_ones_own_record_win(site: Path, thin: Path) -> None:
+    work = found(run(thin, site, "find", WANTED, "--json"))[0]
+    assert (work["doi"], work["pages"], work["journal"]) == ("10.1000/e", "7-9", "Trees")
+    assert work["authors"] == ["A. Larch"]
+    (other,) = work["variants"]
+    assert other["sources"] == ["bibliographies"] and len(other["authors"]) == 2
+
+
+def test_a_paper_is_filled_and_checked_with_the_filled_record(site: Path, thin: Path) -> None:
+    (thin / "paper.tex").write_text(
+        "\\documentclass{article}\\begin{document}\n"
+        "We attend \\cite<attention is all you need>.\n\\bibliography{refs}\n\\end{document}\n",
+        encoding="utf-8",
+    )
+    (thin / "refs.bib").write_text("", encoding="utf-8")
+    done = run(thin, site, "fill", "--yes", "paper.tex")
+    assert done.returncode == 0, done.stderr
+    assert "Vaswani, Ashish and" in (thin / "refs.bib").read_text(encoding="utf-8")
+    (thin / "wrong.bib").write_text(
+        "@inproceedings{a, title = {Attention Is All You Need}, author = {Miller, Zoe and"
+        " Stone, Abel and Wood, Carl}, year = {2017}, booktitle = {NeurIPS}}\n",
+        encoding="utf-8",
+    )
+    done = run(thin, site, "check", "wrong.bib", "--format", "json")
+    (check,) = json.loads(done.stdout)["checks"]
+    assert check["verdict"] != "verified", check
 
 
 def test_the_status_and_an_empty_result_say_what_both_cover(site: Path, own: Path) -> None:

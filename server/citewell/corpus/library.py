@@ -18,6 +18,7 @@ from citewell.corpus.citing import CitingPart
 from citewell.corpus.contract import SegmentView
 from citewell.corpus.covered import covered_rows
 from citewell.corpus.errors import LibraryError, library_error
+from citewell.corpus.gaps import FillGaps, filled, has_gaps, is_same, is_thin
 from citewell.corpus.layout import Manifest, current_snapshot, read_manifest
 from citewell.corpus.segment import Segment
 from citewell.model import Problem, Work
@@ -42,12 +43,18 @@ class Library:
     build that ends while the library is open changes nothing here: open it again to see it.
 
     A library may lie on another one, of which nothing is written: a search covers both, and of a
-    work that both hold finds the record of the upper one.
+    work that both hold finds the record of the upper one, its gaps filled from the lower one.
     """
 
     def __init__(
-        self, path: Path, snapshot: str, manifest: Manifest, below: Library | None = None
+        self,
+        path: Path,
+        snapshot: str,
+        manifest: Manifest,
+        below: Library | None = None,
+        fill_gaps: FillGaps | None = None,
     ) -> None:
+        self._fill_gaps = fill_gaps
         self.path = path
         self.snapshot: str = snapshot if below is None else f"{snapshot}+{below.snapshot}"
         self.manifest = manifest
@@ -97,18 +104,22 @@ class Library:
         return self.segments[: self._own]
 
     @classmethod
-    def open(cls, path: Path, below: Library | None = None) -> Library:
+    def open(
+        cls, path: Path, below: Library | None = None, fill_gaps: FillGaps | None = None
+    ) -> Library:
         """Open the current snapshot after a quick check of sizes, headers, counts and hashes.
 
-        `below` is the library on which it lies. Raises `LibraryError` with the code
-        library-missing, -corrupt, -foreign, -newer, -older or -unreadable, each with its hint.
-        Nothing of a library that fails the check is used.
+        `below` is the library on which it lies, and `fill_gaps` completes a record by that of the
+        same work in there; without it records are given as they are.
+
+        Raises `LibraryError` with the code library-missing, -corrupt, -foreign, -newer, -older or
+        -unreadable, each with its hint. Nothing of a library that fails the check is used.
         """
         path = Path(path)
         snapshot = current_snapshot(path)
         while True:
             try:
-                return cls(path, snapshot, read_manifest(path, snapshot), below)
+                return cls(path, snapshot, read_manifest(path, snapshot), below, fill_gaps)
             except LibraryError:
                 # A build may have replaced the snapshot, and its files, since CURRENT was read.
                 newer = current_snapshot(path)
@@ -140,9 +151,21 @@ class Library:
         for segment in self._segments:
             segment.catalogue.close()
 
-    def works(self, rows: Iterable[int]) -> list[Work]:
-        """The works in these rows, in the order asked. Raises `IndexError` for a row not there."""
-        return self.records(rows, Work)
+    def works(self, rows: Iterable[int], *, whole: bool = False) -> list[Work]:
+        """The works in these rows, in the order asked. Raises `IndexError` for a row not there.
+
+        What a record lacks comes from the library below: always if it names no author, year or
+        venue, else only if it is wanted `whole`, which takes a millisecond a work.
+        """
+        wanted = [int(row) for row in rows]
+        works = self.records(wanted, Work)
+        if self._fill_gaps is None:
+            return works
+        found = dict(zip(wanted, works, strict=True))
+        lacks = has_gaps if whole else is_thin
+        thin = {row: work for row, work in found.items() if lacks(work)}
+        found.update(filled(thin, self._segments[self._own :], self._fill_gaps))
+        return [found[row] for row in wanted]
 
     def records(self, rows: Iterable[int], kind: type[Record]) -> list[Record]:
         """The records in these rows, decoded as `kind`: a struct with some fields of `Work`, in a
@@ -161,6 +184,16 @@ class Library:
         except KeyError as error:
             message = f"Row {error.args[0]} is missing from the catalogue."
             raise library_error("library-corrupt", message, self.path) from None
+
+    def _upper(self, row: int, work: Work) -> Work:
+        """The work of the upper library in place of one that it holds too."""
+        segment = self._segments[self._segment_of(row)]
+        number = keys.title_number(work.title)
+        if self._fill_gaps is None or number is None or not segment.is_covered(row - segment.base):
+            return work
+        rows = [one for one in self._live_rows([number]).get(number, ()) if one < segment.base]
+        same = [one for one in self.works(rows, whole=True) if is_same(one, work)]
+        return same[0] if len(same) == 1 else work
 
     def work(self, identifier: str) -> Work | None:
         """The work with this id, or into which a record with this id was merged."""
@@ -209,7 +242,8 @@ class Library:
             if number is None:
                 continue
             rows = self._live_rows([number]).get(number, [])
-            found = [work for work in self.works(rows) if matches(work)]
+            works = zip(rows, self.works(rows, whole=True), strict=True)
+            found = [self._upper(row, work) for row, work in works if matches(work)]
             if found:
                 return found
         return []

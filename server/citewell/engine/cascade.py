@@ -127,7 +127,8 @@ class Cascade:
             read = None if read is None else _follow(read, judged)
         begin = time.perf_counter()
         shown = ordering.order[:k]
-        works = self._library.works(fused.rows[shown])
+        # A list that is made at each letter shows no more than authors, year and venue.
+        works = self._library.works(fused.rows[shown], whole=tier != "fast")
         timings["records"] = (time.perf_counter() - begin) * 1e3
         begin = time.perf_counter()
         hits = tuple(

@@ -36,7 +36,7 @@ class Listing:
             often = self._often(rows)
             years = self._library.columns().year[rows]
             best = np.lexsort((rows, -years.astype(np.int32), -often))[:k]
-            works = self._library.works(rows[best])
+            works = self._library.works(rows[best], whole=True)
         except CitewellError as error:
             return SearchResult(problems=(error.problem,))
         hits = tuple(

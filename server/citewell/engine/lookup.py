@@ -36,7 +36,7 @@ class LookUp:
             return offered
         rows = self._library.rows_of(ids)
         known = [int(row) for row in rows if row >= 0]
-        works = dict(zip(known, self._library.works(known), strict=True))
+        works = dict(zip(known, self._library.works(known, whole=True), strict=True))
         return [works.get(int(row), other) for row, other in zip(rows, offered, strict=True)]
 
     def lookup(

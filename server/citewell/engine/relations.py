@@ -48,7 +48,7 @@ class Relations:
         others = found.rows != row
         rows, together = found.rows[others], found.together[others]
         return Related(
-            works=tuple(self._library.works(rows[offset : offset + k])),
+            works=tuple(self._library.works(rows[offset : offset + k], whole=True)),
             together=tuple(together[offset : offset + k].tolist()),
             total=len(rows),
             elsewhere=found.elsewhere,

@@ -82,6 +82,7 @@ def open_library(options: Options) -> tuple[Library, tuple[Problem, ...]]:
     Raises `LibraryError` where there is nothing to search.
     """
     from citewell.corpus import Library
+    from citewell.sources.combine import fill_gaps
 
     path, lower = which_library(options), libraries_below(options)
     problems: list[Problem] = []
@@ -97,7 +98,7 @@ def open_library(options: Options) -> tuple[Library, tuple[Problem, ...]]:
             below = Library.open(folder, below)
         except CitewellError as error:
             problems.append(error.problem)
-    library = Library.open(path, below)
+    library = Library.open(path, below, fill_gaps)
     # It says what was looked at, also where a library below could not be opened.
     library.snapshot = snapshot_of(options)
     return library, tuple(problems)

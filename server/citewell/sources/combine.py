@@ -12,6 +12,7 @@ from citewell.sources.malformed import is_malformed
 from citewell.sources.trust import is_preprint, is_preprint_doi, is_workshop, work_trust
 from citewell.sources.variants import variants_of, without_sources
 
+_DETAILS = ("volume", "issue", "pages", "publisher")
 _COMPLETENESS = ("doi", "booktitle", "journal", "volume", "pages", "publisher", "abstract", "url")
 
 
@@ -76,6 +77,43 @@ def update(held: Work, new: Sequence[Work]) -> Work:
         return msgspec.structs.replace(renewed, same_as=tuple(ids))
     # New records first: at equal trust the newer one wins.
     return combine([*new, without_sources(held, speaking)], held.id)
+
+
+def fill_gaps(own: Work, other: Work) -> Work:
+    """The author's own record of a work, with what it lacks from another record of it.
+
+    Unlike in `combine` no value of `own` is replaced, whatever the other source is trusted. What
+    describes the publication is taken if `own` says nothing of one, or names the same. Both
+    records' sources are kept, and where the other record disagrees, its values as a variant.
+    """
+    same = [other] if _fits(own, other) else []
+    publication, both = [own, *same], [own, other]
+    doi = _first(publication, "doi") or _preprint_doi(both)
+    merged = msgspec.structs.replace(
+        own,
+        authors=own.authors or other.authors,
+        year=own.year if own.year is not None else other.year,
+        kind=other.kind if same and own.kind == "misc" else own.kind,
+        venue=_first(publication, "venue"),
+        booktitle=_first(publication, "booktitle") if not own.journal else own.booktitle,
+        journal=_first(publication, "journal") if not own.booktitle else own.journal,
+        volume=_first(publication, "volume"),
+        issue=_first(publication, "issue"),
+        pages=_first(publication, "pages"),
+        publisher=_first(publication, "publisher"),
+        doi=doi,
+        arxiv=_first(both, "arxiv"),
+        url=_first(publication, "url"),
+        bibkey=_first(both, "bibkey"),
+        abstract=_first(both, "abstract"),
+        citations=own.citations if own.citations is not None else other.citations,
+        retracted=own.retracted or other.retracted,
+        notice=_first(both, "notice"),
+        same_as=_identifiers(both, doi),
+        provenance=_provenance(both),
+        variants=(),
+    )
+    return msgspec.structs.replace(merged, variants=variants_of(merged, both))
 
 
 def same_content(one: Work, other: Work) -> bool:
@@ -146,6 +184,17 @@ def _same_publication(lead: Work, other: Work) -> bool:
         )
     words = [set(normalise_title(container).split()) for container in containers]
     return len(words[0] & words[1]) * 2 >= min(map(len, words))
+
+
+def _fits(own: Work, other: Work) -> bool:
+    """Whether the other record may describe the publication of `own`."""
+    if own.venue or own.booktitle or own.journal or own.doi or own.arxiv:
+        return _same_publication(own, other)
+    return (
+        own.kind in ("misc", other.kind)
+        and own.year in (None, other.year)
+        and all(getattr(own, name) in ("", getattr(other, name)) for name in _DETAILS)
+    )
 
 
 def _provenance(works: Sequence[Work]) -> tuple[Provenance, ...]:

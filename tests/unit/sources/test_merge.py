@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from citewell.model import Author, Provenance, Work
+from citewell.sources.combine import fill_gaps
 from citewell.sources.merge import merge, same_works
 
 
@@ -81,3 +82,48 @@ def test_short_titles_alone_make_nobody_the_same() -> None:
     one = record("dblp", doi="", title="Kettles")
     other = msgspec.structs.replace(one, id="openalex:2", year=1999)
     assert len(same_works([one, other])) == 2
+
+
+OWN = Work(
+    id="own:1", title="A Paper", year=2019, provenance=(Provenance("bibtex:mine.bib", "p"),),
+    same_as=("own:1",),
+)  # fmt: skip
+FULL = Work(
+    id="acl:1", title="A Paper", year=2019, kind="inproceedings", authors=(Author("Elm", "Ann"),),
+    venue="ACL", booktitle="Proceedings", pages="1-9", doi="10.1/a", retracted=True,
+    notice="10.1/n", same_as=("acl:1",), provenance=(Provenance("acl-anthology", "1"),),
+)  # fmt: skip
+
+
+def test_gaps_of_ones_own_record_are_filled_and_both_sources_are_named() -> None:
+    work = fill_gaps(OWN, FULL)
+    assert (work.id, work.kind, work.authors) == ("own:1", "inproceedings", FULL.authors)
+    assert (work.booktitle, work.pages, work.doi) == ("Proceedings", "1-9", "10.1/a")
+    assert work.retracted and work.notice == "10.1/n"
+    assert [one.source for one in work.provenance] == ["bibtex:mine.bib", "acl-anthology"]
+    assert work.same_as == ("own:1", "acl:1")
+    assert work.variants == ()
+
+
+def test_values_of_ones_own_record_win_and_the_others_stay_as_a_variant() -> None:
+    own = msgspec.structs.replace(OWN, authors=(Author("Oak", "A."),), booktitle="Proceedings")
+    work = fill_gaps(msgspec.structs.replace(own, kind="inproceedings"), FULL)
+    assert work.authors == own.authors
+    assert work.doi == "10.1/a"
+    (variant,) = work.variants
+    assert variant.sources == ("acl-anthology",) and variant.authors == FULL.authors
+
+
+def test_gaps_are_not_filled_from_another_publication() -> None:
+    elsewhere = {
+        "other years": msgspec.structs.replace(OWN, year=2018),
+        "a preprint": msgspec.structs.replace(OWN, arxiv="1901.00001"),
+        "another venue": msgspec.structs.replace(OWN, kind="inproceedings", booktitle="A workshop"),
+        "other pages": msgspec.structs.replace(OWN, pages="88"),
+        "an article": msgspec.structs.replace(OWN, kind="article"),
+    }
+    for name, own in elsewhere.items():
+        work = fill_gaps(own, FULL)
+        assert work.authors == FULL.authors, name
+        assert (work.booktitle, work.pages, work.doi) == (own.booktitle, own.pages, ""), name
+        assert (work.kind, work.year) == (own.kind, own.year), name

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from citewell.corpus import Library, LibraryError, default_libraries_dir
-from citewell.corpus.card import Card, read_card
+from citewell.corpus.card import Card, coverage_of, read_card
 from citewell.corpus.errors import library_error, library_problem
 from citewell.corpus.layout import (
     CURRENT,
@@ -74,9 +74,8 @@ def library_status(path: Path, *, verify: bool = False) -> LibraryStatus:
             status.created, status.citewell = manifest.created, manifest.citewell
             status.age_days = _age(manifest.created)
             status.indexes, status.sources = manifest.indexes, manifest.sources
-            years = library.columns().year
-            if (dated := years[years > 0]).size:
-                status.first, status.last = int(dated.min()), int(dated.max())
+            (covered,) = coverage_of(library)
+            status.first, status.last = covered.first, covered.last
             if verify:
                 status.problems += library.verify()
     except LibraryError as error:

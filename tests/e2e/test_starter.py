@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.e2e.http.conftest import server
 
 from citewell.corpus import Library
 from citewell.retrieval.encoders import load_encoder
@@ -109,18 +110,21 @@ def site(inputs: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pat
         path.chmod(0o755 if path.is_dir() else 0o644)
 
 
-def run(folder: Path, site: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+def environment(folder: Path, site: Path) -> dict[str, str]:
     (folder / "config.toml").touch()
-    env = {name: value for name, value in os.environ.items() if "CITEWELL" not in name} | {
+    return {name: value for name, value in os.environ.items() if "CITEWELL" not in name} | {
         "CITEWELL_LIBRARY_PATH": str(folder / "libraries"),
         "CITEWELL_CONFIG": str(folder / "config.toml"),
         "PYTHONPATH": str(site),
         "PYTHONIOENCODING": "utf-8",
     }
+
+
+def run(folder: Path, site: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, "-m", "citewell", *arguments],
         cwd=folder,
-        env=env,
+        env=environment(folder, site),
         stdin=subprocess.DEVNULL,
         capture_output=True,
         encoding="utf-8",
@@ -345,6 +349,20 @@ def test_the_status_and_an_empty_result_say_what_both_cover(site: Path, own: Pat
     (problem,) = json.loads(done.stdout)["problems"]
     assert problem["code"] == "not-held"
     assert "The library default holds 2 works. The library starter holds" in problem["message"]
+
+
+def test_the_http_server_says_what_both_cover(site: Path, own: Path) -> None:
+    httpx2 = pytest.importorskip("httpx2")
+    pytest.importorskip("starlette")
+    with server(environment(own, site)) as (url, _):
+        found = httpx2.get(f"{url}/v1/status", timeout=120).json()
+    mine, starter = found["covers"]
+    assert (mine["name"], mine["works"], mine["first"], mine["last"]) == ("default", 2, 2017, 2020)
+    assert mine["years"] == {"2017": 1, "2020": 1}
+    card = json.loads(run(own, site, "library", "status", "--json").stdout)["below"]
+    assert (starter["name"], starter["works"]) == ("starter", card["works"])
+    assert starter["years"] == card["years"]
+    assert starter["venues"] == card["venues"][:30]
 
 
 def test_a_check_and_the_coverage_see_the_starter_below(site: Path, own: Path) -> None:

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from statistics import median
 
 from citewell.corpus import Library
-from citewell.corpus.card import Card, VenueCount
+from citewell.corpus.card import Card
+from citewell.model.coverage import VenueCount
 from citewell.retrieval.facets import venues_in
 from citewell_corpus.compact.library import CompactReport
 from citewell_corpus.sources import STARTER

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -9,6 +10,7 @@ import msgspec
 
 from citewell.corpus.layout import CARD
 from citewell.model import Problem
+from citewell.model.coverage import LibraryCoverage, VenueCount
 
 if TYPE_CHECKING:
     from citewell.corpus.library import Library
@@ -18,18 +20,6 @@ _LISTED = 8
 """Number of venues that a summary names."""
 _LARGEST = 30
 """Number of venues whose missing years are listed."""
-
-
-class VenueCount(msgspec.Struct, frozen=True, kw_only=True):
-    """The works of one venue."""
-
-    venue: str
-    works: int
-    first: int
-    last: int
-    missing: tuple[int, ...] = ()
-    """Years between the first and the last of which it holds nothing, or far less than of the
-    years beside."""
 
 
 class Card(msgspec.Struct, frozen=True, kw_only=True):
@@ -84,6 +74,46 @@ def not_held(library: Library) -> Problem | None:
         "`citewell library add PATH...`."
     )
     return Problem("not-held", message + card.summary, hint, path=str(library.path))
+
+
+def coverage_of(library: Library) -> tuple[LibraryCoverage, ...]:
+    """What the library and those below it cover, the upper ones first."""
+    found: list[LibraryCoverage] = []
+    one: Library | None = library
+    while one is not None:
+        card = read_card(one.path)
+        if card is None:
+            found.append(_counted(one))
+        else:
+            found.append(
+                LibraryCoverage(
+                    name=card.name,
+                    works=card.works,
+                    first=card.first,
+                    last=card.last,
+                    years=card.years,
+                    venues=card.venues[:_LARGEST],
+                )
+            )
+        one = one.below
+    return tuple(found)
+
+
+def _counted(library: Library) -> LibraryCoverage:
+    """The coverage of a library without a card, from the years of its works."""
+    counts: Counter[int] = Counter()
+    years = library.columns().year
+    for segment in library.own_segments:
+        own = years[segment.base : segment.base + segment.count]
+        counts.update((own if segment.dead is None else own[~segment.dead]).tolist())
+    dated = sorted(year for year in counts if year > 0)
+    return LibraryCoverage(
+        name=library.path.name,
+        works=library.manifest.works,
+        first=dated[0] if dated else 0,
+        last=dated[-1] if dated else 0,
+        years={str(year): counts[year] for year in dated},
+    )
 
 
 def missing_years(card: Card) -> str:

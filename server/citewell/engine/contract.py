@@ -10,6 +10,7 @@ import msgspec
 from citewell.model import Problem, Query, SearchResult, Work
 from citewell.model.cancel import Cancel
 from citewell.model.check import Check, Claim
+from citewell.model.coverage import LibraryCoverage
 from citewell.model.direction import Direction
 from citewell.model.feedback import Feedback
 from citewell.model.llm import Budget, Picked, Supported
@@ -26,6 +27,8 @@ class EngineStatus(msgspec.Struct, frozen=True, omit_defaults=True):
     """Folder of the open library; empty when there is none."""
     snapshot: str = ""
     works: int = 0
+    covers: tuple[LibraryCoverage, ...] = ()
+    """What the library and those below it cover; none of one that is not open."""
     retrievers: tuple[str, ...] = ()
     encoder: str = ""
     ranker: str = ""

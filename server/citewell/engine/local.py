@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from citewell.corpus import Library
-from citewell.corpus.card import not_held
+from citewell.corpus.card import coverage_of, not_held
 from citewell.engine.cascade import Cascade
 from citewell.engine.checking import SLICE, LibraryCheck, Traffic, check_online
 from citewell.engine.contract import Checks, EngineStatus, Related, Tier
@@ -349,6 +349,7 @@ class LocalEngine:
             library="" if library is None else str(library.path),
             snapshot="" if library is None else library.snapshot,
             works=0 if library is None else len(library),
+            covers=() if library is None else coverage_of(library),
             retrievers=tuple(self._opened.retrievers),
             encoder=self._opened.encoder,
             ranker="" if self._ranker is None else self._ranker.name,

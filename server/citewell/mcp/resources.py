@@ -7,6 +7,7 @@ import json
 from typing import Any
 from urllib.parse import unquote
 
+import msgspec
 from mcp.server import MCPServer
 from mcp.server.mcpserver.exceptions import ResourceError, ResourceNotFoundError
 from mcp_types import (
@@ -58,6 +59,19 @@ def add_resources(server: MCPServer[Any], tools: ToolContext, *, shared: bool = 
             return json.dumps(paper_of(tools.work(unquote(id)), "full"), ensure_ascii=False)
         except CitewellError as error:
             raise ResourceNotFoundError(failure(error.problem)) from error
+
+    @server.resource("library://coverage", title="Library", mime_type="application/json")
+    async def coverage() -> str:
+        """What the libraries that are searched cover: works by year, the largest venues and the
+        years that they lack, and what cannot be searched."""
+        state = await tools.run(lambda cancel: tools.engine.status())
+        found = {
+            "works": state.works,
+            "covers": state.covers,
+            "sources": state.sources,
+            "problems": [failure(problem) for problem in state.problems],
+        }
+        return msgspec.json.encode(found).decode()
 
     @server.resource("report://{name}", title="Report of a check", mime_type="application/json")
     def report(name: str) -> str:

@@ -132,6 +132,17 @@ def test_the_status_names_the_library_and_no_path(client: Any, http_options: Opt
     assert client.get("/v1/health").json()["status"] == "ok"
 
 
+def test_the_status_says_what_the_library_covers(client: Any) -> None:
+    found = client.get("/v1/status").json()
+    (covered,) = found["covers"]
+    assert covered["works"] == found["works"] and covered["name"] == found["library"]
+    assert sum(covered["years"].values()) <= covered["works"]
+    years = sorted(map(int, covered["years"]))
+    assert (covered["first"], covered["last"]) == (years[0], years[-1]) and "2017" in covered[
+        "years"
+    ]
+
+
 def test_without_a_library_a_search_fails_and_does_not_say_that_nothing_is_there(
     client_of: Any, problem: Any, tmp_path: Path
 ) -> None:

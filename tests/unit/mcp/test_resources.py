@@ -36,6 +36,18 @@ async def test_entries_files_papers_and_the_last_report_can_be_read(
         assert await read(found.structured_content["report"]) == await read("report://last")
 
 
+async def test_what_the_library_covers_can_be_read(agent: Agent, tmp_path: Path) -> None:
+    async with agent(tmp_path) as client:
+        (content,) = (await client.read_resource("library://coverage")).contents
+        listed = await client.list_resources()
+    assert "library://coverage" in [str(one.uri) for one in listed.resources]
+    found = json.loads(content.text)
+    (covered,) = found["covers"]
+    assert covered["works"] == found["works"] > 20
+    assert covered["first"] == min(map(int, covered["years"])) and covered["years"]["2017"] > 0
+    assert str(tmp_path.parent) not in content.text
+
+
 async def test_clients_that_share_a_server_read_their_own_reports_alone(
     mcp_options: Options, mcp_engine: LocalEngine
 ) -> None:

@@ -12,6 +12,7 @@ from citewell import __version__
 from citewell.http.contract import Endpoint, Nothing, Service, public_problems
 from citewell.model import Problem
 from citewell.model.cancel import Cancel
+from citewell.model.coverage import LibraryCoverage
 from citewell.model.llm import Budget
 
 
@@ -22,6 +23,9 @@ class StatusAnswer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     ready: Annotated[bool, Meta(description="Whether there is a library with papers.")]
     library: Annotated[str, Meta(description="Name of the library.")] = ""
     works: int = 0
+    covers: Annotated[
+        tuple[LibraryCoverage, ...], Meta(description="What each library that is searched covers.")
+    ] = ()
     snapshot: Annotated[str, Meta(description="Changes when the library does.")] = ""
     retrievers: tuple[str, ...] = ()
     encoder: str = ""
@@ -48,6 +52,7 @@ def status(service: Service, request: Nothing, cancel: Cancel) -> StatusAnswer:
         ready=found.works > 0,
         library=Path(found.library).name,
         works=found.works,
+        covers=found.covers,
         snapshot=found.snapshot,
         retrievers=found.retrievers,
         encoder=found.encoder,

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import datetime
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
@@ -263,8 +263,21 @@ def _question(record: Record, paper: str, references: _References) -> Question:
                 arxiv=arxiv,
             ),
         ),
+        beside=tuple(_beside(record, references)),
         year=references.year,
     )
+
+
+def _beside(record: Record, references: _References) -> Iterator[Target]:
+    """The other works of the citation, as far as other records describe them."""
+    for key in dict.fromkeys(record.group_keys or ()):
+        known = references.known.get(references.of_key.get(key, ""))
+        if key != record.key and known is not None:
+            other = known.reference
+            yield Target(
+                ids=tuple(sorted(known.ids)), titles=(other.title,), year=other.year,
+                doi=other.doi, arxiv=other.arxiv,
+            )  # fmt: skip
 
 
 def _tags(record: Record) -> tuple[str, ...]:

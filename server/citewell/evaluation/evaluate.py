@@ -85,6 +85,7 @@ def _evaluate(
     questions = with_unique_ids(questions)
     gold = Gold(base, questions)
     right = {question.id: gold.of(question) for question in questions}
+    beside = {question.id: gold.beside(question) for question in questions}
     questions = sample(questions, right, plan.limit, plan.seed)
     if plan.limit:
         sampled = f"a random sample of {plan.limit:,} answerable questions, seed {plan.seed}"
@@ -97,6 +98,7 @@ def _evaluate(
             held=len(right[question.id]),
             year=question.year,
             tags=question.tags,
+            grouped=bool(beside[question.id]),
         )
         for question in questions
     )
@@ -118,7 +120,7 @@ def _evaluate(
         try:
             for setting in settings:
                 run = _Run(engine, method, changed, setting, plan, reporter)
-                runs.append(run.score(scorer, held, unheld, right))
+                runs.append(run.score(scorer, held, unheld, right, beside))
         finally:
             if engine is not base:
                 engine.close()
@@ -189,6 +191,7 @@ class _Run(Struct, frozen=True):
         held: Sequence[Question],
         unheld: Sequence[Question],
         right: dict[str, list[frozenset[str]]],
+        beside: dict[str, frozenset[str]],
     ) -> MethodRun:
         questions = list(held)
         if unheld and self.plan.abstain and self._states_confidence(held):
@@ -198,7 +201,7 @@ class _Run(Struct, frozen=True):
         if not answers.emitted:
             raise self._offers_nothing(answers)
         judged = {
-            question.id: judge(question, right[question.id], offered)
+            question.id: judge(question, right[question.id], offered, beside[question.id])
             for question, offered in zip(questions, answers.offered, strict=True)
         }
         of_held = queries[: len(held)]

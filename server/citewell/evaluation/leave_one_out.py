@@ -113,19 +113,23 @@ def _of_project(project: Project, counts: dict[str, int]) -> list[Question]:
                 gold_titles=(reference.title,),
                 paper=name,
                 tags=(f"key:{reference.key}", f"file:{file}", f"line:{place.line}"),
-                targets=(
-                    Target(
-                        titles=(reference.title,),
-                        authors=reference.authors,
-                        year=reference.year,
-                        doi=reference.doi,
-                        arxiv=reference.arxiv,
-                    ),
+                targets=(_target(reference),),
+                beside=tuple(
+                    _target(known[use.key])
+                    for use in place.citation.keys
+                    if use.key != reference.key and use.key in known
                 ),
                 year=max(years, default=None),
             )
         )
     return questions
+
+
+def _target(reference: Reference) -> Target:
+    return Target(
+        titles=(reference.title,), authors=reference.authors, year=reference.year,
+        doi=reference.doi, arxiv=reference.arxiv,
+    )  # fmt: skip
 
 
 def _places(

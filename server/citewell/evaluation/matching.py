@@ -60,7 +60,7 @@ class Gold:
 
     def __init__(self, catalogue: Catalogue, questions: Sequence[Question]) -> None:
         self._found: dict[Target, frozenset[str]] = {}
-        targets = list(dict.fromkeys(t for q in questions for t in targets_of(q)))
+        targets = list(dict.fromkeys(t for q in questions for t in (*targets_of(q), *q.beside)))
         by_id = _by_id(catalogue, [one for target in targets for one in target.ids])
         for target in targets:
             ids = frozenset(by_id[one] for one in target.ids if one in by_id)
@@ -77,6 +77,12 @@ class Gold:
             if ids and not any(ids & other for other in sets):
                 sets.append(ids)
         return sets
+
+    def beside(self, question: Question) -> frozenset[str]:
+        """Library ids of the other works of the question's citation, all in one set."""
+        own = frozenset(one for ids in self.of(question) for one in ids)
+        ids = frozenset(one for target in question.beside for one in self._found[target])
+        return ids - own
 
 
 def _by_id(catalogue: Catalogue, ids: Sequence[str]) -> dict[str, str]:
@@ -109,8 +115,16 @@ def _by_description(catalogue: Catalogue, target: Target) -> frozenset[str]:
     return frozenset(ids)
 
 
-def judge(question: Question, right: Sequence[frozenset[str]], offered: Offered) -> Judged:
-    """The ranks of the right answers in the list; each counts once, at its first copy."""
+def judge(
+    question: Question,
+    right: Sequence[frozenset[str]],
+    offered: Offered,
+    beside: frozenset[str] = frozenset(),
+) -> Judged:
+    """The ranks of the right answers in the list; each counts once, at its first copy.
+
+    `beside`: ids of the other works of the same citation.
+    """
     year = question.year
     past: list[int] | None = None
     newer = 0
@@ -119,10 +133,15 @@ def judge(question: Question, right: Sequence[frozenset[str]], offered: Offered)
         newer = sum(not flag for flag in old[:10])
         kept = [one for one, flag in zip(offered.ids, old, strict=True) if flag]
         past = _ranks(kept, right)
+    ranks = tuple(_ranks(offered.ids, right))
+    grouped = ranks
+    if not beside.isdisjoint(offered.ids):
+        grouped = tuple(_ranks([one for one in offered.ids if one not in beside], right))
     return Judged(
         id=question.id,
-        ranks=tuple(_ranks(offered.ids, right)),
+        ranks=ranks,
         past=tuple(past) if past is not None else None,
+        grouped=None if grouped == ranks else grouped,
         newer=newer,
         length=len(offered.ids),
         confidence=offered.confidence,

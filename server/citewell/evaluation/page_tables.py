@@ -10,6 +10,7 @@ from citewell.evaluation.metrics import metric_names
 from citewell.evaluation.results import Comparison, Evaluation, MethodRun, Scope
 from citewell.evaluation.statistics import Estimate
 from citewell.evaluation.table import (
+    GROUP_TITLE,
     MODEL_HEADS,
     MODEL_TITLE,
     PICK_HEADS,
@@ -83,6 +84,8 @@ def details(evaluation: Evaluation) -> str:
                 evaluation, "by_question", "past", "Without papers newer than the citing paper"
             )
         )
+    if any(run.figure("mrr", "group") for run in evaluation.runs):
+        parts.append(_scope_table(evaluation, "by_question", "group", GROUP_TITLE))
     if any(run.coverage for run in evaluation.runs):
         parts.append(_confidence(evaluation))
     if rows := model_rows(evaluation):

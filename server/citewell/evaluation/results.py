@@ -18,9 +18,10 @@ MAX_BYTES = 1024**3
 
 Setting = Literal["cold", "warm"]
 """`cold`: the text of the document alone. `warm`: its other references are known as well."""
-Scope = Literal["library", "all", "past"]
-"""Over the answers that the library holds (the main figures), over all answers, or with the
-papers newer than the citing one taken out of the lists."""
+Scope = Literal["library", "all", "past", "group"]
+"""Over the answers that the library holds (the main figures), over all answers, with the papers
+newer than the citing one taken out of the lists, or with the other papers of the same citation
+taken out, which are right, too."""
 
 
 Chose = Literal["", "paper", "none", "failed"]
@@ -39,6 +40,8 @@ class Item(msgspec.Struct, frozen=True, omit_defaults=True):
     """Those of them that the library holds; 0: the right thing is to offer nothing."""
     year: int | None = None
     tags: tuple[str, ...] = ()
+    grouped: bool = False
+    """True when the citation has other papers that the library holds."""
 
 
 class Judged(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -49,6 +52,8 @@ class Judged(msgspec.Struct, frozen=True, omit_defaults=True):
     """1-based ranks of the right answers found, rising."""
     past: tuple[int, ...] | None = None
     """`ranks` without papers newer than the citing one; None: year unknown."""
+    grouped: tuple[int, ...] | None = None
+    """`ranks` without the other papers of the same citation; None: the same as `ranks`."""
     newer: int = 0
     """Papers newer than the citing one among the first ten."""
     length: int = 0

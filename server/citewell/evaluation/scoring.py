@@ -43,6 +43,7 @@ class Scorer:
             "library": self.held,
             "all": list(items),
             "past": dated,
+            "group": self.held if any(item.grouped for item in self.held) else [],
         }
         self._groups = {
             scope: Groups([item.paper for item in chosen], seed=seed)
@@ -69,7 +70,11 @@ class Scorer:
         one = judged.get(item.id)
         if one is None:
             return 0.0
-        ranks = one.past or () if scope == "past" else one.ranks
+        ranks = one.ranks
+        if scope == "past":
+            ranks = one.past or ()
+        elif scope == "group" and one.grouped is not None:
+            ranks = one.grouped
         right = item.answers if scope == "all" else item.held
         return metrics.score(name, ranks, right, self.depth)
 

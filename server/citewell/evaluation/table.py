@@ -20,6 +20,7 @@ SHORT = {
     "map": "MAP",
 }
 _INTERVALS = ("recall@10", "mrr")
+GROUP_TITLE = "With the other papers of the same citation counted as right"
 
 
 def short(metric: str) -> str:
@@ -59,6 +60,8 @@ def _brief(evaluation: Evaluation) -> Iterator[RenderableType]:
     if any(run.figure("mrr", "past") for run in evaluation.runs):
         title = "Without papers newer than the citing paper"
         yield _figures(evaluation, "past", "by_question", title)
+    if any(run.figure("mrr", "group") for run in evaluation.runs):
+        yield _figures(evaluation, "group", "by_question", GROUP_TITLE)
     yield _costs(evaluation)
     yield from _model(evaluation)
     if any(run.coverage for run in evaluation.runs):
@@ -107,6 +110,8 @@ def _parts(evaluation: Evaluation) -> Iterator[RenderableType]:
         yield _figures(
             evaluation, "past", "by_question", "Without papers newer than the citing paper"
         )
+    if any(run.figure("mrr", "group") for run in evaluation.runs):
+        yield _figures(evaluation, "group", "by_question", GROUP_TITLE)
     yield _costs(evaluation)
     yield from _model(evaluation)
     if any(run.abstention for run in evaluation.runs):

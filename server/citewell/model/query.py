@@ -110,6 +110,8 @@ class Question(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     tags: tuple[str, ...] = ()
     targets: tuple[Target, ...] = ()
     """The right answers one by one, where there may be several; `gold` is their ids in one row."""
+    beside: tuple[Target, ...] = ()
+    """The other works of the same citation, which are right at this place, too."""
     year: int | None = None
     """Year of the citing paper: newer papers could not have been cited. Not sent to the engine."""
 

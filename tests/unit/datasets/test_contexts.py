@@ -48,6 +48,8 @@ def test_the_other_keys_of_the_same_citation_stay(write_lines, context):
     questions = read(write_lines("dev.jsonl", [context(group_keys=group), other]))
     assert [r.key for r in questions["c1"].query.paper.references] == ["kim2020"]
     assert "alone" not in questions["c1"].tags
+    assert [target.titles for target in questions["c1"].beside] == [("Large",)]
+    assert [target.ids for target in questions["c2"].beside] == [("acl:1", "ml:1")]
 
 
 def test_a_citation_list_beside_adds_references_and_dates_the_paper(write_lines, context):

@@ -35,6 +35,27 @@ def test_the_answers_are_found_and_the_one_outside_the_library_is_counted_apart(
     assert bm25.figure("recall@10", "all").by_question.mean == pytest.approx(0.8)
 
 
+def test_a_citation_of_several_papers_is_counted_in_both_ways(library_options):
+    """The two papers of a citation cannot both be first: alone each counts against the other."""
+    attention = "Attention Mechanisms for Sentence Translation"
+    vectors = "Learning Word Vectors from Co-occurrence"
+    made = [
+        Question(
+            id=title,
+            query=Query(sentence="We use attention and word vectors [CITATION]."),
+            targets=(Target(titles=(title,)),),
+            beside=(Target(titles=(other,)),),
+        )
+        for title, other in ((attention, vectors), (vectors, attention))
+    ]
+    plan = Plan(methods=tuple(methods.named(("bm25",), library_options)), depth=10)
+    result = evaluate(made, library_options, plan, DataInfo(name="a citation of two papers"))
+    found = result.run("bm25", "cold")
+    assert sorted(one.ranks for one in found.judged) == [(1,), (2,)]
+    assert found.figure("recall@1").by_question.mean == 0.5
+    assert found.figure("recall@1", "group").by_question.mean == 1.0
+
+
 def test_figures_agree_with_the_ranks_that_are_kept(evaluate_paper):
     for method in evaluate_paper().runs:
         ranks = [one.ranks for one in method.judged]

@@ -6,12 +6,10 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-Run = Callable[..., "subprocess.CompletedProcess[str]"]
 FIRST = """@article{one, title={Measuring the growth of trees}, author={Fir, Clara}, year=2015,
   journal={Forests}, doi={10.5555/one}}
 @inproceedings{two, title={Seeing trees in the woods}, author={Elm, Bo}, year=2018, booktitle={CVPR}}
@@ -21,6 +19,22 @@ SECOND = """@article{uno, title={Measuring the Growth of Trees}, author={Fir, C.
   journal={Forests}, doi={10.5555/one}}
 @inproceedings{dos, title={Seeing Trees in the Woods}, author={Elm, B.}, year=2018, booktitle={CVPR}}
 """
+
+
+class Run:
+    """Commands of `citewell library`, and others through `citewell`."""
+
+    def __init__(self, folder: Path, environment: dict[str, str]) -> None:
+        self._folder, self._environment = folder, environment
+
+    def __call__(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        return self.citewell("library", *arguments)
+
+    def citewell(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-m", "citewell", *arguments], cwd=self._folder,
+            env=self._environment, capture_output=True, encoding="utf-8", timeout=300, check=False,
+        )  # fmt: skip
 
 
 @pytest.fixture
@@ -34,13 +48,7 @@ def run(tmp_path: Path) -> Run:
     (tmp_path / "first.bib").write_text(FIRST, encoding="utf-8")
     (tmp_path / "second.bib").write_text(SECOND, encoding="utf-8")
 
-    def call(*arguments: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [sys.executable, "-m", "citewell", "library", *arguments], cwd=tmp_path,
-            env=environment, capture_output=True, encoding="utf-8", timeout=300, check=False,
-        )  # fmt: skip
-
-    return call
+    return Run(tmp_path, environment)
 
 
 def test_an_import_names_what_was_merged_with_what(run: Run, tmp_path: Path) -> None:
@@ -104,3 +112,25 @@ def test_only_works_in_the_wanted_languages_are_read(run: Run, tmp_path: Path) -
     done = run("build", "--language", "Klingon")
     assert done.returncode == 2 and "'Klingon'" in done.stderr
     assert run("build", "--strict-language").returncode == 2
+
+
+def test_a_search_by_kind_and_language(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "refs.ris").write_text(LANGUAGES, encoding="utf-8")
+    assert run("add", "refs.ris").returncode == 0
+
+    def titles(*arguments: str) -> list[str]:
+        done = run.citewell("find", "--json", *arguments)
+        return sorted(hit["work"]["title"] for hit in json.loads(done.stdout)["hits"])
+
+    german, english, unstated = (
+        "Über das Stillsitzen im Walde",
+        "Learning to sit still in noisy rooms",
+        "Standing up for a longer time",
+    )
+    assert titles("--kind", "article") == [english, german]
+    assert titles("sit still", "--kind", "conference") == [unstated]
+    assert titles("--language", "German") == [unstated, german]
+    assert titles("--language", "de", "--strict-language") == [german]
+    assert titles("type:article language:en") == [english]
+    done = run.citewell("find", "chairs", "--kind", "sonnet")
+    assert done.returncode == 1 and "no paper of the kind 'sonnet'" in done.stderr

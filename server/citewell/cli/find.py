@@ -39,6 +39,24 @@ _BROKEN = ("library-", "engine-", "index-", "sources-")
     metavar="NAME",
     help="Only papers from this venue: its acronym or name, with or without a year.",
 )
+@click.option(
+    "--kind",
+    default="",
+    metavar="KIND",
+    help="Only papers of this kind: article, inproceedings, book, thesis ..., or survey, dataset, "
+    "benchmark by their titles.",
+)
+@click.option(
+    "--language",
+    default="",
+    metavar="LANGUAGE",
+    help="Only papers in this language, a code or name, or without a stated one.",
+)
+@click.option(
+    "--strict-language",
+    is_flag=True,
+    help="With --language: leave out papers without a stated language.",
+)
 @click.option("--online", is_flag=True, help="Also ask the allowed sources (`citewell sources`).")
 @click.option(
     "--pick", is_flag=True, help="Let the language model choose a paper and put it first."
@@ -56,6 +74,9 @@ def find(
     year_to: int | None,
     author: str,
     venue: str,
+    kind: str,
+    language: str,
+    strict_language: bool,
     online: bool,
     pick: bool,
     explain: bool,
@@ -65,20 +86,31 @@ def find(
     """Find papers for a text.
 
     TEXT is a title, a topic, a query such as "papers by Ruiz on parsing since 2019", or a sentence
-    that wants a citation; with --author, --venue or a year it may be left out. A DOI, an arXiv or
-    Anthology id, or an address is looked up: it names one paper or none. With --online TEXT is
-    sent to the sources that you have allowed; papers of theirs that --bibtex writes are kept
-    (`sources.keep`). A pipe gets a line for each paper: key, title, authors, year, venue and what
-    found it, separated by tabs. Exits with 1 if nothing is found.
+    that wants a citation; with a filter it may be left out. A DOI, an arXiv or Anthology id, or an
+    address is looked up: it names one paper or none. With --online TEXT is sent to the sources that
+    you have allowed; papers of theirs that --bibtex writes are kept (`sources.keep`). A pipe gets a
+    line for each paper: key, title, authors, year, venue and what found it, separated by tabs.
+    Exits with 1 if nothing is found.
     """
     from citewell.features.text.understood import understood_text
-    from citewell.model import CitewellError, SearchResult
+    from citewell.model import CitewellError, Query, SearchResult
     from citewell.usecases.find import Found
     from citewell.usecases.library import Library
 
     if bibtex and as_json:
         raise click.UsageError("--bibtex and --json exclude each other.")
-    query = _query(" ".join(text), year, year_from, year_to, author, venue)
+    if strict_language and not language:
+        raise click.UsageError("--strict-language needs --language.")
+    wanted = Query(
+        text=" ".join(text),
+        author=author,
+        venue=venue,
+        kind=kind,
+        language=language,
+        year_from=year_from,
+        year_to=year_to,
+    )
+    query = _query(wanted, year)
     session: Session = ctx.obj
     options = session.load().options
     entries = ""
@@ -89,6 +121,9 @@ def find(
                 count,
                 author=author,
                 venue=venue,
+                kind=kind,
+                language=language,
+                strict_language=strict_language,
                 year_from=query.year_from,
                 year_to=query.year_to,
                 pick=pick,
@@ -120,27 +155,22 @@ def find(
     ctx.exit(BROKEN if broken else FINDINGS)
 
 
-def _query(
-    text: str,
-    year: int | None,
-    year_from: int | None,
-    year_to: int | None,
-    author: str,
-    venue: str,
-) -> Query:
-    """What is asked. Raises `click.UsageError` where that is nothing, or contradicts itself."""
-    from citewell.model import Query
+def _query(query: Query, year: int | None) -> Query:
+    """The query with its years. Raises `click.UsageError` where it asks for nothing, or contradicts
+    itself."""
+    from msgspec.structs import replace
 
+    low, high = query.year_from, query.year_to
     if year is not None:
-        if year_from is not None or year_to is not None:
+        if low is not None or high is not None:
             raise click.UsageError("--year excludes --year-from and --year-to.")
-        year_from = year_to = year
-    if year_from is not None and year_to is not None and year_from > year_to:
-        raise click.UsageError(f"--year-from {year_from} is after --year-to {year_to}.")
-    filtered = author.strip() or venue.strip() or year_from is not None or year_to is not None
-    if not text.strip() and not filtered:
+        low = high = year
+    if low is not None and high is not None and low > high:
+        raise click.UsageError(f"--year-from {low} is after --year-to {high}.")
+    given = (query.text, query.author, query.venue, query.kind, query.language)
+    if low is None and high is None and not any(one.strip() for one in given):
         raise click.UsageError("Missing argument 'TEXT...'.")
-    return Query(text=text, year_from=year_from, year_to=year_to, author=author, venue=venue)
+    return replace(query, year_from=low, year_to=high)
 
 
 def _keys(result: SearchResult, options: BibOptions) -> list[str]:

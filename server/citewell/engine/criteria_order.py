@@ -17,17 +17,12 @@ from citewell.model.typed_query import TypedQuery
 from citewell.ranking.contract import Ordering
 from citewell.retrieval.bm25 import Bm25Retriever
 from citewell.retrieval.criteria import NAME, Criteria
+from citewell.retrieval.query_grammar.words import TITLE_WORDS
 
 BAND = 10
 """Papers in a row among which a preference decides."""
 STEP = np.float32(100.0)
 """Added to a score for each point: more than any ranker's score spans."""
-TITLES = {
-    "survey": ("survey", "review", "overview", "tutorial"),
-    "dataset": ("dataset", "corpus", "corpora", "treebank"),
-    "benchmark": ("benchmark", "evaluation", "challenge"),
-}
-"""Words of titles by which a paper is of a kind."""
 
 
 class CriteriaOrder:
@@ -86,7 +81,7 @@ class CriteriaOrder:
     def _of_kind(self, kinds: tuple[str, ...], rows: NDArray[np.int64]) -> NDArray[np.bool_]:
         assert self._terms is not None
         found = np.zeros(len(rows), np.bool_)
-        for word in {word for kind in kinds for word in TITLES[kind]}:
+        for word in {word for kind in kinds for word in TITLE_WORDS[kind]}:
             found |= self._terms.titled(word, rows)
         return found
 

@@ -22,6 +22,7 @@ from citewell.model.identifiers import identifier_of
 from citewell.model.name_forms import is_by
 from citewell.model.titles import fold, normalise_title, title_key
 from citewell.retrieval.filters import is_of_venue
+from citewell.retrieval.kinds import passes_kind_and_language
 from citewell.sources.answers import Answer, Found, Wanted
 from citewell.sources.merge import Merged, merge, same_works
 from citewell.sources.service import failures
@@ -204,6 +205,8 @@ def allows(query: Query, work: Work) -> bool:
     if query.author.strip() and not is_by(query.author, work.authors):
         return False
     if query.venue.strip() and not is_of_venue(query.venue, work):
+        return False
+    if not passes_kind_and_language(query, work):
         return False
     own = title_key(query.paper.title)
     return work.id not in query.exclude and (not own or title_key(work.title) != own)

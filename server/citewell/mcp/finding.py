@@ -133,6 +133,8 @@ class Finding:
         query: Annotated[str, Field(max_length=2000)] = "",
         author: str = "",
         venue: str = "",
+        kind: str = "",
+        language: str = "",
         year: int | None = None,
         year_from: int | None = None,
         year_to: int | None = None,
@@ -141,14 +143,21 @@ class Finding:
         detail: Detail = "short",
         max_tokens: int = 4000,
     ) -> Annotated[CallToolResult, Page]:
-        """Search the library by words, title, topic or identifier. For more, repeat with
-        cursor=next_cursor. nothing_found: notes name a filter that left none; not_checked: a part
-        failed, try again."""
-        if not (query.strip() or author or venue):
+        """Search by words, topic or identifier; `kind`: article, survey ... More:
+        cursor=next_cursor. nothing_found: notes name a filter that left none; not_checked: try
+        again."""
+        if not (query.strip() or author or venue or kind):
             raise ToolError("[mcp-empty] Empty search. Give a query, author or venue.")
         try:
             wanted = search_query(
-                query, author, venue, year=year, year_from=year_from, year_to=year_to
+                query,
+                author,
+                venue,
+                year=year,
+                year_from=year_from,
+                year_to=year_to,
+                kind=kind,
+                language=language,
             )
         except CitewellError as error:
             raise ToolError(f"[mcp-years] {error.problem.message} {error.problem.hint}") from error

@@ -68,6 +68,12 @@ class Query(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     year_to: int | None = None
     author: str = ""
     venue: str = ""
+    kind: str = ""
+    """An entry type ("article") or a kind known by titles ("survey")."""
+    language: str = ""
+    """A code or a name."""
+    strict_language: bool = False
+    """Papers without a stated language do not pass the filter by language."""
     exclude: tuple[str, ...] = ()
     """Work ids that must not be returned (already cited at this place)."""
     guessed: bool = False

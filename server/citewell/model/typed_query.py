@@ -11,7 +11,7 @@ from typing import Literal
 import msgspec
 
 PartKind = Literal[
-    "author", "venue", "year", "phrase", "excluded", "kind", "recency", "citations",
+    "author", "venue", "year", "phrase", "excluded", "kind", "language", "recency", "citations",
     "cites", "cited_by", "like",
 ]  # fmt: skip
 Recency = Literal["", "recent", "early"]

@@ -8,7 +8,6 @@ names, and nothing for a search without filters.
 from __future__ import annotations
 
 import re
-import zlib
 from array import array
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
@@ -24,6 +23,7 @@ from citewell.model.venue_names import ACRONYMS
 from citewell.model.venues import content_words, work_venues
 from citewell.retrieval.arrays import open_array, save_array
 from citewell.retrieval.compact_facets import CompactFacets
+from citewell.retrieval.kinds import KIND, LANGUAGE, text_hash
 
 FORMAT = 1
 NAME = "facets"
@@ -38,10 +38,6 @@ _FILES = {
     "venue_row": np.int32,
 }
 """`given` and `initial` are 0 where the record has none; rows rise."""
-
-
-def _hash(text: str) -> int:
-    return zlib.crc32(text.encode("utf-8", "surrogatepass")) if text else 0
 
 
 def venues_in(work: Work) -> frozenset[str]:
@@ -62,7 +58,7 @@ def _venue_terms(work: Work) -> Iterable[str]:
 
 def venue_term_hashes(work: Work) -> set[int]:
     """What the facets hold of the venue of a record."""
-    return {_hash(term) for term in _venue_terms(work)}
+    return {text_hash(term) for term in _venue_terms(work)}
 
 
 class FacetsBuilder:
@@ -82,18 +78,21 @@ class FacetsBuilder:
         progress: Callable[[int], None],
     ) -> None:
         """Write one .npy a column."""
-        kinds = {np.uint32: "I", np.int32: "i"}
-        columns = {name: array(kinds[kind]) for name, kind in _FILES.items()}
+        codes = {np.uint32: "I", np.int32: "i"}
+        columns = {name: array(codes[kind]) for name, kind in _FILES.items()}
+        kinds, languages = array("I"), array("I")
         rows = 0
         for row, work in enumerate(works()):
             for form in dict.fromkeys(f for author in work.authors for f in forms_of(author)):
-                columns["family"].append(_hash(form.family))
-                columns["given"].append(_hash(form.given))
-                columns["initial"].append(_hash(form.initial))
+                columns["family"].append(text_hash(form.family))
+                columns["given"].append(text_hash(form.given))
+                columns["initial"].append(text_hash(form.initial))
                 columns["author_row"].append(row)
             for term in _venue_terms(work):
-                columns["venue"].append(_hash(term))
+                columns["venue"].append(text_hash(term))
                 columns["venue_row"].append(row)
+            kinds.append(text_hash(work.kind))
+            languages.append(text_hash(work.language))
             rows += 1
             if rows % _REPORTED == 0:
                 progress(_REPORTED)
@@ -102,6 +101,9 @@ class FacetsBuilder:
         progress(rows % _REPORTED)
         for name, kind in _FILES.items():
             save_array(into / f"{name}.npy", np.array(columns[name], kind))
+        # Older facets lack these two: `KindsAndLanguages` then reads the records.
+        save_array(into / f"{KIND}.npy", np.array(kinds, np.uint32))
+        save_array(into / f"{LANGUAGE}.npy", np.array(languages, np.uint32))
 
 
 class Facets:
@@ -120,11 +122,11 @@ class Facets:
                 continue
             family, given, initial = columns["family"], columns["given"], columns["initial"]
             for form in person:
-                at = np.flatnonzero(family == np.uint32(_hash(form.family)))
+                at = np.flatnonzero(family == np.uint32(text_hash(form.family)))
                 if form.initial:
-                    own, same = given[at], initial[at] == np.uint32(_hash(form.initial))
+                    own, same = given[at], initial[at] == np.uint32(text_hash(form.initial))
                     if form.given:
-                        fits = (own == np.uint32(_hash(form.given))) | (same & (own == 0))
+                        fits = (own == np.uint32(text_hash(form.given))) | (same & (own == 0))
                     else:
                         fits = same
                     at = at[fits]
@@ -138,8 +140,8 @@ class Facets:
                 if columns.has(form):
                     return True
                 continue
-            at = np.flatnonzero(columns["family"] == np.uint32(_hash(form.family)))
-            if (columns["given"][at] == np.uint32(_hash(form.given))).any():
+            at = np.flatnonzero(columns["family"] == np.uint32(text_hash(form.family)))
+            if (columns["given"][at] == np.uint32(text_hash(form.given))).any():
                 return True
         return False
 
@@ -156,7 +158,7 @@ class Facets:
 
     def _any(self, terms: Sequence[str], rows: int) -> NDArray[np.bool_]:
         found = np.zeros(rows, np.bool_)
-        wanted = [np.uint32(_hash(term)) for term in terms]
+        wanted = [np.uint32(text_hash(term)) for term in terms]
         for base, columns in self._parts:
             if isinstance(columns, CompactFacets):
                 found[base + columns.of_terms(wanted)] = True

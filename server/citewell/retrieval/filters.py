@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from citewell.model import Problem, Query, Work
+from citewell.model.languages import language_code
 from citewell.model.name_forms import NameForm, wanted_forms
 from citewell.model.names import parse_author
 from citewell.model.titles import normalise_title
@@ -19,12 +20,17 @@ from citewell.model.venue_names import SHORT
 from citewell.model.venues import content_words, venue_ids
 from citewell.retrieval.bm25 import Bm25Retriever
 from citewell.retrieval.facets import Facets, venues_in
+from citewell.retrieval.kinds import KindsAndLanguages, entry_types, title_words
 from citewell.retrieval.words import split
 
 _REMEMBERED = 32
 """Authors and venues whose rows are kept: every retriever asks for the same ones."""
 _YEAR = re.compile(r"(?<!\d)((?:19|20)\d\d)(?!\d)")
 _SHORT_YEAR = re.compile(r"(?<=[A-Za-z])\s?['’]?(\d\d)$")
+_KINDS_HINT = (
+    "Kinds are article, inproceedings, book, incollection, thesis, report, misc, and, by their "
+    "titles, survey, dataset and benchmark."
+)
 _Rows = NDArray[np.bool_]
 
 
@@ -79,10 +85,12 @@ class Filters:
         terms: Bm25Retriever | None,
         facets: Facets | None = None,
         live: _Rows | None = None,
+        kinds: KindsAndLanguages | None = None,
     ) -> None:
         self._years = years
         self._terms = terms
         self._facets = facets
+        self._kinds = kinds
         self._live = np.ones(len(years), np.bool_) if live is None else live
         self.cited: Callable[[], NDArray[np.float64]] | None = None
         """How often each row is cited, as far as that is known, shape (rows,); the engine sets
@@ -133,7 +141,11 @@ class Filters:
         none = [name for name, count in counts if not count]
         if none:
             message = f"The library has no paper {' and none '.join(none)}."
-            hint = self._hint(query) or "Remove this filter, or write it differently."
+            hint = (
+                self._hint(query)
+                or _KINDS_HINT * ("of the kind" in message)
+                or "Remove this filter, or write it differently."
+            )
         elif not left:
             matches = ", ".join(f"{count:,} {name}" for name, count in counts)
             message = f"No paper matches all filters; each alone matches some: {matches}."
@@ -157,6 +169,14 @@ class Filters:
         if query.venue.strip():
             rows = self.at(query.venue)
             found.append((f"of the venue {query.venue.strip()[:100]!r}", rows))
+        if query.kind.strip():
+            rows = self._remembered("kind", query.kind, self._of_kind)
+            found.append((f"of the kind {query.kind.strip()[:100]!r}", rows))
+        if query.language.strip():
+            find = self._in_language if not query.strict_language else self._stated_in_language
+            rows = self._remembered(find.__name__, query.language, find)
+            shown = f"in the language {query.language.strip()[:100]!r}"
+            found.append((shown if query.strict_language else f"{shown} or none stated", rows))
         for words in query.typed_query.none_of:
             found.append((f"without {words[:100]!r}", ~self._holding(words)))
         if query.typed_query.min_citations is not None and self.cited is not None:
@@ -213,6 +233,27 @@ class Filters:
             return rows
         in_year: _Rows = self._years == wanted.year
         return rows & in_year if wanted.ids or wanted.words else in_year
+
+    def _of_kind(self, text: str) -> _Rows:
+        """Rows of an entry type, or with a word in the title that names the kind."""
+        found = np.zeros(len(self._years), np.bool_)
+        words = title_words(text)
+        if not words:
+            return found if self._kinds is None else self._kinds.of_types(entry_types(text))
+        every = np.arange(len(self._years))
+        for word in words if self._terms is not None else ():
+            assert self._terms is not None
+            found |= self._terms.titled(word, every)
+        return found
+
+    def _in_language(self, text: str, *, strict: bool = False) -> _Rows:
+        """Rows in a language; unless `strict`, also those of which none is stated."""
+        if self._kinds is None:
+            return np.zeros(len(self._years), np.bool_)
+        return self._kinds.in_language(language_code(text), strict=strict)
+
+    def _stated_in_language(self, text: str) -> _Rows:
+        return self._in_language(text, strict=True)
 
     def _at_by_terms(self, wanted: VenueFilter) -> _Rows:
         count = len(self._years)

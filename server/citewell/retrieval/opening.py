@@ -20,6 +20,7 @@ from citewell.retrieval.encoders.static import WEIGHTS
 from citewell.retrieval.facets import NAME as FACETS
 from citewell.retrieval.facets import Facets
 from citewell.retrieval.filters import Filters
+from citewell.retrieval.kinds import KindsAndLanguages
 
 ALIASES = WEIGHTS / "aliases.tsv"
 T = TypeVar("T")
@@ -65,7 +66,8 @@ class Opening:
     def mask(self) -> Filters:
         """Which rows pass the filters of a query."""
         years = self.library.columns().year
-        return Filters(years, self.known_terms, self._facets(), self.live)
+        return Filters(years, self.known_terms, self._facets(), self.live,
+                       KindsAndLanguages(self.library))  # fmt: skip
 
     @cached_property
     def live(self) -> NDArray[np.bool_]:

@@ -46,6 +46,7 @@ def with_conditions(query: Query, reading: Reading) -> tuple[Query, Understood]:
     words = query.text if is_plain else reading.words
     year_from, year_to = reading.year_from, reading.year_to
     author, venue = reading.author, reading.venue
+    kind, language = query.kind or reading.kind, query.language or reading.language
     if not typed.topic and not query.sentence:
         related = [part.value for part in understood.parts if part.kind in _RELATIONS]
         if related:
@@ -55,7 +56,7 @@ def with_conditions(query: Query, reading: Reading) -> tuple[Query, Understood]:
             venue = venue or next(iter(typed.venues), "")
             if typed.venues:
                 words, year_from, year_to = "", typed.year_from, typed.year_to
-    given = (query.author, query.venue, author, venue, year_from, year_to)
+    given = (query.author, query.venue, author, venue, kind, language, year_from, year_to)
     if not words.strip() and not any(given):
         words = query.text
     if words == query.text and not understood.parts:
@@ -68,6 +69,8 @@ def with_conditions(query: Query, reading: Reading) -> tuple[Query, Understood]:
         year_to=year_to if query.year_to is None else query.year_to,
         author=query.author or author,
         venue=query.venue or venue,
+        kind=kind,
+        language=language,
     )
     return changed, understood
 

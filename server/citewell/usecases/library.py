@@ -132,15 +132,29 @@ class Library:
         *,
         author: str = "",
         venue: str = "",
+        kind: str = "",
+        language: str = "",
+        strict_language: bool = False,
         year_from: int | None = None,
         year_to: int | None = None,
         pick: bool = False,
     ) -> Found:
         """The best papers for a title, a topic, a sentence or an identifier.
 
-        Filters work without words. With `pick` the language model chooses one, which comes first.
+        Filters work without words; `kind` is an entry type, "survey", "dataset" or "benchmark". A
+        paper without a stated language passes `language` unless `strict_language`. With `pick` the
+        language model chooses one, which comes first.
         """
-        query = Query(text=text, author=author, venue=venue, year_from=year_from, year_to=year_to)
+        query = Query(
+            text=text,
+            author=author,
+            venue=venue,
+            kind=kind,
+            language=language,
+            strict_language=strict_language,
+            year_from=year_from,
+            year_to=year_to,
+        )
         if self.online:
             self.engine.wait_online(query, SOURCES_SECONDS)
         return find_papers(self.engine, [query], limit, pick=pick)[0]

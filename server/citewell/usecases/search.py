@@ -49,6 +49,9 @@ def search_query(
     year: int | None = None,
     year_from: int | None = None,
     year_to: int | None = None,
+    kind: str = "",
+    language: str = "",
+    strict_language: bool = False,
 ) -> Query:
     """The query of a search: `year` is both the first and the last year; those may be in any order.
 
@@ -60,7 +63,16 @@ def search_query(
         year_from = year_to = year
     if year_from is not None and year_to is not None and year_from > year_to:
         year_from, year_to = year_to, year_from
-    return Query(text=text, author=author, venue=venue, year_from=year_from, year_to=year_to)
+    return Query(
+        text=text,
+        author=author,
+        venue=venue,
+        year_from=year_from,
+        year_to=year_to,
+        kind=kind,
+        language=language,
+        strict_language=strict_language,
+    )
 
 
 def search_page(
@@ -70,7 +82,18 @@ def search_page(
 
     Raises `Cancelled`, and `CitewellError` for a cursor of another search.
     """
-    name = digest(query.text, query.author, query.venue, query.year_from, query.year_to)
+    name = digest(
+        query.text,
+        query.author,
+        query.venue,
+        query.year_from,
+        query.year_to,
+        *(
+            (query.kind, query.language, query.strict_language)
+            if query.kind or query.language
+            else ()
+        ),
+    )
     start = from_cursor(cursor, name)[1] if cursor else 0
     end = min(start + count, MAX_DEPTH)
     # One more than is shown, to know whether there is a next page.

@@ -186,3 +186,21 @@ def test_a_whole_number_may_be_written_with_a_point(client: Any, problem: Any) -
     for body in ({"query": "a", "k": 2.5}, {"query": "a", "k": "2"}, {"query": 2.0}):
         assert problem(client.post("/v1/search", json=body)) == (422, "request-invalid")
     assert problem(client.get("/v1/search?query=a&k=2.5")) == (422, "request-invalid")
+
+
+def test_kind_and_language_are_filters(client: Any) -> None:
+    def ids(**more: Any) -> set[str]:
+        body = {"query": "neural networks", "k": 50, **more}
+        posted = client.post("/v1/search", json=body).json()
+        assert client.get("/v1/search", params=body).json() == posted
+        return {one["id"] for one in posted["papers"]}
+
+    assert ids(kind="article") == {"fx:8", "fx:10", "mx:3"}
+    # No record of the library states a language.
+    assert ids(kind="article", language="German") == {"fx:8", "fx:10", "mx:3"}
+    assert ids(language="German", strict_language=True) == set()
+    found = client.post("/v1/search", json={"kind": "article", "k": 50}).json()
+    assert {one["id"] for one in found["papers"]} == {"fx:8", "fx:10", "mx:3"}
+    page = client.post("/v1/search", json={"query": "networks", "k": 1, "kind": "article"}).json()
+    other = {"query": "networks", "cursor": page["next_cursor"]}
+    assert client.post("/v1/search", json=other).status_code == 404

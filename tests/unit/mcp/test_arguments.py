@@ -146,3 +146,14 @@ async def test_the_arxiv_id_of_a_published_paper_leads_to_a_record_that_lacks_it
         got = await client.call_tool("get_papers", {"ids": ["https://arxiv.org/abs/1706.03762"]})
     assert paper["id"] == "fx:1"
     assert [one["id"] for one in got.structured_content["papers"]] == ["fx:1"]
+
+
+async def test_kind_and_language_are_filters(agent: Agent) -> None:
+    async with agent() as client:
+        found = await search(client, query="neural networks", kind="article", k=50)
+        listed = await search(client, kind="article", language="de", k=50)
+        none = await search(client, query="neural networks", kind="sonnet")
+    assert {paper["id"] for paper in found["papers"]} == {"fx:8", "fx:10", "mx:3"}
+    # No record of the library states a language.
+    assert {paper["id"] for paper in listed["papers"]} == {"fx:8", "fx:10", "mx:3"}
+    assert none["status"] == "nothing_found" and "'sonnet'" in none["notes"]

@@ -1,15 +1,23 @@
 """Filters by author, venue and year, with the index of facets and without it."""
 
+import msgspec
 import numpy as np
 import pytest
 
+from citewell.corpus import Library
 from citewell.corpus.contract import SegmentView
+from citewell.corpus.layout import digest, snapshot_id
 from citewell.model import Author, Query, Work
 from citewell.model.names import parse_author
 from citewell.retrieval.bm25 import Bm25Retriever
 from citewell.retrieval.bm25_build import Bm25Builder
 from citewell.retrieval.facets import Facets, FacetsBuilder
 from citewell.retrieval.filters import Filters, is_of_venue, venue_filter
+from citewell.retrieval.kinds import KindsAndLanguages, passes_kind_and_language
+from citewell.retrieval.structure import structured
+from citewell.sources.record_line import record_line
+from citewell_corpus.build import build_library
+from citewell_corpus.sources import source_at
 
 DBLP = (
     "Advances in Neural Information Processing Systems 27: Annual Conference on Neural Information "
@@ -126,3 +134,107 @@ def test_a_venue_with_a_year_is_read_as_both() -> None:
     assert venue_filter("ICLR'18").year == 2018
     assert venue_filter("ICML99").year == 1999
     assert venue_filter("Area 51").year is None
+
+
+STATED = [
+    Work(id="k:0", title="A Survey of Chairs", kind="article", language="en"),
+    Work(id="k:1", title="Über das Stillsitzen", kind="article", language="de"),
+    Work(id="k:2", title="Standing Up", kind="inproceedings"),
+    Work(id="k:3", title="Reviews of Stools", kind="phdthesis", language="en"),
+]
+
+
+@pytest.fixture(scope="module", params=["with columns", "built before there were columns"])
+def stated(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Filters:
+    """The filters of a library of the works above."""
+    folder = tmp_path_factory.mktemp("stated")
+    source = folder / "works.jsonl"
+    source.write_bytes(b"".join(record_line(work) + b"\n" for work in STATED))
+    builders = (Bm25Builder(), FacetsBuilder())
+    build_library(folder / "library", add=[source_at(str(source))], builders=builders)
+    library = Library.open(folder / "library")
+    if request.param != "with columns":
+        library = _without_columns(library)
+    request.addfinalizer(library.close)
+    views = library.segments
+    return Filters(
+        library.columns().year, Bm25Retriever(views), Facets(views),
+        kinds=KindsAndLanguages(library),
+    )  # fmt: skip
+
+
+def _without_columns(library: Library) -> Library:
+    """The library as an earlier version built it: the same facets without two files."""
+    (view,) = library.segments
+    for name in ("kind", "language"):
+        (view.path / "facets" / f"{name}.npy").unlink()
+    record = msgspec.json.decode((view.path / "segment.json").read_bytes())
+    for name in ("kind", "language"):
+        del record["files"][f"facets/{name}.npy"]
+    data = msgspec.json.encode(record)
+    (view.path / "segment.json").write_bytes(data)
+    manifest = msgspec.structs.replace(
+        library.manifest,
+        segments=tuple(
+            msgspec.structs.replace(use, record=digest(data)) for use in library.manifest.segments
+        ),
+    )
+    path = library.path
+    library.close()
+    encoded = msgspec.json.encode(manifest)
+    snapshot = snapshot_id(7, encoded)
+    (path / "snapshots" / snapshot).mkdir()
+    (path / "snapshots" / snapshot / "manifest.json").write_bytes(encoded)
+    (path / "CURRENT").write_text(f"{snapshot}\n")
+    return Library.open(path)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "expected"),
+    [
+        ({"kind": "article"}, {0, 1}),
+        ({"kind": "Journal"}, {0, 1}),
+        ({"kind": "thesis"}, {3}),
+        ({"kind": "survey"}, {0, 3}),
+        ({"kind": "surveys", "language": "en"}, {0, 3}),
+        ({"kind": "chair"}, set()),
+        ({"language": "German"}, {1, 2}),
+        ({"language": "de-AT", "strict_language": True}, {1}),
+        ({"language": "de", "kind": "inproceedings"}, {2}),
+        ({"language": "Klingon"}, set()),
+    ],
+)
+def test_kinds_and_languages(
+    stated: Filters, parameters: dict[str, object], expected: set[int]
+) -> None:
+    works = {f"k:{number}" for number in expected}
+    # Rows are in the order of the source.
+    assert {STATED[row].id for row in rows(stated, **parameters)} == works
+    query = Query(**parameters)  # type: ignore[arg-type]
+    assert {work.id for work in STATED if passes_kind_and_language(query, work)} == works
+
+
+def test_a_kind_that_no_paper_has_is_named(stated: Filters) -> None:
+    problem = stated.empty(Query(kind="chair"))
+    assert problem is not None and "of the kind 'chair'" in problem.message
+    assert "inproceedings" in problem.hint
+    problem = stated.empty(Query(language="fr", strict_language=True))
+    assert problem is not None and "in the language 'fr'" in problem.message
+
+
+@pytest.mark.parametrize(
+    ("text", "words", "filters"),
+    [
+        ("chairs type:article", "chairs", {"kind": "article"}),
+        ("chairs kind:thesis", "chairs", {"kind": "thesis"}),
+        ("chairs language:German", "chairs", {"language": "de"}),
+        ("language:de", "", {"language": "de"}),
+        ("chairs language:Klingon", "chairs language:Klingon", {}),
+    ],
+)
+def test_fields_that_filter(text: str, words: str, filters: dict[str, str]) -> None:
+    query = structured(Query(text=text))
+    assert query.text == words
+    assert {n: v for n in ("kind", "language") if (v := getattr(query, n))} == filters
+    # An option goes before a field.
+    assert structured(Query(text=text, kind="book")).kind == "book"

@@ -175,6 +175,10 @@ class CompactCatalogue:
     def _shared_labels(self) -> NDArray[np.int32]:
         return self._table("shared_labels")
 
+    def kinds(self) -> list[str]:
+        """The kind of each venue and volume, by its number in `shared`."""
+        return [self.labels[int(one)] for one in self._shared_labels[:, 4]]
+
     @cached_property
     def labels(self) -> Texts:
         """Names of venues, volumes, publishers and kinds."""

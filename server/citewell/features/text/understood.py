@@ -6,8 +6,8 @@ from citewell.model.typed_query import PartKind, Understood
 
 _NAMES: dict[PartKind, str] = {
     "author": "author", "venue": "venue", "year": "year", "phrase": "phrase",
-    "excluded": "without", "kind": "kind", "recency": "order", "citations": "citations",
-    "cites": "cites", "cited_by": "cited by", "like": "like",
+    "excluded": "without", "kind": "kind", "language": "language", "recency": "order",
+    "citations": "citations", "cites": "cites", "cited_by": "cited by", "like": "like",
 }  # fmt: skip
 
 

@@ -19,13 +19,29 @@ Year = Annotated[int, Meta(ge=1000, le=2999)]
 
 
 class SearchRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Words, an author, a venue, years: at least one of the first three; years in any order."""
+    """Words, author, venue, kind, language, years: at least one of the first four; years in any
+    order."""
 
     query: Annotated[
         str, Meta(max_length=2_000, description="Words, a title or a topic, as plain text.")
     ] = ""
     author: Annotated[str, Meta(max_length=300)] = ""
     venue: Annotated[str, Meta(max_length=300)] = ""
+    kind: Annotated[
+        str,
+        Meta(
+            max_length=60,
+            description="Only this kind: an entry type such as article, or survey, dataset, "
+            "benchmark (by title).",
+        ),
+    ] = ""
+    language: Annotated[
+        str,
+        Meta(max_length=60, description="Only this language (code or name), or none stated."),
+    ] = ""
+    strict_language: Annotated[
+        bool, Meta(description="With `language`: not the papers without a stated one.")
+    ] = False
     year: Annotated[Year | None, Meta(description="This year only, without the other two.")] = None
     year_from: Year | None = None
     year_to: Year | None = None
@@ -56,7 +72,8 @@ def search(service: Service, request: SearchRequest, cancel: Cancel) -> SearchAn
     """Search the library. For more, ask again with the answer's `next_cursor`. `nothing_found`: the
     library holds no such paper, or a filter left none (`problems` say so); `not_checked`: a part of
     the search did not answer."""
-    if not (request.query.strip() or request.author.strip() or request.venue.strip()):
+    given = (request.query, request.author, request.venue, request.kind)
+    if not any(one.strip() for one in given):
         return SearchAnswer(status="nothing_asked", papers=(), problems=(_NOTHING,))
     query = search_query(
         request.query,
@@ -65,6 +82,9 @@ def search(service: Service, request: SearchRequest, cancel: Cancel) -> SearchAn
         year=request.year,
         year_from=request.year_from,
         year_to=request.year_to,
+        kind=request.kind,
+        language=request.language,
+        strict_language=request.strict_language,
     )
     page = search_page(service.engine, query, request.limit or request.k, request.cursor, cancel)
     return SearchAnswer(

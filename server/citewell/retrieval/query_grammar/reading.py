@@ -48,6 +48,9 @@ class Reading(msgspec.Struct, frozen=True, kw_only=True):
     author: str = ""
     """Named in a field, which is a filter."""
     venue: str = ""
+    kind: str = ""
+    """An entry type named in a field, which is a filter."""
+    language: str = ""
     has_bare_names_only: bool = True
     """Nothing but surnames and years was understood, which may as well be words of a title."""
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 
+from citewell.model.languages import language_code
 from citewell.model.typed_query import PartKind
 from citewell.retrieval.query_grammar.cursor import Cursor, Part
 from citewell.retrieval.query_grammar.tokens import LONGEST
 from citewell.retrieval.query_grammar.words import (
     EARLY,
+    ENTRY_TYPES,
     EXCLUDING,
     INFLUENTIAL,
     KIND_OF,
@@ -47,10 +49,15 @@ def _valued(cursor: Cursor, name: str, value: str, begin: int, end: int) -> Part
     if name == "venue":
         return Part("venue", end, value, {"venues": (value,)}, filters={"venue": value})
     if name in ("type", "kind"):
+        if value.lower() in ENTRY_TYPES:
+            return Part("kind", end, value.lower(), {}, filters={"kind": value.lower()})
         wanted = KINDS.get(value.lower())
         return (
             None if wanted is None else Part("kind", end, wanted, {"kinds": (wanted,)}, kept=None)
         )
+    if name == "language":
+        code = language_code(value)
+        return Part("language", end, code, {}, filters={"language": code}) if code else None
     return _related(cursor, begin, end, _RELATIONS[name])
 
 

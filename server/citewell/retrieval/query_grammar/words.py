@@ -13,6 +13,23 @@ KINDS = {
     "corpora": "dataset", "benchmark": "benchmark", "benchmarks": "benchmark",
 }  # fmt: skip
 """Words that ask for a kind of paper. They are words of titles, too, and stay in the topic."""
+TITLE_WORDS = {
+    "survey": ("survey", "review", "overview", "tutorial"),
+    "dataset": ("dataset", "corpus", "corpora", "treebank"),
+    "benchmark": ("benchmark", "evaluation", "challenge"),
+}
+"""Words of titles by which a paper is of a kind."""
+ENTRY_TYPES = {
+    "article": ("article",), "journal": ("article",),
+    "inproceedings": ("inproceedings",), "conference": ("inproceedings",),
+    "incollection": ("incollection",), "chapter": ("incollection", "inbook"),
+    "inbook": ("inbook",), "book": ("book",), "booklet": ("booklet",),
+    "thesis": ("phdthesis", "mastersthesis"), "phdthesis": ("phdthesis",),
+    "mastersthesis": ("mastersthesis",), "report": ("techreport",),
+    "techreport": ("techreport",), "manual": ("manual",), "unpublished": ("unpublished",),
+    "misc": ("misc",),
+}  # fmt: skip
+"""Names of kinds that records state, with their BibTeX entry types."""
 KIND_OF = frozenset("of on about for paper papers article articles".split())
 """Words behind the name of a kind that is asked for."""
 AUTHOR_CUES = (

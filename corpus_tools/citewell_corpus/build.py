@@ -17,7 +17,7 @@ from uuid import uuid4
 
 import msgspec
 
-from citewell.corpus import IndexBuilder, Library
+from citewell.corpus.contract import IndexBuilder
 from citewell.corpus.errors import LibraryError, library_error
 from citewell.corpus.layout import (
     SEGMENT,
@@ -29,6 +29,7 @@ from citewell.corpus.layout import (
     read_segment_record,
     strangers,
 )
+from citewell.corpus.library import Library
 from citewell.options import Options
 from citewell_corpus import sources as source_list
 from citewell_corpus.build_records import BuildPlan, BuildReport, manifest_of

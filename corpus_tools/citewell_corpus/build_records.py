@@ -7,8 +7,8 @@ from typing import Any
 import msgspec
 
 from citewell import __version__
-from citewell.corpus import Library
 from citewell.corpus.layout import FORMAT, CitingUse, Manifest, SourceUse
+from citewell.corpus.library import Library
 from citewell.model import Problem
 from citewell_corpus.import_stage import ImportedSource, StagedSource
 from citewell_corpus.merge_stage import MergeCounts, Merged

@@ -7,7 +7,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from citewell.corpus import LibraryError
+from citewell.corpus.errors import LibraryError
 from citewell.corpus.layout import FORMAT
 from citewell.options import Options
 from citewell_corpus.build import BuildReport, build_library, default_builders

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import msgspec
 
-from citewell.corpus import Library
+from citewell.corpus.library import Library
 from citewell.documents.bib.match import same_work
 from citewell.documents.bib.work import entry_work
 from citewell.documents.project.paper_project import Project

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from citewell.corpus import Library
+from citewell.corpus.library import Library
 from citewell.model.identifiers import identifier_of
 from citewell.model.work import RecordVariant, Work
 

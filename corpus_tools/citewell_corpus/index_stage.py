@@ -8,8 +8,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from citewell.corpus import IndexBuilder
 from citewell.corpus.catalogue import Catalogue
+from citewell.corpus.contract import IndexBuilder
 from citewell.corpus.layout import CATALOGUE, SegmentRecord
 from citewell.model import Work
 from citewell_corpus.progress import Progress

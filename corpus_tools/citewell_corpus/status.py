@@ -9,17 +9,18 @@ from typing import Any
 
 import msgspec
 
-from citewell.corpus import Library, LibraryError, default_libraries_dir
 from citewell.corpus.card import Card, coverage_of, read_card
-from citewell.corpus.errors import library_error, library_problem
+from citewell.corpus.errors import LibraryError, library_error, library_problem
 from citewell.corpus.layout import (
     CURRENT,
     ENTRIES,
     SourceUse,
+    default_libraries_dir,
     is_begun,
     leftovers,
     strangers,
 )
+from citewell.corpus.library import Library
 from citewell.model import Problem
 from citewell_corpus import sources as source_list
 from citewell_corpus.lock import writer_lock

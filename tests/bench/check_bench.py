@@ -29,7 +29,7 @@ from typing import Any
 import psutil
 from corpus_library import corpus_library
 
-from citewell.corpus import Library
+from citewell.corpus.library import Library
 from citewell.engine.records import LibraryRecords
 from citewell.features.checking.check import claims_in_text, tally
 from citewell.model.cancel import Cancel, Cancelled

@@ -49,7 +49,7 @@ READER = """
 import sys
 from pathlib import Path
 import numpy as np
-from citewell.corpus import Library
+from citewell.corpus.library import Library
 def memory():
     lines = Path("/proc/self/smaps_rollup").read_text().splitlines()[1:]
     table = {line.split(":")[0]: int(line.split()[1]) / 1024 for line in lines}
@@ -150,7 +150,7 @@ def timed(label: str, action: Callable[[], object], repeats: int = 300) -> None:
 
 def reading(folder: Path) -> None:
     """Time to open, and of each kind of look-up."""
-    from citewell.corpus import Library
+    from citewell.corpus.library import Library
 
     print("reading:")
     timed("open and close", lambda: Library.open(folder).close(), 50)

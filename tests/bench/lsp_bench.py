@@ -105,8 +105,7 @@ def make_bib(entries: int) -> str:
 
 def library_of(arguments: argparse.Namespace, stack: ExitStack) -> Path:
     """The library that is named, else the user's own, else one of the 24 papers of the tests."""
-    from citewell.corpus import default_libraries_dir
-    from citewell.corpus.layout import CURRENT
+    from citewell.corpus.layout import CURRENT, default_libraries_dir
 
     named = arguments.library or default_libraries_dir() / "default"
     if (named / CURRENT).is_file() or arguments.library:

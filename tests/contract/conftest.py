@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
-from citewell.corpus import Library
+from citewell.corpus.library import Library
 from citewell.engine.retrievers import open_retrievers
 from citewell.options import Options
 from citewell.retrieval.contract import Retriever

@@ -11,7 +11,9 @@ import numpy as np
 import pytest
 
 from citewell.model import CitewellError, Query
-from citewell.retrieval.encoders import Encoder, load_encoder, registry
+from citewell.retrieval.encoders import registry
+from citewell.retrieval.encoders.contract import Encoder
+from citewell.retrieval.encoders.registry import load_encoder
 from citewell.retrieval.encoders.sentence_transformers import prefixes_of
 
 PAPERS = [

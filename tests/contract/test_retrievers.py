@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from citewell.corpus import Library
+from citewell.corpus.library import Library
 from citewell.model import CitingPaper, Query
 from citewell.model.cancel import Cancel, Cancelled
 from citewell.retrieval.contract import Retriever

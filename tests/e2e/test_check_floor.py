@@ -49,7 +49,7 @@ def library() -> Path:
 
 @pytest.fixture(scope="module")
 def evaluation(library) -> ReferenceEvaluation:
-    from citewell.corpus import Library
+    from citewell.corpus.library import Library
     from citewell.engine.records import LibraryRecords
     from citewell.verification.checker import Checker
     from citewell_corpus.datasets import open_data

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 import zstandard
 
-from citewell.corpus import Library
+from citewell.corpus.library import Library
 from citewell.documents.bib.reader import parse_bib
 from citewell.engine.records import LibraryRecords
 from citewell.model.check import Check, Claim, Verdict

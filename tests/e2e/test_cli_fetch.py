@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 from tests.fakes.bulk import BulkServer
 
-from citewell.corpus import Library
+from citewell.corpus.library import Library
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 

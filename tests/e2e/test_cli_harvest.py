@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 from tests.fakes.bulk import BulkServer
 
-from citewell.corpus import Library
+from citewell.corpus.library import Library
 
 SHARED = Path(__file__).parents[3] / "shared" / "data" / "graph"
 Run = Callable[..., "subprocess.CompletedProcess[str]"]

@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 from tests.e2e.http.conftest import server
 
-from citewell.corpus import Library
-from citewell.retrieval.encoders import load_encoder
+from citewell.corpus.library import Library
+from citewell.retrieval.encoders.registry import load_encoder
 from citewell_corpus.starter_data.make import files_digest
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -165,7 +165,7 @@ def test_the_starter_that_ships_is_whole_and_the_one_of_its_card() -> None:
 def test_the_starter_that_ships_opens_at_once(tmp_path: Path) -> None:
     """In processor time, which other tests on the machine do not lengthen."""
     code = (
-        "import time; from pathlib import Path; from citewell.corpus import Library; import sys\n"
+        "import time; from pathlib import Path; from citewell.corpus.library import Library; import sys\n"
         "begin = time.process_time(); Library.open(Path(sys.argv[1]))\n"
         "print(1e3 * (time.process_time() - begin))"
     )

@@ -26,8 +26,8 @@ def forget_command(ctx: click.Context, /, identifiers: tuple[str, ...], as_json:
     `citewell library remove --name accepted` removes all such papers. Exits with 1 when one of
     them is not there.
     """
-    from citewell.corpus import Library
     from citewell.corpus.layout import ACCEPTED, is_library
+    from citewell.corpus.library import Library
     from citewell.engine.accepted import drop_records
     from citewell.engine.which_library import accepted_library
     from citewell_corpus.build import build_library, default_builders

@@ -169,7 +169,7 @@ def status(ctx: click.Context, verify: bool, name: str, as_json: bool) -> None:
 @click.pass_context
 def list_command(ctx: click.Context, as_json: bool) -> None:
     """List the libraries of the library folder; `*` marks the configured one."""
-    from citewell.corpus import default_libraries_dir
+    from citewell.corpus.layout import default_libraries_dir
     from citewell.corpus.starter import installed_starter
     from citewell_corpus.status import libraries, library_status
 

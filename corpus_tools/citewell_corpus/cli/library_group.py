@@ -14,7 +14,7 @@ from citewell.options import Options
 from citewell_corpus.cli.output import show_problem, write_json
 
 if TYPE_CHECKING:
-    from citewell.corpus import Library
+    from citewell.corpus.library import Library
 
 OK = 0
 FINDINGS = 1
@@ -66,7 +66,7 @@ def with_grobid(options: Options, address: str) -> Options:
 
 
 def library_path_of(options: Options, name: str) -> Path:
-    from citewell.corpus import library_path
+    from citewell.corpus.layout import library_path
 
     return library_path(options.library.path, name or options.library.name)
 

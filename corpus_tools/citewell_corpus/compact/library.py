@@ -10,7 +10,6 @@ import msgspec
 import numpy as np
 
 from citewell import __version__
-from citewell.corpus import Library
 from citewell.corpus.compact.catalogue import FOLDER
 from citewell.corpus.compact.volumes import save_places
 from citewell.corpus.layout import (
@@ -26,6 +25,7 @@ from citewell.corpus.layout import (
     file_digest,
     snapshot_id,
 )
+from citewell.corpus.library import Library
 from citewell.corpus.volumes import FORMAT as VOLUMES_FORMAT
 from citewell.corpus.volumes import NAME as VOLUMES
 from citewell.corpus.volumes import places_of

@@ -6,8 +6,8 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 from statistics import median
 
-from citewell.corpus import Library
 from citewell.corpus.card import Card
+from citewell.corpus.library import Library
 from citewell.model.coverage import VenueCount
 from citewell.retrieval.facets import venues_in
 from citewell_corpus.compact.library import CompactReport

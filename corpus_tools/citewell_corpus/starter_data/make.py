@@ -9,9 +9,9 @@ from pathlib import Path
 
 import msgspec
 
-from citewell.corpus import Library
 from citewell.corpus.card import card_text
 from citewell.corpus.layout import CARD
+from citewell.corpus.library import Library
 from citewell.model.titles import title_key
 from citewell.options import Options
 from citewell_corpus.build import build_library, default_builders

@@ -20,7 +20,7 @@ import numpy as np
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
-from citewell.corpus import Library
+from citewell.corpus.library import Library
 from citewell.engine.local import RANKER, TYPED, LocalEngine
 from citewell.model import Query
 from citewell.model.cancel import Cancel

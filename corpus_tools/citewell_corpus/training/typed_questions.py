@@ -8,9 +8,9 @@ from pathlib import Path
 
 import msgspec
 
-from citewell.corpus import Library
 from citewell.corpus.aliases import read_aliases
 from citewell.corpus.columns import title_key
+from citewell.corpus.library import Library
 from citewell.model import CitingPaper, Query, Question
 from citewell.retrieval.opening import ALIASES
 from citewell_corpus.datasets import open_data

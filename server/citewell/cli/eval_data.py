@@ -121,7 +121,7 @@ def generated_questions(
     name: str, split: str, options: Options
 ) -> tuple[list[Question], DataInfo, list[Problem]]:
     """Questions by author, topic, year and venue over the library that the settings name."""
-    from citewell.corpus import Library
+    from citewell.corpus.library import Library
     from citewell.engine.which_library import which_library
     from citewell.evaluation.results import DataInfo
     from citewell_corpus.datasets.metadata_queries import metadata_questions

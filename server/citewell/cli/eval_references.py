@@ -30,7 +30,7 @@ def evaluate_references(session: Session, options: Options, flags: dict[str, Any
     """Check the references with the library of the settings, print and write the figures."""
 
     from citewell.cli.eval_data import read
-    from citewell.corpus import Library
+    from citewell.corpus.library import Library
     from citewell.engine.records import LibraryRecords
     from citewell.engine.which_library import which_library
     from citewell.evaluation import references, results

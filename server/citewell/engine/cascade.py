@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import msgspec
 import numpy as np
 
-from citewell.corpus import Library
+from citewell.corpus.library import Library
 from citewell.engine.contract import Tier
 from citewell.engine.criteria_order import CriteriaOrder
 from citewell.engine.cross_encoder_stage import CrossEncoderAnswer, CrossEncoderStage

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING
 
-from citewell.corpus import Library
+from citewell.corpus.library import Library
 from citewell.engine.records import LibraryRecords
 from citewell.model import Problem
 from citewell.model.cancel import Cancel

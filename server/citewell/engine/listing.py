@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from citewell.corpus import Library
+from citewell.corpus.library import Library
 from citewell.engine.retrievers import Opened
 from citewell.model import CitewellError, Evidence, Hit, Query, SearchResult
 from citewell.retrieval.citation_context import CitationContextRetriever

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from citewell.corpus import Library
+from citewell.corpus.library import Library
 from citewell.engine.relations import TELLING_TITLE
 from citewell.model import Work
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from citewell.corpus import Library
+from citewell.corpus.library import Library
 from citewell.corpus.volumes import LibraryPlaces
 from citewell.model import Author, Work
 from citewell.retrieval.bm25 import IndexSegment

@@ -9,8 +9,8 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from citewell.corpus import Library
 from citewell.corpus.columns import name_hash
+from citewell.corpus.library import Library
 from citewell.engine.retrievers import Opened
 from citewell.engine.signals import LibrarySignals
 from citewell.model import Query

@@ -7,7 +7,8 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from citewell.corpus import Library, keys
+from citewell.corpus import keys
+from citewell.corpus.library import Library
 from citewell.engine.meetings import LibraryMeetings
 from citewell.engine.title_index import TitleIndex
 from citewell.model import Author, CitewellError, Work

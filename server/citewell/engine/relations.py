@@ -7,9 +7,9 @@ import threading
 import numpy as np
 from numpy.typing import NDArray
 
-from citewell.corpus import Library
 from citewell.corpus.columns import LibraryColumns, title_key
 from citewell.corpus.graph import CitationGraph
+from citewell.corpus.library import Library
 from citewell.engine.contract import Related
 from citewell.model import CitewellError
 from citewell.model.direction import Direction

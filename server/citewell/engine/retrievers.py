@@ -8,9 +8,9 @@ from typing import TypeVar
 
 import msgspec
 
-from citewell.corpus import Library
 from citewell.corpus.aliases import NO_ALIASES, Aliases
 from citewell.corpus.columns import LibraryColumns
+from citewell.corpus.library import Library
 from citewell.engine.late import LateRetriever, unexpected
 from citewell.model import CitewellError, Problem
 from citewell.options import Options

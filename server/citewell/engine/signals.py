@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from citewell.corpus import Library
 from citewell.corpus.aliases import Aliases
 from citewell.corpus.columns import Columns
+from citewell.corpus.library import Library
 from citewell.engine.retrievers import Opened
 from citewell.model import Query, Work
 from citewell.retrieval.bm25 import Bm25Retriever

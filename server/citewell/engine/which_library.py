@@ -6,14 +6,20 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from citewell.corpus import library_path
-from citewell.corpus.layout import ACCEPTED, CURRENT, current_snapshot, is_library, read_manifest
+from citewell.corpus.layout import (
+    ACCEPTED,
+    CURRENT,
+    current_snapshot,
+    is_library,
+    library_path,
+    read_manifest,
+)
 from citewell.corpus.starter import installed_starter
 from citewell.model import CitewellError, Problem
 from citewell.options import Options
 
 if TYPE_CHECKING:
-    from citewell.corpus import Library
+    from citewell.corpus.library import Library
 
 DEFAULT = "default"
 STARTER = "starter"
@@ -81,7 +87,7 @@ def open_library(options: Options) -> tuple[Library, tuple[Problem, ...]]:
 
     Raises `LibraryError` where there is nothing to search.
     """
-    from citewell.corpus import Library
+    from citewell.corpus.library import Library
     from citewell.sources.combine import fill_gaps
 
     path, lower = which_library(options), libraries_below(options)

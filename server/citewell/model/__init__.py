@@ -1,9 +1,16 @@
-"""The data that every part of Citewell speaks; imports nothing else of Citewell."""
+"""The data that every part of Citewell speaks; imports nothing else of Citewell.
 
-from citewell.model.hit import Evidence, Hit, SearchResult
-from citewell.model.problem import CitewellError, Problem
-from citewell.model.query import CitingPaper, Query, Question, Reference, Target
-from citewell.model.work import Author, Provenance, Work
+A name below is imported when it is first used: a thread that imports a module of this package must
+not wait for another thread that imports the package as a whole.
+"""
+
+TYPE_CHECKING = False  # as `typing` has it, which takes longer to import than all of this
+
+if TYPE_CHECKING:
+    from citewell.model.hit import Evidence, Hit, SearchResult
+    from citewell.model.problem import CitewellError, Problem
+    from citewell.model.query import CitingPaper, Query, Question, Reference, Target
+    from citewell.model.work import Author, Provenance, Work
 
 __all__ = [
     "Author",
@@ -20,3 +27,29 @@ __all__ = [
     "Target",
     "Work",
 ]
+
+_MODULES = {
+    "Author": "work",
+    "CitewellError": "problem",
+    "CitingPaper": "query",
+    "Evidence": "hit",
+    "Hit": "hit",
+    "Problem": "problem",
+    "Provenance": "work",
+    "Query": "query",
+    "Question": "query",
+    "Reference": "query",
+    "SearchResult": "hit",
+    "Target": "query",
+    "Work": "work",
+}
+
+
+def __getattr__(name: str) -> object:
+    if name not in _MODULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    value: object = getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
+    globals()[name] = value
+    return value

@@ -7,15 +7,16 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from citewell.corpus import Library
 from citewell.corpus.contract import SegmentView
+from citewell.corpus.library import Library
 from citewell.model import CitewellError, Evidence, Problem, Query
 from citewell.model.cancel import Cancel
 from citewell.retrieval.arrays import open_array
 from citewell.retrieval.compact_vectors import CODES, CompactVectors, lengths
 from citewell.retrieval.contract import Mask, Ranking
 from citewell.retrieval.dense_build import GRAPH, SHRINK, VECTORS, quantise
-from citewell.retrieval.encoders import Encoder, load_encoder
+from citewell.retrieval.encoders.contract import Encoder
+from citewell.retrieval.encoders.registry import load_encoder
 from citewell.retrieval.opening import Opening
 from citewell.retrieval.scan import dot_products
 from citewell.retrieval.select import top

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from citewell.model import Work
 from citewell.retrieval.arrays import flush, new_array, open_array, save_array
-from citewell.retrieval.encoders import Encoder
+from citewell.retrieval.encoders.contract import Encoder
 from citewell.retrieval.vectors import usearch_index
 
 FORMAT = 1

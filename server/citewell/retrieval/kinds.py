@@ -13,10 +13,10 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from citewell.corpus import Library
 from citewell.corpus.compact.catalogue import FOLDER, CompactCatalogue
 from citewell.corpus.compact.columns import CompactColumns
 from citewell.corpus.contract import SegmentView
+from citewell.corpus.library import Library
 from citewell.model import Query, Work
 from citewell.model.languages import language_code
 from citewell.retrieval.arrays import open_array

@@ -10,9 +10,9 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from citewell.corpus import Library
 from citewell.corpus.aliases import NO_ALIASES, Aliases
 from citewell.corpus.columns import LibraryColumns, word_hash
+from citewell.corpus.library import Library
 from citewell.model.identifiers import identifier_of
 from citewell.model.name_forms import NameForm
 from citewell.model.titles import fold

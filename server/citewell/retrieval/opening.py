@@ -8,10 +8,10 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from citewell.corpus import Library
 from citewell.corpus import columns as columns_module
 from citewell.corpus.aliases import NO_ALIASES, Aliases, read_aliases
 from citewell.corpus.columns import LibraryColumns
+from citewell.corpus.library import Library
 from citewell.model import CitewellError, Problem
 from citewell.options import Options
 from citewell.retrieval.bm25 import Bm25Retriever

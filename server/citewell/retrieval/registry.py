@@ -67,7 +67,7 @@ def _dense(opening: Opening) -> Retriever:
 
 def _dense_builder(options: Options) -> IndexBuilder:
     from citewell.retrieval.dense_build import DenseBuilder
-    from citewell.retrieval.encoders import load_encoder
+    from citewell.retrieval.encoders.registry import load_encoder
 
     return DenseBuilder(load_encoder(options.retrieval.encoder))
 

@@ -28,7 +28,7 @@ from citewell.usecases.find import Found, Progress, find_papers, no_progress
 from citewell.verification.checker import BATCH
 
 if TYPE_CHECKING:
-    from citewell.corpus import Library as Corpus
+    from citewell.corpus.library import Library as Corpus
     from citewell.engine.local import LocalEngine
     from citewell.engine.retrievers import Opened
     from citewell.features.actions.check_fix import FixPlan

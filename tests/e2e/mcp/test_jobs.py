@@ -47,7 +47,7 @@ def bibs_of(folder: Path) -> dict[Path, bytes]:
 
 def record_titles(paper: Path, env: dict[str, str]) -> dict[str, str]:
     """Title of the library's record by the key that the paper cites it with."""
-    from citewell.corpus import Library
+    from citewell.corpus.library import Library
     from citewell.documents.project.paper_project import Project
     from citewell.options import Options
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from citewell.corpus import Library
+from citewell.corpus.library import Library
 from citewell_corpus.build import build_library
 from citewell_corpus.sources import source_at
 

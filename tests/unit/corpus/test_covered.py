@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from citewell.corpus import Library
 from citewell.corpus.columns import ColumnsBuilder
 from citewell.corpus.contract import SegmentView
 from citewell.corpus.covered import covered_rows
+from citewell.corpus.library import Library
 from citewell.model import Author, Work
 from citewell.options import Options
 from citewell_corpus.build import build_library, default_builders

@@ -9,7 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from citewell.corpus import Library, LibraryError, library_path
+from citewell.corpus.errors import LibraryError
+from citewell.corpus.layout import library_path
+from citewell.corpus.library import Library
 from citewell_corpus.build import build_library
 from citewell_corpus.sources import source_at
 

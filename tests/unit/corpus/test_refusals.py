@@ -10,8 +10,9 @@ from typing import Any
 
 import pytest
 
-from citewell.corpus import Library, LibraryError, library_path
-from citewell.corpus.layout import digest
+from citewell.corpus.errors import LibraryError
+from citewell.corpus.layout import digest, library_path
+from citewell.corpus.library import Library
 
 
 def code_of(folder: Path) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from citewell.corpus import Library
+from citewell.corpus.library import Library
 from citewell.model import Work
 from citewell_corpus.build import BuildReport, build_library
 from citewell_corpus.importers import ImportReport, find_importer

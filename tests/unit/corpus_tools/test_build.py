@@ -13,7 +13,8 @@ from typing import Any
 
 import pytest
 
-from citewell.corpus import Library, LibraryError
+from citewell.corpus.errors import LibraryError
+from citewell.corpus.library import Library
 from citewell_corpus.build import BuildReport, build_library
 from citewell_corpus.sources import read_sources, source_at, write_sources
 

@@ -12,8 +12,9 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
-from citewell.corpus import Library, LibraryError
 from citewell.corpus.columns import title_key
+from citewell.corpus.errors import LibraryError
+from citewell.corpus.library import Library
 from citewell.corpus.priors import Priors
 from citewell.engine.local import LocalEngine
 from citewell.model import CitingPaper, Query, Reference

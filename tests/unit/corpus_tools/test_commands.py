@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from citewell.corpus import Library
+from citewell.corpus.library import Library
 from citewell_corpus.cli.app import root, run
 
 MadeUp = Callable[..., list[dict[str, Any]]]

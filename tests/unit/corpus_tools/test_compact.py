@@ -14,7 +14,6 @@ import numpy as np
 import pytest
 import zstandard
 
-from citewell.corpus import Library, LibraryError
 from citewell.corpus.columns import LibraryColumns
 from citewell.corpus.compact.codec import (
     Texts,
@@ -28,7 +27,9 @@ from citewell.corpus.compact.codec import (
     save_table,
     save_texts,
 )
+from citewell.corpus.errors import LibraryError
 from citewell.corpus.keys import work_keys
+from citewell.corpus.library import Library
 from citewell.corpus.volumes import LibraryPlaces
 from citewell.model import Query, Work
 from citewell.model.cancel import Cancel
@@ -37,7 +38,7 @@ from citewell.options import Options
 from citewell.retrieval.bm25 import Bm25Retriever
 from citewell.retrieval.compact_vectors import CompactVectors
 from citewell.retrieval.dense import DenseRetriever
-from citewell.retrieval.encoders import load_encoder
+from citewell.retrieval.encoders.registry import load_encoder
 from citewell.retrieval.facets import Facets
 from citewell_corpus.build import build_library, default_builders
 from citewell_corpus.compact.library import write_compact_library

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import zstandard
 
-from citewell.corpus import LibraryError
+from citewell.corpus.errors import LibraryError
 from citewell.model import Author, Work
 from citewell.sources.openalex_work import abstract_of
 from citewell_corpus.importers import IMPORTERS, ImportReport, find_importer

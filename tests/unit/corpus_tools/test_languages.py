@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from citewell.corpus import Library
+from citewell.corpus.library import Library
 from citewell.model import Work
 from citewell.sources.adapters.crossref import work_of_crossref
 from citewell.sources.adapters.datacite import work_of_datacite

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from citewell.corpus import Library
+from citewell.corpus.library import Library
 from citewell.engine.local import LocalEngine
 from citewell.model import Query
 from citewell.model.check import Claim

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from citewell.corpus import Library
+from citewell.corpus.library import Library
 from citewell_corpus.build import BuildReport
 from citewell_corpus.importers import ImportReport, find_importer
 from citewell_corpus.importers.files import lines

@@ -14,9 +14,10 @@ from typing import Any
 
 import pytest
 
-from citewell.corpus import Library, LibraryError
 from citewell.corpus.citing import ARRAYS
+from citewell.corpus.errors import LibraryError
 from citewell.corpus.layout import digest
+from citewell.corpus.library import Library
 from citewell.options import Options
 from citewell_corpus.build import build_library, default_builders
 from citewell_corpus.sources import source_at

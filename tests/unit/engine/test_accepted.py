@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from citewell.corpus import Library
+from citewell.corpus.library import Library
 from citewell.engine.accepted import append_records, build_command, drop_records
 from citewell.engine.which_library import (
     accepted_library,

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
-from citewell.corpus import Library
+from citewell.corpus.library import Library
 from citewell.engine.local import LocalEngine
 from citewell.engine.retrievers import Opened, open_retrievers
 from citewell.model import CitewellError, Evidence, Problem, Query

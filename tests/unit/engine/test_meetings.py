@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from citewell.corpus import Library
+from citewell.corpus.library import Library
 from citewell.corpus.volumes import VolumesBuilder
 from citewell.engine.records import LibraryRecords
 from citewell.model import Author

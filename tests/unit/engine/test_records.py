@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from citewell.corpus import Library
+from citewell.corpus.library import Library
 from citewell.engine.records import LibraryRecords
 from citewell.model import Author
 from citewell.model.check import Claim, Verdict

@@ -4,9 +4,9 @@ import msgspec
 import numpy as np
 import pytest
 
-from citewell.corpus import Library
 from citewell.corpus.contract import SegmentView
 from citewell.corpus.layout import digest, snapshot_id
+from citewell.corpus.library import Library
 from citewell.model import Author, Query, Work
 from citewell.model.names import parse_author
 from citewell.retrieval.bm25 import Bm25Retriever

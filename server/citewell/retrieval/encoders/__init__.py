@@ -1,6 +1,5 @@
-"""Encoders: texts into vectors. Adding one is a module here and a line in `registry`."""
+"""Encoders: texts into vectors. Adding one is a module here and a line in `registry`.
 
-from citewell.retrieval.encoders.contract import Encoder, Paper
-from citewell.retrieval.encoders.registry import load_encoder
-
-__all__ = ["Encoder", "Paper", "load_encoder"]
+Nothing is imported here: a thread that imports a module of this package must not wait for another
+thread that imports the package as a whole.
+"""

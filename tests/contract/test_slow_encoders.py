@@ -75,3 +75,4 @@ def test_a_transformers_vectors_find_what_shares_no_word(kind: str, tmp_path: Pa
     assert [evidence.retriever for evidence in best.evidence] == ["dense"]
     again = _patient(engine, Query(text="parsing newspaper text"))
     assert {evidence.retriever for evidence in again.hits[0].evidence} == {"bm25", "dense"}
+    assert again.variant == "fusion", "the trained ranker cannot judge these vectors"

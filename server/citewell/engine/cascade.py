@@ -156,7 +156,7 @@ class Cascade:
         dropped = tuple(
             stage.problem for stage in (own, read, judged) if stage is not None and stage.problem
         )
-        made = ["fusion" if ranked is None or self._ranker is None else self._ranker.name]
+        made = [self._ranker.name if self._ranker and _is_judged(ranked) else "fusion"]
         made += [own.made_by] if own.moved else []
         made += [HISTORY] if remembered is not None else []
         made += [stage.made_by for stage in (read, judged) if stage is not None and stage.moved]
@@ -234,6 +234,11 @@ class Cascade:
                 logger.exception("The retriever %s cannot explain a hit", name)
                 found.append(Evidence(name, rank, score))
         return tuple(found)
+
+
+def _is_judged(ranked: Ordering | None) -> bool:
+    """Whether a ranker stated its confidence; without it, it left the order alone."""
+    return ranked is not None and ranked.confidence is not None
 
 
 def _follow(read: CrossEncoderAnswer, judged: CrossEncoderAnswer) -> CrossEncoderAnswer:

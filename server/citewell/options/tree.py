@@ -55,7 +55,9 @@ class RetrievalOptions(Struct, frozen=True, kw_only=True):
         str,
         about(
             'Encoder of the dense vectors: "static", "onnx", or a Hugging Face model such as '
-            '"intfloat/e5-small-v2" (needs the `neural` extra).',
+            '"intfloat/e5-small-v2" (needs the `neural` extra). With another encoder than '
+            '"static", papers are ordered by the fusion of the retrievers: the trained ranker and '
+            "the citation context use its vectors.",
             trusted_only=True,
         ),
     ] = "static"

@@ -24,6 +24,11 @@ COMMANDS = {
         "Fill the citations of a bundled paper from real ones, and compile it.",
     ),
     "find": ("citewell.cli.find:find", "Find papers for a text."),
+    "explore": (
+        "citewell.cli.explore:explore",
+        "Search the literature on a question, in passes.",
+    ),
+    "related": ("citewell.cli.related:related", "List papers linked to others by citations."),
     "fill": ("citewell.cli.fill:fill", "Fill every citation placeholder of a paper."),
     "check": ("citewell.cli.check:check", "Check that references exist and are correct."),
     "support": (

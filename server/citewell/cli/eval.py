@@ -20,6 +20,7 @@ from citewell.cli.eval_data import (
     read,
     select,
 )
+from citewell.cli.eval_explore import evaluate_explore, show_explore
 from citewell.cli.eval_references import evaluate_references, holds_references
 from citewell.cli.eval_replay import SCOPES, evaluate_replay, show_replay
 from citewell.cli.eval_typed import evaluate_typed, show_typed
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     from citewell.model import Problem, Question
     from citewell.options import Options
 
-MODES = ("pipeline", "baselines", "single", "all", "llm")
+MODES = ("pipeline", "baselines", "single", "all", "llm", "explore")
 PATH = click.Path(path_type=Path)
 
 
@@ -49,14 +50,15 @@ PATH = click.Path(path_type=Path)
 @click.option(
     "--mode",
     type=click.Choice(MODES),
-    help="Methods to measure. Default: all; pipeline for papers.",
+    help="Methods to measure. Default: all; pipeline for papers. explore: literature searches.",
 )
 @click.option("--method", "methods", multiple=True, metavar="NAME", help="One method (repeatable).")
 @click.option(
     "--without",
     multiple=True,
     metavar="NAME",
-    help="Also measure without this retriever or the ranker.",
+    help="Also measure without this retriever or the ranker; with --mode explore, without "
+    "passes, references, papers, refchain or understand.",
 )
 @click.option("--fusion", type=click.Choice(["rrf", "max"]), help="Also measure with this fusion.")
 @click.option(
@@ -169,6 +171,10 @@ def _evaluate(session: Session, papers: tuple[Path, ...], flags: dict[str, Any])
             typed = evaluate_typed(questions, options, flags, bars)
         show_typed(typed, info, options, flags)
         return OK
+    if flags["mode"] == "explore":
+        with Bars() as bars:
+            explored = evaluate_explore(questions, options, flags, bars)
+        return FINDINGS if show_explore(explored, info, flags) else OK
     plan = _plan(options, flags, bool(papers))
     with Bars() as bars:
         evaluation = evaluate(questions, options, plan, info, bars)

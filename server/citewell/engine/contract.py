@@ -85,8 +85,12 @@ class Engine(Protocol):
         *,
         tier: Tier = "fast",
         cancel: Cancel | None = None,
+        explained: int | None = None,
     ) -> list[SearchResult]:
-        """The best `k` works for each query, in order. Raises only `Cancelled`."""
+        """The best `k` works for each query, in order. Raises only `Cancelled`.
+
+        Only the first `explained` hits carry their evidence; None: all of them.
+        """
         ...
 
     def works(self, ids: Sequence[str]) -> list[Work | None]:
@@ -104,6 +108,11 @@ class Engine(Protocol):
     ) -> Related:
         """What the paper with this id cites, what cites it, or what is cited with it, as far as
         the library and what ships with Citewell know it."""
+        ...
+
+    def citations(self, ids: Sequence[str]) -> list[int]:
+        """How often each work is cited, in order, as far as its record and the citation priors
+        know; 0 where nothing is known."""
         ...
 
     def check(

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 import msgspec
+import numpy as np
 
 from citewell.corpus.card import coverage_of, not_held
 from citewell.corpus.library import Library
@@ -280,6 +281,17 @@ class LocalEngine:
         if self._relations is None:
             return Related(problems=self._problems)
         return self._relations.related(identifier, direction, k, offset)
+
+    def citations(self, ids: Sequence[str]) -> list[int]:
+        """How often each work is cited, in order; 0 where nothing is known."""
+        found = [0] * len(ids)
+        if self._library is None or self._signals is None:
+            return found
+        rows = self._library.rows_of(ids)
+        held = np.flatnonzero(rows >= 0)
+        for at, count in zip(held, self._signals.cited(rows[held]), strict=True):
+            found[at] = round(float(count))
+        return found
 
     def check(
         self,

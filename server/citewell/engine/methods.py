@@ -218,6 +218,12 @@ class RemoteMethods:
         failed=lambda problem, arguments: Related(problems=(problem,)),
         retried=True,
     )
+    citations = Method(
+        Engine.citations,
+        "quick",
+        failed=lambda problem, arguments: [0] * len(arguments.ids),
+        retried=True,
+    )
     check = Method(
         Engine.check,
         lambda arguments: "online" if arguments.online else "check",

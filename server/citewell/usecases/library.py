@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from types import TracebackType
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from citewell.engine.local import LocalEngine
     from citewell.engine.retrievers import Opened
     from citewell.features.actions.check_fix import FixPlan
+    from citewell.usecases.explore.contract import Exploration, ExploreRequest
 
 LOADING_SECONDS = 120.0
 """How long the first search waits for models that are still being loaded."""
@@ -158,6 +159,18 @@ class Library:
         if self.online:
             self.engine.wait_online(query, SOURCES_SECONDS)
         return find_papers(self.engine, [query], limit, pick=pick)[0]
+
+    def explore(
+        self, request: ExploreRequest, cancel: Cancel | None = None
+    ) -> Iterator[Exploration]:
+        """A literature search: the list after each pass. See `usecases.explore.passes.explore`."""
+        from citewell.usecases.explore.passes import explore
+
+        def wait(query: Query) -> None:
+            self.engine.wait_online(query, SOURCES_SECONDS)
+
+        request = replace(request, online=self.online)
+        return explore(self.engine, request, cancel=cancel, wait=wait if self.online else None)
 
     def bibtex(self, works: Sequence[Work]) -> str:
         """The works as BibTeX entries in the style of the settings, with distinct keys."""

@@ -60,7 +60,7 @@ OBEDIENT = textwrap.dedent(
                 return SearchResult(hits=(Hit(Work(id="x", title="y" * 70_000_000), 1.0),))
             title = f"{query.text} {self.stopped}"
             return SearchResult(hits=(Hit(Work(id=str(os.getpid()), title=title), 1.0),))
-        def find_batch(self, queries, k=20, *, tier="fast", cancel=None):
+        def find_batch(self, queries, k=20, *, tier="fast", cancel=None, explained=None):
             return [self.find(query, k, cancel=cancel) for query in queries]
         def works(self, ids):
             return [None if i == "none" else Work(id=i, title=i.upper()) for i in ids]

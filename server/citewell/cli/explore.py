@@ -1,0 +1,233 @@
+"""`citewell explore`: a literature search in passes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from citewell.cli.report import FINDINGS, OK, show_problems
+from citewell.cli.session import Session, console
+from citewell.cli.terminal import echo
+
+if TYPE_CHECKING:
+    from citewell.options import Options
+    from citewell.usecases.explore.contract import Exploration, Explored, ExploreRequest, Pass
+    from citewell.usecases.explore.export import Form
+    from citewell.usecases.explore.saved import SavedSearch
+
+FILE = click.Path(path_type=Path, dir_okay=False)
+_FORMS: tuple[tuple[Form, str], ...] = (
+    ("bibtex", "BibTeX entries"), ("ris", "RIS"), ("csl", "CSL-JSON"), ("csv", "CSV"),
+    ("jsonl", "JSON Lines"),
+)  # fmt: skip
+
+
+def _exports(command: Any) -> Any:
+    for form, name in reversed(_FORMS):
+        option = click.option(
+            f"--{form}", type=FILE, metavar="FILE", help=f"Write the papers as {name}."
+        )
+        command = option(command)
+    return command
+
+
+@click.command("explore", short_help="Search the literature on a question, in passes.")
+@click.argument("text", nargs=-1)
+@click.option(
+    "-k", "--limit", "count", default=50, show_default=True, type=click.IntRange(1, 400),
+    help="Number of papers.",
+)  # fmt: skip
+@click.option("--rounds", default=1, show_default=True, type=click.IntRange(0, 3),
+              help="How often to ask again with what was found; 0 is one search.")  # fmt: skip
+@click.option(
+    "--order", type=click.Choice(["auto", "relevance", "recent", "cited"]), default="auto",
+    show_default=True, help="What decides between about equally relevant papers.",
+)  # fmt: skip
+@click.option("--year-from", type=int, metavar="YEAR", help="Only papers from this year or later.")
+@click.option("--year-to", type=int, metavar="YEAR", help="Only papers from this year or earlier.")
+@click.option("--author", default="", metavar="NAME", help="Only papers by this author.")
+@click.option("--venue", default="", metavar="NAME", help="Only papers from this venue.")
+@click.option(
+    "--keep", "kept", multiple=True, metavar="ID",
+    help="A paper that answers the question; others like it are looked for (repeatable).",
+)  # fmt: skip
+@click.option("--reject", "rejected", multiple=True, metavar="ID",
+              help="A paper that does not; no edition of it is listed (repeatable).")  # fmt: skip
+@click.option("--online", is_flag=True, help="Also ask the allowed sources (`citewell sources`).")
+@click.option("--trace", is_flag=True, help="Show what each pass asked, added and cut.")
+@_exports
+@click.option(
+    "--save", type=FILE, metavar="FILE", help="Save the search and the ids of its papers."
+)
+@click.option("--again", type=FILE, metavar="FILE",
+              help="Repeat a saved search, and list what it did not list before.")  # fmt: skip
+@click.option("--replace", is_flag=True, help="Replace files that exist.")
+@click.pass_context
+def explore(ctx: click.Context, /, text: tuple[str, ...], **flags: Any) -> None:
+    """Search the literature on a question, in passes.
+
+    TEXT is a question or a topic, as for `citewell find`. After one search, Citewell asks again
+    with the best papers: as references, as queries, and along their citations. Nothing but records
+    of the library (and, with --online, of the allowed sources) is listed. A pipe gets a line for
+    each paper: id, title, authors, year, venue and the reasons, separated by tabs. Exits with 1 if
+    nothing is found.
+    """
+    from citewell.usecases.explore.saved import new_papers, read_saved, saved_text
+
+    session: Session = ctx.obj
+    options = session.load().options
+    saved = read_saved(flags["again"]) if flags["again"] else None
+    request = _request(" ".join(text), flags, saved)
+    files = {form: flags[form] for form, _ in _FORMS if flags[form]}
+    _refuse_existing([*files.values(), flags["save"]], flags)
+    found, library = _explored(options, request, trace=flags["trace"])
+    papers = found.papers if saved is None else new_papers(found, saved)
+    show_problems(found.problems)
+    if saved is not None:
+        echo(f"{len(papers)} of {len(found.papers)} papers are new since {saved.date}.", err=True)
+    _write(papers, files, options)
+    if flags["save"]:
+        _write_file(flags["save"], saved_text(request, found, library).encode())
+    _show(papers)
+    ctx.exit(OK if papers else FINDINGS)
+
+
+def _request(text: str, flags: dict[str, Any], saved: SavedSearch | None) -> ExploreRequest:
+    """What is asked. Raises `click.UsageError` where that is nothing, or contradicts itself."""
+    from msgspec.structs import replace
+
+    from citewell.usecases.explore.contract import ExploreRequest
+
+    low, high = flags["year_from"], flags["year_to"]
+    if low is not None and high is not None and low > high:
+        raise click.UsageError(f"--year-from {low} is after --year-to {high}.")
+    asks = text.strip() or flags["author"] or flags["venue"] or flags["kept"]
+    if saved is not None:
+        if asks or flags["rejected"] or low is not None or high is not None:
+            raise click.UsageError("--again repeats the saved question; give no other one.")
+        return replace(saved.request, online=saved.request.online or flags["online"])
+    if not asks:
+        raise click.UsageError("Missing argument 'TEXT...'.")
+    return ExploreRequest(
+        text=text,
+        author=flags["author"],
+        venue=flags["venue"],
+        year_from=low,
+        year_to=high,
+        kept=flags["kept"],
+        rejected=flags["rejected"],
+        count=flags["count"],
+        rounds=flags["rounds"],
+        order=flags["order"],
+        online=flags["online"],
+    )
+
+
+def _explored(options: Options, request: ExploreRequest, *, trace: bool) -> tuple[Exploration, str]:
+    """The last list, and the library that was searched."""
+    from citewell.usecases.library import Library
+
+    with Library(options, online=request.online) as library:
+        found = None
+        for found in library.explore(request):
+            if trace:
+                _show_pass(found.passes[-1])
+        assert found is not None
+        return found, library.engine.status().library
+
+
+def _show_pass(one: Pass) -> None:
+    head = f"{one.name}{f' (round {one.round})' if one.round > 1 else ''}"
+    echo(
+        f"{head}: {one.found:,} found, {one.added:,} added, {one.entered} among the first 50, "
+        f"{one.cut:,} not listed; {one.milliseconds:,.0f} ms",
+        err=True,
+    )
+    for text in one.queries:
+        echo(f"  {text}", err=True)
+
+
+def _refuse_existing(paths: Sequence[Path | None], flags: dict[str, Any]) -> None:
+    """Raises `click.UsageError` where a file would be replaced that the user did not name so."""
+    for path in paths:
+        own = flags["again"] is not None and path == flags["again"]
+        if path is not None and path.is_file() and not own and not flags["replace"]:
+            raise click.UsageError(f"{path} exists. Add --replace to replace it.")
+
+
+def _write(papers: Sequence[Explored], files: dict[Form, Path], options: Options) -> None:
+    from citewell.usecases.explore.export import exported
+
+    for form, path in files.items():
+        _write_file(path, exported(papers, form, options))
+
+
+def _write_file(path: Path, data: bytes) -> None:
+    """Replace the file as a whole. Raises `CitewellError` where that fails."""
+    from citewell.model import CitewellError, Problem
+    from citewell.model.atomic_write import write_atomically
+
+    try:
+        write_atomically(path, data)
+    except OSError as error:
+        raise CitewellError(
+            Problem(
+                "explore-write",
+                f"The file cannot be written: {error.strerror or error}.",
+                "Choose another path.",
+                str(path),
+            )
+        ) from error
+    echo(f"written: {path}", err=True)
+
+
+def _show(papers: Sequence[Explored]) -> None:
+    """A table at a terminal; elsewhere a line for each paper, its fields separated by tabs."""
+    from citewell.cli.papers import authors_of, venue_of
+    from citewell.usecases.explore.export import reasons_text
+
+    if not papers:
+        click.echo("No papers found.", err=True)
+        return
+    out = console()
+    if not out.is_terminal:
+        for one in papers:
+            work = one.work
+            name = work.venue or work.booktitle or work.journal or work.publisher
+            title = f"{work.title} [retracted]" if work.retracted else work.title
+            year = str(work.year or "")
+            fields = (work.id, title, authors_of(work), year, name, reasons_text(one))
+            echo("\t".join(" ".join(field.split()) for field in fields))
+        return
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("", justify="right", style="dim")
+    table.add_column("paper", ratio=5, overflow="fold")
+    table.add_column("year", no_wrap=True)
+    table.add_column("venue", ratio=2, overflow="fold")
+    table.add_column("because of", ratio=3, overflow="fold", style="dim")
+    for rank, one in enumerate(papers, start=1):
+        work = one.work
+        paper = Text(work.title, style="bold")
+        paper.append(f"\n{authors_of(work)}", style="not bold")
+        paper.append(f"\n{work.id}", style="not bold cyan")
+        if one.editions:
+            paper.append(f"\n{len(one.editions)} more editions", style="not bold dim")
+        if work.retracted:
+            paper.append("\nretracted", style="bold red")
+        steps = ", ".join(f"{name} #{best}" if best else name for name, best in _steps(one).items())
+        table.add_row(str(rank), paper, str(work.year or ""), Text(venue_of(work)), Text(steps))
+    out.print(table)
+
+
+def _steps(paper: Explored) -> dict[str, int]:
+    """The best rank in each pass; 0 where there is none."""
+    found: dict[str, int] = {}
+    for one in paper.reasons:
+        found[one.step] = min(one.rank, found.get(one.step, one.rank))
+    return found

@@ -1,0 +1,184 @@
+"""How much of the literature a search in passes finds, and what each part of it gives.
+
+Each question is asked as it stands. The list after every pass is judged, so that one run shows
+what each pass adds; an ablation is a run of its own, compared on the same questions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import msgspec
+import numpy as np
+
+from citewell.engine.local import LocalEngine
+from citewell.evaluation import metrics
+from citewell.evaluation.evaluate import open_engine, sample, with_unique_ids
+from citewell.evaluation.matching import Gold, Offered, judge
+from citewell.evaluation.plan import Reporter
+from citewell.evaluation.statistics import Difference, Estimate, Groups, bootstrap, compare
+from citewell.model import Question
+from citewell.options import Options
+from citewell.usecases.explore.contract import ExploreRequest
+from citewell.usecases.explore.passes import explore
+
+DEPTH = 200
+METRICS = ("recall@5", "recall@20", "recall@50", "recall@100", "recall@200", "ndcg@10", "map@10")
+WHOLE = "explore"
+PASSES = ("references", "papers", "citations")
+PARTS = {
+    "passes": frozenset(PASSES),
+    "references": frozenset({"references"}),
+    "papers": frozenset({"papers"}),
+    "refchain": frozenset({"citations"}),
+    "understand": frozenset(),
+}
+"""What can be left out: all passes but the first, one pass, or the reading of the question."""
+
+
+class Explored(msgspec.Struct, frozen=True):
+    """The list of one question after one pass."""
+
+    id: str
+    paper: str
+    method: str
+    step: str
+    """The pass; "last" for the final list."""
+    answers: int
+    """Correct papers that the library holds."""
+    ranks: tuple[int, ...]
+    """1-based, of those that are in the list."""
+    milliseconds: float
+    """From the start of the search to this list."""
+    unbacked: int = 0
+    """Papers of the list that the library has no record of."""
+
+
+class Line(msgspec.Struct, frozen=True):
+    """The figures of one method after one pass, means per question with 95% intervals."""
+
+    method: str
+    step: str
+    questions: int
+    values: dict[str, Estimate]
+    """By metric."""
+    p50: float
+    """Milliseconds until this list."""
+    p95: float
+    gains: dict[str, Difference] = {}
+    """By metric, of the whole over an ablation."""
+
+
+def ask_explore(
+    questions: Sequence[Question],
+    options: Options,
+    without: Sequence[str],
+    report: Reporter,
+    *,
+    limit: int | None = None,
+    seed: int = 0,
+) -> list[Explored]:
+    """Every question that the library can answer, as a whole and without each part named.
+
+    Raises `EvaluationError` without a library, and `KeyError` for an unknown part.
+    """
+    engine = open_engine(options)
+    try:
+        questions = with_unique_ids(questions)
+        gold = Gold(engine, questions)
+        right = {one.id: gold.of(one) for one in questions}
+        held = [one for one in sample(questions, right, limit, seed) if right[one.id]]
+        found: list[Explored] = []
+        for part in ("", *without):
+            report.begin(f"without {part}" if part else WHOLE, len(held))
+            for one in held:
+                found += _lists(engine, one, right[one.id], part)
+                report.advance(1)
+        return found
+    finally:
+        engine.close()
+
+
+def _lists(
+    engine: LocalEngine, question: Question, right: list[frozenset[str]], part: str
+) -> Iterator[Explored]:
+    text = question.query.text
+    if part == "understand":
+        # A plus sign makes a word of what would be a condition.
+        text = " ".join(f"+{word}" for word in text.split())
+    request = ExploreRequest(text=text, count=DEPTH, without=PARTS[part] if part else frozenset())
+    method = f"without {part}" if part else WHOLE
+    spent = 0.0
+    for state in explore(engine, request):
+        spent += state.passes[-1].milliseconds
+        ids = tuple(one.work.id for one in state.papers)
+        ranks = judge(question, right, Offered(ids, (None,) * len(ids))).ranks
+        unbacked = sum(work is None for work in engine.works(ids)) if state.ending else 0
+        steps = [state.passes[-1].name, *(["last"] if state.ending else [])]
+        for step in steps:
+            yield Explored(
+                question.id,
+                question.paper or question.id,
+                method,
+                step,
+                len(right),
+                ranks,
+                spent,
+                unbacked,
+            )
+
+
+def lines_of(answers: Sequence[Explored], seed: int = 0) -> Iterator[Line]:
+    """The figures after each pass of the whole, and at the end of each ablation.
+
+    Where a search ended before a pass, its last list counts for the pass.
+    """
+    whole = _by_step([one for one in answers if one.method == WHOLE])
+    for step in ("search", *PASSES):
+        yield _line(whole, step, seed)
+    best = _values(whole, "last")
+    papers = [one["last"].paper for one in whole]
+    for method in dict.fromkeys(one.method for one in answers if one.method != WHOLE):
+        other = _by_step([one for one in answers if one.method == method])
+        line = _line(other, "last", seed)
+        values = _values(other, "last")
+        gains = {
+            name: compare(best[:, n], values[:, n], papers, seed=seed)
+            for n, name in enumerate(METRICS)
+        }
+        yield msgspec.structs.replace(line, gains=gains)
+
+
+def _by_step(answers: Sequence[Explored]) -> list[dict[str, Explored]]:
+    """For each question its list by pass, with those of passes that were not made."""
+    out: dict[str, dict[str, Explored]] = {}
+    for one in answers:
+        out.setdefault(one.id, {})[one.step] = one
+    for lists in out.values():
+        latest = lists["search"]
+        for step in PASSES:
+            latest = lists.setdefault(step, latest)
+    return list(out.values())
+
+
+def _values(lists: Sequence[dict[str, Explored]], step: str) -> np.ndarray:
+    return np.array(
+        [
+            [metrics.score(name, one[step].ranks, one[step].answers, DEPTH) for name in METRICS]
+            for one in lists
+        ]
+    )
+
+
+def _line(lists: Sequence[dict[str, Explored]], step: str, seed: int) -> Line:
+    groups = Groups([one[step].paper for one in lists], seed=seed)
+    estimates = [one for one, _ in bootstrap(_values(lists, step), groups)]
+    p50, p95 = np.percentile([one[step].milliseconds for one in lists], [50, 95])
+    return Line(
+        lists[0][step].method,
+        step,
+        len(lists),
+        dict(zip(METRICS, estimates, strict=True)),
+        float(p50),
+        float(p95),
+    )

@@ -1,0 +1,103 @@
+"""What a literature search asks for and what it gives back."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+from citewell.model import Problem, Work
+from citewell.model.typed_query import Understood
+
+PassName = Literal["search", "references", "papers", "citations", "sources"]
+"""`search`: the words. `references`: again, with the best papers as references of the paper being
+written. `papers`: the best papers as queries. `citations`: what they cite, what cites them, and
+what is cited with them. `sources`: what the allowed sources answered to the words."""
+Order = Literal["auto", "relevance", "recent", "cited"]
+"""What decides within a band of about equally relevant papers; `auto`: what the words ask for."""
+Ending = Literal["", "complete", "little"]
+"""Empty while there are passes to come; `little`: the last pass brought little."""
+
+MAX_TEXT = 2_000
+"""Characters of the words that are searched for."""
+MAX_COUNT = 400
+MAX_ROUNDS = 3
+
+
+class ExploreRequest(msgspec.Struct, frozen=True, kw_only=True):
+    """One literature search."""
+
+    text: str = ""
+    author: str = ""
+    venue: str = ""
+    year_from: int | None = None
+    year_to: int | None = None
+    kept: tuple[str, ...] = ()
+    """Ids of papers that answer the question: they count as references, and come first."""
+    rejected: tuple[str, ...] = ()
+    """Ids of papers that do not: neither they nor other editions of them are listed."""
+    count: int = 200
+    """Papers in the list, `MAX_COUNT` at most."""
+    rounds: int = 1
+    """How often the passes after the first are made, `MAX_ROUNDS` at most; later ones start from
+    papers that the earlier ones found."""
+    order: Order = "auto"
+    online: bool = False
+    """Whether to list what the allowed sources answer, where the engine asks them."""
+    without: frozenset[str] = frozenset()
+    """Names of passes to leave out, to measure what they give."""
+
+
+class Reason(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Why a paper is in the list, or stands where it does."""
+
+    step: str
+    """Name of the pass; "kept" for a paper of the request, "order" for its place in its band."""
+    query: str
+    """The query of that pass, in words."""
+    rank: int = 0
+    """1-based rank in the answer; 0 where there is none."""
+    detail: str = ""
+    """What matched: "bm25 #4 (graph)"."""
+
+
+class Explored(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One work of the list."""
+
+    work: Work
+    reasons: tuple[Reason, ...] = ()
+    """In the order of the passes."""
+    editions: tuple[Work, ...] = ()
+    """Other records of the same work, such as its preprint."""
+
+
+class Pass(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The queries of one pass, and what it changed."""
+
+    name: PassName
+    round: int = 1
+    queries: tuple[str, ...] = ()
+    """In words."""
+    found: int = 0
+    """Papers in its answers, each once."""
+    added: int = 0
+    """Papers of the list that were not in it before."""
+    entered: int = 0
+    """Papers among the first 50 that were not there before."""
+    cut: int = 0
+    """Papers that were found so far and are not in the list: beyond its end, rejected, or outside
+    the filters."""
+    milliseconds: float = 0.0
+
+
+class Exploration(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The list after a pass, best first."""
+
+    papers: tuple[Explored, ...] = ()
+    passes: tuple[Pass, ...] = ()
+    understood: Understood = Understood()
+    """What was understood of the words."""
+    ending: Ending = ""
+    snapshot: str = ""
+    """Of the library that was searched."""
+    problems: tuple[Problem, ...] = ()

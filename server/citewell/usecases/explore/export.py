@@ -1,0 +1,81 @@
+"""The list of a literature search as a file for another program."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import msgspec
+
+from citewell.features.text.csl_item import csl_of_work
+from citewell.features.text.paper_text import paper_texts
+from citewell.features.text.ris import ris_of_work
+from citewell.options import Options
+from citewell.usecases.explore.contract import Explored
+
+Form = Literal["bibtex", "ris", "csl", "csv", "jsonl"]
+COLUMNS = (
+    "id", "title", "authors", "year", "venue", "doi", "arxiv", "url", "abstract", "reasons",
+)  # fmt: skip
+
+
+def exported(papers: Sequence[Explored], form: Form, options: Options) -> bytes:
+    """The papers in UTF-8: entries with distinct keys in the style of the settings (`bibtex`), RIS,
+    an array of CSL-JSON items, CSV with `COLUMNS`, or one JSON object a line."""
+    works = [one.work for one in papers]
+    if form == "bibtex":
+        return "\n".join(paper_texts(works, "bibtex", options)).encode()
+    if form == "ris":
+        return "".join(map(ris_of_work, works)).encode()
+    if form == "csl":
+        items = msgspec.json.encode([csl_of_work(work) for work in works])
+        return msgspec.json.format(items, indent=1) + b"\n"
+    if form == "csv":
+        return _csv(papers)
+    return b"".join(msgspec.json.encode(record_of(one)) + b"\n" for one in papers)
+
+
+def record_of(paper: Explored) -> dict[str, Any]:
+    """The paper for programs: its record with reasons and the ids of its other editions."""
+    found: dict[str, Any] = msgspec.to_builtins(paper.work)
+    found["authors"] = [author.display for author in paper.work.authors]
+    found["reasons"] = msgspec.to_builtins(paper.reasons)
+    if paper.editions:
+        found["editions"] = [work.id for work in paper.editions]
+    return found
+
+
+def reasons_text(paper: Explored) -> str:
+    """The reasons in one line: "search #4; papers #2 (like “...”)"."""
+    parts = []
+    for one in paper.reasons:
+        rank = f" #{one.rank}" if one.rank else ""
+        what = one.query if one.step in ("papers", "citations", "order") else ""
+        about = ", ".join(text for text in (what, one.detail) if text)
+        parts.append(f"{one.step}{rank}" + (f" ({about})" if about else ""))
+    return "; ".join(parts)
+
+
+def _csv(papers: Sequence[Explored]) -> bytes:
+    out = io.StringIO(newline="")
+    writer = csv.writer(out)
+    writer.writerow(COLUMNS)
+    for one in papers:
+        work = one.work
+        writer.writerow(
+            (
+                work.id,
+                work.title,
+                "; ".join(author.display for author in work.authors),
+                work.year or "",
+                work.venue or work.booktitle or work.journal or work.publisher,
+                work.doi,
+                work.arxiv,
+                work.url,
+                work.abstract,
+                reasons_text(one),
+            )
+        )
+    return out.getvalue().encode()

@@ -1,0 +1,117 @@
+"""A saved literature search: a TOML file with the question, the run, and the ids that it listed.
+
+It holds what a report of a systematic search names: what was searched, when, with which words and
+filters, in how many passes, and what came back.
+"""
+
+from __future__ import annotations
+
+import datetime
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from citewell import __version__
+from citewell.features.text.understood import understood_text
+from citewell.model import CitewellError, Problem
+from citewell.usecases.explore.contract import Exploration, Explored, ExploreRequest
+
+FORMAT = 1
+MAX_BYTES = 4_000_000
+_SEARCH = ("text", "author", "venue", "year_from", "year_to", "kept", "rejected", "count",
+           "rounds", "order", "online")  # fmt: skip
+
+
+class SavedSearch(msgspec.Struct, frozen=True, kw_only=True):
+    """What a file holds."""
+
+    request: ExploreRequest
+    ids: tuple[str, ...]
+    """Of the papers that were listed and of their other editions."""
+    date: str
+    """ISO 8601."""
+    snapshot: str = ""
+    """Of the library that was searched."""
+
+
+def saved_text(request: ExploreRequest, found: Exploration, library: str) -> str:
+    """The file of a search; `library` names what was searched."""
+    import tomlkit
+
+    document = tomlkit.document()
+    document.add(
+        tomlkit.comment("A saved search: `citewell explore --again FILE` lists what is new.")
+    )
+    document["format"] = FORMAT
+    values = msgspec.to_builtins(request)
+    document["search"] = {
+        name: values[name] for name in _SEARCH if values[name] not in (None, "", [], False)
+    }
+    document["run"] = {
+        "date": datetime.date.today().isoformat(),
+        "citewell": __version__,
+        "library": library,
+        "snapshot": found.snapshot,
+        "understood": understood_text(found.understood),
+        "papers": len(found.papers),
+    }
+    passes = tomlkit.aot()
+    for one in found.passes:
+        table = tomlkit.table()
+        for name, value in msgspec.to_builtins(one).items():
+            if name != "milliseconds":
+                table[name] = value
+        passes.append(table)
+    document["passes"] = passes
+    ids = tomlkit.array()
+    ids.multiline(True)
+    ids.extend(work.id for one in found.papers for work in (one.work, *one.editions))
+    document["result"] = {"ids": ids}
+    return tomlkit.dumps(document)
+
+
+def read_saved(path: Path) -> SavedSearch:
+    """The search that a file holds. Raises `CitewellError` where it cannot be read."""
+    try:
+        data = path.read_bytes()
+        if len(data) > MAX_BYTES:
+            raise CitewellError(_unreadable(path, "it is too large"))
+        content: dict[str, Any] = tomllib.loads(data.decode("utf-8"))
+        if content.get("format") != FORMAT:
+            raise CitewellError(_unreadable(path, "it is no saved search"))
+        search = {name: content["search"][name] for name in _SEARCH if name in content["search"]}
+        request = msgspec.convert(search, ExploreRequest, strict=True)
+        run = content["run"]
+        return SavedSearch(
+            request=request,
+            ids=msgspec.convert(content["result"]["ids"], tuple[str, ...]),
+            date=msgspec.convert(run["date"], str),
+            snapshot=msgspec.convert(run.get("snapshot", ""), str),
+        )
+    except OSError as error:
+        raise CitewellError(_unreadable(path, error.strerror or str(error))) from error
+    except (ValueError, TypeError, KeyError) as error:
+        raise CitewellError(_unreadable(path, str(error)[:200])) from error
+
+
+def new_papers(found: Exploration, saved: SavedSearch) -> tuple[Explored, ...]:
+    """The papers of a list that the saved one has in no edition."""
+    known = set(saved.ids)
+    return tuple(
+        one
+        for one in found.papers
+        if known.isdisjoint(
+            name for work in (one.work, *one.editions) for name in (work.id, *work.same_as)
+        )
+    )
+
+
+def _unreadable(path: Path, reason: str) -> Problem:
+    return Problem(
+        "explore-unreadable",
+        f"The saved search cannot be read: {reason}.",
+        "Give a file that `citewell explore --save` wrote.",
+        str(path),
+    )

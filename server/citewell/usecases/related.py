@@ -1,0 +1,92 @@
+"""The papers beside one or several in the citation graph: what most of them share comes first."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from citewell.engine.contract import Engine
+from citewell.model import Problem, Work
+from citewell.model.cancel import Cancel
+from citewell.model.direction import Direction
+
+DIRECTIONS: tuple[Direction, ...] = ("cites", "cited_by", "cocited")
+LINKS = 400
+"""Papers read in one direction from one paper."""
+
+
+class Link(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One relation between a given paper and a listed one."""
+
+    id: str
+    """Of the given paper."""
+    direction: Direction
+    """`cites`: the given paper cites the listed one; `cited_by`: is cited by it; `cocited`: others
+    cite both."""
+    together: int = 1
+    """For `cocited` how many papers cite both."""
+
+
+class Neighbour(msgspec.Struct, frozen=True):
+    """A listed paper."""
+
+    work: Work
+    links: tuple[Link, ...]
+
+
+class Neighbours(msgspec.Struct, frozen=True, omit_defaults=True):
+    """The papers beside the given ones."""
+
+    papers: tuple[Neighbour, ...] = ()
+    total: int = 0
+    """Papers of the library that were found, of which `papers` are the first."""
+    unknown: tuple[str, ...] = ()
+    """Ids of given papers of which no citation is known, which is not the same as none."""
+    problems: tuple[Problem, ...] = ()
+
+
+def related_works(
+    engine: Engine,
+    works: Sequence[Work],
+    k: int = 20,
+    *,
+    directions: Sequence[Direction] = DIRECTIONS,
+    cancel: Cancel | None = None,
+) -> Neighbours:
+    """The `k` papers with links to most of the given ones, then with most links, then those that
+    are cited most often with one of them. Raises `Cancelled`."""
+    given = {work.id for work in works}
+    found: dict[str, Work] = {}
+    links: dict[str, list[Link]] = {}
+    best: dict[str, int] = {}
+    known: set[str] = set()
+    problems: list[Problem] = []
+    for work in works:
+        for direction in directions:
+            if cancel is not None:
+                cancel.check()
+            beside = engine.related(work.id, direction, LINKS)
+            problems += beside.problems
+            if beside.known:
+                known.add(work.id)
+            pairs = zip(beside.works, beside.together, strict=True)
+            for rank, (other, together) in enumerate(pairs):
+                if other.id in given:
+                    continue
+                found[other.id] = other
+                links.setdefault(other.id, []).append(Link(work.id, direction, together))
+                best[other.id] = min(rank, best.get(other.id, rank))
+
+    def place(name: str) -> tuple[int, int, int, int]:
+        own = links[name]
+        together = max(one.together for one in own)
+        return -len({one.id for one in own}), -len(own), -together, best[name]
+
+    order = sorted(found, key=place)
+    return Neighbours(
+        papers=tuple(Neighbour(found[name], tuple(links[name])) for name in order[:k]),
+        total=len(order),
+        unknown=tuple(work.id for work in works if work.id not in known),
+        problems=tuple(dict.fromkeys(problems)),
+    )

@@ -1,0 +1,155 @@
+"""`citewell explore` and `citewell related` as a user runs them: real processes, real files."""
+
+from __future__ import annotations
+
+import csv
+import json
+import subprocess
+import sys
+import tomllib
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from citewell.documents.bib.reader import parse_bib
+
+Run = Callable[..., subprocess.CompletedProcess[str]]
+TITLES = {
+    "a": "A Survey of Teapots and Their Lids",
+    "b": "Porcelain Networks for Pouring Tea",
+    "c": "Handles of Teapots That Generalise to Cups",
+    "d": "Steeping Tea as Stochastic Optimisation",
+    "e": "An Experimental Study of Teapot Spouts",
+    "g": "Marginal Notes of Forgotten Librarians",
+}
+CITED = {"a": "bcd", "e": "bcdg", "c": "bdg"}
+
+
+def records(names: str) -> str:
+    """Some of the papers in the form of Semantic Scholar."""
+    return "".join(
+        json.dumps(
+            {
+                "paperId": name,
+                "title": TITLES[name],
+                "abstract": "Tea, pots and what holds them. =1+1",
+                "year": 2020,
+                "authors": [{"name": "Jo van der Roe"}],
+                "references": [
+                    {"paperId": one, "title": TITLES[one]} for one in CITED.get(name, "")
+                ],
+            }
+        )
+        + "\n"
+        for name in names
+    )
+
+
+@pytest.fixture
+def run(tmp_path: Path, env: dict[str, str]) -> Run:
+    """The command in a folder of its own, with a library of five papers."""
+    own = env | {"CITEWELL_LIBRARY_PATH": str(tmp_path / "libraries"), "PYTHONIOENCODING": "utf-8"}
+
+    def command(*arguments: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-m", "citewell", *arguments],
+            cwd=tmp_path, env=own, stdin=subprocess.DEVNULL, capture_output=True,
+            encoding="utf-8", timeout=600, check=False,
+        )  # fmt: skip
+
+    (tmp_path / "papers.jsonl").write_text(records("abcdg"), encoding="utf-8")
+    added = command("library", "add", "papers.jsonl")
+    assert added.returncode == 0, added.stderr
+    return command
+
+
+def test_a_search_is_listed_traced_exported_saved_and_repeated(run: Run, tmp_path: Path) -> None:
+    files = {form: f"out.{form}" for form in ("bibtex", "ris", "csl", "csv", "jsonl")}
+    flags = [word for form, name in files.items() for word in (f"--{form}", name)]
+    found = run("explore", "teapots", "--trace", "--save", "search.toml", *flags)
+    assert found.returncode == 0, found.stderr
+    lines = [line.split("\t") for line in found.stdout.splitlines()]
+    assert lines[0][0] in ("s2:a", "s2:c")
+    assert all(len(fields) == 6 and fields[5].startswith("search #") for fields in lines[:3])
+    for name in ("search: ", "references: ", "papers: ", "citations: "):
+        assert f"\n{name}" in f"\n{found.stderr}"
+    ids = [fields[0] for fields in lines]
+    bib = parse_bib((tmp_path / files["bibtex"]).read_text())
+    assert len(bib.entries) == len(ids)
+    ris = (tmp_path / files["ris"]).read_bytes().decode()
+    assert ris.count("TY  - ") == ris.count("ER  - \r\n") == len(ids)
+    assert "AU  - van der Roe, Jo\r\n" in ris
+    assert len(json.loads((tmp_path / files["csl"]).read_text())) == len(ids)
+    with (tmp_path / files["csv"]).open(newline="", encoding="utf-8") as stream:
+        assert [row["id"] for row in csv.DictReader(stream)] == ids
+    objects = [json.loads(line) for line in (tmp_path / files["jsonl"]).read_text().splitlines()]
+    assert [one["id"] for one in objects] == ids
+    assert all(one["reasons"] for one in objects)
+    saved = tomllib.loads((tmp_path / "search.toml").read_text(encoding="utf-8"))
+    assert saved["search"]["text"] == "teapots"
+    assert saved["result"]["ids"] == ids
+    assert saved["run"]["snapshot"] and saved["run"]["date"]
+
+    refused = run("explore", "teapots", "--csv", "out.csv")
+    assert refused.returncode == 2
+    assert "out.csv exists" in refused.stderr
+    assert run("explore", "teapots", "--csv", "out.csv", "--replace").returncode == 0
+
+    nothing = run("explore", "--again", "search.toml")
+    assert nothing.returncode == 1
+    assert "0 of " in nothing.stderr
+    (tmp_path / "more.jsonl").write_text(records("e"), encoding="utf-8")
+    assert run("library", "add", "more.jsonl").returncode == 0
+    new = run("explore", "--again", "search.toml")
+    assert new.returncode == 0
+    assert [line.split("\t")[0] for line in new.stdout.splitlines()] == ["s2:e"]
+
+
+def test_kept_and_rejected_papers_count(run: Run) -> None:
+    found = run("explore", "teapots", "--keep", "s2:d", "--reject", "s2:a")
+    ids = [line.split("\t")[0] for line in found.stdout.splitlines()]
+    assert ids[0] == "s2:d"
+    assert "s2:a" not in ids
+    unknown = run("explore", "teapots", "--keep", "s2:none")
+    assert unknown.returncode == 2
+    assert "record-unknown" in unknown.stderr
+    assert "Traceback" not in unknown.stderr
+
+
+def test_papers_linked_to_several_come_first(run: Run) -> None:
+    found = run("related", "s2:b", "s2:d")
+    assert found.returncode == 0, found.stderr
+    lines = [line.split("\t") for line in found.stdout.splitlines()]
+    assert {fields[0] for fields in lines[:2]} == {"s2:a", "s2:c"}
+    assert "cites s2:b" in lines[0][4] and "cites s2:d" in lines[0][4]
+    cites = run("related", "s2:c", "--direction", "cites")
+    assert {line.split("\t")[0] for line in cites.stdout.splitlines()} == {"s2:b", "s2:d", "s2:g"}
+    none = run("related", "s2:none")
+    assert none.returncode == 2
+    assert "record-unknown" in none.stderr
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        ("", "no saved search"),
+        ("format = 1\n", "search"),
+        ("not toml [", "cannot be read"),
+        ('format = 1\n[search]\ntext = 5\n[run]\ndate = ""\n[result]\nids = []\n', "str"),
+    ],
+)
+def test_a_file_that_is_no_saved_search_is_refused(
+    run: Run, tmp_path: Path, content: str, reason: str
+) -> None:
+    (tmp_path / "broken.toml").write_text(content, encoding="utf-8")
+    found = run("explore", "--again", "broken.toml")
+    assert found.returncode == 2
+    assert "explore-unreadable" in found.stderr
+    assert reason in found.stderr
+    assert "Traceback" not in found.stderr
+
+
+def test_questions_that_contradict_themselves_are_refused(run: Run) -> None:
+    for arguments in ((), ("x", "--year-from", "2020", "--year-to", "2010")):
+        assert run("explore", *arguments).returncode == 2

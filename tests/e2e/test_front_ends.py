@@ -10,6 +10,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Awaitable, Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -95,23 +96,27 @@ def citewell(
     )  # fmt: skip
 
 
-async def fill_on_the_command_line(env: dict[str, str], folder: Path) -> Files:
-    run = citewell(env, folder, "fill", "--yes", "paper.tex")
+async def fill_on_the_command_line(
+    env: dict[str, str], folder: Path, *, online: bool = False
+) -> Files:
+    run = citewell(env, folder, "fill", "--yes", *["--online"] * online, "paper.tex")
     assert run.returncode in (0, 1), run.stderr  # 1: something is left open
     return written(folder)
 
 
-async def fill_over_http(env: dict[str, str], folder: Path) -> Files:
+async def fill_over_http(env: dict[str, str], folder: Path, *, online: bool = False) -> Files:
     files = written(folder)
-    body = {"path": "paper.tex", "text": files.pop("paper.tex"), "files": files, "texts": True}
+    text = files.pop("paper.tex")
+    body = {"path": "paper.tex", "text": text, "files": files, "texts": True, "online": online}
     with server(env) as (url, _):
         answer = httpx2.post(f"{url}/v1/fill", json=body, timeout=300).raise_for_status().json()
     return written(folder) | answer["texts"]
 
 
-async def fill_by_an_agent(env: dict[str, str], folder: Path) -> Files:
+async def fill_by_an_agent(env: dict[str, str], folder: Path, *, online: bool = False) -> Files:
+    wanted = {"path": "paper.tex", "write": True, "online": online}
     async with agent(env, "--root", str(folder), "--allow-write") as session:
-        answer = await session.call_tool("fill_document", {"path": "paper.tex", "write": True})
+        answer = await session.call_tool("fill_document", wanted)
     assert not answer.is_error, answer.content
     return written(folder)
 
@@ -133,6 +138,13 @@ FRONT_ENDS: dict[str, Run] = {
     "mcp": fill_by_an_agent,
     "lsp": fill_in_an_editor,
 }
+ONLINE_FRONT_ENDS: dict[str, Run] = {
+    "cli": partial(fill_on_the_command_line, online=True),
+    "http": partial(fill_over_http, online=True),
+    "mcp": partial(fill_by_an_agent, online=True),
+    "lsp": fill_in_an_editor,
+}
+"""An editor asks the allowed sources as its lists do."""
 
 
 def agent(env: dict[str, str], *arguments: str) -> Any:
@@ -216,6 +228,39 @@ async def test_a_paper_is_filled_the_same_by_every_front_end_with_a_language_mod
         assert request_texts[name] == request_texts["cli"], name
         assert files == expected, name
     assert "<" not in expected["paper.tex"] and "[CITATION]" not in expected["paper.tex"]
+
+
+ONLINE_PAPER = r"""\documentclass{article}
+\begin{document}
+Water waits \cite<on the patience of kettles>, says my secret aunt.
+We translate with attention alone \cite<attention is all you need>.
+Kettles wait again \cite<on the patience of kettles>, and nobody wrote \cite<salt roads of tin>.
+\bibliography{refs}
+\end{document}
+"""
+
+
+async def test_a_paper_is_filled_from_the_sources_the_same_by_every_front_end(
+    own_env: dict[str, str], fake_sources: Any, tmp_path: Path
+) -> None:
+    settings = f'[sources]\nallow = ["openreview"]\nbase_url = "{fake_sources.url}"\n'
+    Path(own_env["CITEWELL_CONFIG"]).write_text(settings, encoding="utf-8")
+    filled: dict[str, Files] = {}
+    for name, fill in ONLINE_FRONT_ENDS.items():
+        fake_sources.log.clear()
+        folder = paper_in(tmp_path / name)
+        (folder / "paper.tex").write_text(ONLINE_PAPER, encoding="utf-8")
+        env = own_env | {"CITEWELL_CACHE": str(tmp_path / f"cache-{name}")}
+        filled[name] = await fill(env, folder)
+        sent = [one.target.lower() for one in fake_sources.of("openreview")]
+        assert sum("patience" in target for target in sent) == 1, (name, sent)
+        assert not any("attention" in target or "aunt" in target for target in sent), (name, sent)
+    expected = filled["cli"]
+    for name, files in filled.items():
+        assert files == expected, name
+    assert expected["refs.bib"].count("Patience of Kettles") == 1
+    assert "<on the patience" not in expected["paper.tex"]
+    assert r"\cite<salt roads of tin>" in expected["paper.tex"]
 
 
 async def check_on_the_command_line(env: dict[str, str], folder: Path) -> dict[str, Any]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +12,7 @@ import click
 
 from citewell.cli.report import BROKEN, FINDINGS, OK, show_cost, show_problems, write_json
 from citewell.cli.session import Session, console
+from citewell.sources.budget import ONLINE_SECONDS
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
     from citewell.model import Hit, Problem
     from citewell.model.feedback import Through
     from citewell.usecases.fill_plan import FillPlan, PlaceholderFill
+    from citewell.usecases.find import Progress
 
 
 @click.command("fill", short_help="Fill every citation placeholder of a paper.")
@@ -42,6 +45,18 @@ if TYPE_CHECKING:
     type=click.IntRange(1, 50),
     help="Number of candidates to choose from.",
 )
+@click.option(
+    "--online",
+    is_flag=True,
+    help="Ask the allowed sources (`citewell sources`) for what the library does not answer.",
+)
+@click.option(
+    "--seconds",
+    type=click.FloatRange(0),
+    default=ONLINE_SECONDS,
+    show_default=True,
+    help="With --online, time limit for the sources; 0: none.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Write the plan as JSON.")
 @click.pass_context
 def fill(
@@ -53,6 +68,8 @@ def fill(
     threshold: float | None,
     unattended: bool,
     count: int,
+    online: bool,
+    seconds: float,
     as_json: bool,
 ) -> None:
     """Fill every citation placeholder of a paper.
@@ -60,10 +77,13 @@ def fill(
     PAPER is a LaTeX or Markdown file; the files that it includes are filled too. A placeholder with
     words is replaced by the paper that they name, and its entry is added to the right .bib unless
     it is already there. One without words stays open, and its best papers are listed: choose with
-    --interactive. The change is shown as a diff, and written after confirmation. Exits with 1 if a
+    --interactive. With --online the words of placeholders that would stay open are sent to the
+    sources that you have allowed, and papers of theirs that are cited are kept (`sources.keep`).
+    The change is shown as a diff, and written after confirmation. Exits with 1 if a
     placeholder is left open or nothing is written.
     """
     from citewell.cli.choose import Chooser
+    from citewell.usecases.find import no_progress
     from citewell.usecases.library import Library
 
     if dry_run and (yes or interactive):
@@ -75,11 +95,20 @@ def fill(
         raise click.UsageError("No terminal to ask on: use --dry-run or --yes.")
 
     session: Session = ctx.obj
-    with Library(session.load(paper).options) as library:
+    with Library(session.load(paper).options, online=online) as library, ExitStack() as stack:
         choose = Chooser(console(err=True), library.engine, count) if interactive else None
+        # Questions are not asked below a bar.
+        bar = stack.enter_context(_bar()) if online and not interactive else no_progress
         plan = library.fill(
-            paper, threshold=threshold, unattended=unattended, count=count, choose=choose
+            paper,
+            threshold=threshold,
+            unattended=unattended,
+            count=count,
+            seconds=seconds or float("inf"),
+            choose=choose,
+            progress=bar,
         )
+        stack.close()
         show_problems(plan.problems)
         show_cost(library.engine.status().budget)
         troubles: tuple[Problem, ...] = ()
@@ -100,6 +129,22 @@ def fill(
             summarise(plan, written, dry_run)
         show_problems(troubles)
     ctx.exit(exit_code(plan, written or dry_run))
+
+
+@contextmanager
+def _bar() -> Iterator[Progress]:
+    """A bar on a terminal."""
+    from rich import progress as rich
+
+    out = console(err=True)
+    columns = (rich.TextColumn("{task.description}"), rich.BarColumn(), rich.MofNCompleteColumn())
+    with rich.Progress(*columns, console=out, transient=True, disable=not out.is_terminal) as bar:
+        task = bar.add_task("", total=None)
+
+        def show(stage: str, done: int, total: int) -> None:
+            bar.update(task, description=stage, completed=done, total=total)
+
+        yield show
 
 
 def exit_code(plan: FillPlan, done: bool) -> int:

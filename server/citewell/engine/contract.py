@@ -93,6 +93,23 @@ class Engine(Protocol):
         """
         ...
 
+    def ask_sources(
+        self,
+        queries: Sequence[Query],
+        results: Sequence[SearchResult],
+        k: int = 20,
+        *,
+        seconds: float | None = None,
+        cancel: Cancel | None = None,
+    ) -> list[SearchResult]:
+        """The results of the queries, each joined with what the allowed sources find for its words.
+
+        Each text is sent once. The sources are asked for at most `seconds` (by default
+        `ONLINE_SECONDS`); one that did not answer is a problem in `dropped`. Where none may be
+        asked, nothing is sent, and that is the problem. Raises only `Cancelled`.
+        """
+        ...
+
     def works(self, ids: Sequence[str]) -> list[Work | None]:
         """Records by id, in order, of the library or of a source that was asked; else None."""
         ...

@@ -217,6 +217,42 @@ class LocalEngine:
             dropped=(*result.dropped, *late.problems),
         )
 
+    def ask_sources(
+        self,
+        queries: Sequence[Query],
+        results: Sequence[SearchResult],
+        k: int = 20,
+        *,
+        seconds: float | None = None,
+        cancel: Cancel | None = None,
+    ) -> list[SearchResult]:
+        """The results, each joined with what the allowed sources find for its query's words."""
+        if self._online is None:
+            problem = self._sources_problem()
+            return [
+                msgspec.structs.replace(one, dropped=(*one.dropped, problem)) for one in results
+            ]
+        limit = ONLINE_SECONDS if seconds is None else seconds
+        self._online.ask([query.text for query in queries], limit, cancel or Cancel())
+        joined = []
+        for query, result in zip(queries, results, strict=True):
+            named = self._identified.answer(query)
+            if named is None:
+                parsed = self._typed.read(query)[0]
+                typed = msgspec.structs.replace(parsed, text=query.text)
+                named = self._with_online(result, typed, k)
+            joined.append(named)
+        return joined
+
+    def _sources_problem(self) -> Problem:
+        """Why no source is asked."""
+        from citewell.engine.online import OFF
+
+        if self._sources is None:
+            return next(iter(open_sources(self._options)[1]), OFF)
+        message = "The sources are excluded from searches; nothing was sent."
+        return Problem("sources-off", message, "Set `sources.search = true`.")
+
     def find_batch(
         self,
         queries: Sequence[Query],

@@ -210,6 +210,14 @@ class RemoteMethods:
         seconds=_batch,
         split="queries",
     )
+    ask_sources = Method(
+        Engine.ask_sources,
+        "online",
+        failed=lambda problem, arguments: [
+            msgspec.structs.replace(result, dropped=(*result.dropped, problem))
+            for result in arguments.results
+        ],
+    )
     works = Method(Engine.works, "quick", retried=True)
     lookup = Method(Engine.lookup, "quick", retried=True)
     related = Method(

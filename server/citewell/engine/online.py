@@ -110,16 +110,16 @@ class Online:
         """What the sources have under the titles. Raises only `Cancelled`."""
         return self._wait(lambda sources: sources.match(wanted, done, budget), cancel)
 
-    def search(self, text: str, limit: int) -> Future[list[Answer]]:
+    def search(self, text: str, limit: int, budget: Budget | None = None) -> Future[list[Answer]]:
         """What the sources find for words, once they have answered. Never blocks."""
-        return self._submit(lambda sources: sources.search(text, limit))
+        return self._submit(lambda sources: sources.search(text, limit, budget))
 
-    def look_up(self, wanted: Wanted) -> Future[list[Answer]]:
+    def look_up(self, wanted: Wanted, budget: Budget | None = None) -> Future[list[Answer]]:
         """What the sources have under a DOI or arXiv identifier, once they have answered. Never
         blocks."""
 
         async def ask(sources: Sources) -> list[Answer]:
-            (answers,) = await sources.by_ids([wanted])
+            (answers,) = await sources.by_ids([wanted], budget)
             return list(answers.all)
 
         return self._submit(ask)

@@ -18,12 +18,14 @@ import msgspec
 
 from citewell.engine.online import Online
 from citewell.model import Evidence, Hit, Problem, Query, Work
+from citewell.model.cancel import Cancel, Cancelled
 from citewell.model.identifiers import identifier_of
 from citewell.model.name_forms import is_by
 from citewell.model.titles import fold, normalise_title, title_key
 from citewell.retrieval.filters import is_of_venue
 from citewell.retrieval.kinds import passes_kind_and_language
 from citewell.sources.answers import Answer, Found, Wanted
+from citewell.sources.budget import Budget
 from citewell.sources.merge import Merged, merge, same_works
 from citewell.sources.service import failures
 
@@ -38,6 +40,8 @@ LIMIT = 20
 REMEMBERED = 64
 """Texts whose answers are kept in memory."""
 MAX_WORKS = 3_000
+_STEP = 0.05
+"""Seconds between two looks at a cancel."""
 EVERY = 3
 """Number of library records between two online records."""
 
@@ -110,6 +114,28 @@ class OnlineSearch:
                 if left <= 0 or not self._arrived.wait(left):
                     return
 
+    def ask(self, texts: Iterable[str], seconds: float, cancel: Cancel) -> None:
+        """Ask for the words of several searches, each text once, and wait for the answers.
+
+        A source that has not answered after `seconds`, or is silent for too long, is a problem of
+        the answers. Raises `Cancelled`; requests that are still waiting are given up.
+        """
+        budget = Budget(seconds)
+        wanted = {key: text for text in texts if len(key := normalise_title(text)) >= LEAST}
+        with self._lock:
+            self._drop_timer()
+        sent = [self._ask(key, text, budget) for key, text in wanted.items()]
+        try:
+            with self._arrived:
+                while any(key not in self._answers and key in self._pending for key in wanted):
+                    cancel.check()
+                    self._arrived.wait(_STEP)
+        except Cancelled:
+            for future in sent:
+                if future is not None:
+                    future.cancel()
+            raise
+
     def work(self, identifier: str) -> Work | None:
         """A record that was offered before."""
         with self._lock:
@@ -120,31 +146,35 @@ class OnlineSearch:
         with self._lock:
             self._drop_timer()
 
-    def _ask(self, key: str, text: str) -> None:
+    def _ask(
+        self, key: str, text: str, budget: Budget | None = None
+    ) -> Future[list[Answer]] | None:
+        """The request that was sent, if one was."""
         with self._lock:
             if self._waiting == key:
                 self._timer, self._waiting = None, ""
             if key in self._pending or key in self._answers:
-                return
+                return None
             self._pending.add(key)
         try:
-            future = self._send(text)
+            future = self._send(text, budget)
         except Exception as error:
             logger.warning("The online search failed: %s", type(error).__name__)
             self._keep(key, Late(), lasting=False)
-            return
+            return None
         future.add_done_callback(lambda done: self._take(key, done))
+        return future
 
-    def _send(self, text: str) -> Future[list[Answer]]:
+    def _send(self, text: str, budget: Budget | None) -> Future[list[Answer]]:
         """An identifier is sent as one, anything else as words."""
         identifier = identifier_of(text)
         if identifier is None:
-            return self._online.search(" ".join(text.split()), LIMIT)
+            return self._online.search(" ".join(text.split()), LIMIT, budget)
         doi = identifier.doi
         if identifier.kind == "acl":
             doi = f"10.18653/v1/{identifier.value.lower()}"
         if doi or identifier.arxiv:
-            return self._online.look_up(Wanted(doi=doi, arxiv=identifier.arxiv))
+            return self._online.look_up(Wanted(doi=doi, arxiv=identifier.arxiv), budget)
         nothing: Future[list[Answer]] = Future()
         nothing.set_result([])
         return nothing

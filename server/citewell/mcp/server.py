@@ -51,7 +51,7 @@ def create_server(
         _tool(finding.get_papers),
         _tool(Relating(context).related_papers),
         _tool(checking.check_references, asks=asks),
-        _tool(writing.fill_document, writes=allow_write),
+        _tool(writing.fill_document, asks=searches, writes=allow_write),
         _tool(writing.add_entry, writes=allow_write),
         _tool(writing.add_entries, writes=allow_write),
     ]

@@ -78,19 +78,20 @@ class Writing:
         choices: dict[str, str] | None = None,
         threshold: Annotated[float, Field(ge=0, le=1)] | None = None,
         write: bool = False,
+        online: bool = False,
         diff: bool = True,
         max_tokens: int = 8000,
     ) -> Annotated[CallToolResult, Fill]:
         """Replace the citation placeholders of a paper (\\cite{?}, [CITATION], [@?words] ...) and
-        add the entries to its .bib. Without `write` it only shows the diff. `choices`: placeholder
+        add entries to its .bib. Without `write` only show the diff. `choices`: placeholder
         n -> paper id, or "" to leave it open; others with words take their best paper from the
-        threshold on."""
+        threshold on, with `online` from sources too."""
         with tool_errors():
             self._may(write)
-        task, chosen = await self._tools.run(partial(self._task, choices or {}, threshold))
+        task, chosen = await self._tools.run(partial(self._task, choices or {}, threshold, online))
         # Searches run before taking the lock; under it, only new placeholders are searched for.
         planning = partial(self._plan, task, path, progress_of(ctx))
-        plan = await self._tools.run(planning, "document")
+        plan = await self._tools.run(planning, "online" if online else "document")
         await notify_dropped(ctx, plan.results)
         done = await self._tools.run(partial(self._fill, task, path, chosen, write), "document")
         await notify_written(ctx, done["written"], path)
@@ -127,12 +128,16 @@ class Writing:
         return answer(done)
 
     def _task(
-        self, choices: Mapping[str, str], threshold: float | None, cancel: Cancel
+        self, choices: Mapping[str, str], threshold: float | None, online: bool, cancel: Cancel
     ) -> tuple[FillTask, set[int]]:
         """The fill, and the numbers of the placeholders for which the agent has chosen."""
         chosen = {n: self._tools.work(work) if work else None for n, work in choices.items()}
         task = FillTask(
-            self._tools.engine, self._tools.options, threshold=threshold, choices=chosen
+            self._tools.engine,
+            self._tools.options,
+            threshold=threshold,
+            online=online,
+            choices=chosen,
         )
         return task, {int(n) for n in chosen if n.isdecimal()}
 

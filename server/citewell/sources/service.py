@@ -93,10 +93,17 @@ class Sources:
 
         return list(await asyncio.gather(*(one(reference) for reference in wanted)))
 
-    async def search(self, text: str, limit: int) -> list[Answer]:
+    async def search(self, text: str, limit: int, budget: Budget | None = None) -> list[Answer]:
         """What every source finds for words."""
         able = [source for source in self.by_name.values() if "search" in source.can]
-        return list(await asyncio.gather(*(source.search(text, limit) for source in able)))
+        return list(
+            await asyncio.gather(
+                *(
+                    self._within(budget, source, partial(source.search, text, limit), _itself)
+                    for source in able
+                )
+            )
+        )
 
     async def reach(self, budget: Budget | None = None) -> dict[str, Answer]:
         """One small question to each source, to see whether it answers."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import time
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -12,6 +13,7 @@ from msgspec.structs import replace
 from citewell.documents.context import query_for
 from citewell.documents.project.paper_project import Project
 from citewell.engine.contract import Engine
+from citewell.features.citing.confidence import confidence_of
 from citewell.features.citing.writer import CitationWriter
 from citewell.features.text.model_choice import its_words, picks
 from citewell.model import CitewellError, Hit, Problem, Query, SearchResult, Work
@@ -19,6 +21,7 @@ from citewell.model.cancel import Cancel
 from citewell.model.document import Document, Placeholder
 from citewell.model.llm import Supported
 from citewell.options import Options
+from citewell.sources.budget import ONLINE_SECONDS
 from citewell.usecases.fill_plan import (
     LEFT,
     NOT_CLOSED,
@@ -27,9 +30,19 @@ from citewell.usecases.fill_plan import (
     FillPlan,
     PlaceholderFill,
 )
-from citewell.usecases.find import ASKING, SEARCHING, Found, Progress, choose, no_progress
+from citewell.usecases.find import (
+    ASKING,
+    ASKING_SOURCES,
+    SEARCHING,
+    Found,
+    Progress,
+    choose,
+    no_progress,
+)
 
 CANDIDATES = 8
+ONLINE_SLICE = 8
+"""Placeholders for which the sources are asked in one go."""
 SLICE = 16
 """Placeholders that are searched for in one go, between two reports of progress."""
 VERIFYING = "reading the abstracts"
@@ -64,6 +77,8 @@ def plan_fill(
     *,
     threshold: float | None = None,
     count: int = CANDIDATES,
+    online: bool = False,
+    seconds: float = ONLINE_SECONDS,
     choices: Mapping[str, Work | None] | None = None,
     choose: Choose | None = None,
     progress: Progress = no_progress,
@@ -76,13 +91,17 @@ def plan_fill(
     words is left open, too, unless the setting `fill.unattended` is on (`with_unattended`); then
     its threshold is `fill.threshold`. Where a language model is named, the best candidate is the
     one that it picks. A work that the bibliography holds, or that an earlier placeholder brought,
-    keeps its key. `choices` and `choose` are for callers who decide themselves (`FillTask`).
+    keeps its key. With `online` the allowed sources are asked for the words of placeholders that
+    would be left open, for at most `seconds` in all. `choices` and `choose` are for callers who
+    decide themselves (`FillTask`).
     """
     task = FillTask(
         engine,
         options,
         threshold=threshold,
         count=count,
+        online=online,
+        seconds=seconds,
         choices=choices,
         choose=choose,
     )
@@ -103,15 +122,21 @@ class FillTask:
         *,
         threshold: float | None = None,
         count: int = CANDIDATES,
+        online: bool = False,
+        seconds: float = ONLINE_SECONDS,
         choices: Mapping[str, Work | None] | None = None,
         choose: Choose | None = None,
     ) -> None:
-        """`choices` are made beforehand, by the number of a placeholder counted from 1; None
-        leaves it open. `choose` is asked for each of the others."""
+        """With `online` the allowed sources are asked for what the library answers badly, for at
+        most `seconds` in each `search`. `choices` are made beforehand, by the number of a
+        placeholder counted from 1; None leaves it open. `choose` is asked for each of the
+        others."""
         self._engine = engine
         self._options = options
         self._threshold = threshold
         self._count = max(count, 2)
+        self._online = online
+        self._seconds = seconds
         self._choices = choices or {}
         self._choose = choose
         self._picks = picks(options)
@@ -147,11 +172,50 @@ class FillTask:
             progress(SEARCHING, start, total)
             part = queries[start : start + SLICE]
             results += self._engine.find_batch(part, self._count, tier="deep", cancel=cancel)
+        if self._online:
+            self._ask_sources(queries, results, left, progress, cancel)
         for number, (query, result) in enumerate(zip(queries, results, strict=True), len(queries)):
             if self._picks:
                 progress(ASKING, number, total)
             pick = self._picks and query in left
             self._found[query] = choose(self._engine, query, result, pick=pick, cancel=cancel)
+
+    def _ask_sources(
+        self,
+        queries: Sequence[Query],
+        results: list[SearchResult],
+        left: Container[Query],
+        progress: Progress,
+        cancel: Cancel | None,
+    ) -> None:
+        """Join the results of queries whose best paper would not be cited with the sources'."""
+        weak = [
+            number
+            for number, (query, result) in enumerate(zip(queries, results, strict=True))
+            if query.typed and query in left and not self._is_sure(query, result)
+        ]
+        # Placeholders with the same words are sent once, whatever their sentences.
+        weak.sort(key=lambda number: queries[number].text)
+        end = time.monotonic() + self._seconds
+        for start in range(0, len(weak), ONLINE_SLICE):
+            _check(cancel)
+            progress(ASKING_SOURCES, start, len(weak))
+            part = weak[start : start + ONLINE_SLICE]
+            joined = self._engine.ask_sources(
+                [queries[number] for number in part],
+                [results[number] for number in part],
+                self._count,
+                seconds=max(0.0, end - time.monotonic()),
+                cancel=cancel,
+            )
+            for number, result in zip(part, joined, strict=True):
+                results[number] = result
+
+    def _is_sure(self, query: Query, result: SearchResult) -> bool:
+        """Whether the library's best paper is likely enough to be cited."""
+        found = Found(query=query, result=result, confidence=confidence_of(query, result.hits))
+        least = found.least_confidence(self._options, self._threshold)
+        return bool(result.hits) and found.confidence >= least
 
     def plan(self, project: Project, places: Sequence[Place]) -> FillPlan:
         """What becomes of places that were searched for, and the edits of the project's files."""

@@ -27,6 +27,7 @@ MAX_PASSAGE = 20_000
 MAX_PLACES = 20
 SEARCHING = "searching"
 ASKING = "asking the language model"
+ASKING_SOURCES = "asking the sources"
 _END = re.compile(r"\s*([.!?]?)\s*$")
 
 Status = Literal["found", "nothing_found", "not_checked"]

@@ -198,6 +198,7 @@ class Library:
         threshold: float | None = None,
         unattended: bool = False,
         count: int = CANDIDATES,
+        seconds: float = ONLINE_SECONDS,
         choices: Mapping[str, Work | None] | None = None,
         choose: Choose | None = None,
         progress: Progress = no_progress,
@@ -205,7 +206,8 @@ class Library:
     ) -> FillPlan:
         """Plan a citation for every placeholder of a paper and its files; nothing is written.
 
-        See `plan_fill`. Raises `CitewellError` for a file that is no LaTeX and no Markdown.
+        See `plan_fill`; an online library asks the allowed sources for what it answers badly, for
+        at most `seconds`. Raises `CitewellError` for a file that is no LaTeX and no Markdown.
         """
         from citewell.documents.project.paper_project import Project
         from citewell.documents.scan import format_of
@@ -221,6 +223,8 @@ class Library:
             options,
             threshold=threshold,
             count=count,
+            online=self.online,
+            seconds=seconds,
             choices=choices,
             choose=choose,
             progress=progress,

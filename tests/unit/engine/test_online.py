@@ -139,6 +139,61 @@ def test_a_cancelled_question_stops_at_once(options: Options, fake_sources: Any)
     online.close()
 
 
+def test_several_searches_ask_each_text_once_and_join_the_answers(
+    engine: LocalEngine, fake_sources: Any
+) -> None:
+    queries = [Query(text=KETTLES, sentence=one) for one in ("One.", "Another.")]
+    results = engine.ask_sources(queries, engine.find_batch(queries))
+    assert [found.hits[0].work.title for found in results] == [KETTLES, KETTLES]
+    assert len(fake_sources.of("openreview")) == 1
+    (kept,) = engine.works([results[0].hits[0].work.id])
+    assert kept is not None and kept.title == KETTLES
+
+
+def test_several_searches_go_on_without_a_source_that_does_not_answer(
+    engine: LocalEngine, fake_sources: Any, fakes: Any
+) -> None:
+    fake_sources.fail("crossref", fakes.Fault(kind="hang"))
+    query = Query(text=KETTLES)
+    (found,) = engine.ask_sources([query], engine.find_batch([query]))
+    assert found.hits[0].work.title == KETTLES
+    (problem,) = found.dropped
+    assert problem.code == "source-unanswered" and "Crossref" in problem.message
+
+
+def test_several_searches_are_given_up_when_they_are_cancelled(
+    engine: LocalEngine, fake_sources: Any, fakes: Any
+) -> None:
+    import threading
+
+    fake_sources.fail("openreview", fakes.Fault(kind="hang"))
+    fake_sources.fail("crossref", fakes.Fault(kind="hang"))
+    cancel = Cancel()
+
+    def end() -> None:
+        until(lambda: fake_sources.log)
+        cancel.set()
+
+    threading.Thread(target=end).start()
+    with pytest.raises(Cancelled):
+        engine.ask_sources(
+            [Query(text=KETTLES)], engine.find_batch([Query(text=KETTLES)]), cancel=cancel
+        )
+
+
+def test_several_searches_send_nothing_that_is_not_wanted(
+    options: Options, fake_sources: Any
+) -> None:
+    query = Query(text=KETTLES)
+    off = SourceOptions(base_url=fake_sources.url)
+    for sources in (off, replace(options.sources, search=False)):
+        engine = LocalEngine.open(replace(options, sources=sources))
+        (found,) = engine.ask_sources([query], engine.find_batch([query]))
+        engine.close()
+        assert [problem.code for problem in found.dropped] == ["sources-off"]
+    assert not fake_sources.log
+
+
 def test_every_source_says_whether_it_answers(
     options: Options, fake_sources: Any, fakes: Any
 ) -> None:

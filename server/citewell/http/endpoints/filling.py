@@ -79,6 +79,13 @@ class FillRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
             "`fill.unattended` is set) they stay open, with their candidates."
         ),
     ] = False
+    online: Annotated[
+        bool,
+        Meta(
+            description="Also ask the allowed sources for the words of placeholders that would "
+            "stay open. Otherwise nothing is sent anywhere."
+        ),
+    ] = False
     offsets: Unit = "code-points"
     texts: Annotated[bool, Meta(description="Include the complete changed files.")] = False
 
@@ -171,6 +178,7 @@ def fill(service: Service, request: FillRequest, cancel: Cancel) -> FillAnswer:
         service.engine,
         options,
         threshold=request.threshold,
+        online=request.online,
         choices=dict.fromkeys(request.choices) | dict(zip(named, works, strict=True)),
         progress=service.progress,
         cancel=cancel,
@@ -268,6 +276,6 @@ FILL = Endpoint(
     request=FillRequest,
     response=FillAnswer,
     answer=fill,
-    queue="document",
+    queue=lambda request: "online" if request.online else "document",
     seconds=LONG_SECONDS,
 )

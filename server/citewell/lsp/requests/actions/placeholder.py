@@ -163,7 +163,10 @@ class PlaceholderActions(Struct, frozen=True, eq=False):
             return ActionPlan(message=f"No placeholders in {snapshot.path.name}.")
         places = await projects.read(lambda: places_of(project, [snapshot.document]))
 
-        task = FillTask(self.engine, snapshot.options)
+        sources = snapshot.options.sources
+        # Sources that lists ask are asked here, too.
+        online = bool(sources.allow) and sources.search
+        task = FillTask(self.engine, snapshot.options, online=online)
         await on_thread(partial(task.search, places), chosen.report)
         planned = await projects.read(lambda: task.plan(project, places))
         plan = await on_thread(partial(task.verify, planned), chosen.report)

@@ -18,9 +18,10 @@ from starlette.routing import Route
 from starlette.types import Receive
 
 from citewell.engine.contract import Engine
-from citewell.http.contract import Endpoint, ProgressCallback, Service, queue_of
+from citewell.http.contract import Endpoint, PartCallback, ProgressCallback, Service, queue_of
 from citewell.http.endpoints import ENDPOINTS
 from citewell.http.events import EventStream, wants_events
+from citewell.http.lines import LineStream, wants_lines
 from citewell.http.openapi import openapi_json
 from citewell.http.problem_page import problem_page
 from citewell.http.reading import body_of, converted, decoded
@@ -87,6 +88,8 @@ async def answered(
             answer = endpoint.answer(service, payload, Cancel())
         elif endpoint.is_long and wants_events(request):
             return _events(endpoint, service, queues, payload)
+        elif endpoint.in_parts and wants_lines(request):
+            return _lines(endpoint, service, queues, payload)
         else:
             answer = await _result(endpoint, service, queues, payload, request.receive)
     except CitewellError as error:
@@ -103,18 +106,35 @@ def _events(endpoint: Endpoint, service: Service, queues: Queues, payload: Any) 
     """The response as a stream of events; the last is the answer or the problem."""
 
     async def work(on_progress: ProgressCallback, receive: Receive) -> Any:
-        telling = msgspec.structs.replace(service, on_progress=on_progress)
-        try:
-            return await _result(endpoint, telling, queues, payload, receive)
-        except CitewellError as error:
-            return error.problem
-        except (Cancelled, _DisconnectedError, asyncio.CancelledError):
-            return _ENDING
-        except Exception as error:
-            logger.exception("A request failed")
-            return _internal(error)
+        reporting = msgspec.structs.replace(service, on_progress=on_progress)
+        return await _result_or_problem(endpoint, reporting, queues, payload, receive)
 
     return EventStream(work, status_of, _HEADERS)
+
+
+def _lines(endpoint: Endpoint, service: Service, queues: Queues, payload: Any) -> Response:
+    """The response as a line for each part; a problem is the last one."""
+
+    async def work(on_part: PartCallback, receive: Receive) -> Any:
+        reporting = msgspec.structs.replace(service, on_part=on_part)
+        return await _result_or_problem(endpoint, reporting, queues, payload, receive)
+
+    return LineStream(work, status_of, _HEADERS)
+
+
+async def _result_or_problem(
+    endpoint: Endpoint, service: Service, queues: Queues, payload: Any, receive: Receive
+) -> Any:
+    """The endpoint's answer, or the problem why there is none; for a response that has begun."""
+    try:
+        return await _result(endpoint, service, queues, payload, receive)
+    except CitewellError as error:
+        return error.problem
+    except (Cancelled, _DisconnectedError, asyncio.CancelledError):
+        return _ENDING
+    except Exception as error:
+        logger.exception("A request failed")
+        return _internal(error)
 
 
 def failed(problem: Problem) -> Response:

@@ -28,8 +28,16 @@ ProgressCallback = Callable[[int, int], None]
 """How far the work is: how much is done, of how much."""
 
 
+PartCallback = Callable[[msgspec.Struct], None]
+"""Takes an answer that a later one replaces."""
+
+
 def no_progress(done: int, total: int) -> None:
     """Ignores progress."""
+
+
+def no_part(part: msgspec.Struct) -> None:
+    """Ignores answers that a later one replaces."""
 
 
 class Service(msgspec.Struct, frozen=True):
@@ -39,6 +47,8 @@ class Service(msgspec.Struct, frozen=True):
     engine: Engine
     on_progress: ProgressCallback = no_progress
     """Called on the thread of the work."""
+    on_part: PartCallback = no_part
+    """Called with each answer of an endpoint that answers in parts, on the thread of the work."""
 
     def progress(self, stage: str, done: int, total: int) -> None:
         """Report the progress of a use case."""
@@ -69,6 +79,8 @@ class Endpoint(msgspec.Struct, frozen=True, kw_only=True):
     """How long it may take."""
     schema_keywords: Mapping[str, Any] = msgspec.field(default_factory=dict)
     """Keywords of the request's JSON schema beside its fields."""
+    in_parts: bool = False
+    """Passes answers to `Service.on_part` while it works; the last one is its answer, too."""
     at_once: bool = False
     """Needs no engine, so it responds even when the server is busy."""
 

@@ -11,12 +11,15 @@ import msgspec
 from citewell import __version__
 from citewell.http.contract import Endpoint, Nothing
 from citewell.http.events import MEDIA_TYPE as EVENTS
+from citewell.http.lines import MEDIA_TYPE as LINES
 from citewell.serving.problem_json import MEDIA_TYPE, ProblemJson
 
 VERSION = "3.1.0"
 _REF = "#/components/schemas/{name}"
 _EVENTS = """With `Accept: text/event-stream`: events `progress`, with `done` and `total`, and at \
 last `answer`, with the JSON of the other form, or `problem`, with that of an error."""
+_LINES = """With `Accept: application/jsonl`: an answer of the other form on each line, newer than \
+the one before; the last line may be a problem, as an error has it."""
 _ABOUT = """Citewell finds, checks and prints references to papers that exist. Each paper is a \
 record, and names its source. No request changes a file."""
 
@@ -62,6 +65,8 @@ def _operation(endpoint: Endpoint, schema_of: dict[Any, Any]) -> dict[str, Any]:
     answer = {"application/json": {"schema": schema_of[endpoint.response]}}
     if endpoint.is_long:
         answer[EVENTS] = {"schema": {"type": "string", "description": _EVENTS}}
+    if endpoint.in_parts:
+        answer[LINES] = {"schema": {"type": "string", "description": _LINES}}
     operation: dict[str, Any] = {
         "operationId": endpoint.name,
         "summary": endpoint.summary,

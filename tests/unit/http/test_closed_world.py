@@ -18,6 +18,8 @@ REQUESTS = {
     "find": {"text": PASSAGE, "k": 50, "bib": ENTRY},
     "search": {"query": INVENTED, "k": 50},
     "search_by_address": "?query=attention&k=50",
+    "explore": {"query": INVENTED, "k": 50, "rounds": 2},
+    "related": {"ids": ["fx:1", "fx:2", "fx:5"]},
     "get_papers": {"ids": ["fx:1", "fx:2", "fx:5", "x"], "forms": ["bibtex", "csl", "reference"]},
     "get_paper": "?forms=bibtex",
     "check": {"text": ENTRY + "@misc{y, title={Attention Is All You Need}, year={2031}}"},

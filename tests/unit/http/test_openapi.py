@@ -56,6 +56,8 @@ REQUESTS = {
     "find": {"text": "Attention [CITATION].", "abstracts": True},
     "search": {"query": "attention"},
     "search_by_address": "?query=attention",
+    "explore": {"query": "attention", "kept": ["fx:2"], "k": 5, "abstracts": True},
+    "related": {"ids": ["fx:1", "fx:2"], "directions": ["cocited"]},
     "get_papers": {"ids": ["fx:1", "fx:0"], "forms": ["bibtex", "csl", "reference"]},
     "get_paper": "?forms=csl",
     "check": {"entries": [ENTRY, "none"]},

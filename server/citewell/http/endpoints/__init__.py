@@ -3,6 +3,7 @@
 from citewell.http.contract import Endpoint
 from citewell.http.endpoints import (
     checking,
+    exploring,
     filling,
     finding,
     papers,
@@ -16,6 +17,8 @@ ENDPOINTS: tuple[Endpoint, ...] = (
     finding.FIND,
     searching.SEARCH,
     searching.SEARCH_BY_ADDRESS,
+    exploring.EXPLORE,
+    exploring.RELATED,
     papers.GET_PAPERS,
     papers.GET_PAPER,
     checking.CHECK,

@@ -70,7 +70,7 @@ def explore(
     and where no search could be made; `Cancelled` between and inside passes.
     """
     if not any((request.text.strip(), request.author, request.venue, request.kept)):
-        raise CitewellError(_EMPTY)
+        raise CitewellError(EMPTY)
     return _Run(engine, request, cancel or Cancel(), wait).passes()
 
 
@@ -359,7 +359,7 @@ def _filters_of(query: Query, understood: Understood) -> Query:
     )
 
 
-_EMPTY = Problem(
+EMPTY = Problem(
     "explore-empty", "Empty search.", "Give words, an author, a venue, or papers that you keep."
 )
 _NOTHING_FOUND = Problem(

@@ -1,0 +1,194 @@
+"""Literature searches in passes, and the papers beside others in the citation graph."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+import msgspec
+from msgspec import Meta
+
+from citewell.features.citing.named_works import all_named
+from citewell.http.contract import Endpoint, Service, public_problems
+from citewell.http.endpoints.searching import Year
+from citewell.http.wire import Id, Paper, fields_of
+from citewell.model import Problem
+from citewell.model.cancel import Cancel
+from citewell.model.direction import Direction
+from citewell.model.typed_query import QueryPart
+from citewell.usecases.explore import contract
+from citewell.usecases.explore.passes import EMPTY, explore
+from citewell.usecases.related import DIRECTIONS, Link, related_works
+
+Ids = Annotated[tuple[Id, ...], Meta(max_length=200)]
+Size = Annotated[int, Meta(ge=1, le=contract.MAX_COUNT)]
+
+
+class ExploreRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A question: words, an author, a venue, or papers to start from."""
+
+    query: Annotated[
+        str, Meta(max_length=contract.MAX_TEXT, description="A question or a topic.")
+    ] = ""
+    author: Annotated[str, Meta(max_length=300)] = ""
+    venue: Annotated[str, Meta(max_length=300)] = ""
+    year_from: Year | None = None
+    year_to: Year | None = None
+    kept: Annotated[Ids, Meta(description="Papers that answer the question.")] = ()
+    rejected: Annotated[Ids, Meta(description="Papers that do not; no edition is listed.")] = ()
+    k: Size = 50
+    rounds: Annotated[int, Meta(ge=0, le=contract.MAX_ROUNDS, description="0 is one search.")] = 1
+    order: contract.Order = "auto"
+    abstracts: Annotated[bool, Meta(description="Include the abstracts.")] = False
+
+
+class ExploredPaper(Paper, frozen=True, kw_only=True, omit_defaults=True):
+    """A paper with the passes that found it."""
+
+    reasons: tuple[contract.Reason, ...] = ()
+    editions: Annotated[
+        tuple[str, ...], Meta(description="Ids of other records of the same work.")
+    ] = ()
+
+
+class ExploreAnswer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The list after a pass, best first."""
+
+    status: Literal["found", "nothing_found", "nothing_asked"]
+    papers: tuple[ExploredPaper, ...]
+    passes: Annotated[
+        tuple[contract.Pass, ...], Meta(description="The passes so far, the last one last.")
+    ] = ()
+    ending: Annotated[
+        contract.Ending, Meta(description="Empty while there are passes to come.")
+    ] = ""
+    understood: Annotated[
+        tuple[QueryPart, ...], Meta(description="Parts of `query` that were understood.")
+    ] = ()
+    snapshot: Annotated[str, Meta(description="Of the library that was searched.")] = ""
+    problems: tuple[Problem, ...] = ()
+
+
+class RelatedRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Papers whose neighbours are wanted."""
+
+    ids: Annotated[tuple[Id, ...], Meta(min_length=1, max_length=50)]
+    directions: Annotated[
+        tuple[Direction, ...],
+        Meta(max_length=3, description="What `ids` cite, what cites them, what is cited with "
+             "them; default: all."),
+    ] = ()  # fmt: skip
+    k: Size = 20
+
+
+class RelatedPaper(Paper, frozen=True, kw_only=True, omit_defaults=True):
+    """A paper with its links to the given ones."""
+
+    links: tuple[Link, ...] = ()
+
+
+class RelatedAnswer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The papers with links to most of the given ones first."""
+
+    status: Literal["found", "nothing_found", "not_known"]
+    papers: tuple[RelatedPaper, ...]
+    total: Annotated[int, Meta(description="How many the library holds.")] = 0
+    not_known: Annotated[
+        tuple[str, ...], Meta(description="Given papers of which no citation is known.")
+    ] = ()
+    problems: tuple[Problem, ...] = ()
+
+
+def explore_papers(service: Service, request: ExploreRequest, cancel: Cancel) -> ExploreAnswer:
+    """Search the literature in passes; the answer is the last list. With `Accept:
+    application/jsonl` each pass is a line as it is made. Papers are records of the library or of a
+    source that the user allowed."""
+    sources = service.options.sources
+    wanted = contract.ExploreRequest(
+        text=request.query,
+        author=request.author,
+        venue=request.venue,
+        year_from=request.year_from,
+        year_to=request.year_to,
+        kept=request.kept,
+        rejected=request.rejected,
+        count=request.k,
+        rounds=request.rounds,
+        order=request.order,
+        online=bool(sources.allow) and sources.search,
+    )
+    if not any((wanted.text.strip(), wanted.author, wanted.venue, wanted.kept)):
+        answer = ExploreAnswer(
+            status="nothing_asked", papers=(), ending="complete", problems=(EMPTY,)
+        )
+        service.on_part(answer)
+        return answer
+    answer = ExploreAnswer(status="nothing_found", papers=())
+    for found in explore(service.engine, wanted, cancel=cancel):
+        answer = _answer(found, abstracts=request.abstracts)
+        service.on_part(answer)
+    return answer
+
+
+def related_papers(service: Service, request: RelatedRequest, cancel: Cancel) -> RelatedAnswer:
+    """Follow citations, as far as the sources of the library record them and as they ship with
+    Citewell. `not_known`: no citation of any of the papers is known."""
+    works = all_named(service.engine, request.ids)
+    found = related_works(
+        service.engine,
+        works,
+        request.k,
+        directions=request.directions or DIRECTIONS,
+        cancel=cancel,
+    )
+    status: Literal["found", "nothing_found", "not_known"] = "found"
+    if not found.papers:
+        status = "not_known" if len(found.unknown) == len(works) else "nothing_found"
+    return RelatedAnswer(
+        status=status,
+        papers=tuple(RelatedPaper(**fields_of(one.work), links=one.links) for one in found.papers),
+        total=found.total,
+        not_known=found.unknown,
+        problems=public_problems(found.problems),
+    )
+
+
+def _answer(found: contract.Exploration, *, abstracts: bool) -> ExploreAnswer:
+    return ExploreAnswer(
+        status="found" if found.papers else "nothing_found",
+        papers=tuple(
+            ExploredPaper(
+                **fields_of(one.work, abstract=abstracts),
+                reasons=one.reasons,
+                editions=tuple(work.id for work in one.editions),
+            )
+            for one in found.papers
+        ),
+        passes=found.passes,
+        ending=found.ending,
+        understood=found.understood.parts,
+        snapshot=found.snapshot,
+        problems=public_problems(found.problems),
+    )
+
+
+EXPLORE = Endpoint(
+    name="explore",
+    method="POST",
+    path="/v1/explore",
+    summary="A literature search in passes",
+    request=ExploreRequest,
+    response=ExploreAnswer,
+    answer=explore_papers,
+    queue="passage",
+    in_parts=True,
+)
+RELATED = Endpoint(
+    name="related",
+    method="POST",
+    path="/v1/related",
+    summary="Papers linked to others by citations",
+    request=RelatedRequest,
+    response=RelatedAnswer,
+    answer=related_papers,
+    queue="search",
+)

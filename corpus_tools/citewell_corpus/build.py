@@ -16,6 +16,7 @@ from typing import Any
 from uuid import uuid4
 
 import msgspec
+from msgspec.structs import replace
 
 from citewell.corpus.contract import IndexBuilder
 from citewell.corpus.errors import LibraryError, library_error
@@ -188,7 +189,7 @@ class _Build:
         )
 
     def _is_done(self, plan: BuildPlan, base: Library) -> bool:
-        scattered = len(base.segments) > 1 or any(s.dead is not None for s in base.segments)
+        scattered = len(base.segments) > 1 or any(s.dead is not None for s in base.whole_segments)
         return not (plan.sources or plan.renew or (plan.compact and scattered))
 
     def _prepare(self, plan: BuildPlan) -> None:
@@ -236,7 +237,13 @@ class _Build:
         folder = self.staging / "segment"
         shutil.rmtree(folder, ignore_errors=True)
         merged = merge_sources(
-            folder, self.staging, staged, base, compact=plan.compact, progress=self.progress
+            folder,
+            self.staging,
+            staged,
+            base,
+            compact=plan.compact,
+            progress=self.progress,
+            released=source_list.read_released(self.path),
         )
         write_whole(marker, msgspec.json.encode(merged))
         self._mark("merge")
@@ -245,7 +252,8 @@ class _Build:
     def _segments(self, plan: BuildPlan, merged: Merged, base: Library | None) -> list[NewUse]:
         """Finish all segments of the new snapshot and move new ones into place."""
         uses = []
-        for segment in base.segments if base is not None else ():
+        held = base.quarantined_rows() if base is not None else []
+        for segment in base.whole_segments if base is not None else ():
             name = segment.path.name
             if name in merged.absorbed:
                 continue
@@ -253,29 +261,33 @@ class _Build:
             dead = sorted({*old, *merged.dead.get(name, ())})
             if len(dead) == segment.count:
                 continue
+            own = range(segment.base, segment.base + segment.count)
+            kept = sorted({row - segment.base for row in held if row in own}.difference(dead))
             use = next(u for u in base.manifest.segments if u.id == name)  # type: ignore[union-attr]
             if name not in plan.renew:
-                uses.append(NewUse(name, use.count, use.record, dead))
+                uses.append(NewUse(name, use.count, use.record, dead, kept))
                 continue
             record = read_segment_record(segment.path, use.record)
             folder = self.staging / f"renew-{name}"
             link_segment(segment.path, folder, record, plan.indexes, self.staging)
-            uses.append(self._finish_segment(plan, folder, use.count, record.origins, dead))
+            new = self._finish_segment(plan, folder, use.count, record.origins)
+            uses.append(replace(new, dead=dead, quarantined=kept))
         if merged.count:
             folder = self.staging / "segment"
-            uses.append(self._finish_segment(plan, folder, merged.count, merged.origins, []))
+            new = self._finish_segment(plan, folder, merged.count, merged.origins)
+            uses.append(replace(new, quarantined=merged.quarantined))
         return uses
 
     def _finish_segment(
-        self, plan: BuildPlan, folder: Path, count: int, origins: tuple[str, ...], dead: list[int]
+        self, plan: BuildPlan, folder: Path, count: int, origins: tuple[str, ...]
     ) -> NewUse:
-        """Index, seal and move one segment, unless that was done before."""
+        """Index, seal and move one segment, unless that was done before; with no row dead."""
         marker = self.staging / f"{folder.name}.sealed.json"
         if marker.is_file():
             sealed = msgspec.json.decode(marker.read_bytes(), type=NewUse)
             if not (self.path / "segments" / sealed.id / SEGMENT).is_file():
                 self._place(folder, sealed.id)
-            return NewUse(sealed.id, count, sealed.record, dead)
+            return NewUse(sealed.id, count, sealed.record, [])
         build_indexes(folder, count, self.builders, self.staging, self.progress)
         self._mark("index")
         name = f"{next_number(self.path):06d}-{uuid4().hex[:8]}"
@@ -284,7 +296,7 @@ class _Build:
         write_whole(marker, msgspec.json.encode(NewUse(name, count, record, [])))
         self._place(folder, name)
         self._mark("seal")
-        return NewUse(name, count, record, dead)
+        return NewUse(name, count, record, [])
 
     def _place(self, folder: Path, name: str) -> None:
         (self.path / "segments").mkdir(exist_ok=True)
@@ -297,6 +309,7 @@ class _Build:
         self.report.works = len(base)
         self.report.titles = base.manifest.titles
         self.report.segments = len(base.segments)
+        self.report.quarantined = len(base.quarantined_rows())
         return self.report
 
     def _finish(self, snapshot: str, merged: Merged, staged: list[StagedSource]) -> BuildReport:
@@ -305,6 +318,7 @@ class _Build:
             report.works = len(library)
             report.titles = library.manifest.titles
             report.segments = len(library.segments)
+            report.quarantined = len(library.quarantined_rows())
         report.snapshot = snapshot
         for name in MergeCounts.__struct_fields__:
             setattr(report, name, getattr(merged, name))

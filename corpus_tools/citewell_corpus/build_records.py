@@ -25,6 +25,8 @@ class BuildReport(MergeCounts, kw_only=True):
     works: int = 0
     titles: int = 0
     segments: int = 0
+    quarantined: int = 0
+    """Works of the library with a malformed name, which no search finds."""
     sources: list[ImportedSource] = msgspec.field(default_factory=list)
     problems: list[Problem] = msgspec.field(default_factory=list)
     seconds: dict[str, float] = msgspec.field(default_factory=dict)

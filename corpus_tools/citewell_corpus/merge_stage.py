@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from citewell.corpus.library import Library
 from citewell.model import Work
 from citewell.sources.combine import combine, same_content, update
+from citewell.sources.malformed_names import malformed_name
 from citewell_corpus.clusters import Clusters, cluster
 from citewell_corpus.import_stage import StagedSource
 from citewell_corpus.merged_pairs import MergedPair, merged_pairs
@@ -59,6 +60,8 @@ class Merged(MergeCounts, kw_only=True):
     """Segments whose live rows moved into the new one."""
     dead: dict[str, list[int]] = msgspec.field(default_factory=dict)
     """Newly dead rows of the segments that stay, by segment."""
+    quarantined: list[int] = msgspec.field(default_factory=list)
+    """Rows of the new segment with a malformed name."""
 
 
 def merge_sources(
@@ -69,20 +72,29 @@ def merge_sources(
     *,
     compact: bool,
     progress: Progress,
+    released: frozenset[str] = frozenset(),
 ) -> Merged:
-    """Write the new segment's catalogue into `folder`; `work_folder` is for scratch files."""
+    """Write the new segment's catalogue into `folder`; `work_folder` is for scratch files.
+
+    Works with a malformed name are quarantined, unless one of their ids is among `released`.
+    """
     with _Pool(work_folder, staged, base) as pool:
         progress.stage("Merge duplicates", 0)
         decided = _decide(pool, staged, base)
         absorbed = _absorb(base, decided, compact=compact)
-        rows = _Rows(pool, base, decided, absorbed)
+        rows = _Rows(pool, base, decided, absorbed, released)
         if not len(rows):
             return _outcome(decided, base, absorbed, count=0)
         progress.stage("Write the catalogue", len(rows))
         folder.mkdir(parents=True, exist_ok=True)
         written = write_catalogue(folder, len(rows), rows.iterate, rows.sample, progress.advance)
         done = _outcome(decided, base, absorbed, count=written.count)
-        return msgspec.structs.replace(done, titles=written.titles, origins=written.origins)
+        return msgspec.structs.replace(
+            done,
+            titles=written.titles,
+            origins=written.origins,
+            quarantined=rows.quarantined,
+        )
 
 
 class _Pool:
@@ -241,7 +253,7 @@ def _absorb(base: Library | None, decided: _Decided, *, compact: bool) -> list[i
         return []
     dead = np.sort(np.fromiter(decided.dead, np.int64, len(decided.dead)))
     live = []
-    for number, segment in enumerate(base.segments):
+    for number, segment in enumerate(base.whole_segments):
         old = 0 if segment.dead is None else int(segment.dead.sum())
         new = np.searchsorted(dead, [segment.base, segment.base + segment.count])
         live.append((segment.count - old - int(new[1] - new[0]), number))
@@ -261,8 +273,16 @@ class _Rows:
     """The rows of the new segment: live rows of absorbed segments, then the new groups."""
 
     def __init__(
-        self, pool: _Pool, base: Library | None, decided: _Decided, absorbed: list[int]
+        self,
+        pool: _Pool,
+        base: Library | None,
+        decided: _Decided,
+        absorbed: list[int],
+        released: frozenset[str],
     ) -> None:
+        self._released = released
+        self.quarantined: list[int] = []
+        """Rows with a malformed name; complete after `iterate`."""
         self._pool = pool
         self._base = base
         self._decided = decided
@@ -270,7 +290,7 @@ class _Rows:
         self._old: list[int] = []
         for number in absorbed if base is not None else ():
             assert base is not None
-            segment = base.segments[number]
+            segment = base.whole_segments[number]
             live = np.ones(segment.count, np.bool_) if segment.dead is None else ~segment.dead
             rows = (np.flatnonzero(live) + segment.base).tolist()
             self._old += [row for row in rows if row not in decided.dead]
@@ -280,6 +300,16 @@ class _Rows:
 
     def iterate(self) -> Iterator[Row]:
         """Every row with its sources."""
+        self.quarantined.clear()
+        for number, row in enumerate(self._each()):
+            work = row[0]
+            if malformed_name(work.authors) is not None and self._released.isdisjoint(
+                (work.id, *work.same_as)
+            ):
+                self.quarantined.append(number)
+            yield row
+
+    def _each(self) -> Iterator[Row]:
         if self._base is not None and self._old:
             origins = self._base.origin_table(self._absorbed)
             for start in range(0, len(self._old), _BATCH):

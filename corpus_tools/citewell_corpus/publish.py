@@ -21,6 +21,7 @@ from citewell.corpus.layout import (
     current_snapshot,
     dead_file,
     file_digest,
+    quarantine_file,
     read_manifest,
     snapshot_id,
 )
@@ -30,12 +31,13 @@ _log = logging.getLogger(__name__)
 
 
 class NewUse(msgspec.Struct, frozen=True):
-    """A segment of the new snapshot; `dead` are all its dead rows, ascending."""
+    """A segment of the new snapshot; `dead` and `quarantined` are all such rows, ascending."""
 
     id: str
     count: int
     record: str
     dead: list[int]
+    quarantined: list[int] = []
 
 
 def now() -> str:
@@ -54,20 +56,15 @@ def publish(library: Path, manifest: Manifest, uses: Iterable[NewUse]) -> str:
     scratch.mkdir(parents=True)
     segments = []
     for use in uses:
-        dead_hash = ""
-        if use.dead:
-            path = scratch / dead_file(use.id)
-            with path.open("wb") as stream:
-                np.save(stream, np.array(use.dead, "<i4"), allow_pickle=False)
-            flush(path)
-            dead_hash = file_digest(path)
         segments.append(
             SegmentUse(
                 id=use.id,
                 count=use.count,
                 dead=len(use.dead),
                 record=use.record,
-                dead_hash=dead_hash,
+                dead_hash=_write_rows(scratch / dead_file(use.id), use.dead),
+                quarantined=len(use.quarantined),
+                quarantine_hash=_write_rows(scratch / quarantine_file(use.id), use.quarantined),
             )
         )
     data = msgspec.json.format(
@@ -88,6 +85,16 @@ def publish(library: Path, manifest: Manifest, uses: Iterable[NewUse]) -> str:
     scratch.replace(library / "snapshots" / snapshot)
     write_whole(library / CURRENT, f"{snapshot}\n".encode("ascii"))
     return snapshot
+
+
+def _write_rows(path: Path, rows: list[int]) -> str:
+    """Write the rows, flushed to disk; the hash of the file, empty without rows."""
+    if not rows:
+        return ""
+    with path.open("wb") as stream:
+        np.save(stream, np.array(rows, "<i4"), allow_pickle=False)
+    flush(path)
+    return file_digest(path)
 
 
 def next_number(library: Path) -> int:

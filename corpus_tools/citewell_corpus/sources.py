@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterable
 from pathlib import Path
 
 import msgspec
@@ -57,17 +58,28 @@ class Source(msgspec.Struct, frozen=True, omit_defaults=True):
 class _Sources(msgspec.Struct):
     format: int = 1
     sources: dict[str, Source] = msgspec.field(default_factory=dict)
+    released: tuple[str, ...] = ()
+    """Ids of works that the user released from quarantine."""
 
 
 def read_sources(library: Path) -> dict[str, Source]:
     """The library's sources by name; empty when there are none yet."""
+    return _read(library).sources
+
+
+def read_released(library: Path) -> frozenset[str]:
+    """Ids of the works that the user released from quarantine."""
+    return frozenset(_read(library).released)
+
+
+def _read(library: Path) -> _Sources:
     path = library / SOURCES
     try:
         data = path.read_bytes()
     except FileNotFoundError:
-        return {}
+        return _Sources()
     try:
-        return msgspec.json.decode(data, type=_Sources).sources
+        return msgspec.json.decode(data, type=_Sources)
     except msgspec.DecodeError as error:
         message = f"The list of sources is damaged: {error}."
         raise library_error("library-corrupt", message, path) from None
@@ -75,7 +87,18 @@ def read_sources(library: Path) -> dict[str, Source]:
 
 def write_sources(library: Path, sources: dict[str, Source]) -> None:
     """Replace the library's list of sources."""
-    data = msgspec.json.encode(_Sources(sources=sources))
+    _write(library, _Sources(sources=sources, released=_read(library).released))
+
+
+def write_released(library: Path, ids: Iterable[str]) -> None:
+    """Release further works from quarantine, also in later builds."""
+    known = _read(library)
+    released = tuple(sorted({*known.released, *ids}))
+    _write(library, _Sources(sources=known.sources, released=released))
+
+
+def _write(library: Path, known: _Sources) -> None:
+    data = msgspec.json.encode(known)
     write_whole(library / SOURCES, msgspec.json.format(data, indent=1))
 
 

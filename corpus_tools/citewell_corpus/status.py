@@ -35,6 +35,8 @@ class LibraryStatus(msgspec.Struct, kw_only=True):
     works: int = 0
     titles: int = 0
     merged: int = 0
+    quarantined: int = 0
+    """Works with a malformed name, which no search finds."""
     rows: int = 0
     """Live and dead rows; many dead ones make `library build --compact` worth while."""
     segments: int = 0
@@ -74,6 +76,7 @@ def library_status(path: Path, *, verify: bool = False) -> LibraryStatus:
             status.rows, status.segments = library.rows, len(library.segments)
             status.created, status.citewell = manifest.created, manifest.citewell
             status.age_days = _age(manifest.created)
+            status.quarantined = len(library.quarantined_rows())
             status.indexes, status.sources = manifest.indexes, manifest.sources
             (covered,) = coverage_of(library)
             status.first, status.last = covered.first, covered.last

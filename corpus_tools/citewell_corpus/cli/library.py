@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from citewell.model.visible import visible
-from citewell_corpus.cli import explain, fetch_commands, forget  # noqa: F401 - add their commands
+from citewell_corpus.cli import explain, fetch_commands, forget, quarantine  # noqa: F401 - add their commands
 from citewell_corpus.cli.library_group import (
     FINDINGS,
     JSON,
@@ -268,6 +268,8 @@ def _show_status(found: Any) -> None:
         "papers": f"{found.works:,}",
         "titles": f"{found.titles:,}" if found.titles else "",
         "merged": f"{found.merged:,} duplicates",
+        "quarantine": f"{found.quarantined:,} papers with malformed author names"
+        * bool(found.quarantined),
         "built": f"{found.created} by Citewell {found.citewell}" if found.created else "",
         "age": f"{found.age_days:.1f} days" if found.age_days is not None else "",
         "size": human_size(found.size),

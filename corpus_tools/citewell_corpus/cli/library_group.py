@@ -160,7 +160,18 @@ def _show_report(report: Any) -> None:
         if len(report.pairs) > MOST_PAIRS:
             rest = len(report.pairs) - MOST_PAIRS
             click.echo(f"  and {rest:,} more pairs of sources (--json lists all)")
+    if report.quarantined:
+        click.echo(quarantine_words(report.quarantined))
     click.echo(f"{report.works:,} papers in {report.library}")
+
+
+def quarantine_words(count: int) -> str:
+    """The number of quarantined papers and the command that lists them, for a message."""
+    papers = "1 paper" if count == 1 else f"{count:,} papers"
+    return (
+        f"{papers} with malformed author names are left out of searches: see "
+        "`citewell library quarantine`."
+    )
 
 
 def citing_words(lists: int, passages: int) -> str:

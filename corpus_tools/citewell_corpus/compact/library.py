@@ -67,7 +67,7 @@ def write_compact_library(
     scratch = into.with_name(f".{into.name}.part")
     shutil.rmtree(scratch, ignore_errors=True)
     with Library.open(base) as library:
-        if len(library.segments) != 1 or library.segments[0].dead is not None:
+        if len(library.segments) != 1 or library.whole_segments[0].dead is not None:
             raise ValueError("the library must be of one segment: build it with --compact")
         count = len(library)
         segment = scratch / "segment"

@@ -3,7 +3,7 @@
     <library>/
         CURRENT                     id of the snapshot that counts, swapped by one rename
         sources.json                what was added, kept by the builder
-        snapshots/<id>/             manifest.json, dead.<segment>.npy
+        snapshots/<id>/             manifest.json, dead.<segment>.npy, quarantine.<segment>.npy
         segments/<id>/              segment.json, catalogue.sqlite, columns, one folder per index
         staging/                    a build that is not finished
         card.json                   of a library that is shipped: what it holds, and lacks
@@ -85,6 +85,10 @@ class SegmentUse(msgspec.Struct, frozen=True, kw_only=True):
     record: str
     """Hash of its segment.json."""
     dead_hash: str = ""
+    quarantined: int = 0
+    """Number of rows with a malformed name, which searches leave out; listed in
+    `quarantine.<id>.npy` of the snapshot."""
+    quarantine_hash: str = ""
 
 
 class CitingUse(msgspec.Struct, frozen=True, kw_only=True):
@@ -181,6 +185,11 @@ def snapshot_id(number: int, manifest: bytes) -> str:
 def dead_file(segment: str) -> str:
     """Name of the file with the dead rows of a segment (int32, sorted)."""
     return f"dead.{segment}.npy"
+
+
+def quarantine_file(segment: str) -> str:
+    """Name of the file with the quarantined rows of a segment (int32, sorted)."""
+    return f"quarantine.{segment}.npy"
 
 
 def is_library(path: Path) -> bool:

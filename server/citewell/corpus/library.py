@@ -92,7 +92,8 @@ class Library:
         """Number of rows, dead ones included."""
         self._bases = [*(segment.base for segment in self._segments), base]
         self.segments: tuple[SegmentView, ...] = tuple(s.view() for s in self._segments)
-        """Each work once: rows of the library below that this one holds too are dead."""
+        """What a search finds: each work once, so that rows of the library below that this one
+        holds too are dead, and so are quarantined ones."""
         self.whole_segments: tuple[SegmentView, ...] = tuple(
             s.view(whole=True) for s in self._segments
         )
@@ -316,6 +317,16 @@ class Library:
             found = segment.catalogue.origins([source]).get(source, [])
             rows += [row + segment.base for row in found if segment.is_live(row)]
         return rows
+
+    def quarantined_rows(self) -> list[int]:
+        """Live rows with a malformed name, which no search finds, rising."""
+        return [
+            row + segment.base
+            for segment in self._segments
+            if segment.quarantined is not None
+            for row in np.flatnonzero(segment.quarantined).tolist()
+            if segment.is_live(row)
+        ]
 
     def verify(self) -> list[Problem]:
         """Hash every file of the snapshot; empty when all is as it was built. Slow: reads all."""

@@ -21,6 +21,7 @@ from citewell.corpus.layout import (
     SegmentUse,
     dead_file,
     file_digest,
+    quarantine_file,
     read_segment_record,
 )
 from citewell.model import Problem
@@ -41,7 +42,12 @@ class Segment:
                 "library-corrupt", "The segment does not match the manifest.", self.path
             )
         check_sizes(self.path, self.record)
-        self.dead = _read_dead(library / "snapshots" / snapshot / dead_file(use.id), use)
+        folder = library / "snapshots" / snapshot
+        self.dead = _read_rows(folder / dead_file(use.id), use.count, use.dead, use.dead_hash)
+        self.quarantined = _read_rows(
+            folder / quarantine_file(use.id), use.count, use.quarantined, use.quarantine_hash
+        )
+        """Shape (count,): works with a malformed name, which no search finds. None: no work."""
         self.covered: NDArray[np.bool_] | None = None
         """Shape (count,): works that a library above this one holds too. None: no work is."""
         self.years: NDArray[np.int16]
@@ -71,10 +77,11 @@ class Segment:
         return self.count - (0 if dead is None else int(dead.sum()))
 
     def view(self, *, whole: bool = False) -> SegmentView:
-        """What a retriever sees; whole: covered works too."""
+        """What a retriever sees; whole: covered and quarantined works too."""
         dead = self.dead
-        if self.covered is not None and not whole:
-            dead = self.covered if dead is None else dead | self.covered
+        for rows in () if whole else (self.covered, self.quarantined):
+            if rows is not None:
+                dead = rows if dead is None else dead | rows
         return SegmentView(path=self.path, base=self.base, count=self.count, dead=dead)
 
     def is_live(self, row: int) -> bool:
@@ -137,17 +144,18 @@ def _load(path: Path, *, mapped: bool) -> NDArray[Any]:
     return array
 
 
-def _read_dead(path: Path, use: SegmentUse) -> NDArray[np.bool_] | None:
-    if not use.dead:
+def _read_rows(path: Path, rows_of: int, listed: int, expected: str) -> NDArray[np.bool_] | None:
+    """The mask of the `listed` rows in a file with this hash, shape (rows_of,); None for none."""
+    if not listed:
         return None
     rows = _load(path, mapped=False)
-    if file_digest(path) != use.dead_hash:
-        raise library_error("library-corrupt", "The list of removed papers was changed.", path)
-    if rows.dtype != np.dtype("<i4") or rows.shape != (use.dead,):
-        raise library_error("library-corrupt", "The list of removed papers is invalid.", path)
-    dead = np.zeros(use.count, dtype=np.bool_)
-    if rows.min() < 0 or rows.max() >= use.count:
-        raise library_error("library-corrupt", "The list of removed papers is invalid.", path)
-    dead[rows] = True
-    dead.setflags(write=False)
-    return dead
+    if file_digest(path) != expected:
+        raise library_error("library-corrupt", "The list of papers was changed.", path)
+    if rows.dtype != np.dtype("<i4") or rows.shape != (listed,):
+        raise library_error("library-corrupt", "The list of papers is invalid.", path)
+    mask = np.zeros(rows_of, dtype=np.bool_)
+    if rows.min() < 0 or rows.max() >= rows_of:
+        raise library_error("library-corrupt", "The list of papers is invalid.", path)
+    mask[rows] = True
+    mask.setflags(write=False)
+    return mask

@@ -15,7 +15,9 @@ class Author(msgspec.Struct, frozen=True, array_like=True, gc=False):
     @property
     def display(self) -> str:
         """The name in reading order, such as "Jan van der Berg Jr."."""
-        return " ".join(part for part in (self.given, self.family, self.suffix) if part)
+        given, family = self.given, self.family
+        name = f"{given} {family}" if given and family else given or family
+        return f"{name} {self.suffix}".lstrip() if self.suffix else name
 
 
 class Provenance(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):

@@ -9,6 +9,7 @@ import msgspec
 from citewell.model import Author, Provenance, Work
 from citewell.model.titles import normalise_title, title_key
 from citewell.sources.malformed import is_malformed
+from citewell.sources.malformed_names import malformed_name
 from citewell.sources.trust import is_preprint, is_preprint_doi, is_workshop, work_trust
 from citewell.sources.variants import variants_of, without_sources
 
@@ -142,10 +143,13 @@ def _rank(work: Work) -> tuple[bool, int, bool, int]:
 
 
 def _authors(works: Sequence[Work]) -> tuple[Author, ...]:
-    """The first author list that was not damaged on its way, else the first one."""
+    """The first author list that was not damaged on its way, else the first of names, else the
+    first one."""
     lists = [work.authors for work in works if work.authors]
-    sound = (authors for authors in lists if not is_malformed(authors))
-    return next(sound, lists[0] if lists else ())
+    if len(lists) < 2:
+        return lists[0] if lists else ()
+    named = [authors for authors in lists if malformed_name(authors) is None] or lists
+    return next((authors for authors in named if not is_malformed(authors)), named[0])
 
 
 def _first(works: Sequence[Work], field: str) -> str:

@@ -1,0 +1,114 @@
+"""Names of authors that are no names: an e-mail address, markup, several people in one.
+
+Stricter than `malformed`, which also calls a list of sound names damaged if one occurs twice. What
+is found here keeps a paper out of search, so that unusual names count as sound: organisations,
+mononyms, long names, nicknames in parentheses, footnote marks.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Sequence
+
+import msgspec
+
+from citewell.model.work import Author
+
+_LONGEST = 80
+"""Maximum characters of a person's name."""
+_LONGEST_ORGANISATION = 160
+_MOST_WORDS = 7
+"""Maximum capitalised words of a person's name, initials and particles aside."""
+_INSTITUTION = (
+    r"universit|\buniv\.|\binstitut|\bdepartment|\bdept\b|\bfaculty of|\blaborator|\bschool of"
+    r"|\bcollege of|\bhospital"
+)
+_SUSPECT = re.compile(
+    r"[@<>{}\\=|;\x00-\x09\x0b-\x1f\x7f-\x9f\ufffd]|(?:\A|\n)(?:[^\w\n]|[\d_])*(?=\n|\Z)"
+)
+_SUSPECT_TEXTS = (
+    "http", "www.", "et al", "et. al", "etal", "others", " and ", " & ", "universit", "univ.",
+    "institut", "department", "dept", "faculty of", "laborator", "school of", "college of",
+    "hospital",
+)  # fmt: skip
+_LONG = 40
+"""A list without a longer name, the marks and the texts above has no malformed name."""
+_REASONS = (
+    ("e-mail address", re.compile(r"\S@\S")),
+    ("web address", re.compile(r"https?:|\bwww\.", re.IGNORECASE)),
+    ("markup", re.compile(r"[<>{}\\=|]")),
+    ("control character", re.compile(r"[\x00-\x1f\x7f-\x9f\ufffd]")),
+    ("“et al.”", re.compile(r"\bet\.?\s*al\b|^(?:and )?others$", re.IGNORECASE)),
+    ("several names in one", re.compile(r";")),
+    ("affiliation", re.compile(rf"\([^()]*(?:{_INSTITUTION})", re.IGNORECASE)),
+)
+_INSTITUTION_WORD = re.compile(_INSTITUTION, re.IGNORECASE)
+_LETTER = re.compile(r"[^\W\d_]")
+_WORD = re.compile(r"[^\W\d_][^\W\d_'’.-]+(?:[-'’][^\W\d_]+)*")
+_TWO_PEOPLE = re.compile(r"\S+\s+\S.*\s(?:and|&)\s\S+\s+\S")
+_OF_ORGANISATIONS = frozenset(
+    """
+    of for the on team group consortium collaboration committee association society project network
+    center centre council board lab laboratory labs program programme initiative agency ministry
+    organization organisation foundation institute university department company inc ltd gmbh corp
+    corporation federation union office bureau service services academy commission workshop
+    """.split()
+)
+
+
+class MalformedName(msgspec.Struct, frozen=True):
+    """A name that is none, as the record has it, and why."""
+
+    name: str
+    reason: str
+    """Such as "e-mail address"."""
+
+
+def malformed_name(authors: Sequence[Author]) -> MalformedName | None:
+    """The first malformed name in a list of authors; None if all may be names."""
+    names = [f"{one.given} {one.family} {one.suffix}" for one in authors]
+    text = "\n".join(names).lower()
+    if (
+        max(map(len, names), default=0) <= _LONG
+        and _SUSPECT.search(text) is None
+        and not any(one in text for one in _SUSPECT_TEXTS)
+    ):
+        return None
+    for author in authors:
+        if reason := _reason(author):
+            return MalformedName(author.display, reason)
+    return None
+
+
+def _reason(author: Author) -> str:
+    name = html.unescape(author.display)
+    if _LETTER.search(name) is None:
+        return "no letters"
+    found = next((reason for reason, pattern in _REASONS if pattern.search(name)), "")
+    if found:
+        return found
+    if _is_affiliation(author):
+        return "affiliation"
+    if author.given and _is_of_several(name):
+        return "several names in one"
+    longest = _LONGEST if author.given else _LONGEST_ORGANISATION
+    return f"longer than {longest} characters" if len(name) > longest else ""
+
+
+def _is_affiliation(author: Author) -> bool:
+    """True for "Ann Ash, University of Leeds", which was read as a family and a given name."""
+    family = author.family.strip()
+    if " " not in family or not family[0].isupper():
+        return False
+    return _INSTITUTION_WORD.search(author.given) is not None
+
+
+def _is_of_several(name: str) -> bool:
+    words = name.replace(",", " ").split()
+    if not _OF_ORGANISATIONS.isdisjoint(word.lower().strip(".") for word in words):
+        return False
+    if _TWO_PEOPLE.search(name):
+        return True
+    full = [word for word in words if word[0].isupper() and _WORD.fullmatch(word)]
+    return len(full) > _MOST_WORDS

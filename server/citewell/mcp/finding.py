@@ -143,8 +143,8 @@ class Finding:
         detail: Detail = "short",
         max_tokens: int = 4000,
     ) -> Annotated[CallToolResult, Page]:
-        """Search by words, topic, identifier; `kind`: article, survey ... More: cursor.
-        nothing_found: notes name the filter; not_checked: try again."""
+        """Search by words, topic, id; `kind`: article, survey ... More: cursor.
+        nothing_found: notes name the filter; not_checked: retry."""
         if not (query.strip() or author or venue or kind):
             raise ToolError("[mcp-empty] Empty search. Give a query, author or venue.")
         try:

@@ -33,11 +33,19 @@ class DenseBuilder:
     name = "dense"
 
     def __init__(
-        self, encoder: Encoder, *, hnsw_above: int = HNSW_ABOVE, chunk: int = CHUNK
+        self,
+        encoder: Encoder,
+        *,
+        hnsw_above: int = HNSW_ABOVE,
+        chunk: int = CHUNK,
+        threads: int = 0,
     ) -> None:
+        """`threads` add papers to a graph, 0: one a core. One thread gives the same graph each
+        time; several add the papers in an order that differs from build to build."""
         self.encoder = encoder
         self.hnsw_above = hnsw_above
         self._chunk = chunk
+        self._threads = threads
 
     def fingerprint(self) -> Mapping[str, Any]:
         """Format, encoder and its weights."""
@@ -76,7 +84,7 @@ class DenseBuilder:
         if done != count:
             raise ValueError(f"{count} works were announced and {done} came")
         if count > self.hnsw_above:
-            _build_graph(vectors, into / GRAPH)
+            _build_graph(vectors, into / GRAPH, self._threads)
         else:
             (into / GRAPH).unlink(missing_ok=True)
         save_array(into / SHRINK, _shrink(vectors))
@@ -126,7 +134,7 @@ def _write_state(state: Path, identity: str, done: int) -> None:
     fresh.replace(state)
 
 
-def _build_graph(vectors: NDArray[np.int8], path: Path) -> None:
+def _build_graph(vectors: NDArray[np.int8], path: Path, threads: int) -> None:
     """HNSW (Malkov and Yashunin 2018) over half-precision copies: over int8 its recall is .92."""
     usearch = usearch_index()
     index = usearch.Index(
@@ -135,5 +143,5 @@ def _build_graph(vectors: NDArray[np.int8], path: Path) -> None:
     for begin in range(0, len(vectors), 65_536):
         block = vectors[begin : begin + 65_536].astype(np.float32)
         block /= np.maximum(np.linalg.norm(block, axis=1, keepdims=True), 1e-9)
-        index.add(np.arange(begin, begin + len(block)), block)
+        index.add(np.arange(begin, begin + len(block)), block, threads=threads)
     index.save(str(path))

@@ -75,18 +75,25 @@ def test_the_scan_finds_the_nearest_papers(
 def test_the_graph_finds_the_nearest_papers_too(
     many_papers: list[Work], build_segments: BuildSegments
 ) -> None:
-    builder = DenseBuilder(HashedWords(), hnsw_above=1000)
+    # One thread builds the same graph each time, which finds 49, 50 and 49 of the 50.
+    builder = DenseBuilder(HashedWords(), hnsw_above=1000, threads=1)
     segments = build_segments(many_papers, [builder], cuts=(1500,))
     assert (segments[0].index("dense") / "graph.usearch").exists()
     assert not (segments[1].index("dense") / "graph.usearch").exists()
     retriever = DenseRetriever(segments, HashedWords())
-    found, queries = 0, QUERIES[:3]
-    for query in queries:
+    for query in QUERIES[:3]:
         answer = retriever.search(query, 50, Cancel())
-        found += len(set(answer.rows.tolist()) & set(exact(many_papers, query, 50)))
         assert len(set(answer.rows.tolist())) == 50
-    # Several threads build the graph, in an order that differs from run to run.
-    assert found >= 0.94 * 50 * len(queries)
+        assert len(set(answer.rows.tolist()) & set(exact(many_papers, query, 50))) >= 48
+
+
+def test_one_thread_builds_the_same_graph_each_time(
+    many_papers: list[Work], build_segments: BuildSegments
+) -> None:
+    builder = DenseBuilder(HashedWords(), hnsw_above=1000, threads=1)
+    views = [build_segments(many_papers, [builder])[0] for _ in range(2)]
+    first, second = ((view.index("dense") / "graph.usearch").read_bytes() for view in views)
+    assert first == second
 
 
 def test_a_filter_is_met_in_full_where_there_is_a_graph(

@@ -13,6 +13,7 @@ import struct
 from array import array
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import TypeVar
 from uuid import uuid4
@@ -30,7 +31,8 @@ from citewell.corpus.layout import SEGMENT, CitingUse
 from citewell.corpus.priors import Priors, coded
 from citewell.model import CitingPaper, Query, Work
 from citewell.retrieval.bm25_build import Bm25Builder
-from citewell.retrieval.encoders.static import StaticEncoder
+from citewell.retrieval.encoders.contract import Encoder
+from citewell.retrieval.encoders.registry import load_encoder
 from citewell.retrieval.passages import gather_passages, write_passages
 from citewell_corpus.importers.contract import Cited, Citing, FullText
 from citewell_corpus.progress import Progress
@@ -100,9 +102,14 @@ class CitingWriter:
         )
 
 
+@cache
 def encoder_fingerprint() -> str:
     """Fingerprint of the bundled encoder, whose vectors the priors use."""
-    return StaticEncoder().fingerprint
+    return _encoder().fingerprint
+
+
+def _encoder() -> Encoder:
+    return load_encoder("static")
 
 
 def finish_citing(
@@ -121,9 +128,12 @@ def finish_citing(
         return use
     if not (staged / _NUMBERS).is_file():
         return None
-    encoder = StaticEncoder()
-    priors, passages = gather(staged, encoder, room, progress)
     has_texts = (staged / _TEXTS).stat().st_size > 0
+    if not has_texts and not _has_citations(staged):
+        write_whole(marker, msgspec.json.encode(None))
+        return None
+    encoder = _encoder()
+    priors, passages = gather(staged, encoder, room, progress)
     if not len(priors) and not has_texts:
         write_whole(marker, msgspec.json.encode(None))
         return None
@@ -148,6 +158,14 @@ def finish_citing(
     write_whole(marker, msgspec.json.encode(use))
     _place(library, folder, name)
     return use
+
+
+def _has_citations(staged: Path) -> bool:
+    """False where the records of a source neither cite nor say how often they are cited."""
+    if (staged / _FRAMES).stat().st_size:
+        return True
+    with np.load(staged / _NUMBERS, allow_pickle=False) as file:
+        return bool((file["count"] > 0).any())
 
 
 def _write_texts(staged: Path, folder: Path, progress: Progress) -> int:
@@ -181,7 +199,7 @@ class _List(msgspec.Struct):
 
 
 def gather(
-    staged: Path, encoder: StaticEncoder, room: tuple[int, int], progress: Progress
+    staged: Path, encoder: Encoder, room: tuple[int, int], progress: Progress
 ) -> tuple[Priors, list[tuple[int, int, str]]]:
     """The priors of a staged source, within `room` lists and passages, and the passages: key of
     the cited paper, key of the citing one, sentence."""
@@ -257,9 +275,7 @@ def _key(cited: Cited, key_of: Mapping[int, int]) -> int:
     return key_of.get(id_number(cited.id), 0) if cited.id else 0
 
 
-def _vectors(
-    encoder: StaticEncoder, queries: Sequence[Query], progress: Progress
-) -> NDArray[np.int8]:
+def _vectors(encoder: Encoder, queries: Sequence[Query], progress: Progress) -> NDArray[np.int8]:
     parts = [np.zeros((0, encoder.dim), np.int8)]
     for start in range(0, len(queries), _BATCH):
         part = queries[start : start + _BATCH]

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from array import array
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from citewell.corpus.contract import SegmentView
-from citewell.model import CitewellError, Problem, Work
+from citewell.model import Author, CitewellError, Problem, Work
 from citewell.model.name_forms import NameForm, forms_of
 from citewell.model.venue_names import ACRONYMS
 from citewell.model.venues import content_words, work_venues
@@ -45,20 +46,38 @@ def venues_in(work: Work) -> frozenset[str]:
     ("Findings of the Association for Computational Linguistics: EMNLP 2020")."""
     found = set(work_venues(work))
     for text in (work.venue, work.booktitle, work.journal):
-        names = (name.lower() for name in _CAPITALS.findall(text))
-        found.update(ACRONYMS[name] for name in names if name in ACRONYMS)
+        if text:
+            found |= _named_by_acronym(text)
     return frozenset(found)
+
+
+@lru_cache(maxsize=16384)
+def _named_by_acronym(text: str) -> frozenset[str]:
+    names = (name.lower() for name in _CAPITALS.findall(text))
+    return frozenset(ACRONYMS[name] for name in names if name in ACRONYMS)
 
 
 def _venue_terms(work: Work) -> Iterable[str]:
     yield from (f"={name}" for name in venues_in(work))
-    texts = f"{work.venue} {work.booktitle} {work.journal}"
-    yield from dict.fromkeys(content_words(texts))
+    yield from _distinctive_words(f"{work.venue} {work.booktitle} {work.journal}")
+
+
+@lru_cache(maxsize=16384)
+def _distinctive_words(texts: str) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(content_words(texts)))
 
 
 def venue_term_hashes(work: Work) -> set[int]:
     """What the facets hold of the venue of a record."""
     return {text_hash(term) for term in _venue_terms(work)}
+
+
+def _form_hashes(author: Author) -> tuple[tuple[int, int, int], ...]:
+    """Of each form of a name, the hashes of surname, given name and initial."""
+    return tuple(
+        (text_hash(form.family), text_hash(form.given), text_hash(form.initial))
+        for form in forms_of(author)
+    )
 
 
 class FacetsBuilder:
@@ -81,18 +100,21 @@ class FacetsBuilder:
         codes = {np.uint32: "I", np.int32: "i"}
         columns = {name: array(codes[kind]) for name, kind in _FILES.items()}
         kinds, languages = array("I"), array("I")
+        names = [columns[name] for name in ("family", "given", "initial")]
+        # Authors, venues and kinds recur, and hashing takes several times as long as a cache.
+        hashed = lru_cache(maxsize=65536)(text_hash)
+        forms = lru_cache(maxsize=65536)(_form_hashes)
         rows = 0
         for row, work in enumerate(works()):
-            for form in dict.fromkeys(f for author in work.authors for f in forms_of(author)):
-                columns["family"].append(text_hash(form.family))
-                columns["given"].append(text_hash(form.given))
-                columns["initial"].append(text_hash(form.initial))
+            for form in dict.fromkeys(f for author in work.authors for f in forms(author)):
+                for column, value in zip(names, form, strict=True):
+                    column.append(value)
                 columns["author_row"].append(row)
             for term in _venue_terms(work):
-                columns["venue"].append(text_hash(term))
+                columns["venue"].append(hashed(term))
                 columns["venue_row"].append(row)
-            kinds.append(text_hash(work.kind))
-            languages.append(text_hash(work.language))
+            kinds.append(hashed(work.kind))
+            languages.append(hashed(work.language))
             rows += 1
             if rows % _REPORTED == 0:
                 progress(_REPORTED)

@@ -131,3 +131,12 @@ def test_damaged_weights_are_refused_with_a_cure(static_weights: Path, damage: s
 def test_no_text_breaks_the_encoder(static_weights: Path, text: str) -> None:
     encoder = StaticEncoder(static_weights)
     assert np.isfinite(encoder.encode_texts([text])).all()
+
+
+def test_who_loads_the_encoder_while_another_uses_it_gets_the_same() -> None:
+    first = load_encoder("static")
+    assert load_encoder("static") is first
+    known = weakref.ref(first)
+    del first
+    gc.collect()
+    assert known() is None, "it is let go with its last user"

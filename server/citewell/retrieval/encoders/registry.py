@@ -3,14 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
+from weakref import WeakValueDictionary
 
 from citewell.retrieval.encoders.contract import Encoder
+
+if TYPE_CHECKING:
+    from citewell.retrieval.encoders.static import StaticEncoder
+
+_open: WeakValueDictionary[str, StaticEncoder] = WeakValueDictionary()
+"""The static encoder while something uses it: the stages of a build share it."""
 
 
 def _static(name: str) -> Encoder:
     from citewell.retrieval.encoders.static import StaticEncoder
 
-    return StaticEncoder()
+    encoder = _open.get(name)
+    if encoder is None:
+        encoder = _open[name] = StaticEncoder()
+    return encoder
 
 
 def _onnx(name: str) -> Encoder:

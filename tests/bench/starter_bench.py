@@ -18,7 +18,9 @@ import sys
 import tempfile
 from pathlib import Path
 
-STARTER = Path(__file__).resolve().parents[2] / "corpus_tools" / "starter"
+ROOT = Path(__file__).resolve().parents[2]
+PATHS = (ROOT / "server", ROOT / "corpus_tools", ROOT / "corpus_tools" / "starter")
+"""The code and the starter of this checkout, whatever is installed."""
 
 OPEN = """
 import json, resource, sys, time
@@ -84,7 +86,7 @@ def main() -> None:
         env |= {
             "CITEWELL_LIBRARY_PATH": str(place / "libraries"),
             "CITEWELL_CONFIG": str(place / "config.toml"),
-            "PYTHONPATH": str(STARTER),
+            "PYTHONPATH": os.pathsep.join(map(str, PATHS)),
             "OMP_NUM_THREADS": "1",
             # Programs that are installed have their modules compiled.
             "PYTHONPYCACHEPREFIX": str(place / "compiled"),

@@ -68,7 +68,7 @@ def _shared_titles(
     """Places of the keys that both have, 0 left out, each with the number of its title: those in
     `keys`, then those in `others`. The titles are numbered from 0 in the order of their keys."""
     every = np.concatenate([keys, others])
-    order = np.argsort(every)
+    order = _sorted_places(every)
     key, mine = every[order], order < len(keys)
     starts = np.flatnonzero(np.diff(key, prepend=~key[:1]))
     any_mine, all_mine = np.logical_or.reduceat(mine, starts), np.logical_and.reduceat(mine, starts)
@@ -78,6 +78,20 @@ def _shared_titles(
     order, mine = order[shared], mine[shared]
     title = np.repeat(np.arange(np.count_nonzero(has)), sizes[has])
     return order[mine], title[mine], order[~mine] - len(keys), title[~mine]
+
+
+def _sorted_places(keys: NDArray[np.uint64]) -> NDArray[np.int64]:
+    """Places of the keys in an order in which equal ones follow each other.
+
+    The leading bits of a key and its place are sorted as one number, in half of the time that
+    `argsort` takes, which decides where two keys differ in the other bits alone.
+    """
+    low = np.uint64((1 << len(keys).bit_length()) - 1)
+    numbers = keys & ~low | np.arange(len(keys), dtype=np.uint64)
+    numbers.sort()
+    order = (numbers & low).astype(np.int64)
+    differs = keys[order[1:]] ^ keys[order[:-1]]
+    return np.argsort(keys) if ((differs != 0) & (differs <= low)).any() else order
 
 
 def _pairs(

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from citewell.corpus import covered
 from citewell.corpus.columns import ColumnsBuilder
 from citewell.corpus.contract import SegmentView
 from citewell.corpus.covered import covered_rows
@@ -40,7 +41,7 @@ def make(tmp_path: Path, write_jsonl: Callable[..., Path]) -> Make:
     return made
 
 
-def covered(own: Library, lower: Library) -> list[str]:
+def titles_covered(own: Library, lower: Library) -> list[str]:
     rows = covered_rows(own.segments, lower.segments[0])
     works = dict(lower.iter_rows())
     return [f"{works[row].title} {works[row].year}" for row in range(len(rows)) if rows[row]]
@@ -57,14 +58,14 @@ def test_title_and_author_or_a_title_of_its_own_and_the_year_make_one_work(make:
         ("On Beeches", "Bo Fir", 2015), ("On Birches", "Bo Fir", 1990),
         ("A Field of Elms", "Di Ash", 1950),
     ])  # fmt: skip
-    assert sorted(covered(own, lower)) == sorted(
+    assert sorted(titles_covered(own, lower)) == sorted(
         ["The oaks of Rome 2021", "Preface 2009", "A field of elms 2011", "On Beeches 2015"]
     )
 
 
 def test_of_works_that_differ_none_is_covered(make: Make) -> None:
     own, lower = make("own", [("Elms", "A B", 2000)]), make("lower", [("Oaks", "A B", 2000)])
-    assert covered(own, lower) == []
+    assert titles_covered(own, lower) == []
 
 
 def test_a_stack_counts_and_gives_each_work_once(make: Make) -> None:
@@ -140,3 +141,10 @@ def test_many_works_are_compared_as_each_would_be_alone(seed: int, tmp_path: Pat
     ]
     assert rows.tolist() == expected
     assert 10 < sum(expected) < 110
+
+
+def test_keys_that_differ_in_their_last_bits_alone_are_told_apart() -> None:
+    keys = np.array([7, 8, 7, 0, 9, 1 << 63, 8], np.uint64)
+    order = covered._sorted_places(keys)
+    assert sorted(order.tolist()) == list(range(len(keys)))
+    assert keys[order].tolist() == sorted(keys.tolist())

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import gc
+import weakref
 from pathlib import Path
 
 import numpy as np
@@ -8,6 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from citewell.model import CitewellError, CitingPaper, Query
+from citewell.retrieval.encoders.registry import load_encoder
 from citewell.retrieval.encoders.static import StaticEncoder, TokenReader
 from citewell.retrieval.tokens import Vocabulary
 

@@ -6,8 +6,12 @@ return {
   filetypes = require('citewell.config').filetypes,
   root_markers = { { 'citewell.toml', '.latexmkrc', '_quarto.yml' }, '.git' },
   settings = { citewell = vim.empty_dict() },
-  -- In normal mode the cursor is on the last typed character, not after it.
-  capabilities = { experimental = { citewell = { cursorOnCharacter = true } } },
+  capabilities = {
+    -- Neovim takes such edits without saying so; they name the version that each file must have.
+    workspace = { workspaceEdit = { documentChanges = true } },
+    -- In normal mode the cursor is on the last typed character, not after it.
+    experimental = { citewell = { cursorOnCharacter = true } },
+  },
   before_init = function(params, config)
     -- Neovim sends the settings later, but the server's capabilities depend on some of them.
     local settings = (config.settings or {}).citewell
@@ -16,6 +20,9 @@ return {
     end
   end,
   handlers = {
+    ['workspace/applyEdit'] = function(...)
+      return require('citewell.edits').on_apply_edit(...)
+    end,
     ['window/showMessage'] = function(...)
       return require('citewell.server').on_show_message(...)
     end,

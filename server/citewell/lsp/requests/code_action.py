@@ -42,7 +42,7 @@ from citewell.lsp.requests.actions.undefined import UndefinedKeyActions
 from citewell.lsp.requests.actions.verification import VerificationActions
 from citewell.lsp.requests.citing import Citing
 from citewell.lsp.state.checking import Checking
-from citewell.lsp.state.edit_queue import EditQueue
+from citewell.lsp.state.edit_queue import RETRIES, EditQueue
 from citewell.lsp.state.zotero import Zotero
 from citewell.model import CitewellError, Problem
 
@@ -304,16 +304,18 @@ class CodeActions:
             return None
         # Two actions must never be planned on the same texts.
         async with self._edits.lock:
-            plan = await self._planned(wanted)
-            if plan is None or not plan.edits:
-                return None
-            # A cancelled command must not leave a citation without its entry.
-            applying = self._applier.apply(plan.edits, plan.texts, plan.label)
-            try:
-                return plan.feedback if await asyncio.shield(applying) else None
-            except StaleEditError as error:
-                self._editor.show_problems([error.problem], again=True)
-                return None
+            for tries_left in reversed(range(RETRIES)):
+                plan = await self._planned(wanted)
+                if plan is None or not plan.edits:
+                    return None
+                # A cancelled command must not leave a citation without its entry.
+                applying = self._applier.apply(plan.edits, plan.texts, plan.label)
+                try:
+                    return plan.feedback if await asyncio.shield(applying) else None
+                except StaleEditError as error:
+                    if not tries_left:
+                        self._editor.show_problems([error.problem], again=True)
+        return None
 
     async def _planned(self, wanted: ActArguments) -> ActionPlan | None:
         """The plan, made with progress where that may take a second."""

@@ -14,6 +14,7 @@ from citewell import __version__
 from citewell.engine.contract import Engine
 from citewell.mcp.checking import Checking
 from citewell.mcp.client_log import add_logging
+from citewell.mcp.exploring import Exploring
 from citewell.mcp.fetching import Fetching
 from citewell.mcp.finding import Finding
 from citewell.mcp.relating import Relating
@@ -48,6 +49,7 @@ def create_server(
     tools = [
         _tool(finding.find_citations, asks=searches),
         _tool(finding.search_papers, asks=searches),
+        _tool(Exploring(context).explore_papers, asks=searches),
         _tool(finding.get_papers),
         _tool(Relating(context).related_papers),
         _tool(checking.check_references, asks=asks),
@@ -127,6 +129,9 @@ def _bare(schema: Any) -> Any:
     if not isinstance(schema, dict):
         return schema
     short = {name: value for name, value in schema.items() if name != "required"}
+    if short == {"type": "string"}:
+        # Most fields are strings: only what is not one has a type.
+        return {}
     if "properties" in short:
         short.pop("type", None)
         short["properties"] = {
@@ -138,6 +143,8 @@ def _bare(schema: Any) -> Any:
         short.pop("type", None)
     if "items" in short:
         short["items"] = _bare(short["items"])
+        if not short["items"]:
+            short.pop("items")
     return short
 
 

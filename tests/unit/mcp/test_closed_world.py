@@ -85,7 +85,7 @@ async def test_whatever_is_asked_of_any_tool_only_records_come_back(
     agent: Agent, mcp_engine: LocalEngine, tmp_path: Path,
     words: str, name: str, title: str, author: str, k: int, data: st.DataObject,
 ) -> None:  # fmt: skip
-    """All eight tools. What an answer quotes of the agent's own text is no reference."""
+    """All nine tools. What an answer quotes of the agent's own text is no reference."""
     detail = data.draw(st.sampled_from(["ids", "short", "full"]))
     (tmp_path / "p.md").write_text(
         f"See [@{plain(words) or 'x'} attention is all you need] and [@?].\n", encoding="utf-8"
@@ -93,11 +93,12 @@ async def test_whatever_is_asked_of_any_tool_only_records_come_back(
     (tmp_path / "refs.bib").write_text("")
     entry = f"@article{{k, title={{{title}}}, author={{{author}}}, year={{2019}}}}"
     async with agent(tmp_path) as client:
-        assert len((await client.list_tools()).tools) == 8
+        assert len((await client.list_tools()).tools) == 9
         for tool, arguments in (
             ("search_papers", {"query": words, "k": k, "detail": detail}),
             ("search_papers", {"author": author, "k": k, "detail": detail}),
             ("find_citations", {"text": words, "k": k, "detail": detail}),
+            ("explore_papers", {"query": words, "k": k}),
             ("get_papers", {"ids": [name, "fx:3"]}),
             ("related_papers", {"id": name, "direction": data.draw(
                 st.sampled_from(["cites", "cited_by", "cocited"]))}),

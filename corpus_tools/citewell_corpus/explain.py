@@ -45,7 +45,7 @@ def explain(library: Library, name: str) -> list[Explanation]:
 
 
 def _explained(library: Library, row: int) -> Explanation:
-    work = library.works([row])[0]
+    work = library.works([row], whole=True)[0]
     variants: dict[str, RecordVariant] = {
         source: variant for variant in work.variants for source in variant.sources
     }

@@ -310,6 +310,27 @@ def test_what_a_thin_record_lacks_comes_from_the_starter(site: Path, thin: Path)
     assert "Vaswani, Ashish and" in entry and "booktitle = {" in entry
 
 
+def test_an_explanation_lists_the_records_of_ones_own_library_and_of_the_starter(
+    site: Path, own: Path
+) -> None:
+    def sources(*arguments: str) -> list[str]:
+        done = run(own, site, *arguments, "--json")
+        assert done.returncode == 0, done.stderr
+        (found,) = json.loads(done.stdout)
+        return [record["source"].partition(":")[0] for record in found["records"]]
+
+    both = sources("library", "explain", "Attention Is All You Need")
+    assert both[0] == "bibtex" and len(both) > 1
+    # Of a work that only the starter holds, its records alone.
+    only = sources("library", "explain", WANTED)
+    assert only and "bibtex" not in only
+    # Of a work that two files of one's own give, theirs and the starter's.
+    text = (own / "own.bib").read_text(encoding="utf-8")
+    (own / "again.bib").write_text(text, encoding="utf-8")
+    assert run(own, site, "library", "add", "again.bib").returncode == 0
+    assert sources("library", "explain", "Attention Is All You Need").count("bibtex") == 2
+
+
 def test_the_values_of_ones_own_record_win(site: Path, thin: Path) -> None:
     work = found(run(thin, site, "find", WANTED, "--json"))[0]
     assert (work["doi"], work["pages"], work["journal"]) == ("10.1000/e", "7-9", "Trees")

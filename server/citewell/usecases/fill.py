@@ -29,6 +29,8 @@ from citewell.usecases.fill_plan import (
     UNTYPED,
     FillPlan,
     PlaceholderFill,
+    cited,
+    why_none,
 )
 from citewell.usecases.find import (
     ASKING,
@@ -225,7 +227,7 @@ class FillTask:
             for n, (place, one) in enumerate(zip(places, found, strict=True), 1)
         ]
         writer = CitationWriter(project, self._options)
-        fills = tuple(_cited(one, writer) for one in decided)
+        fills = tuple(cited(one, writer) for one in decided)
         edits, diffs = writer.finish()
         searched = tuple(dict.fromkeys(problem for one in found for problem in one.problems))
         return FillPlan(
@@ -318,7 +320,7 @@ def _candidates(place: Place, found: Found) -> PlaceholderFill:
     """A placeholder with what was found for it, still undecided."""
     document, span = place.document, place.placeholder.span
     line_start = document.text.rfind("\n", 0, span.start) + 1
-    reason = "" if found.hits else _why_none(found.result)
+    reason = "" if found.hits else why_none(found.result)
     if found.none_fits and found.picked is not None:
         words = its_words(found.picked)
         reason = f"the language model found none of {found.picked.of} papers fitting{words}"
@@ -336,22 +338,3 @@ def _candidates(place: Place, found: Found) -> PlaceholderFill:
         variant=found.result.variant,
         picked=found.picked,
     )
-
-
-def _why_none(result: SearchResult) -> str:
-    """Why a search that was made found nothing."""
-    for problem in result.problems:
-        if problem not in result.failed:
-            return problem.message[:1].lower() + problem.message[1:].rstrip(".")
-    return "no papers found"
-
-
-def _cited(found: PlaceholderFill, writer: CitationWriter) -> PlaceholderFill:
-    """The placeholder with the key that cites its paper, or open with the reason."""
-    change = msgspec.structs.replace
-    if found.hit is None:
-        return found
-    done = writer.cite(Path(found.path), found.placeholder, found.hit.work)
-    if not done.key:
-        return change(found, hit=None, reason=done.reason)
-    return change(found, key=done.key, reused=not done.is_new)

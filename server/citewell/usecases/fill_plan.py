@@ -9,6 +9,7 @@ import msgspec
 
 from citewell.engine.contract import Engine
 from citewell.features.citing.write import write_edits
+from citewell.features.citing.writer import CitationWriter
 from citewell.model import Hit, Problem, Query, SearchResult
 from citewell.model.bib import FileEdit
 from citewell.model.document import Placeholder
@@ -133,3 +134,22 @@ def fill_feedback(
         for number, found in enumerate(plan.fills, 1)
         if found.hit is not None and not found.reused
     )
+
+
+def why_none(result: SearchResult) -> str:
+    """Why a search that was made found nothing."""
+    for problem in result.problems:
+        if problem not in result.failed:
+            return problem.message[:1].lower() + problem.message[1:].rstrip(".")
+    return "no papers found"
+
+
+def cited(found: PlaceholderFill, writer: CitationWriter) -> PlaceholderFill:
+    """The placeholder with the key that cites its paper, or open with the reason."""
+    change = msgspec.structs.replace
+    if found.hit is None:
+        return found
+    done = writer.cite(Path(found.path), found.placeholder, found.hit.work)
+    if not done.key:
+        return change(found, hit=None, reason=done.reason)
+    return change(found, key=done.key, reused=not done.is_new)

@@ -19,9 +19,7 @@ from citewell.features.text.evidence import why
 from citewell.model import CitewellError, CitingPaper, Problem, Query, SearchResult, Work
 from citewell.model.cancel import Cancel
 from citewell.model.identifiers import identifier_of
-from citewell.model.query import Reference
-from citewell.model.typed_query import TypedQuery, Understood
-from citewell.retrieval.structure import structured
+from citewell.model.typed_query import Understood
 from citewell.sources.merge import same_works
 from citewell.usecases.explore.citation_links import STARTS, linked
 from citewell.usecases.explore.contract import (
@@ -38,6 +36,7 @@ from citewell.usecases.explore.contract import (
 )
 from citewell.usecases.explore.fusion import Ranked, fused
 from citewell.usecases.explore.order import by_preference, preferences
+from citewell.usecases.explore.queries import filters_of, references
 
 DEPTH = 400
 """Papers that a search for the words gives."""
@@ -93,7 +92,7 @@ class _Run:
             venue=request.venue,
             year_from=request.year_from,
             year_to=request.year_to,
-            paper=CitingPaper(references=_references(self._kept)),
+            paper=CitingPaper(references=references(self._kept)),
             exclude=tuple(work.id for work in self._rejected),
         )
         self._problems: list[Problem] = [_CUT] if len(text) > MAX_TEXT else []
@@ -177,7 +176,7 @@ class _Run:
             raise CitewellError(result.failed[0])
         self._understood = result.understood
         self._problems += [*result.problems, *result.dropped]
-        self._filters = _filters_of(self._query, result.understood)
+        self._filters = filters_of(self._query, result.understood)
         label = self._query.text or "the filters"
         self._keep("search", label, result)
         return [label]
@@ -186,8 +185,8 @@ class _Run:
         best = self._best(BEST, "references")
         if not best:
             return []
-        references = _references([*self._kept, *best])
-        query = replace(self._query, paper=CitingPaper(references=references))
+        paper = CitingPaper(references=references([*self._kept, *best]))
+        query = replace(self._query, paper=paper)
         (result,) = self._batch([query], DEPTH)
         self._keep("references", "the words beside the best papers as references", result)
         return [f"beside “{work.title}”" for work in best]
@@ -332,31 +331,6 @@ class _Run:
             snapshot=self._snapshot,
             problems=tuple(dict.fromkeys(self._problems)),
         )
-
-
-def _references(works: Sequence[Work]) -> tuple[Reference, ...]:
-    return tuple(
-        Reference(
-            title=work.title,
-            authors=tuple(author.family for author in work.authors),
-            year=work.year,
-            doi=work.doi,
-            arxiv=work.arxiv,
-        )
-        for work in works
-    )
-
-
-def _filters_of(query: Query, understood: Understood) -> Query:
-    """The query's filters and those that its words name, without its words."""
-    found = structured(query) if understood.parts else query
-    typed = understood.query
-    return replace(
-        found,
-        text="",
-        paper=CitingPaper(),
-        typed_query=TypedQuery(none_of=typed.none_of, min_citations=typed.min_citations),
-    )
 
 
 EMPTY = Problem(

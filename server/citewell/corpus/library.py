@@ -19,12 +19,10 @@ from citewell.corpus.contract import SegmentView
 from citewell.corpus.covered import covered_rows
 from citewell.corpus.errors import LibraryError, library_error
 from citewell.corpus.gaps import FillGaps, filled, has_gaps, is_same, is_thin
+from citewell.corpus.identity import answers_to, has_source_id, same_arxiv, same_doi, same_title
 from citewell.corpus.layout import Manifest, current_snapshot, read_manifest
 from citewell.corpus.segment import Segment
 from citewell.model import Problem, Work
-from citewell.model.identifiers import arxiv_ids, dois_of
-from citewell.model.ids import arxiv_id, normalise_doi
-from citewell.model.titles import title_key
 
 
 class Columns(NamedTuple):
@@ -219,7 +217,7 @@ class Library:
             rows = live.get(numbers[identifier], [])
             if len(rows) > 1:
                 exact = [row for row in rows if identifier in (works[row].id, *works[row].same_as)]
-                rows = exact or [row for row in rows if _answers_to(works[row], identifier)]
+                rows = exact or [row for row in rows if answers_to(works[row], identifier)]
             if rows:
                 result[place] = rows[0]
         return result
@@ -233,11 +231,11 @@ class Library:
         source or one of the merged records uses it.
         """
         lookups = (
-            (keys.doi_number(doi) if doi else None, lambda w: _same_doi(w, doi)),
-            (keys.arxiv_number(arxiv) if arxiv else None, lambda w: _same_arxiv(w, arxiv)),
-            (keys.title_number(title) if title else None, lambda w: _same_title(w, title)),
+            (keys.doi_number(doi) if doi else None, lambda w: same_doi(w, doi)),
+            (keys.arxiv_number(arxiv) if arxiv else None, lambda w: same_arxiv(w, arxiv)),
+            (keys.title_number(title) if title else None, lambda w: same_title(w, title)),
             (keys.bibkey_number(bibkey) if bibkey else None, lambda w: w.bibkey == bibkey),
-            (keys.id_number(bibkey) if bibkey else None, lambda w: _has_source_id(w, bibkey)),
+            (keys.id_number(bibkey) if bibkey else None, lambda w: has_source_id(w, bibkey)),
         )
         for number, matches in lookups:
             if number is None:
@@ -256,9 +254,7 @@ class Library:
             return []
         rows = self._live_rows([number]).get(number, [])
         return [
-            row
-            for row, work in zip(rows, self.works(rows), strict=True)
-            if _same_title(work, title)
+            row for row, work in zip(rows, self.works(rows), strict=True) if same_title(work, title)
         ]
 
     def key_rows(self, numbers: Sequence[int]) -> dict[int, list[int]]:
@@ -350,25 +346,3 @@ class Library:
                         kind = covered if segment.is_covered(row) and not every else found
                         kind.setdefault(number, []).append(row + segment.base)
         return covered | found
-
-
-def _has_source_id(work: Work, identifier: str) -> bool:
-    return any(origin.source_id == identifier for origin in work.provenance)
-
-
-def _answers_to(work: Work, identifier: str) -> bool:
-    if _has_source_id(work, identifier):
-        return True
-    return keys.id_number(identifier) in keys.identity_numbers(work)
-
-
-def _same_doi(work: Work, doi: str) -> bool:
-    return normalise_doi(doi) in dois_of(work)
-
-
-def _same_arxiv(work: Work, arxiv: str) -> bool:
-    return arxiv_id(arxiv) in arxiv_ids(work)
-
-
-def _same_title(work: Work, title: str) -> bool:
-    return title_key(work.title) == title_key(title)

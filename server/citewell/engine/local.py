@@ -8,19 +8,17 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 import msgspec
-import numpy as np
 
-from citewell.corpus.card import coverage_of, not_held
+from citewell.corpus.card import coverage_of
 from citewell.corpus.library import Library
 from citewell.engine.cascade import Cascade
 from citewell.engine.checking import SLICE, LibraryCheck, Traffic, check_online
 from citewell.engine.contract import Checks, EngineStatus, Related, Tier
 from citewell.engine.cross_encoder_stage import CrossEncoderStage
+from citewell.engine.finder import Finder
 from citewell.engine.history import History
 from citewell.engine.history_store import HistoryStore
-from citewell.engine.identified import Identified
 from citewell.engine.late import LateRetriever
-from citewell.engine.listing import Listing
 from citewell.engine.lookup import LookUp
 from citewell.engine.optional_parts import accepted_records, online_search, open_llm, open_sources
 from citewell.engine.process_memory import rss_mb
@@ -37,7 +35,6 @@ from citewell.model.check import Claim
 from citewell.model.direction import Direction
 from citewell.model.feedback import Feedback
 from citewell.model.llm import Budget, Picked, Supported, Usage
-from citewell.model.typed_query import Understood
 from citewell.options import Options
 from citewell.ranking.contract import Ranker
 from citewell.ranking.learned import LearnedRanker
@@ -92,16 +89,12 @@ class LocalEngine:
         self._history = (
             History(history or HistoryStore(), self._signals) if options.learning.enabled else None
         )
-        self._typed = QueryPreprocessor(library, opened, self._signals)
-        missing = self._problems if library is None else ()
-        self._identified = Identified(self._lookup, self._online, missing, self._lookup.held)
-        self._listing = None if library is None else Listing(library, opened)
         criteria = opened.typed.get(CRITERIA)
         if isinstance(criteria, Criteria) and self._relations is not None:
             criteria.related = self._relations.rows
         if opened.filters is not None and self._signals is not None:
             opened.filters.cited = self._signals.cited_rows
-        self._search = None
+        search = None
         if library is not None and self._signals is not None:
             cascade = Cascade(
                 options,
@@ -114,7 +107,16 @@ class LocalEngine:
                 llm_stage=llm_stage,
             )
             others = QueryExpansion(options, self._signals, llm_stage)
-            self._search = Search(options.retrieval, opened, others, cascade)
+            search = Search(options.retrieval, opened, others, cascade)
+        self._finder = Finder(
+            search,
+            library,
+            opened,
+            self._problems,
+            typed=QueryPreprocessor(library, opened, self._signals),
+            lookup=self._lookup,
+            online=self._online,
+        )
 
     @classmethod
     def open(
@@ -173,26 +175,7 @@ class LocalEngine:
     ) -> SearchResult:
         """The best `k` works for the query. Raises only `Cancelled`."""
         with self._traffic:
-            return self._find(query, k, tier, cancel or Cancel())
-
-    def _find(self, query: Query, k: int, tier: Tier, cancel: Cancel) -> SearchResult:
-        named = self._identified.answer(query)
-        if named is not None:
-            return named
-        if self._search is None:
-            return self._with_online(SearchResult(problems=self._problems), query, k)
-        begin = time.perf_counter()
-        parsed, understood = self._typed.read(query)
-        found = self._filtered(parsed, k)
-        if found is None:
-            found = self._with_empty_reason(parsed, self._search.find(parsed, k, tier, cancel))
-        result = self._with_online(found, msgspec.structs.replace(parsed, text=query.text), k)
-        timings = {**found.timings, "total": (time.perf_counter() - begin) * 1e3}
-        return msgspec.structs.replace(
-            result,
-            understood=understood,
-            timings={stage: round(spent, 2) for stage, spent in timings.items()},
-        )
+            return self._finder.find(query, k, tier, cancel or Cancel())
 
     def wait_online(self, query: Query, seconds: float) -> None:
         """Until the sources have answered for the words of a query, for a command that asks once.
@@ -201,21 +184,6 @@ class LocalEngine:
         """
         if self._online is not None:
             self._online.wait(query.text, seconds)
-
-    def _with_online(self, result: SearchResult, query: Query, k: int) -> SearchResult:
-        """The result with the sources' answers so far; if there are none, they are requested."""
-        if self._online is None:
-            return result
-        from citewell.engine.online_search import joined
-
-        late = self._online.offer(query.text)
-        if not late.works and not late.problems:
-            return result
-        return msgspec.structs.replace(
-            result,
-            hits=joined(result.hits, late, query, k, self._lookup.held),
-            dropped=(*result.dropped, *late.problems),
-        )
 
     def ask_sources(
         self,
@@ -234,15 +202,8 @@ class LocalEngine:
             ]
         limit = ONLINE_SECONDS if seconds is None else seconds
         self._online.ask([query.text for query in queries], limit, cancel or Cancel())
-        joined = []
-        for query, result in zip(queries, results, strict=True):
-            named = self._identified.answer(query)
-            if named is None:
-                parsed = self._typed.read(query)[0]
-                typed = msgspec.structs.replace(parsed, text=query.text)
-                named = self._with_online(result, typed, k)
-            joined.append(named)
-        return joined
+        pairs = zip(queries, results, strict=True)
+        return [self._finder.with_sources(query, result, k) for query, result in pairs]
 
     def _sources_problem(self) -> Problem:
         """Why no source is asked."""
@@ -267,38 +228,7 @@ class LocalEngine:
         Only the first `explained` hits carry their evidence, which costs more than finding them;
         None: all of them.
         """
-        if self._search is None:
-            return [SearchResult(problems=self._problems) for _ in queries]
-        named = [self._identified.answer(query) for query in queries]
-        read = [
-            self._typed.read(query)
-            for query, answer in zip(queries, named, strict=True)
-            if answer is None
-        ]
-        parsed = [one for one, _ in read]
-        found = iter(self._search.find_batch(parsed, k, tier, cancel or Cancel(), explained))
-        searched = iter(read)
-
-        def result(query: Query, understood: Understood) -> SearchResult:
-            one = self._with_empty_reason(query, next(found))
-            return msgspec.structs.replace(one, understood=understood)
-
-        return [result(*next(searched)) if answer is None else answer for answer in named]
-
-    def _filtered(self, query: Query, k: int) -> SearchResult | None:
-        """The papers that pass the filters of a query without words; None for any other."""
-        if self._listing is None or query.text.strip() or query.sentence:
-            return None
-        return self._listing.of(query, k)
-
-    def _with_empty_reason(self, query: Query, result: SearchResult) -> SearchResult:
-        """An empty result with the filter that emptied it, or with what a library covers."""
-        if result.hits or result.problems or self._opened.filters is None:
-            return result
-        problem = self._opened.filters.empty(query)
-        if problem is None and self._library is not None:
-            problem = not_held(self._library)
-        return result if problem is None else msgspec.structs.replace(result, problems=(problem,))
+        return self._finder.find_batch(queries, k, tier, cancel or Cancel(), explained)
 
     def works(self, ids: Sequence[str]) -> list[Work | None]:
         """Records by id, in order, of the library or of a source that has been asked; else None."""
@@ -320,14 +250,7 @@ class LocalEngine:
 
     def citations(self, ids: Sequence[str]) -> list[int]:
         """How often each work is cited, in order; 0 where nothing is known."""
-        found = [0] * len(ids)
-        if self._library is None or self._signals is None:
-            return found
-        rows = self._library.rows_of(ids)
-        held = np.flatnonzero(rows >= 0)
-        for at, count in zip(held, self._signals.cited(rows[held]), strict=True):
-            found[at] = round(float(count))
-        return found
+        return [0] * len(ids) if self._signals is None else self._signals.citations_of(ids)
 
     def check(
         self,
@@ -418,17 +341,7 @@ class LocalEngine:
     def close(self) -> None:
         """Close the library's files, and ask the sources nothing more. Waits until accepted records
         are built."""
-        if self._accepted is not None:
-            self._accepted.close()
-        if self._history is not None:
-            self._history.close()
-        if self._reader is not None:
-            self._reader.close()
-        if self._llm_stage is not None:
-            self._llm_stage.close()
-        if self._online is not None:
-            self._online.close()
-        if self._sources is not None:
-            self._sources.close()
-        if self._library is not None:
-            self._library.close()
+        parts = (self._accepted, self._history, self._reader, self._llm_stage)
+        for part in (*parts, self._online, self._sources, self._library):
+            if part is not None:
+                part.close()

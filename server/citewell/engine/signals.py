@@ -70,6 +70,13 @@ class LibrarySignals:
         """Row of each id, -1 where there is none."""
         return self._library.rows_of(ids)
 
+    def citations_of(self, ids: Sequence[str]) -> list[int]:
+        """How often each work is cited, in order; 0 where nothing is known."""
+        rows = self.rows_of(ids)
+        cited = np.zeros(len(ids))
+        cited[rows >= 0] = self.cited(rows[rows >= 0])
+        return [round(float(count)) for count in cited]
+
     def vectors(self, rows: NDArray[np.int64]) -> NDArray[np.float32] | None:
         """The papers' dense vectors, shape (n, d)."""
         dense = self._dense

@@ -24,6 +24,7 @@ from citewell.lsp.requests import (
     symbols,
     tokens,
 )
+from citewell.lsp.requests.actions.registry import providers
 from citewell.lsp.requests.citing import Citing
 from citewell.lsp.state.session import Session
 
@@ -68,7 +69,7 @@ def features(
         applier=applier,
         edits=edits,
         obstacles=obstacles,
-        offering=code_action.providers(
+        offering=providers(
             buffers,
             checks,
             engine=engine,

@@ -6,26 +6,17 @@ none of that is a difference here.
 
 from __future__ import annotations
 
-import html
 import re
 from collections.abc import Sequence
 from enum import StrEnum
-from functools import lru_cache
 
 import msgspec
 
-from citewell.model.names import family_key
-from citewell.model.titles import fold
 from citewell.model.work import Author
+from citewell.verification.author_name import AuthorName, author_name, display_words
 
 LONG_LIST = 8
 """A list cut after at least this many names reflects a journal style, not an invention."""
-_WHOLE_NAME = 12
-"""Least letters of a given and family name for which their likeness is meaningful."""
-_SOUNDS_LIKE = 82.0
-"""Least likeness (rapidfuzz ratio) of two whole names of one person."""
-_SUFFIX = re.compile(r"[\s,]+(?:jr|sr|i{2,3}|iv)\.?\s*$", re.IGNORECASE)
-_NOT_LETTER = re.compile(r"[^\w]+|[\d_]+")
 
 
 class Difference(StrEnum):
@@ -75,9 +66,9 @@ def compare_people(
     """Compare a reference's authors with a record's, position first, then anywhere."""
     if not given or not known:
         return Comparison(Difference.UNKNOWN)
-    theirs = [_name(author) for author in known]
+    theirs = [author_name(author) for author in known]
     given = _parted(given, known, theirs)
-    ours = [_name(author) for author in given]
+    ours = [author_name(author) for author in given]
     partner = _match(ours, theirs)
     found = [place for place in partner if place is not None]
     taken = set(found)
@@ -152,7 +143,10 @@ class NamePair(msgspec.Struct, frozen=True):
 
 def pair_names(given: Sequence[Author], known: Sequence[Author]) -> list[NamePair]:
     """For each given name the record's name of the same person."""
-    ours, theirs = [_name(author) for author in given], [_name(author) for author in known]
+    ours, theirs = (
+        [author_name(author) for author in given],
+        [author_name(author) for author in known],
+    )
     return [
         NamePair(-1, False)
         if place is None
@@ -161,18 +155,18 @@ def pair_names(given: Sequence[Author], known: Sequence[Author]) -> list[NamePai
     ]
 
 
-def _written_alike(ours: _Name, theirs: _Name) -> bool:
+def _written_alike(ours: AuthorName, theirs: AuthorName) -> bool:
     same = ours.equals(theirs) or ours.is_surely(theirs)
     return same and ours.may_be_called(theirs) and not ours.is_reversed(theirs)
 
 
 def _parted(
-    given: Sequence[Author], known: Sequence[Author], theirs: Sequence[_Name]
+    given: Sequence[Author], known: Sequence[Author], theirs: Sequence[AuthorName]
 ) -> Sequence[Author]:
     """The given names; those run together for lack of an "and" are split using the record."""
     out: list[Author] = []
     for author in given:
-        words = _display_words(author)
+        words = display_words(author)
         inside = [n for n, name in enumerate(theirs) if len(words) >= 4 and name.family in words]
         if len({theirs[n].family for n in inside}) > 1:
             out += [known[n] for n in inside]
@@ -199,153 +193,22 @@ def _kind(  # noqa: PLR0911 - one for each
     return Difference.MISSING
 
 
-def _match(ours: Sequence[_Name], theirs: Sequence[_Name]) -> list[int | None]:
+def _match(ours: Sequence[AuthorName], theirs: Sequence[AuthorName]) -> list[int | None]:
     """For each of ours the place of the same person in theirs; each place is taken once."""
     partner: list[int | None] = [None] * len(ours)
     free = set(range(len(theirs)))
-    for test in (_Name.equals, _Name.resembles, _Name.may_be):
+    for test in (AuthorName.equals, AuthorName.resembles, AuthorName.may_be):
         for n, name in enumerate(ours):
             if partner[n] is not None:
                 continue
             order = ([n] if n in free else []) + sorted(free - {n})
-            if test is _Name.may_be:
+            if test is AuthorName.may_be:
                 order = order[:1] if n in free else []
             place = next((p for p in order if test(name, theirs[p])), None)
             if place is not None:
                 partner[n] = place
                 free.discard(place)
     return partner
-
-
-class _Name:
-    """One name, prepared for comparison."""
-
-    def __init__(self, author: Author) -> None:
-        family = _SUFFIX.sub("", html.unescape(author.family))
-        self.family = family_key(family)
-        self.words = frozenset(_words(f"{html.unescape(author.given)} {family}"))
-        self.last = _words(family)[-1:] or [""]
-        given = _words(html.unescape(author.given))
-        self.given = given[0] if given else ""
-        self.initials = frozenset(word[0] for word in given)
-        self.letters = "".join(sorted("".join(self.words)))
-
-    def equals(self, other: _Name) -> bool:
-        """True for equal surnames, or equal words in another order ("Zhang Wei", "Wei Zhang")."""
-        if self.family == other.family:
-            return self._initials_agree(other)
-        return len(self.words) > 1 and self.words == other.words
-
-    def is_reversed(self, other: _Name) -> bool:
-        """Both names are one word, each in the other's place: "Wei, Zhang" for "Zhang, Wei"."""
-        if not self.given or len(self.words) != 2 or self.family == self.given:
-            return False
-        return self.family == other.given and self.given == other.family
-
-    def may_be(self, other: _Name) -> bool:
-        """True for an equal surname or an equal given name at the same place.
-
-        Bill for William, a name changed by marriage; or another person of that name.
-        """
-        if self.family == other.family:
-            return True
-        return len(self.given) >= 4 and self.given == other.given
-
-    def is_surely(self, other: _Name) -> bool:
-        """Another way to write the same name: an umlaut, a double surname, its parts reordered."""
-        ours, theirs = (frozenset(map(_plain, one.words)) for one in (self, other))
-        if ours <= theirs or theirs <= ours or "".join(sorted(ours)) == "".join(sorted(theirs)):
-            return True
-        return _plain(self.family) == _plain(other.family) and self._initials_agree(other)
-
-    def may_be_called(self, other: _Name) -> bool:
-        """The first names are initials, forms of one another, or in another order."""
-        if min(len(self.given), len(other.given)) < 3 or self.words & other.words - {self.family}:
-            return True
-        if self.given.startswith(other.given[:3]) and abs(len(self.given) - len(other.given)) > 1:
-            return True
-        from rapidfuzz import fuzz
-
-        return fuzz.ratio(self.given, other.given) >= 60
-
-    def may_be_renamed(self, other: _Name) -> bool:
-        """The first names or their initials agree, whatever the surnames."""
-        theirs = other.initials or frozenset(other.family[:1])  # a record without the surname
-        return bool(self.initials & theirs)
-
-    def _initials_agree(self, other: _Name) -> bool:
-        if not self.initials or not other.initials or self.initials & other.initials:
-            return True
-        short, long = sorted((self.given, other.given), key=len)
-        return len(short) >= 3 and short in long  # "Reza" for "Gholamreza"
-
-    def resembles(self, other: _Name) -> bool:
-        """Likely the same person: one part of a double surname, or a letter or two amiss."""
-        if not self.family or not other.family:
-            return False
-        if self._swapped(other) or other._swapped(self):
-            return True
-        if len(self.words) == 1 and self.words < other.words:
-            return True  # the rest of the name was lost
-        if self._sounds_like(other):
-            return True
-        if not self._initials_agree(other):
-            return False
-        return self._inside(other) or other._inside(self) or self._misspelt(other)
-
-    def _sounds_like(self, other: _Name) -> bool:
-        """Most letters of both whole names are the same: a pseudonym, another transcription."""
-        ours, theirs = (f"{one.given} {one.family}" for one in (self, other))
-        if not self.given or not other.given or min(len(ours), len(theirs)) < _WHOLE_NAME:
-            return False
-        from rapidfuzz import fuzz
-
-        return fuzz.ratio(ours, theirs) >= _SOUNDS_LIKE
-
-    def _misspelt(self, other: _Name) -> bool:
-        short, long = sorted((self.family, other.family), key=len)
-        if len(short) >= 3 and (long.startswith(short) or long.endswith(short)):
-            return True
-        if self.letters and self.letters == other.letters:
-            return True
-        from rapidfuzz.distance import OSA
-
-        allowed = 1 if len(short) < 7 else 2
-        return len(short) >= 4 and OSA.distance(short, long, score_cutoff=allowed) <= allowed
-
-    def _swapped(self, other: _Name) -> bool:
-        """Given and family name in the other's places, one of them an initial."""
-        if (
-            self.family == other.family
-            or len(other.family) < 3
-            or other.family not in self.words
-            or not self.family
-        ):
-            return False
-        return self.family in other.words or self.family[0] in other.initials
-
-    def _inside(self, other: _Name) -> bool:
-        """The surname is one of several names of the other ("Boix" in "Xavier Boix Bosch")."""
-        return len(other.words) > 2 and len(self.family) > 2 and self.family in other.words
-
-
-@lru_cache(maxsize=8192)
-def _name(author: Author) -> _Name:
-    return _Name(author)
-
-
-@lru_cache(maxsize=8192)
-def _display_words(author: Author) -> tuple[str, ...]:
-    return tuple(_words(author.display))
-
-
-def _plain(word: str) -> str:
-    """Without the "e" that stands for two dots."""
-    return word.replace("ae", "a").replace("oe", "o").replace("ue", "u")
-
-
-def _words(text: str) -> list[str]:
-    return [word for word in _NOT_LETTER.split(fold(text)) if word]
 
 
 _PLACEHOLDERS = frozenset(
@@ -373,9 +236,9 @@ def placeholder_names(authors: Sequence[Author]) -> tuple[Author, ...]:
 
 def without_anonymous(authors: Sequence[Author]) -> tuple[Author, ...]:
     """The authors without "Anonymous": a paper under review has authors, and does not say which."""
-    return tuple(author for author in authors if _display_words(author)[:1] != ("anonymous",))
+    return tuple(author for author in authors if display_words(author)[:1] != ("anonymous",))
 
 
 def _is_placeholder(author: Author) -> bool:
-    words = _display_words(author)
+    words = display_words(author)
     return " ".join(words) in _PLACEHOLDERS or bool(words and _ANY_AUTHOR.match(words[0]))

@@ -8,7 +8,7 @@ from msgspec.structs import fields
 from citewell.features.checking.diagnose import CODES
 from citewell.features.display.coexist import DOES, REPORTS, is_offered, left_diagnostics
 from citewell.model.document import Format
-from citewell.options.tree import DiagnosticsOptions, FeatureOptions
+from citewell.options.editor import DiagnosticsOptions, FeatureOptions
 
 SWITCHES = [field.name for field in fields(FeatureOptions) if field.name != "coexist"]
 

@@ -15,7 +15,7 @@ from citewell.features.checking.verify import CODES, Question, check_diagnostics
 from citewell.model import Author, Work
 from citewell.model.check import Check, Verdict
 from citewell.model.diagnostic import Level
-from citewell.options.tree import DiagnosticsOptions
+from citewell.options.editor import DiagnosticsOptions
 from citewell.verification.checker import Checker
 from citewell.verification.records import MemoryRecords
 

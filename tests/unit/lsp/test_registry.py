@@ -13,7 +13,7 @@ from citewell.lsp.features import features
 from citewell.lsp.registration.registry import Command, Request
 from citewell.lsp.requests import formatting
 from citewell.lsp.server import Server, create_server
-from citewell.options.tree import FeatureOptions
+from citewell.options.editor import FeatureOptions
 
 
 @pytest.fixture(scope="module")

@@ -7,18 +7,17 @@ is made of slide numbers, and the author's query in every other case.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 
 import msgspec
 
 from citewell.documents.latex.arguments import ArgumentReader, skip_gap
 from citewell.documents.latex.commands import CiteCommand
+from citewell.documents.latex.key_group import COMMAND, COMMENT, KeyGroup, KeyGroupReader
 from citewell.documents.open_words import (
     OpenWords,
     closes_words,
     open_words,
     runs_into_prose,
-    runs_on,
 )
 from citewell.documents.placeholders import (
     KeyList,
@@ -37,15 +36,6 @@ _ANGLE = re.compile(
     r"<((?:[^<>{}\n]|(?<=[-=])>|(?<=\s)>(?=[\s\w$\\=])|(?<=\b\w)>(?=\w)|>(?=[=\d])"
     r"|\{[^{}\n]{0,200}\}|\r?\n(?![ \t]*\r?\n)){0,600})>"
 )
-_COMMAND = re.compile(r"\\[A-Za-z]")
-_KEY_STOP = re.compile(r"\\.|[{}$]|%[^\n]*|\n[ \t]*\r?\n", re.DOTALL)
-_LOOSE_STOP = re.compile(r"[\r\n\\${}<>%&]|[.!?;]\s+(?=[A-Z])")
-_COMMENT = re.compile(r"(?<!\\)%[^\n]*\n?[ \t]*")
-_BRACE = re.compile(r"\\.|[{}]|%[^\n]*", re.DOTALL)
-_PARAGRAPH = re.compile(r"\n[ \t]*\r?\n")
-
-MAX_KEYS = 20_000
-_LONG_WORDS = 8
 
 
 class CiteResult(msgspec.Struct, frozen=True):
@@ -64,16 +54,6 @@ class _Site(msgspec.Struct, frozen=True):
     after_name: int
 
 
-class _Group(msgspec.Struct, frozen=True):
-    start: int
-    """First character of the contents."""
-    end: int
-    """End of the contents."""
-    after: int
-    """Place after the closing brace; `end` when it is missing."""
-    closed: bool
-
-
 class CiteReader:
     """Reads the cite commands of one text."""
 
@@ -82,7 +62,7 @@ class CiteReader:
         self.arguments = arguments
         self.apacite = apacite
         """apacite is loaded: `<see>{}` is then its prefix."""
-        self._balance_checks = 100  # each reads a paragraph
+        self._groups = KeyGroupReader(text)
 
     def read(self, start: int, position: int, command: CiteCommand) -> CiteResult | None:
         """Read the command whose backslash is at `start` and whose name ends at `position`.
@@ -105,10 +85,10 @@ class CiteReader:
             if found is None:
                 break
             group_start, angle = found
-            group = self._key_group(group_start)
+            group = self._groups.read(group_start)
             words = None
             if group.closed:
-                listed = split_keys(self._pieces(group))
+                listed = split_keys(self._groups.pieces(group))
                 end = group.after
             else:
                 listed, words = self._open_list(group)
@@ -196,10 +176,10 @@ class CiteReader:
         listed = split_keys(key_pieces(inside, 0))
         if listed.query and not (self.apacite and place == angle.end):
             return False  # a group of prose that happens to follow
-        return _COMMAND.search(inside) is None
+        return COMMAND.search(inside) is None
 
     def _open_angle(self, site: _Site, place: int) -> Placeholder:
-        words = open_words(self.text, place + 1, self._loose_end(place + 1))
+        words = open_words(self.text, place + 1, self._groups.loose_end(place + 1))
         return self._query(site, Span(place + 1, words.end), words.end, words)
 
     def _query(
@@ -222,7 +202,7 @@ class CiteReader:
     def _wanted(
         self,
         site: _Site,
-        group: _Group,
+        group: KeyGroup,
         listed: KeyList,
         angle: Span | None,
         open_: OpenWords | None,
@@ -254,59 +234,7 @@ class CiteReader:
             certain=open_ is None or open_.certain,
         )
 
-    def _key_group(self, place: int) -> _Group:
-        """The contents of the group at `place`, up to a sensible end when it is not closed."""
-        text = self.text
-        depth = 1
-        for match in _KEY_STOP.finditer(text, place + 1, min(len(text), place + MAX_KEYS)):
-            token = match[0]
-            if token == "{":
-                depth += 1
-            elif token == "}":
-                depth -= 1
-                if depth == 0:
-                    group = _Group(place + 1, match.start(), match.end(), True)
-                    if self._belongs_outside(group):
-                        break
-                    return group
-            elif token[0] == "\\" and (len(token) < 2 or not token[1].isalpha()):
-                continue
-            elif token[0] in "\\$" and not text[place + 1 : match.start()].strip():
-                continue  # `\cite{\mykeys}`
-            elif token == "$" and not text[match.start() - 1].isspace():
-                continue  # Zotero makes keys such as yao$t$bench2024
-            elif token[0] in "\\$\n":
-                break
-        end = self._loose_end(place + 1)
-        return _Group(place + 1, end, end, False)
-
-    def _belongs_outside(self, group: _Group) -> bool:
-        """True when the brace that closes `\\footnote{see \\cite{neural mach and so on}` is the
-        footnote's: long prose in a paragraph that has one closing brace too few."""
-        text = self.text
-        words = text[group.start : group.end]
-        if runs_on(words):
-            return True
-        if len(words.split()) <= _LONG_WORDS or "," in words or self._balance_checks <= 0:
-            return False
-        self._balance_checks -= 1
-        window = 4_000
-        low, high = max(0, group.start - window), min(len(text), group.end + window)
-        for match in _PARAGRAPH.finditer(text, low, group.start):
-            low = match.end()
-        following = _PARAGRAPH.search(text, group.end, high)
-        high = following.start() if following else high
-        depth = 0
-        for match in _BRACE.finditer(text, low, high):
-            depth += {"{": 1, "}": -1}.get(match[0], 0)
-        return depth > 0
-
-    def _loose_end(self, start: int) -> int:
-        """Where words end that nothing closes: the line, a command or a sentence end."""
-        match = _LOOSE_STOP.search(self.text, start, min(len(self.text), start + 300))
-        return match.start() if match else min(len(self.text), start + 300)
-
-    def _open_list(self, group: _Group) -> tuple[KeyList, OpenWords]:
+    def _open_list(self, group: KeyGroup) -> tuple[KeyList, OpenWords]:
         """The keys of a group that nothing closes, and the words that follow them."""
         text, reach = self.text, group.end
         if text[group.start : group.start + 1].isspace():  # only begun, in front of prose
@@ -314,7 +242,7 @@ class CiteReader:
             return KeyList((), Span(group.start, group.start)), words
         keys: list[KeyPiece] = []
         end = group.start
-        for piece in self._pieces(group):
+        for piece in self._groups.pieces(group):
             wanted = free_text(piece.text)
             if wanted is None:
                 keys.append(piece)
@@ -327,25 +255,8 @@ class CiteReader:
                 return KeyList(tuple(keys), Span(start, words.end), query or ""), words
         return KeyList(tuple(keys)), OpenWords(end, reach, True)
 
-    def _pieces(self, group: _Group) -> Iterator[KeyPiece]:
-        text = self.text
-        content = text[group.start : group.end]
-        if "%" in content:
-            content = _COMMENT.sub(lambda m: " " * len(m[0]), content)
-        stripped = content.strip()
-        if stripped.startswith("{") and stripped.endswith("}"):
-            content = content.replace("{", " ").replace("}", " ")
-        if "#" in content or _COMMAND.search(content):
-            return  # a macro's parameter or a macro: no key that could be known here
-        pieces = list(key_pieces(content, group.start))
-        if not group.closed and len(pieces) == 1 and content.strip() and content[-1:].isspace():
-            # A space after the first word, and no brace yet: words are being typed, not a key.
-            yield KeyPiece(pieces[0].text + " ?", pieces[0].span)
-            return
-        yield from pieces
-
     def _without_comments(self, span: Span) -> str:
-        return _COMMENT.sub(" ", self.text[span.start : span.end])
+        return COMMENT.sub(" ", self.text[span.start : span.end])
 
     def _trim(self, span: Span) -> Span:
         content = self.text[span.start : span.end]

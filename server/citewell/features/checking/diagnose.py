@@ -15,7 +15,7 @@ from citewell.model import Problem
 from citewell.model.bib import BibFile
 from citewell.model.diagnostic import Diagnostic
 from citewell.model.document import Document
-from citewell.options.tree import DiagnosticsOptions
+from citewell.options.editor import DiagnosticsOptions
 
 CODES = (*LINT_CODES, *verify.CODES)
 """Every code that an editor may show."""

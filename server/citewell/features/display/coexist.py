@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from citewell.model.document import Format
 
 if TYPE_CHECKING:
-    from citewell.options.tree import DiagnosticLevel, DiagnosticsOptions, FeatureOptions
+    from citewell.options.editor import DiagnosticLevel, DiagnosticsOptions, FeatureOptions
 
 _TEX, _BIB = Format.LATEX, Format.BIBTEX
 

@@ -25,7 +25,7 @@ from citewell.lsp.protocol.line_index import LineIndex
 from citewell.model.bib import BibFile
 from citewell.model.diagnostic import Level
 from citewell.model.document import Document, Format
-from citewell.options.tree import DiagnosticsOptions, FeatureOptions
+from citewell.options.editor import DiagnosticsOptions, FeatureOptions
 
 MAX_REPORTS = 2_000
 

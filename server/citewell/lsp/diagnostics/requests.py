@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from citewell.lsp.diagnostics.wire import Report
     from citewell.model import Problem
     from citewell.model.bib import BibFile
-    from citewell.options.tree import DiagnosticsOptions
+    from citewell.options.editor import DiagnosticsOptions
 
 logger = logging.getLogger(__name__)
 

@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from lsprotocol import types
 
-from citewell.engine.worker_client import WorkerEngine
 from citewell.lsp.documents.buffers import Buffers, is_bibliography
 from citewell.lsp.documents.edit_applier import (
     EditApplier,
@@ -31,19 +30,10 @@ from citewell.lsp.protocol.editor import Editor
 from citewell.lsp.protocol.obstacles import Obstacles
 from citewell.lsp.protocol.progress import with_progress
 from citewell.lsp.registration.registry import Command, Handlers, Request
-from citewell.lsp.requests.actions.bibliography import BibliographyActions
 from citewell.lsp.requests.actions.contract import ActionRequest, Chosen, Provider
 from citewell.lsp.requests.actions.filters import fixes, may_hold, within
-from citewell.lsp.requests.actions.missing import MissingEntriesActions
-from citewell.lsp.requests.actions.placeholder import PlaceholderActions, ShowProblems
-from citewell.lsp.requests.actions.support import SupportActions
-from citewell.lsp.requests.actions.uncited import UncitedActions
-from citewell.lsp.requests.actions.undefined import UndefinedKeyActions
-from citewell.lsp.requests.actions.verification import VerificationActions
-from citewell.lsp.requests.citing import Citing
-from citewell.lsp.state.checking import Checking
+from citewell.lsp.requests.actions.registry import KINDS
 from citewell.lsp.state.edit_queue import RETRIES, EditQueue
-from citewell.lsp.state.zotero import Zotero
 from citewell.model import CitewellError, Problem
 
 if TYPE_CHECKING:
@@ -60,7 +50,6 @@ WHOLE = {
     "citewell.addMissingEntries": ("missing-entries", "add-all", "Add all missing entries"),
 }
 """Commands on an open document: provider and name of the action that each does, and its title."""
-KINDS = ("quickfix", "refactor.rewrite", "source", "citewell.ask")
 MAX_PLANS = 16
 """Resolved edits that are remembered until the editor says that it made them."""
 
@@ -75,27 +64,6 @@ class ActArguments(msgspec.Struct, frozen=True):
     arguments: dict[str, str | int | bool] = msgspec.field(default_factory=dict)
     slow: bool = False
     asks: bool = False
-
-
-def providers(
-    buffers: Buffers,
-    checks: Checking,
-    *,
-    engine: WorkerEngine,
-    zotero: Zotero,
-    citing: Citing,
-    show_problems: ShowProblems,
-) -> tuple[Provider, ...]:
-    """All that offer actions, in the order in which theirs are shown."""
-    return (
-        UndefinedKeyActions(engine, zotero, citing),
-        MissingEntriesActions(engine, zotero),
-        PlaceholderActions(engine, checks, citing, show_problems),
-        UncitedActions(engine, citing),
-        VerificationActions(checks, buffers),
-        BibliographyActions(engine),
-        SupportActions(engine),
-    )
 
 
 def handlers(editor: Editor, buffers: Buffers, actions: CodeActions) -> Handlers:

@@ -1,0 +1,137 @@
+"""Answers queries: identifiers, filters without words, the search, and the sources' records."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from citewell.corpus.card import not_held
+from citewell.corpus.library import Library
+from citewell.engine.contract import Tier
+from citewell.engine.identified import Identified
+from citewell.engine.listing import Listing
+from citewell.engine.lookup import LookUp
+from citewell.engine.query_preprocessor import QueryPreprocessor
+from citewell.engine.retrievers import Opened
+from citewell.engine.search import Search
+from citewell.model import Problem, Query, SearchResult
+from citewell.model.cancel import Cancel
+from citewell.model.typed_query import Understood
+
+if TYPE_CHECKING:
+    from citewell.engine.online_search import OnlineSearch
+
+
+class Finder:
+    """Answers queries to one library and the allowed sources. Safe to call from any thread."""
+
+    def __init__(
+        self,
+        search: Search | None,
+        library: Library | None,
+        opened: Opened,
+        problems: tuple[Problem, ...],
+        *,
+        typed: QueryPreprocessor,
+        lookup: LookUp,
+        online: OnlineSearch | None,
+    ) -> None:
+        """`search` is None without a library; `problems` then explain every empty result."""
+        self._search = search
+        self._library = library
+        self._opened = opened
+        self._problems = problems
+        self._typed = typed
+        self._lookup = lookup
+        self._online = online
+        missing = problems if library is None else ()
+        self._identified = Identified(lookup, online, missing, lookup.held)
+        self._listing = None if library is None else Listing(library, opened)
+
+    def find(self, query: Query, k: int, tier: Tier, cancel: Cancel) -> SearchResult:
+        """The best `k` works for the query. Raises only `Cancelled`."""
+        named = self._identified.answer(query)
+        if named is not None:
+            return named
+        if self._search is None:
+            return self._with_online(SearchResult(problems=self._problems), query, k)
+        begin = time.perf_counter()
+        parsed, understood = self._typed.read(query)
+        found = self._filtered(parsed, k)
+        if found is None:
+            found = self._with_empty_reason(parsed, self._search.find(parsed, k, tier, cancel))
+        result = self._with_online(found, msgspec.structs.replace(parsed, text=query.text), k)
+        timings = {**found.timings, "total": (time.perf_counter() - begin) * 1e3}
+        return msgspec.structs.replace(
+            result,
+            understood=understood,
+            timings={stage: round(spent, 2) for stage, spent in timings.items()},
+        )
+
+    def find_batch(
+        self,
+        queries: Sequence[Query],
+        k: int,
+        tier: Tier,
+        cancel: Cancel,
+        explained: int | None,
+    ) -> list[SearchResult]:
+        """The best `k` works for each query, in order; see `LocalEngine.find_batch`."""
+        if self._search is None:
+            return [SearchResult(problems=self._problems) for _ in queries]
+        named = [self._identified.answer(query) for query in queries]
+        read = [
+            self._typed.read(query)
+            for query, answer in zip(queries, named, strict=True)
+            if answer is None
+        ]
+        parsed = [one for one, _ in read]
+        found = iter(self._search.find_batch(parsed, k, tier, cancel, explained))
+        searched = iter(read)
+
+        def result(query: Query, understood: Understood) -> SearchResult:
+            one = self._with_empty_reason(query, next(found))
+            return msgspec.structs.replace(one, understood=understood)
+
+        return [result(*next(searched)) if answer is None else answer for answer in named]
+
+    def with_sources(self, query: Query, result: SearchResult, k: int) -> SearchResult:
+        """The result joined with what the sources have found for the query's words so far."""
+        named = self._identified.answer(query)
+        if named is not None:
+            return named
+        parsed = self._typed.read(query)[0]
+        return self._with_online(result, msgspec.structs.replace(parsed, text=query.text), k)
+
+    def _with_online(self, result: SearchResult, query: Query, k: int) -> SearchResult:
+        """The result with the sources' answers so far; if there are none, they are requested."""
+        if self._online is None:
+            return result
+        from citewell.engine.online_search import joined
+
+        late = self._online.offer(query.text)
+        if not late.works and not late.problems:
+            return result
+        return msgspec.structs.replace(
+            result,
+            hits=joined(result.hits, late, query, k, self._lookup.held),
+            dropped=(*result.dropped, *late.problems),
+        )
+
+    def _filtered(self, query: Query, k: int) -> SearchResult | None:
+        """The papers that pass the filters of a query without words; None for any other."""
+        if self._listing is None or query.text.strip() or query.sentence:
+            return None
+        return self._listing.of(query, k)
+
+    def _with_empty_reason(self, query: Query, result: SearchResult) -> SearchResult:
+        """An empty result with the filter that emptied it, or with what a library covers."""
+        if result.hits or result.problems or self._opened.filters is None:
+            return result
+        problem = self._opened.filters.empty(query)
+        if problem is None and self._library is not None:
+            problem = not_held(self._library)
+        return result if problem is None else msgspec.structs.replace(result, problems=(problem,))

@@ -1,8 +1,10 @@
-/** The languages that the extension supports. */
+/** The languages that the extension supports; those of the server are in `model/flavours.py`. */
 
 import type * as vscode from "vscode";
 
-export const LANGUAGES: readonly string[] = ["latex", "tex", "bibtex", "markdown", "quarto", "rmd"];
+/** Prose languages, for which quick suggestions are off by default. */
+export const PROSE: readonly string[] = ["markdown", "quarto", "rmd"];
+export const LANGUAGES: readonly string[] = ["latex", "tex", "bibtex", ...PROSE];
 
 /** Whether a document is synchronized with the server. */
 export function isServed({ languageId, uri }: vscode.TextDocument): boolean {

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from citewell.model.flavours import PAPER_SUFFIXES
 from citewell.model.identifiers import identifier_of
 from citewell.options import Options
 from citewell.sources.answers import Wanted
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
 HARVESTED = ("openalex", "semantic-scholar", "crossref")
 """Sources that list references, those with the fewest requests first."""
-_FILES = (".bib", ".tex", ".md", ".qmd", ".rmd", ".markdown")
+_FILES = (".bib", *PAPER_SUFFIXES)
 
 
 def harvest_into(

@@ -15,6 +15,7 @@ from citewell.documents.project.paper_project import Project
 from citewell.documents.scan import format_of
 from citewell.model import Reference, Work
 from citewell.model.document import Format
+from citewell.model.flavours import PAPER_SUFFIXES
 from citewell.model.titles import title_key
 from citewell.options.tree import DocumentOptions
 from citewell_corpus.importers.contract import MAX_CITED, Cited, Citing, ImportReport
@@ -32,7 +33,7 @@ class ManuscriptImporter(FileImporter):
 
     name = "manuscripts"
     about = "Your own papers (.tex, Markdown) with their .bib: how they cite, no records"
-    suffixes = (".tex", ".ltx", ".md", ".markdown", ".qmd", ".rmd", ".bib")
+    suffixes = (*PAPER_SUFFIXES, ".bib")
 
     def recognise(self, path: Path) -> bool:
         """A folder needs `--format`: most folders of papers are added for their .bib."""

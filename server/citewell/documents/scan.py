@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 from citewell.documents.latex.scanner import scan_latex
 from citewell.documents.markdown.scanner import scan_markdown
-from citewell.model.document import Document, Format, IncludeMacro, format_of
+from citewell.model.document import Document, Format, IncludeMacro
+from citewell.model.flavours import format_of
 from citewell.options.tree import DocumentOptions
 
 __all__ = ["format_of", "scan_document"]

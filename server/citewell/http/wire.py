@@ -10,6 +10,7 @@ from msgspec import Meta
 from citewell.features.text.evidence import why
 from citewell.features.text.origin import source_of
 from citewell.model import Hit, Work
+from citewell.model.flavours import LANGUAGE_SUFFIXES
 from citewell.usecases.find import MAX_PASSAGE
 
 MAX_FILE = 1_000_000
@@ -41,7 +42,7 @@ Confidence = Annotated[
     Meta(ge=0, le=1, description="Probability that an author would cite the first paper here."),
 ]
 
-SUFFIXES = {"latex": ".tex", "markdown": ".md"}
+SUFFIXES = {name: LANGUAGE_SUFFIXES[name] for name in ("latex", "markdown")}
 
 
 class Paper(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -25,10 +25,14 @@ from citewell.lsp.registration.registry import Command, Request, guarded
 from citewell.lsp.registration.switches import Switches
 from citewell.lsp.requests import formatting
 from citewell.lsp.state.session import Session
+from citewell.model.flavours import PAPER_SUFFIXES, USUAL_SUFFIXES
 
 logger = logging.getLogger(__name__)
 
-WATCHED_GLOBS = ("**/*.bib", "**/*.tex", "**/*.md", "**/*.qmd", "**/*.Rmd", "**/citewell.toml")
+WATCHED_GLOBS = (
+    *(f"**/*{suffix}" for suffix in dict.fromkeys((".bib", *PAPER_SUFFIXES, *USUAL_SUFFIXES))),
+    "**/citewell.toml",
+)
 
 
 class Server(LanguageServer):

@@ -10,6 +10,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from citewell.model import CitewellError, Problem
+from citewell.model.flavours import PAPER_SUFFIXES
 
 MAX_FILE = 8_000_000
 """Bytes of a file that an agent may have read."""
@@ -17,7 +18,7 @@ MAX_BIBS = 200
 MAX_FOLDERS = 5_000
 NAMED = 12
 """Files that an error names."""
-_NAMED = frozenset({".bib", ".tex", ".md", ".qmd", ".rmd"})
+_NAMED = frozenset({".bib", *PAPER_SUFFIXES})
 _PASSED_OVER = frozenset({"node_modules", "__pycache__", "venv", "build", "dist"})
 
 

@@ -7,7 +7,6 @@ ends of the file. Front ends convert to their own units.
 from __future__ import annotations
 
 from enum import StrEnum
-from pathlib import PurePath
 
 import msgspec
 
@@ -27,26 +26,6 @@ class Format(StrEnum):
     LATEX = "latex"
     MARKDOWN = "markdown"
     BIBTEX = "bibtex"
-
-
-_FORMATS = {
-    ".tex": Format.LATEX,
-    ".ltx": Format.LATEX,
-    ".latex": Format.LATEX,
-    ".sty": Format.LATEX,
-    ".cls": Format.LATEX,
-    ".tikz": Format.LATEX,
-    ".md": Format.MARKDOWN,
-    ".markdown": Format.MARKDOWN,
-    ".qmd": Format.MARKDOWN,
-    ".rmd": Format.MARKDOWN,
-    ".bib": Format.BIBTEX,
-}
-
-
-def format_of(path: str | PurePath) -> Format | None:
-    """The format that a file's suffix stands for, in any case; None for a foreign one."""
-    return _FORMATS.get(PurePath(path).suffix.lower())
 
 
 class KeyUse(msgspec.Struct, frozen=True):

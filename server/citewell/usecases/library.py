@@ -19,6 +19,7 @@ from citewell.model import CitewellError, Problem, Query, Work
 from citewell.model.cancel import Cancel
 from citewell.model.check import Check, Claim
 from citewell.model.feedback import Through
+from citewell.model.flavours import USUAL_SUFFIXES
 from citewell.options import Options
 from citewell.sources.budget import ONLINE_SECONDS
 from citewell.usecases.check import SLICE, CheckTask
@@ -293,5 +294,5 @@ def _not_a_paper(path: Path) -> Problem:
     return Problem(
         "paper-format",
         f"{path.name} is neither a LaTeX nor a Markdown file.",
-        "Name a paper: .tex, .md, .qmd or .Rmd.",
+        f"Name a paper: {', '.join(USUAL_SUFFIXES[:-1])} or {USUAL_SUFFIXES[-1]}.",
     )

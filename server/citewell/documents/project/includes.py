@@ -10,12 +10,13 @@ from pathlib import Path
 from typing import Protocol
 
 from citewell.model.document import Document, Format, Include, IncludeMacro
+from citewell.model.flavours import FLAVOURS, LATEX_SUFFIXES, PAPER_SUFFIXES
 
-SOURCE_SUFFIXES = (".tex", ".ltx", ".latex", ".tikz", ".pgf", ".sty", ".cls", ".md", ".qmd", ".rmd")
+SOURCE_SUFFIXES = (
+    *(suffix for one in FLAVOURS if one.format is not Format.BIBTEX for suffix in one.suffixes),
+    ".pgf",
+)
 """What an include may read: no other file is opened on behalf of a document."""
-
-LATEX_MAINS = (".tex", ".ltx", ".latex")
-MAINS = (*LATEX_MAINS, ".md", ".markdown", ".qmd", ".rmd")
 
 MAX_FILES = 2_000
 _MAX_CANDIDATES = 200
@@ -175,7 +176,7 @@ def find_root(path: Path, load: LoadWith, mains: Callable[[Path], Iterator[Path]
         return path
     found: list[Path] = []
     for candidate in mains(path):
-        if candidate.suffix.lower() in LATEX_MAINS:
+        if candidate.suffix.lower() in LATEX_SUFFIXES:
             if path in include_tree(candidate, load):
                 return candidate
             found.append(candidate)
@@ -185,7 +186,7 @@ def find_root(path: Path, load: LoadWith, mains: Callable[[Path], Iterator[Path]
 def _host(path: Path, mains: Sequence[Path], load: Load) -> Path | None:
     """The paper that a part will belong to: the only one in the nearest folder that holds any, or
     of several the one with a usual name, or the one that declares a bibliography."""
-    if path.suffix.lower() not in LATEX_MAINS or not mains:
+    if path.suffix.lower() not in LATEX_SUFFIXES or not mains:
         return None
     near = [main for main in mains if main.parent == mains[0].parent]
     if len(near) > 1:
@@ -242,7 +243,7 @@ def _candidates(folder: Path) -> list[Path]:
         names = [
             entry.name
             for entry in os.scandir(folder)
-            if entry.name.lower().endswith(MAINS) and not entry.name.startswith(".")
+            if entry.name.lower().endswith(PAPER_SUFFIXES) and not entry.name.startswith(".")
         ]
     except OSError:
         return []

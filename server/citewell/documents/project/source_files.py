@@ -7,12 +7,12 @@ from collections import deque
 from collections.abc import Sequence
 from pathlib import Path
 
-from citewell.documents.project.includes import MAINS
+from citewell.model.flavours import PAPER_SUFFIXES
 
 MAX_FILES = 5_000
 MAX_FOLDERS = 5_000
 MAX_DEPTH = 12
-_SUFFIXES = (*MAINS, ".bib")
+_SUFFIXES = (*PAPER_SUFFIXES, ".bib")
 _SKIPPED = frozenset({"node_modules", "__pycache__", "site-packages", "venv", "env", "renv"})
 
 

@@ -16,13 +16,14 @@ import msgspec
 
 from citewell.documents.keys.table import FileKeys
 from citewell.documents.project.files import FileCache, Overlay, is_source
-from citewell.documents.project.includes import MAINS, is_main, main_files
+from citewell.documents.project.includes import is_main, main_files
 from citewell.documents.project.paper_project import Project
 from citewell.documents.project.project_files import shape_of
 from citewell.documents.project.source_files import SourceFiles
 from citewell.documents.scan import format_of
 from citewell.model.bib import BibFile
 from citewell.model.document import Document, Format
+from citewell.model.flavours import PAPER_SUFFIXES
 from citewell.model.problem import Problem
 from citewell.model.read_progress import ReadCancelled, reading, stepper
 from citewell.options.tree import BibOptions
@@ -248,7 +249,7 @@ class Workspace:
         there = place < len(listed) and listed[place] == path
         return (
             not there
-            and path.name.lower().endswith(MAINS)
+            and path.name.lower().endswith(PAPER_SUFFIXES)
             and any(path.is_relative_to(root) for root in self.roots)
         )
 

@@ -18,13 +18,12 @@ from citewell.lsp.documents.file_version import is_empty, read_file_version
 from citewell.lsp.documents.snapshot import OpenFile
 from citewell.lsp.protocol.editor import Editor
 from citewell.lsp.protocol.open_document import OpenDocument
+from citewell.model.flavours import LANGUAGE_SUFFIXES
 from citewell.options import Options
 
 if TYPE_CHECKING:
     from citewell.lsp.documents.project_state import Reading
     from citewell.lsp.documents.snapshot import WorkspaceSnapshot
-
-SUFFIXES = {"latex": ".tex", "tex": ".tex", "plaintex": ".tex", "markdown": ".md", "quarto": ".qmd"}
 
 
 class Buffers:
@@ -55,7 +54,7 @@ class Buffers:
         document = self._editor.open_document(uri)
         if not roots or document is None:
             return None
-        suffix = SUFFIXES.get(document.language_id or "", "")
+        suffix = LANGUAGE_SUFFIXES.get(document.language_id or "", "")
         return roots[-1] / f"untitled-{abs(hash(uri)) % 10**6}{suffix}" if suffix else None
 
     def root_of(self, path: Path) -> Path | None:

@@ -16,8 +16,9 @@ from lsprotocol import types
 
 from citewell.lsp.protocol.editor import Editor
 from citewell.lsp.registration.registry import Request, registered_as
-from citewell.lsp.registration.switches import LANGUAGES, Switches
+from citewell.lsp.registration.switches import Switches
 from citewell.model.document import Format
+from citewell.model.flavours import LANGUAGES
 
 logger = logging.getLogger(__name__)
 

@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 
 from citewell.lsp.documents.buffers import Buffers
 from citewell.lsp.protocol.editor import Editor
-from citewell.model.document import Format, format_of
-
-LANGUAGES: Mapping[Format, tuple[str, ...]] = {
-    Format.LATEX: ("latex", "tex", "plaintex"),
-    Format.BIBTEX: ("bibtex", "bib", "biblatex"),
-    Format.MARKDOWN: ("markdown", "quarto", "rmd"),
-}
-"""The names that editors give to the languages of each kind of file."""
+from citewell.model.document import Format
+from citewell.model.flavours import LANGUAGES, format_of
 
 
 class Switches:

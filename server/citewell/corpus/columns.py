@@ -22,7 +22,7 @@ from citewell.corpus.compact.columns import CompactColumns
 from citewell.corpus.contract import SegmentView
 from citewell.model import CitewellError, Problem, Work
 from citewell.model.names import family_key
-from citewell.model.titles import fold, normalise_title
+from citewell.model.titles import fold_name, normalise_title
 
 FORMAT = 1
 NAME = "columns"
@@ -41,11 +41,6 @@ def word_hash(word: str) -> int:
 def name_hash(name: str) -> int:
     """32-bit hash of a surname or of a title's opening name, letters and digits alone."""
     return zlib.crc32(fold_name(name).encode("utf-8", "ignore"))
-
-
-def fold_name(name: str) -> str:
-    """A name's letters and digits, folded: "GPT-3" is "gpt3"."""
-    return "".join(c for c in fold(name) if c.isalnum())
 
 
 def title_key(title: str) -> int:

@@ -6,7 +6,6 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from types import TracebackType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,6 +22,7 @@ from citewell.corpus.identity import answers_to, has_source_id, same_arxiv, same
 from citewell.corpus.layout import Manifest, current_snapshot, read_manifest
 from citewell.corpus.segment import Segment
 from citewell.model import Problem, Work
+from citewell.model.closing import Closing
 
 
 class Columns(NamedTuple):
@@ -34,7 +34,7 @@ class Columns(NamedTuple):
     """-1 where unknown."""
 
 
-class Library:
+class Library(Closing):
     """One snapshot of a library. Immutable; safe for many threads and many processes.
 
     Rows are numbered through all segments, dead ones included, in the order of the segments. A
@@ -133,17 +133,6 @@ class Library:
         """Fingerprint of the index `name` in the library and in those below; None without it."""
         below = [] if self.below is None else self.below.indexes(name)
         return [self.manifest.indexes.get(name), *below]
-
-    def __enter__(self) -> Library:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def close(self) -> None:
         """Close the files; later calls raise `LibraryError`."""

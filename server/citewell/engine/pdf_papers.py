@@ -3,34 +3,23 @@
 from __future__ import annotations
 
 from pathlib import Path
-from types import TracebackType
 
 import msgspec
 
 from citewell.documents.pdf.reader import PdfReader
 from citewell.model import Problem
+from citewell.model.closing import Closing
 from citewell.model.pdf import PdfPaper
 from citewell.options.pdf import PdfOptions
 
 
-class PdfPapers:
+class PdfPapers(Closing):
     """For one thread; to be closed, or used in a `with` statement."""
 
     def __init__(self, options: PdfOptions | None = None) -> None:
         """Start nothing yet."""
         self._options = options or PdfOptions()
         self._reader = PdfReader(self._options)
-
-    def __enter__(self) -> PdfPapers:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def close(self) -> None:
         """End the process that reads."""

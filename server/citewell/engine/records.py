@@ -16,6 +16,7 @@ from citewell.model.check import Claim
 from citewell.model.identifiers import dois_of
 from citewell.model.ids import arxiv_id
 from citewell.model.titles import title_key
+from citewell.model.work import without_abstract
 from citewell.retrieval.bm25 import IndexSegment, open_segment
 from citewell.verification.proceedings import Meeting
 from citewell.verification.records import Candidates, most_similar, title_keys
@@ -105,15 +106,10 @@ class LibraryRecords:
         wanted, held = set(rows), self._works
         found = {row: held[row] for row in wanted if row in held}
         missing = sorted(wanted - found.keys())
-        works = (_short(work) for work in self._library.works(missing))
+        works = (without_abstract(work) for work in self._library.works(missing))
         found.update(zip(missing, works, strict=True))
         if len(held) + len(missing) > REMEMBERED:
             self._works = dict(found)
         else:
             held.update(found)
         return found
-
-
-def _short(work: Work) -> Work:
-    """Without the abstract, which no comparison needs and which is most of a record."""
-    return msgspec.structs.replace(work, abstract="") if work.abstract else work

@@ -14,7 +14,7 @@ from functools import lru_cache
 import msgspec
 
 from citewell.model.names import PARTICLES, family_key, parse_author, split_authors
-from citewell.model.titles import fold
+from citewell.model.titles import fold, fold_name
 from citewell.model.work import Author
 
 _PIECE = re.compile(r"[^\W\d_]+")
@@ -99,14 +99,14 @@ def _forms_in_any_order(name: str) -> tuple[NameForm, ...]:
 
 def _of(family: str, given: str) -> Iterator[tuple[NameForm, None]]:
     names = _given_forms(given)
-    keys = dict.fromkeys((family_key(family), _joined(family)))
+    keys = dict.fromkeys((family_key(family), fold_name(family)))
     return ((NameForm(key, *name), None) for key in keys if key for name in names)
 
 
 def _families(family: str) -> tuple[str, ...]:
     """The surname whole, without its particles, and the first and last of two or three words."""
-    keys = [_joined(family), family_key(family)]
-    words = [_joined(part) for part in family.replace("-", " ").split()]
+    keys = [fold_name(family), family_key(family)]
+    words = [fold_name(part) for part in family.replace("-", " ").split()]
     while words and words[0] in PARTICLES:
         words.pop(0)
     if 1 < len(words) <= _LONGEST:
@@ -126,7 +126,3 @@ def _given_forms(given: str) -> tuple[tuple[str, str], ...]:
     if full:
         forms += [("".join(full), full[0][0]), (full[0], full[0][0])]
     return tuple(dict.fromkeys(forms))
-
-
-def _joined(text: str) -> str:
-    return "".join(character for character in fold(text) if character.isalnum())

@@ -15,3 +15,9 @@ def shorten(text: str, most: int, *, inside_words: bool = False) -> str:
     if not inside_words and text[most - 1] != " ":
         cut = cut.rsplit(" ", 1)[0]
     return cut.rstrip(_LOOSE) + "…"
+
+
+def first_line(error: Exception) -> str:
+    """The first line of an error's message, without a final period; else the name of its class."""
+    text = str(error).strip().splitlines()
+    return (text[0] if text else type(error).__name__).rstrip(".")[:300]

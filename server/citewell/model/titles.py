@@ -93,3 +93,8 @@ def title_key(title: str) -> str:
     This is the key for blocking duplicates.
     """
     return normalise_title(title).replace(" ", "")
+
+
+def fold_name(name: str) -> str:
+    """A name's letters and digits, folded: "GPT-3" is "gpt3"."""
+    return "".join(c for c in fold(name) if c.isalnum())

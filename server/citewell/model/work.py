@@ -89,3 +89,8 @@ class Work(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=Fal
     provenance: tuple[Provenance, ...] = ()
     variants: tuple[RecordVariant, ...] = ()
     """Merged records that disagree with this one; a source in no variant agrees."""
+
+
+def without_abstract(work: Work) -> Work:
+    """The record without its abstract, which is most of it and which no comparison needs."""
+    return msgspec.structs.replace(work, abstract="") if work.abstract else work

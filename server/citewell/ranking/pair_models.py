@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 
 from citewell.model import CitewellError, Problem
 from citewell.model.installing import install_command
+from citewell.model.shorten import first_line
 from citewell.ranking.citation_cross_encoder import COMBINATION, CitationCrossEncoder
 from citewell.ranking.cross_encoder import PairModel
 
@@ -95,7 +96,7 @@ def _own(name: str) -> CitationCrossEncoder:
     try:
         return CitationCrossEncoder(folder, onnxruntime, tokenizers, options)
     except Exception as error:  # both libraries raise bare exceptions of their own
-        raise reranker_missing(name, _first_line(error), "Check the files.") from error
+        raise reranker_missing(name, first_line(error), "Check the files.") from error
 
 
 def _session_options(onnxruntime: Any) -> Any:
@@ -137,7 +138,7 @@ class _Onnx:
             )
             self._tokenizer = tokenizers.Tokenizer.from_file(str(tokenizer / "tokenizer.json"))
         except Exception as error:  # both libraries raise bare exceptions of their own
-            raise reranker_missing(name, _first_line(error), "Check the files.") from error
+            raise reranker_missing(name, first_line(error), "Check the files.") from error
         self._tokenizer.enable_truncation(_limit(folder))
         self._tokenizer.enable_padding()
         self._takes = {one.name for one in self._session.get_inputs()}
@@ -194,7 +195,7 @@ class _Torch:
             hint = "Check the name and the network, or give the folder of a downloaded model."
             if offline():
                 hint = "The hub is switched off (HF_HUB_OFFLINE): give the folder of a model."
-            raise reranker_missing(name, _first_line(last), hint) from last
+            raise reranker_missing(name, first_line(last), hint) from last
         self._torch: Any = torch
         self._lock = threading.Lock()
         _try(name, self)
@@ -235,7 +236,7 @@ def _try(name: str, model: PairModel) -> None:
     try:
         model.scores("a passage", ["a paper"])
     except Exception as error:
-        raise reranker_missing(name, _first_line(error), "Name a cross-encoder.") from error
+        raise reranker_missing(name, first_line(error), "Name a cross-encoder.") from error
 
 
 def _limit(folder: Path) -> int:
@@ -268,8 +269,3 @@ def _extra(name: str, error: ImportError, extra: str) -> CitewellError:
         f"{error.name or error} is not installed",
         f"Run `{install_command(extra)}`, or leave `retrieval.cross_encoder` empty.",
     )
-
-
-def _first_line(error: Exception) -> str:
-    text = str(error).strip().splitlines()
-    return (text[0] if text else type(error).__name__).rstrip(".")[:300]

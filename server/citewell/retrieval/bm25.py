@@ -16,7 +16,7 @@ from citewell.model.cancel import Cancel
 from citewell.retrieval.arrays import open_array
 from citewell.retrieval.bm25_build import FIELD_NAMES, TITLE, lucene_idf_of
 from citewell.retrieval.compact_terms import CompactTerms, open_compact_terms
-from citewell.retrieval.contract import Mask, Ranking
+from citewell.retrieval.contract import Mask, Ranking, Retriever
 from citewell.retrieval.select import top
 from citewell.retrieval.stopwords import STOPWORDS
 from citewell.retrieval.understand import Wanted, Weights, wanted
@@ -114,7 +114,7 @@ def open_segment(view: SegmentView, name: str = "bm25") -> IndexSegment:
     return open_compact_terms(view, name) or Segment(view, name)
 
 
-class Bm25Retriever:
+class Bm25Retriever(Retriever):
     """BM25 with a weight per query term; words, surnames, years and title names are terms.
 
     The inverse document frequencies are those of all segments together, so the answer does not
@@ -153,10 +153,6 @@ class Bm25Retriever:
         cancel.check()
         rows = top(scores, k, above=0.0)
         return Ranking(rows, scores[rows])
-
-    def search_batch(self, queries: Sequence[Query], k: int, cancel: Cancel) -> list[Ranking]:
-        """One after the other: the time is in the scores, which queries do not share."""
-        return [self.search(query, k, cancel) for query in queries]
 
     def scores(self, query: Query, cancel: Cancel) -> NDArray[np.float32] | None:
         """Score of every row, shape (rows,); None when no term is known."""

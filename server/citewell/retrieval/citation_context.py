@@ -16,7 +16,7 @@ from citewell.model import Evidence, Query
 from citewell.model.cancel import Cancel
 from citewell.model.query import near_part, topic_part
 from citewell.retrieval.citation_priors import SIGNALS, UNKNOWN, CitationPriors, QueryVectors
-from citewell.retrieval.contract import Mask, Ranking
+from citewell.retrieval.contract import Mask, Ranking, Retriever
 from citewell.retrieval.dense import DenseRetriever
 from citewell.retrieval.encoders.static import WEIGHTS
 from citewell.retrieval.opening import Opening
@@ -28,7 +28,7 @@ _REMEMBERED = 8
 """Queries whose signals are kept: the ranker asks for those that the search just computed."""
 
 
-class CitationContextRetriever:
+class CitationContextRetriever(Retriever):
     """Ranks the papers with priors by likeness, popularity, passages, topic and company."""
 
     name = "citation_context"
@@ -131,10 +131,6 @@ class CitationContextRetriever:
             place = place[np.argpartition(-score[place], k)[:k]]
         place = place[np.lexsort((rows[place], -score[place]))]
         return Ranking(rows[place], score[place].astype(np.float32))
-
-    def search_batch(self, queries: Sequence[Query], k: int, cancel: Cancel) -> list[Ranking]:
-        """One after the other."""
-        return [self.search(query, k, cancel) for query in queries]
 
     def explain(self, query: Query, row: int, rank: int, score: float) -> Evidence:
         """The strong signals, reported as fields because there are no matching words to show."""

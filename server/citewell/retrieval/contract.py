@@ -38,7 +38,7 @@ class Retriever(Protocol):
 
     def search_batch(self, queries: Sequence[Query], k: int, cancel: Cancel) -> list[Ranking]:
         """The best `k` rows for each query, in order. Raises `Cancelled`."""
-        ...
+        return [self.search(query, k, cancel) for query in queries]
 
     def explain(self, query: Query, row: int, rank: int, score: float) -> Evidence:
         """Why this row was found: matched fields and words. Called for shown hits only."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +18,7 @@ from citewell.model import Evidence, Query
 from citewell.model.cancel import Cancel
 from citewell.model.typed_query import TypedQuery
 from citewell.retrieval.bm25 import Bm25Retriever
-from citewell.retrieval.contract import Ranking
+from citewell.retrieval.contract import Ranking, Retriever
 from citewell.retrieval.filters import Filters
 from citewell.retrieval.opening import Opening
 
@@ -34,7 +34,7 @@ Related = Callable[[str, str], NDArray[np.int64]]
 """Rows beside a work in the citation graph: its id, and "cites", "cited_by" or "like"."""
 
 
-class Criteria:
+class Criteria(Retriever):
     """The retriever. Safe to call from any thread."""
 
     name = NAME
@@ -115,10 +115,6 @@ class Criteria:
         rows = np.argpartition(-scores, count - 1)[:count]
         rows = rows[np.lexsort((rows, -scores[rows]))].astype(np.int64)
         return Ranking(rows, scores[rows].astype(np.float32))
-
-    def search_batch(self, queries: Sequence[Query], k: int, cancel: Cancel) -> list[Ranking]:
-        """One after the other."""
-        return [self.search(query, k, cancel) for query in queries]
 
     def explain(self, query: Query, row: int, rank: int, score: float) -> Evidence:
         """Which of the conditions the paper meets."""

@@ -20,7 +20,7 @@ from citewell.model import Evidence, Query
 from citewell.model.cancel import Cancel
 from citewell.retrieval.bm25 import Bm25Retriever
 from citewell.retrieval.citation_context import CitationContextRetriever
-from citewell.retrieval.contract import Mask, Ranking
+from citewell.retrieval.contract import Mask, Ranking, Retriever
 from citewell.retrieval.opening import Opening
 from citewell.retrieval.stopwords import STOPWORDS
 from citewell.retrieval.words import split
@@ -39,7 +39,7 @@ _Weighted = tuple[NDArray[np.int64], NDArray[np.float64]]
 _YEAR = re.compile(rb"(?:19[5-9]|20[0-4])\d")
 
 
-class ExactMatchRetriever:
+class ExactMatchRetriever(Retriever):
     """Papers by typed title, author, year and system's name. Empty without typed words."""
 
     name = "exact_match"
@@ -89,10 +89,6 @@ class ExactMatchRetriever:
             scores += np.where(gap == 0, YEAR, np.where(gap == 1, YEAR / 3, 0)).astype(np.float32)
         best = np.lexsort((rows, -scores))[:k]
         return Ranking(rows[best], scores[best])
-
-    def search_batch(self, queries: Sequence[Query], k: int, cancel: Cancel) -> list[Ranking]:
-        """One after the other."""
-        return [self.search(query, k, cancel) for query in queries]
 
     def explain(self, query: Query, row: int, rank: int, score: float) -> Evidence:
         """Which of the fields the words name."""

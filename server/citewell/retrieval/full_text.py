@@ -18,7 +18,7 @@ from citewell.model import Evidence, Query
 from citewell.model.cancel import Cancel
 from citewell.model.shorten import shorten
 from citewell.retrieval.bm25 import Bm25Retriever
-from citewell.retrieval.contract import Mask, Ranking
+from citewell.retrieval.contract import Mask, Ranking, Retriever
 from citewell.retrieval.opening import Opening
 from citewell.retrieval.stopwords import STOPWORDS
 from citewell.retrieval.tokens import words
@@ -30,7 +30,7 @@ _PASSAGES = 6
 _STOP = frozenset(word.decode() for word in STOPWORDS)
 
 
-class FullTextRetriever:
+class FullTextRetriever(Retriever):
     """Ranks papers by their best passage. Holds no state of a query; safe across threads."""
 
     name = "full_text"
@@ -62,10 +62,6 @@ class FullTextRetriever:
         rows, scores = rows[good], found.scores[good]
         first = np.sort(np.unique(rows, return_index=True)[1])[:k]
         return Ranking(rows[first], scores[first])
-
-    def search_batch(self, queries: Sequence[Query], k: int, cancel: Cancel) -> list[Ranking]:
-        """One after the other."""
-        return [self.search(query, k, cancel) for query in queries]
 
     def holds(self, query: Query, row: int) -> bool:
         """Whether the best passage of the row has every typed word, of two or more."""

@@ -15,7 +15,7 @@ from citewell.corpus.columns import LibraryColumns, word_hash
 from citewell.corpus.library import Library
 from citewell.model.identifiers import identifier_of
 from citewell.model.name_forms import NameForm
-from citewell.model.titles import fold
+from citewell.model.titles import fold, fold_name
 from citewell.model.venue_names import ACRONYMS
 from citewell.model.venue_shown import shown_venue
 from citewell.model.venues import venue_ids
@@ -72,7 +72,7 @@ class LibraryNames:
 
     def has_person(self, given: str, family: str) -> bool:
         """Whether a paper has an author with exactly these names."""
-        form = NameForm(_joined(family), _joined(given), _joined(given)[:1])
+        form = NameForm(fold_name(family), fold_name(given), fold_name(given)[:1])
         return bool(form.family and form.given) and self._filters.has_form(form)
 
     def venue(self, text: str, *, is_marked: bool) -> str:
@@ -122,7 +122,3 @@ class LibraryNames:
                 if alias.strength >= _SURE:
                     rows = np.flatnonzero(self._columns.keys() == np.uint64(alias.key)).tolist()
         return library.works(rows[:1])[0].id if rows else ""
-
-
-def _joined(text: str) -> str:
-    return "".join(letter for letter in fold(text) if letter.isalnum())

@@ -29,10 +29,12 @@ def work_of_openalex(record: dict[str, Any], day: str) -> Work | str:
         return "The record has no OpenAlex id."
     if not title:
         return "The record has no title."
-    place = _dict(record.get("primary_location")) or _dict(record.get("host_venue"))
-    source = _dict(place.get("source")) or place
+    place = values.mapping(record.get("primary_location")) or values.mapping(
+        record.get("host_venue")
+    )
+    source = values.mapping(place.get("source")) or place
     kind, booktitle, journal = _published_in(record, source)
-    biblio = _dict(record.get("biblio"))
+    biblio = values.mapping(record.get("biblio"))
     doi = normalise_doi(values.raw(record.get("doi")))
     url = values.raw(place.get("landing_page_url") or place.get("url"))
     identifier = f"openalex:{identity}"
@@ -90,7 +92,7 @@ def _published_in(record: dict[str, Any], source: dict[str, Any]) -> tuple[str, 
 def _names(authorships: object) -> Iterator[object]:
     for authorship in authorships if isinstance(authorships, list) else ():
         if isinstance(authorship, dict):
-            author = _dict(authorship.get("author"))
+            author = values.mapping(authorship.get("author"))
             yield author.get("display_name") or authorship.get("raw_author_name")
 
 
@@ -104,9 +106,5 @@ def _arxiv(record: dict[str, Any], doi: str, url: str) -> str:
     for place in record.get("locations") or ():
         if found:
             break
-        found = arxiv_id(values.raw(_dict(place).get("landing_page_url")))
+        found = arxiv_id(values.raw(values.mapping(place).get("landing_page_url")))
     return found
-
-
-def _dict(value: object) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {}

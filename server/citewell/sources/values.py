@@ -6,6 +6,7 @@ import datetime
 import re
 from collections.abc import Iterable
 from itertools import islice
+from typing import Any
 
 from citewell.model import Author
 from citewell.model.languages import language_code
@@ -108,3 +109,8 @@ def _squeezed(value: str) -> str:
     if "  " in value or not value.isprintable():
         return " ".join(value.split())
     return value.strip()
+
+
+def mapping(value: object) -> dict[str, Any]:
+    """The value if it is a JSON object, else an empty one."""
+    return value if isinstance(value, dict) else {}

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
@@ -18,6 +17,7 @@ from citewell.features.checking.check import claims_in_files, claims_in_text
 from citewell.model import CitewellError, Problem, Query, Work
 from citewell.model.cancel import Cancel
 from citewell.model.check import Check, Claim
+from citewell.model.closing import Closing
 from citewell.model.feedback import Through
 from citewell.model.flavours import USUAL_SUFFIXES
 from citewell.options import Options
@@ -59,7 +59,7 @@ def open_library(
     return Library(load(None, overrides=flags, document=Path.cwd()).options, online=online)
 
 
-class Library:
+class Library(Closing):
     """Finds papers, fills and checks documents. To be closed, or used in a `with` statement.
 
     Indexes are opened by the first search; a check needs none.
@@ -73,17 +73,6 @@ class Library:
             raise CitewellError(OFF)
         self.options = options
         self.online = online
-
-    def __enter__(self) -> Library:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def close(self) -> None:
         """Close the library's files."""

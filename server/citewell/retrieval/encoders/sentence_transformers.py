@@ -16,11 +16,11 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from citewell.model import CitewellError, Problem, Query
+from citewell.model import CitewellError, Problem
 from citewell.model.installing import install_command
-from citewell.retrieval.encoders.contract import Paper
+from citewell.model.shorten import first_line
+from citewell.retrieval.encoders.contract import Encoder, Paper
 from citewell.retrieval.encoders.texts import clean, paper_text
-from citewell.retrieval.understand import near_text
 
 _BATCH = 32
 
@@ -48,7 +48,7 @@ def prefixes_of(model: str) -> Prefixes:
     return next((one for one in FAMILIES if f"-{one.family}" in f"-{last}"), Prefixes(""))
 
 
-class SentenceTransformersEncoder:
+class SentenceTransformersEncoder(Encoder):
     """A model by its Hugging Face name, or by the folder that holds it."""
 
     def __init__(self, model: str, threads: int = 1) -> None:
@@ -65,7 +65,7 @@ class SentenceTransformersEncoder:
             self._model: Any = sentence_transformers.SentenceTransformer(model, device="cpu")
         except Exception as error:  # hub, network, file and format errors share no base class
             raise encoder_missing(
-                model, _first_line(error), "Check the name and the network, or give the folder "
+                model, first_line(error), "Check the name and the network, or give the folder "
                 "of a downloaded model; the other retrievers go on without it."
             ) from error  # fmt: skip
         self._prefixes = prefixes_of(model)
@@ -77,10 +77,6 @@ class SentenceTransformersEncoder:
         """Title and abstract as one text, after the family's prefix."""
         texts = [paper_text(paper) for paper in papers]
         return self._encode(texts, self._prefixes.paper, "document")
-
-    def encode_queries(self, queries: Sequence[Query]) -> NDArray[np.float32]:
-        """The words typed and the citing sentence."""
-        return self.encode_texts([near_text(query) for query in queries])
 
     def encode_texts(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Bare query texts, after the family's prefix."""
@@ -124,8 +120,3 @@ def encoder_missing(model: str, why: str, hint: str) -> CitewellError:
     path = model if Path(model).is_absolute() else ""
     message = f"The encoder {model!r} cannot be used: {why}."
     return CitewellError(Problem("encoder-missing", message, hint, path=path))
-
-
-def _first_line(error: Exception) -> str:
-    text = str(error).strip().splitlines()
-    return (text[0] if text else type(error).__name__).rstrip(".")[:300]

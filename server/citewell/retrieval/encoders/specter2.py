@@ -10,12 +10,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from citewell.model import Query
 from citewell.model.installing import install_command
-from citewell.retrieval.encoders.contract import Paper
+from citewell.model.shorten import first_line
+from citewell.retrieval.encoders.contract import Encoder, Paper
 from citewell.retrieval.encoders.sentence_transformers import encoder_missing
 from citewell.retrieval.encoders.texts import clean, paper_text
-from citewell.retrieval.understand import near_text
 
 BASE = "allenai/specter2_base"
 PAPERS = "allenai/specter2"
@@ -24,7 +23,7 @@ MAX_TOKENS = 512
 _BATCH = 16
 
 
-class Specter2Encoder:
+class Specter2Encoder(Encoder):
     """The vector of the first token of "title [SEP] abstract" with the proximity adapter.
 
     Queries pass through the ad-hoc query adapter (Singh et al. 2023, SciRepEval). `base`, `papers`
@@ -51,11 +50,8 @@ class Specter2Encoder:
             self._model.load_adapter(papers, load_as="papers")
             self._model.load_adapter(queries, load_as="queries")
         except Exception as error:  # hub, network, file and format errors share no base class
-            text = str(error).strip().splitlines()
-            raise encoder_missing(
-                PAPERS, text[0][:300] if text else type(error).__name__, "Check the network; the "
-                "other retrievers go on without it."
-            ) from error  # fmt: skip
+            hint = "Check the network; the other retrievers go on without it."
+            raise encoder_missing(PAPERS, first_line(error), hint) from error
         self._model.eval()
         self._lock = threading.Lock()
         self.dim = int(self._model.config.hidden_size)
@@ -65,10 +61,6 @@ class Specter2Encoder:
         """Vectors of titles and abstracts, joined by the model's separator token."""
         separator = self._tokenizer.sep_token
         return self._encode([paper_text(paper, separator) for paper in papers], "papers")
-
-    def encode_queries(self, queries: Sequence[Query]) -> NDArray[np.float32]:
-        """The words typed and the citing sentence."""
-        return self.encode_texts([near_text(query) for query in queries])
 
     def encode_texts(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Bare query texts."""

@@ -89,9 +89,9 @@ def work_of_datacite(record: dict[str, Any], day: str) -> Work | str:
         return "The record has no DOI."
     if not title:
         return "The record has no title."
-    types = _dict(facts.get("types"))
+    types = values.mapping(facts.get("types"))
     kind = _KINDS.get(values.raw(types.get("resourceTypeGeneral")).lower(), "misc")
-    place = _dict(facts.get("container"))
+    place = values.mapping(facts.get("container"))
     container = values.text(place.get("title"))
     publisher = facts.get("publisher")
     if isinstance(publisher, dict):
@@ -141,7 +141,3 @@ def _authors(value: object) -> tuple[Author, ...]:
         elif whole:
             authors.append(parse_author(whole))
     return tuple(author for author in authors if author.family)
-
-
-def _dict(value: object) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {}

@@ -135,12 +135,12 @@ def work_of_paper(record: dict[str, Any], day: str) -> Work | str:
         return "The record has no id."
     if not title:
         return "The record has no title."
-    others = _dict(record.get("externalIds"))
+    others = values.mapping(record.get("externalIds"))
     doi = normalise_doi(values.raw(others.get("DOI")))
     arxiv = arxiv_id(values.raw(others.get("ArXiv"))) or arxiv_id(doi)
     acl = acl_id(values.raw(others.get("ACL")))
-    place = _dict(record.get("journal"))
-    venue = _dict(record.get("publicationVenue"))
+    place = values.mapping(record.get("journal"))
+    venue = values.mapping(record.get("publicationVenue"))
     name = values.text(venue.get("name") or record.get("venue") or place.get("name"))
     kind = _kind(record, venue, name)
     identifier = f"s2:{identity}"
@@ -182,7 +182,3 @@ def _kind(record: dict[str, Any], venue: dict[str, Any], name: str) -> str:
 def _names(value: object) -> list[object]:
     listed = value if isinstance(value, list) else []
     return [author.get("name") for author in listed if isinstance(author, dict)]
-
-
-def _dict(value: object) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {}

@@ -9,13 +9,15 @@ from citewell.model.venue_shown import shown_venue
 
 if TYPE_CHECKING:
     from citewell.model import Work
+MAX_AUTHORS = 3
+VENUE_CHARACTERS = 48
 
 
-def authors_of(work: Work, most: int = 3) -> str:
-    """Family names, the first `most` of them."""
+def authors_of(work: Work) -> str:
+    """Family names, the first three of them."""
     names = [author.family or author.given for author in work.authors]
-    if len(names) > most:
-        return ", ".join(names[:most]) + " et al."
+    if len(names) > MAX_AUTHORS:
+        return ", ".join(names[:MAX_AUTHORS]) + " et al."
     return ", ".join(names)
 
 
@@ -27,10 +29,10 @@ def record_of(work: Work) -> dict[str, Any]:
     return {**found, "authors": [author.display for author in work.authors]}
 
 
-def venue_of(work: Work, most: int = 48) -> str:
-    """The shortest name of the venue that the record has, cut at a word after `most` letters."""
+def venue_of(work: Work) -> str:
+    """The shortest name of the venue that the record has, in `VENUE_CHARACTERS` at most."""
     name = shown_venue(work.venue or work.booktitle or work.journal or work.publisher)
-    return shorten(name, most)
+    return shorten(name, VENUE_CHARACTERS)
 
 
 def line_of(work: Work) -> str:

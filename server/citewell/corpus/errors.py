@@ -35,13 +35,11 @@ class LibraryError(CitewellError):
     """A library that cannot be opened, built or written; nothing of it was loaded or lost."""
 
 
-def library_problem(code: str, message: str, path: Path | None = None, hint: str = "") -> Problem:
+def library_problem(code: str, message: str, path: Path | None = None) -> Problem:
     """A problem with this code and its standard hint."""
-    if code == "starter-missing":
-        hint = hint or f"Install it: `{starter_command()}`."
-    return Problem(
-        code=code, message=message, hint=hint or _HINTS[code], path=str(path) if path else ""
-    )
+    is_starter = code == "starter-missing"
+    hint = f"Install it: `{starter_command()}`." if is_starter else _HINTS[code]
+    return Problem(code=code, message=message, hint=hint, path=str(path) if path else "")
 
 
 def library_error(code: str, message: str, path: Path | None = None) -> LibraryError:

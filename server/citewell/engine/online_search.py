@@ -59,9 +59,8 @@ class Late(msgspec.Struct, frozen=True):
 class OnlineSearch:
     """Asks for the words of searches, and remembers what came. Safe across threads."""
 
-    def __init__(self, online: Online, *, pause: float = PAUSE) -> None:
+    def __init__(self, online: Online) -> None:
         self._online = online
-        self._pause = pause
         self._lock = threading.Lock()
         self._arrived = threading.Condition(self._lock)
         self._timer: threading.Timer | None = None
@@ -90,7 +89,7 @@ class OnlineSearch:
                 self._drop_timer()
                 if key not in self._pending:
                     self._waiting = key
-                    self._timer = threading.Timer(self._pause, self._ask, (key, text))
+                    self._timer = threading.Timer(PAUSE, self._ask, (key, text))
                     self._timer.daemon = True
                     self._timer.start()
         return Late()

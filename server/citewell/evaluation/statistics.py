@@ -26,7 +26,7 @@ class Estimate(msgspec.Struct, frozen=True):
 class Groups:
     """Values arranged by paper: which paper each question belongs to, for fast resampling."""
 
-    def __init__(self, papers: Sequence[str], *, seed: int = 0, resamples: int = RESAMPLES) -> None:
+    def __init__(self, papers: Sequence[str], *, seed: int = 0) -> None:
         names: dict[str, int] = {}
         index = [names.setdefault(paper, len(names)) for paper in papers]
         self.index: NDArray[np.int64] = np.array(index, np.int64)
@@ -34,7 +34,7 @@ class Groups:
             np.float64
         )
         self.papers = len(names)
-        self._seed, self._resamples = seed, resamples
+        self._seed = seed
 
     def sums(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
         """Sum over each paper; `values` has the shape (questions,) or (questions, metrics)."""
@@ -47,7 +47,7 @@ class Groups:
         """Shape (resamples, papers): how often each paper is in each resample. Drawn once."""
         rng = np.random.default_rng(self._seed)
         n = self.papers
-        out = np.empty((self._resamples, n), np.float32)
+        out = np.empty((RESAMPLES, n), np.float32)
         for row in out:
             row[:] = np.bincount(rng.integers(0, n, n), minlength=n)
         return out

@@ -176,19 +176,23 @@ def _path(line: Line, depth: int, top: float, label_y: float, frame: Frame) -> s
     )
 
 
-def _label_places(wanted: Sequence[float], gap: float = 16.0) -> list[float]:
+LABEL_GAP = 16.0
+"""Least distance between two labels, in pixels."""
+
+
+def _label_places(wanted: Sequence[float]) -> list[float]:
     """Heights of the labels, in the order of the lines, pushed apart so that none overlap."""
     order = sorted(range(len(wanted)), key=lambda i: wanted[i])
     placed = [0.0] * len(wanted)
-    previous = TOP - gap
+    previous = TOP - LABEL_GAP
     for i in order:
-        previous = max(wanted[i], previous + gap)
+        previous = max(wanted[i], previous + LABEL_GAP)
         placed[i] = previous
     over = previous - (HEIGHT - BOTTOM)
     if over > 0:
-        limit = HEIGHT - BOTTOM + gap
+        limit = HEIGHT - BOTTOM + LABEL_GAP
         for i in reversed(order):
-            limit = min(placed[i], limit - gap)
+            limit = min(placed[i], limit - LABEL_GAP)
             placed[i] = limit
     return placed
 

@@ -15,7 +15,7 @@ from citewell.model import CitewellError, Evidence, Problem, Query
 from citewell.model.cancel import Cancel
 from citewell.retrieval.arrays import open_array
 from citewell.retrieval.bm25_build import FIELD_NAMES, TITLE, lucene_idf_of
-from citewell.retrieval.compact_terms import CompactTerms, open_compact_terms
+from citewell.retrieval.compact_terms import BM25, CompactTerms, open_compact_terms
 from citewell.retrieval.contract import Mask, Ranking, Retriever
 from citewell.retrieval.select import top
 from citewell.retrieval.stopwords import STOPWORDS
@@ -39,8 +39,8 @@ _Term = tuple[str, list[int], list[np.float32]]
 class Segment:
     """One segment's index, mapped from its files; several processes share the pages."""
 
-    def __init__(self, view: SegmentView, name: str = "bm25") -> None:
-        folder = view.index(name)
+    def __init__(self, view: SegmentView) -> None:
+        folder = view.index(BM25)
         self.base, self.count, self.dead = view.base, view.count, view.dead
         try:
             self.data = open_array(folder / "data.csc.index.npy")
@@ -109,9 +109,9 @@ IndexSegment = Segment | CompactTerms
 """The index of a segment of either kind."""
 
 
-def open_segment(view: SegmentView, name: str = "bm25") -> IndexSegment:
+def open_segment(view: SegmentView) -> IndexSegment:
     """One segment's index, of either kind. Raises `CitewellError` where it cannot be read."""
-    return open_compact_terms(view, name) or Segment(view, name)
+    return open_compact_terms(view) or Segment(view)
 
 
 class Bm25Retriever(Retriever):
@@ -121,7 +121,7 @@ class Bm25Retriever(Retriever):
     depend on how the library grew.
     """
 
-    name = "bm25"
+    name = BM25
 
     def __init__(
         self,

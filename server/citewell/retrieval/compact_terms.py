@@ -32,6 +32,8 @@ from citewell.retrieval.bm25_build import (
     lucene_idf,
 )
 
+BM25 = "bm25"
+"""Name of the index and of its retriever."""
 META = "compact.json"
 FORMAT = 1
 WORD, KINDS = 0, {b"a:": (1, AUTHORS), b"v:": (2, VENUE), b"y:": (3, YEAR), b"n:": (4, NAME)}
@@ -74,9 +76,9 @@ class _Postings(NamedTuple):
 class CompactTerms:
     """One compact segment's index; answers as `bm25.Segment` does. Safe to call from any thread."""
 
-    def __init__(self, view: SegmentView, name: str = "bm25") -> None:
+    def __init__(self, view: SegmentView) -> None:
         """Raises `CitewellError` where the index cannot be read."""
-        self._folder = view.index(name)
+        self._folder = view.index(BM25)
         self.base, self.count, self.dead = view.base, view.count, view.dead
         self._lock = threading.Lock()
         self._decoded: OrderedDict[int, _Postings] = OrderedDict()
@@ -204,6 +206,6 @@ class _Column:
         return values[begin - first]
 
 
-def open_compact_terms(view: SegmentView, name: str = "bm25") -> CompactTerms | None:
+def open_compact_terms(view: SegmentView) -> CompactTerms | None:
     """The index of a compact segment; None for another one."""
-    return CompactTerms(view, name) if (view.index(name) / META).is_file() else None
+    return CompactTerms(view) if (view.index(BM25) / META).is_file() else None

@@ -33,8 +33,8 @@ _STRIPE = 65_536
 class _Segment:
     """One segment's vectors, mapped; several processes share the pages."""
 
-    def __init__(self, view: SegmentView, dim: int, name: str = "dense") -> None:
-        folder = view.index(name)
+    def __init__(self, view: SegmentView, dim: int) -> None:
+        folder = view.index("dense")
         self.base, self.count, self.dead = view.base, view.count, view.dead
         self.graph = None
         try:

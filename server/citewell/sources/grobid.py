@@ -11,7 +11,6 @@ from __future__ import annotations
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable
 from http.client import HTTPException
 from importlib.util import find_spec
 from pathlib import Path
@@ -49,7 +48,6 @@ def read_with_grobid(
     *,
     seconds: float,
     busy_seconds: float = BUSY_SECONDS,
-    sleep: Callable[[float], None] = time.sleep,
 ) -> PdfPaper | Problem:
     """The paper as the server at `base` reads it, within `seconds`; a Problem (grobid-busy,
     grobid-away, grobid-refused, grobid-answer) where it does not."""
@@ -75,7 +73,7 @@ def read_with_grobid(
         wait = busy_seconds * 2**attempt
         if attempt + 1 == TRIES or time.monotonic() + wait > limit:
             break
-        sleep(wait)
+        time.sleep(wait)
     return Problem(
         "grobid-busy",
         f"GROBID on {base} is busy; {path.name} was read without it.",

@@ -26,11 +26,12 @@ TRANSLATORS = {"bibtex": "Better BibTeX", "biblatex": "Better BibLaTeX"}
 """What the JSON-RPC calls a format that the pull export knows by its suffix."""
 _RPC_BYTES = 8 << 20
 _CHUNK = 1 << 18
+GREET_SECONDS = 5.0
 
 
-def greet(base: str, seconds: float = 5.0) -> Problem | None:
+def greet(base: str) -> Problem | None:
     """Make sure that it is Zotero with Better BibTeX that answers."""
-    found = _answer(base, "api.ready", [], seconds)
+    found = _answer(base, "api.ready", [], GREET_SECONDS)
     # A version that has no `api.ready` says so: it is Better BibTeX all the same.
     return found if isinstance(found, Problem) else None
 

@@ -102,11 +102,11 @@ def rank_by_title(title: str, works: Sequence[Work]) -> tuple[Work, ...]:
     return tuple(works[place] for place in most_similar(title, [work.title for work in works]))
 
 
-def most_similar(title: str, titles: Sequence[str], least: float = 60.0) -> list[int]:
-    """Places of the ten most similar titles, best first; edit ratio of at least `least` of 100."""
+def most_similar(title: str, titles: Sequence[str]) -> list[int]:
+    """Places of the ten most similar titles, best first; edit ratio of at least 60 of 100."""
     from rapidfuzz import fuzz, process
 
     wanted = normalise_title(title)
     known = [normalise_title(one) for one in titles]
-    found = process.extract(wanted, known, scorer=fuzz.ratio, limit=10, score_cutoff=least)
+    found = process.extract(wanted, known, scorer=fuzz.ratio, limit=10, score_cutoff=60.0)
     return [place for _, _, place in found]

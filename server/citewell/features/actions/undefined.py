@@ -23,6 +23,8 @@ from citewell.model.titles import fold
 from citewell.options import Options
 
 CODE = "undefined-key"
+MAX_SIMILAR = 2
+"""Defined keys that an undefined one is likened to."""
 RIVALS = 2
 """Further papers that are offered where it is not sure which one is meant."""
 _NEAR = 0.78
@@ -46,9 +48,7 @@ def may_be_a_key(key: str) -> bool:
     return check_key(key) is None
 
 
-def similar_keys(
-    meaning: KeyMeaning, entries: Iterable[tuple[str, BibEntry]], limit: int = 2
-) -> list[Similar]:
+def similar_keys(meaning: KeyMeaning, entries: Iterable[tuple[str, BibEntry]]) -> list[Similar]:
     """The defined keys that an undefined one may have been meant to be, best first.
 
     Misspelt keys have the same numbers: `blei-03` is no slip for `blei-06`. An entry of the same
@@ -85,7 +85,7 @@ def similar_keys(
     # Two that fit alike: neither is certain.
     if len(first) > 1 and first[0].likeness - first[1].likeness < 0.02:
         found = [msgspec.structs.replace(one, certain=False) for one in found]
-    return found[:limit]
+    return found[:MAX_SIMILAR]
 
 
 def _bare(key: str) -> str:

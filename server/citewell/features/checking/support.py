@@ -20,7 +20,6 @@ from citewell.features.citing.site import key_at
 from citewell.features.text.model_choice import what_it_says
 from citewell.model import Problem, Work
 from citewell.model.bib import BibEntry, BibFile
-from citewell.model.cancel import Cancel
 from citewell.model.document import Document, KeyUse, Span
 from citewell.model.llm import Supported
 from citewell.model.shorten import shorten
@@ -116,17 +115,15 @@ def ask_support(
     project: Project,
     engine: Engine,
     sentences: list[CitedSentence],
-    *,
-    cancel: Cancel | None = None,
 ) -> Iterator[Support]:
-    """The model's opinion of each citation, in order. Raises `Cancelled` and `CitewellError`."""
+    """The model's opinion of each citation, in order. Raises `CitewellError`."""
     for cited in sentences:
         found = project.entry(cited.key)
         if found is None:
             continue
         path, entry = found
         work = readable_work(project.bibs[path], entry, find_record(engine, entry))
-        supported = engine.verify(cited.sentence, work, cancel=cancel)
+        supported = engine.verify(cited.sentence, work)
         yield Support(cited=cited, title=work.title, supported=supported)
 
 

@@ -36,6 +36,8 @@ NewKey = Callable[[Work], str]
 FindZotero = Callable[[Work], Work | None]
 """The work as recorded in the author's reference manager, with its key there; None if absent."""
 
+UNTYPED_ENTRIES = 5
+"""Entries before the papers of the library, where nothing is typed."""
 ENOUGH_KEYS = 5
 """With this many own entries for a word in braces, the library is not searched as well."""
 MIN_LETTERS = 3
@@ -99,9 +101,7 @@ def wanted(document: Document, cursor: int, default_command: str = "") -> Wanted
     return found
 
 
-def own_entries(
-    at: Wanted, index: KeyIndex, limit: int, default_depth: int = 5
-) -> tuple[list[Own], list[Own]]:
+def own_entries(at: Wanted, index: KeyIndex, limit: int) -> tuple[list[Own], list[Own]]:
     """The author's entries to list before the papers of the library, and those to list after them.
 
     Text typed in braces is searched for in keys, titles, authors and years. All words of a query
@@ -118,7 +118,7 @@ def own_entries(
     here = {use.key for citation in at.document.citations for use in citation.keys}
     if at.key_like and not words:
         found = _own(index.search("", limit, here))
-        return found[:default_depth], found[default_depth:]
+        return found[:UNTYPED_ENTRIES], found[UNTYPED_ENTRIES:]
     matches = index.search(words, limit, here) if words else []
     if not at.key_like:
         matches = [match for match in matches if match.score >= SURE_SCORE]

@@ -31,8 +31,7 @@ V = TypeVar("V")
 class ByBody(Generic[V]):
     """Values by entry body, the least recently used forgotten first."""
 
-    def __init__(self, most: int = MAX_KNOWN) -> None:
-        self._most = most
+    def __init__(self) -> None:
         # The body is kept alive, so that its `id` is not reused for another one.
         self._values: OrderedDict[tuple[int, object], tuple[BibBody, V]] = OrderedDict()
 
@@ -47,7 +46,7 @@ class ByBody(Generic[V]):
     def put(self, body: BibBody, value: V, about: object = None) -> V:
         """Remember a value."""
         self._values[id(body), about] = (body, value)
-        while len(self._values) > self._most:
+        while len(self._values) > MAX_KNOWN:
             self._values.popitem(last=False)
         return value
 

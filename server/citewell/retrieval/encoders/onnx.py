@@ -35,7 +35,7 @@ class OnnxEncoder(Encoder):
     name = "onnx"
     dim = DIM
 
-    def __init__(self, threads: int = 1) -> None:
+    def __init__(self) -> None:
         model = _package_file(MODEL, "model.onnx")
         if model is None:
             raise _missing("The package with the ONNX model is not installed.")
@@ -48,7 +48,7 @@ class OnnxEncoder(Encoder):
         except ImportError as error:
             raise _missing(f"{error.name or error} is not installed.") from error
         options = runtime.SessionOptions()
-        options.intra_op_num_threads = threads
+        options.intra_op_num_threads = 1
         options.inter_op_num_threads = 1
         # Spinning workers starve the editor and every other process of the author's laptop.
         options.add_session_config_entry("session.intra_op.allow_spinning", "0")

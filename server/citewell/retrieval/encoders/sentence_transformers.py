@@ -51,7 +51,7 @@ def prefixes_of(model: str) -> Prefixes:
 class SentenceTransformersEncoder(Encoder):
     """A model by its Hugging Face name, or by the folder that holds it."""
 
-    def __init__(self, model: str, threads: int = 1) -> None:
+    def __init__(self, model: str) -> None:
         try:
             import sentence_transformers
             import torch
@@ -60,7 +60,7 @@ class SentenceTransformersEncoder(Encoder):
             hint = f"Run `{install_command('neural')}`, or set `retrieval.encoder` to "
             raise encoder_missing(model, why, f'{hint}"static".') from error
         self.name = model
-        torch.set_num_threads(threads)
+        torch.set_num_threads(1)
         try:
             self._model: Any = sentence_transformers.SentenceTransformer(model, device="cpu")
         except Exception as error:  # hub, network, file and format errors share no base class

@@ -30,9 +30,7 @@ class Specter2Encoder(Encoder):
     and `queries` are Hugging Face names or folders.
     """
 
-    def __init__(
-        self, base: str = BASE, papers: str = PAPERS, queries: str = QUERIES, threads: int = 1
-    ) -> None:
+    def __init__(self, base: str = BASE, papers: str = PAPERS, queries: str = QUERIES) -> None:
         self.name = PAPERS
         try:
             import adapters
@@ -42,7 +40,7 @@ class Specter2Encoder(Encoder):
             why = f"{error.name or error} is not installed"
             hint = f"Run `{install_command('neural')} adapters`, or set `retrieval.encoder` to "
             raise encoder_missing(PAPERS, why, f'{hint}"static".') from error
-        torch.set_num_threads(threads)
+        torch.set_num_threads(1)
         self._torch = torch
         try:
             self._tokenizer: Any = transformers.AutoTokenizer.from_pretrained(base)

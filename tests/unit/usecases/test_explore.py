@@ -83,6 +83,12 @@ def test_every_paper_has_a_reason_and_stands_once(orchards: LocalEngine) -> None
     assert len(ids) == len(set(ids))
 
 
+def test_a_short_list_is_the_beginning_of_a_long_one(orchards: LocalEngine) -> None:
+    short, long = last(orchards, text=TOPIC, count=3), last(orchards, text=TOPIC, count=100)
+    assert titles(short) == titles(long)[:3]
+    assert [one.queries for one in short.passes] == [one.queries for one in long.passes]
+
+
 def test_filters_hold_in_every_pass(orchards: LocalEngine, linked_title: str) -> None:
     for state in explore(orchards, ExploreRequest(text=f"{TOPIC} since 2012 -drought")):
         assert state.papers

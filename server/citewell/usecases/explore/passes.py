@@ -102,6 +102,8 @@ class _Run:
         self._lists: list[Ranked] = []
         self._works: dict[str, Work] = {}
         self._reasons: dict[str, list[Reason]] = {}
+        self._ranked: tuple[Explored, ...] = ()
+        """All that was found, best first; passes start from its head, however short the list."""
         self._papers: tuple[Explored, ...] = ()
         self._passes: list[Pass] = []
         self._started: set[tuple[PassName, str]] = set()
@@ -252,12 +254,11 @@ class _Run:
 
     def _best(self, count: int, name: PassName) -> list[Work]:
         """The best papers so far from which no such pass has started."""
-        found = [*self._kept, *(one.work for one in self._papers)]
-        best = list({work.id: work for work in found}.values())[:count]
-        new = [work for work in best if (name, work.id) not in self._started]
-        if not new and self._papers:
-            new = [one.work for one in self._papers if (name, one.work.id) not in self._started]
-            new = new[:count]
+        every = [*self._kept, *(one.work for one in self._ranked)]
+        found = list({work.id: work for work in every}.values())
+        new = [work for work in found[:count] if (name, work.id) not in self._started]
+        if not new:
+            new = [work for work in found if (name, work.id) not in self._started][:count]
         self._started |= {(name, work.id) for work in new}
         return new
 
@@ -276,7 +277,9 @@ class _Run:
     ) -> Pass:
         """Order the list again; the record of the pass."""
         before = [one.work.id for one in self._papers]
-        self._papers, cut = self._ordered()
+        self._ranked, total = self._ordered()
+        self._papers = self._ranked[: self._count]
+        cut = total - sum(1 + len(one.editions) for one in self._papers)
         after = [one.work.id for one in self._papers]
         return Pass(
             name=name,
@@ -297,7 +300,7 @@ class _Run:
         )
 
     def _ordered(self) -> tuple[tuple[Explored, ...], int]:
-        """The list, and how many of the papers found are not in it."""
+        """Every work that was found, best first, and the number of their records."""
         ids = fused(self._lists)
         unwanted = {work.id for work in self._rejected}
         first = [*self._rejected, *self._kept]
@@ -314,13 +317,12 @@ class _Run:
         order, moved = by_preference(self._engine, [group[0] for group in others], wanted, now)
         own = [group[0] for group in chosen]
         papers = []
-        for work in (*own, *order)[: self._count]:
+        for work in (*own, *order):
             reasons = [Reason("kept", "the request")] if work.id in kept else []
             reasons += self._reasons.get(work.id, ())
             reasons += [moved[work.id]] if work.id in moved else []
             papers.append(Explored(work, tuple(reasons), editions[work.id]))
-        shown = sum(1 + len(one.editions) for one in papers)
-        return tuple(papers), len(works) - shown
+        return tuple(papers), len(works)
 
     def _state(self, ending: Ending) -> Exploration:
         return Exploration(

@@ -76,7 +76,7 @@ def test_the_graph_finds_the_nearest_papers_too(
     many_papers: list[Work], build_segments: BuildSegments
 ) -> None:
     # One thread builds the same graph each time, which finds 49, 50 and 49 of the 50. Of 400 graphs
-    # of two threads, each another one, six found 46 or 47 for one of the queries.
+    # built on four cores, each another one, a few found 46 or 47 for one of the queries.
     builder = DenseBuilder(HashedWords(), hnsw_above=1000, threads=1)
     segments = build_segments(many_papers, [builder], cuts=(1500,))
     assert (segments[0].index("dense") / "graph.usearch").exists()
@@ -98,7 +98,7 @@ def test_a_graph_of_several_threads_finds_the_nearest_papers_too(
         rows = retriever.search(query, 50, Cancel()).rows.tolist()
         assert len(set(rows)) == 50
         found += len(set(rows) & set(exact(many_papers, query, 50)))
-    # 400 graphs of two threads found 144 to 148 of the 150.
+    # 400 graphs built on four cores found 144 to 148 of the 150.
     assert found >= 0.94 * 150
 
 

@@ -48,6 +48,7 @@ def test_a_malformed_name_is_found_with_its_reason(author: Author, reason: str) 
         Author("Plato"),
         Author("Li", "W."),
         Author("NLLB Team"),
+        Author("AI@Meta"),
         Author("European Organization for Research and Treatment of Cancer Lung Cancer Group"),
         Author("Sitting and Standing Group"),
         parse_author("Centers for Disease Control and Prevention"),

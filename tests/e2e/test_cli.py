@@ -29,9 +29,6 @@ def environment(folder: Path) -> dict[str, str]:
         "CITEWELL_LIBRARY_PATH": str(folder / "libraries"),
         "CITEWELL_CONFIG": str(config),
         "CITEWELL_DATA": str(folder / "history"),
-        # Tests share a library and a history: none may change the order that another expects.
-        "CITEWELL_LEARNING_ENABLED": "false",
-        "CITEWELL_SOURCES_KEEP": "false",
         "PYTHONIOENCODING": "utf-8",
         "OMP_NUM_THREADS": "1",
     }
@@ -59,6 +56,12 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     run = command("library", "add", *PAPERS, folder=folder, env=environment(folder))
     assert run.returncode == 0, run.stderr
     yield folder
+
+
+@pytest.fixture(autouse=True)
+def nothing_accepted(home: Path) -> None:
+    """Tests share a home: each begins without the history of another."""
+    shutil.rmtree(home / "history", ignore_errors=True)
 
 
 @pytest.fixture

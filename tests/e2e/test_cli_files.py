@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -27,7 +28,6 @@ def environment(home: Path) -> dict[str, str]:
         "CITEWELL_LIBRARY_PATH": str(home / "libraries"),
         "CITEWELL_CONFIG": str(home / "config.toml"),
         "CITEWELL_DATA": str(home / "data"),
-        "CITEWELL_LEARNING_ENABLED": "false",
         "PYTHONIOENCODING": "utf-8",
         "OMP_NUM_THREADS": "1",
     }
@@ -48,6 +48,12 @@ def home(tmp_path_factory):
     done = run_in(folder, folder, "library", "add", FIXTURES / "papers.jsonl")
     assert done.returncode == 0, done.stderr
     return folder
+
+
+@pytest.fixture(autouse=True)
+def nothing_accepted(home):
+    """Tests share a home: each begins without the history of another."""
+    shutil.rmtree(home / "data", ignore_errors=True)
 
 
 @pytest.fixture

@@ -157,7 +157,6 @@ def test_a_real_model_fills_a_paper_from_the_prompt(
         "CITEWELL_LIBRARY_PATH": str(library_folder),
         "CITEWELL_CONFIG": str(tmp_path / "none.toml"),
         "CITEWELL_DATA": str(tmp_path / "data"),
-        "CITEWELL_LEARNING_ENABLED": "false",
         "CITEWELL_LLM_BASE_URL": url,
         **{f"CITEWELL_LLM_{name.upper()}": str(value) for name, value in SMALL.items()},
     }

@@ -9,6 +9,7 @@ import sys
 import tomllib
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -153,3 +154,35 @@ def test_a_file_that_is_no_saved_search_is_refused(
 def test_questions_that_contradict_themselves_are_refused(run: Run) -> None:
     for arguments in ((), ("x", "--year-from", "2020", "--year-to", "2010")):
         assert run("explore", *arguments).returncode == 2
+
+
+def test_sources_are_asked_only_with_online_and_their_papers_say_so(
+    tmp_path: Path, env: dict[str, str], fake_sources: Any
+) -> None:
+    config = tmp_path / "config.toml"
+    config.write_text(
+        f'[sources]\nallow = ["openreview"]\nbase_url = "{fake_sources.url}"\n', encoding="utf-8"
+    )
+    own = env | {
+        "CITEWELL_CONFIG": str(config),
+        "CITEWELL_CACHE": str(tmp_path / "cache"),
+        "PYTHONIOENCODING": "utf-8",
+    }
+
+    def explored(*flags: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-m", "citewell", "explore", "the patience of kettles", *flags],
+            cwd=tmp_path, env=own, stdin=subprocess.DEVNULL, capture_output=True,
+            encoding="utf-8", timeout=600, check=False,
+        )  # fmt: skip
+
+    fake_sources.log.clear()
+    offline = explored("--trace")
+    assert "Patience of Kettles" not in offline.stdout
+    assert "\nsources: " not in offline.stderr
+    assert fake_sources.log == []
+    online = explored("--trace", "--online")
+    assert "\nsources: " in online.stderr, online.stderr
+    (line,) = [one for one in online.stdout.splitlines() if "Patience of Kettles" in one]
+    assert "sources #1" in line.split("\t")[5]
+    assert fake_sources.log

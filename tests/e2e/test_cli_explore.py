@@ -186,3 +186,28 @@ def test_sources_are_asked_only_with_online_and_their_papers_say_so(
     (line,) = [one for one in online.stdout.splitlines() if "Patience of Kettles" in one]
     assert "sources #1" in line.split("\t")[5]
     assert fake_sources.log
+
+
+def test_papers_of_sources_are_listed_alike_when_a_question_is_asked_again(
+    tmp_path: Path, env: dict[str, str], fake_sources: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from citewell.usecases.explore.contract import ExploreRequest
+    from citewell.usecases.library import open_library
+
+    monkeypatch.setenv("CITEWELL_CONFIG", env["CITEWELL_CONFIG"])
+    monkeypatch.setenv("CITEWELL_CACHE", str(tmp_path / "cache"))
+    settings = {
+        "library.path": env["CITEWELL_LIBRARY_PATH"],
+        "sources.allow": ["openreview"],
+        "sources.base_url": fake_sources.url,
+        "sources.keep": False,
+    }
+    with open_library(online=True, settings=settings) as library:
+        request = ExploreRequest(text="the patience of kettles")
+        lists = []
+        for _ in range(2):
+            *_, found = library.explore(request)
+            lists.append([one.work.title for one in found.papers])
+            (kettles,) = [one for one in found.papers if "Patience of Kettles" in one.work.title]
+            assert [reason.step for reason in kettles.reasons] == ["sources"]
+    assert lists[0] == lists[1]

@@ -16,7 +16,8 @@ from citewell.model.cancel import Cancel
 from citewell.model.direction import Direction
 from citewell.model.typed_query import QueryPart
 from citewell.usecases.explore import contract
-from citewell.usecases.explore.passes import EMPTY, explore
+from citewell.usecases.explore.passes import explore
+from citewell.usecases.explore.problems import EMPTY
 from citewell.usecases.related import DIRECTIONS, Link, related_works
 
 Ids = Annotated[tuple[Id, ...], Meta(max_length=200)]

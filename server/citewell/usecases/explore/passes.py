@@ -16,7 +16,7 @@ from citewell.engine.contract import Engine
 from citewell.engine.online_search import allows
 from citewell.features.citing.named_works import all_named
 from citewell.features.text.evidence import why
-from citewell.model import CitewellError, CitingPaper, Problem, Query, SearchResult, Work
+from citewell.model import CitewellError, CitingPaper, Hit, Problem, Query, SearchResult, Work
 from citewell.model.cancel import Cancel
 from citewell.model.identifiers import identifier_of
 from citewell.model.typed_query import Understood
@@ -36,6 +36,7 @@ from citewell.usecases.explore.contract import (
 )
 from citewell.usecases.explore.fusion import Ranked, fused
 from citewell.usecases.explore.order import by_preference, preferences
+from citewell.usecases.explore.problems import CUT, EMPTY, NOTHING_FOUND
 from citewell.usecases.explore.queries import filters_of, references
 
 DEPTH = 400
@@ -95,7 +96,7 @@ class _Run:
             paper=CitingPaper(references=references(self._kept)),
             exclude=tuple(work.id for work in self._rejected),
         )
-        self._problems: list[Problem] = [_CUT] if len(text) > MAX_TEXT else []
+        self._problems: list[Problem] = [CUT] if len(text) > MAX_TEXT else []
         self._count = min(request.count, MAX_COUNT)
         self._filters = self._query
         self._understood = Understood()
@@ -109,10 +110,14 @@ class _Run:
         self._started: set[tuple[PassName, str]] = set()
         """From which papers a pass has started."""
         self._snapshot = ""
+        self._sources: frozenset[str] = frozenset()
+        """Names of the sources that searches ask."""
 
     def passes(self) -> Iterator[Exploration]:
         """The list after each pass."""
-        self._snapshot = self._engine.status().snapshot
+        status = self._engine.status()
+        self._snapshot = status.snapshot
+        self._sources = frozenset(status.sources)
         steps = self._steps()
         offline_over = False
         for number, (name, turn) in enumerate(steps):
@@ -130,7 +135,7 @@ class _Run:
                 offline_over = True
             ending: Ending = ""
             if offline_over and not self._papers and not self._problems:
-                self._problems.append(_NOTHING_FOUND)
+                self._problems.append(NOTHING_FOUND)
             if not rest:
                 ending = "complete"
             elif offline_over and "sources" not in rest:
@@ -180,6 +185,9 @@ class _Run:
         self._problems += [*result.problems, *result.dropped]
         self._filters = filters_of(self._query, result.understood)
         label = self._query.text or "the filters"
+        # What the sources answered to an earlier search for these words is listed by their pass.
+        held = [hit for hit in result.hits if not self._is_of_source(hit)]
+        result = replace(result, hits=tuple(held))
         self._keep("search", label, result)
         return [label]
 
@@ -243,6 +251,11 @@ class _Run:
             detail = why(hit) if hit.evidence else ""
             self._add_reason(hit.work.id, Reason(name, query, rank, detail))
         self._lists.append(Ranked(name, tuple(hit.work.id for hit in result.hits)))
+
+    def _is_of_source(self, hit: Hit) -> bool:
+        """Whether only sources found the paper."""
+        found_by = {one.retriever for one in hit.evidence}
+        return bool(found_by) and found_by <= self._sources
 
     def _of(self, ranked: Ranked) -> list[Work]:
         return [self._works[name] for name in ranked.ids]
@@ -333,18 +346,3 @@ class _Run:
             snapshot=self._snapshot,
             problems=tuple(dict.fromkeys(self._problems)),
         )
-
-
-EMPTY = Problem(
-    "explore-empty", "Empty search.", "Give words, an author, a venue, or papers that you keep."
-)
-_NOTHING_FOUND = Problem(
-    "explore-nothing",
-    "The library holds no paper that matches.",
-    "Use other words, or add papers of the field with `citewell library add`.",
-)
-_CUT = Problem(
-    "explore-long",
-    f"Only the first {MAX_TEXT:,} characters of the question were searched for.",
-    "Ask a shorter question.",
-)

@@ -429,7 +429,8 @@ def no_user_settings(tmp_path_factory: pytest.TempPathFactory) -> None:
     empty.touch()
     os.environ["CITEWELL_CONFIG"] = str(empty)
     os.environ["CITEWELL_CACHE"] = str(tmp_path_factory.mktemp("cache"))
-    # Tests share servers: what one accepts must not change the order that another expects.
+    # Tests share servers and libraries: what one accepts must not change what another expects. A
+    # server of its own (`start_editor(alone=True)`) and Neovim learn, as they do by default.
     os.environ["CITEWELL_LEARNING_ENABLED"] = "false"
     os.environ["CITEWELL_SOURCES_KEEP"] = "false"
 
@@ -460,11 +461,19 @@ async def launch(
     encodings: tuple[str, ...] = ("utf-16",),
     settings: dict[str, Any] | None = None,
     capabilities: Callable[[types.ClientCapabilities], None] | None = None,
+    data: Path | None = None,
 ) -> Editor:
-    """A new server process, and an editor connected to it."""
+    """A new server process, and an editor connected to it.
+
+    With a `data` folder of its own the server learns from what is accepted, as it does by default.
+    """
     client = make_test_lsp_client()
     config = ClientServerConfig([sys.executable, "-P", "-m", "citewell", "lsp"])
-    await client.start_io(*config.get_server_command())
+    with pytest.MonkeyPatch.context() as patch:
+        if data is not None:
+            patch.delenv("CITEWELL_LEARNING_ENABLED", raising=False)
+            patch.setenv("CITEWELL_DATA", str(data))
+        await client.start_io(*config.get_server_command())
     editor = Editor(client)
     wanted = {"library": {"path": str(library)}} | (settings or {})
     client.set_configuration({"citewell": wanted})
@@ -546,6 +555,7 @@ async def start_editor(
                 encodings=encodings,
                 settings=settings,
                 capabilities=capabilities,
+                data=tmp_path / "history",
             )
             own.append(editor)
         else:

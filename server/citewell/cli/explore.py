@@ -72,8 +72,8 @@ def explore(ctx: click.Context, /, text: tuple[str, ...], **flags: Any) -> None:
     TEXT is a question or a topic, as for `citewell find`. After one search, Citewell asks again
     with the best papers: as references, as queries, and along their citations. Nothing but records
     of the library (and, with --online, of the allowed sources) is listed. A pipe gets a line for
-    each paper: id, title, authors, year, venue and the reasons, separated by tabs. Exits with 1 if
-    nothing is found.
+    each paper: id, title, authors, year, venue and its rank in each pass, separated by tabs. Exits
+    with 1 if nothing is found.
     """
     from citewell.usecases.explore.saved import new_papers, read_saved, saved_text
 
@@ -187,7 +187,6 @@ def _write_file(path: Path, data: bytes) -> None:
 def _show(papers: Sequence[Explored]) -> None:
     """A table at a terminal; elsewhere a line for each paper, its fields separated by tabs."""
     from citewell.cli.papers import authors_of, venue_of
-    from citewell.usecases.explore.export import reasons_text
 
     if not papers:
         click.echo("No papers found.", err=True)
@@ -199,7 +198,7 @@ def _show(papers: Sequence[Explored]) -> None:
             name = work.venue or work.booktitle or work.journal or work.publisher
             title = f"{work.title} [retracted]" if work.retracted else work.title
             year = str(work.year or "")
-            fields = (work.id, title, authors_of(work), year, name, reasons_text(one))
+            fields = (work.id, title, authors_of(work), year, name, _passes_text(one))
             echo("\t".join(" ".join(field.split()) for field in fields))
         return
     from rich.table import Table
@@ -220,14 +219,14 @@ def _show(papers: Sequence[Explored]) -> None:
             paper.append(f"\n{len(one.editions)} more editions", style="not bold dim")
         if work.retracted:
             paper.append("\nretracted", style="bold red")
-        steps = ", ".join(f"{name} #{best}" if best else name for name, best in _steps(one).items())
-        table.add_row(str(rank), paper, str(work.year or ""), Text(venue_of(work)), Text(steps))
+        passes = Text(_passes_text(one))
+        table.add_row(str(rank), paper, str(work.year or ""), Text(venue_of(work)), passes)
     out.print(table)
 
 
-def _steps(paper: Explored) -> dict[str, int]:
-    """The best rank in each pass; 0 where there is none."""
+def _passes_text(paper: Explored) -> str:
+    """The best rank in each pass: "search #4, papers #2"; without one where there is none."""
     found: dict[str, int] = {}
     for one in paper.reasons:
         found[one.step] = min(one.rank, found.get(one.step, one.rank))
-    return found
+    return ", ".join(f"{name} #{best}" if best else name for name, best in found.items())

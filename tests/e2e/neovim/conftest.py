@@ -86,7 +86,13 @@ def environment(tmp_path: Path) -> dict[str, str]:
     found["CITEWELL_DATA"] = str(tmp_path / "history")
     found["CITEWELL_CONFIG"] = str(tmp_path / "user.toml")
     (tmp_path / "user.toml").touch()
-    for name in ("VIRTUAL_ENV", "NVIM", "UV_TOOL_BIN_DIR", "PIPX_BIN_DIR"):
+    for name in (
+        "CITEWELL_LEARNING_ENABLED",
+        "VIRTUAL_ENV",
+        "NVIM",
+        "UV_TOOL_BIN_DIR",
+        "PIPX_BIN_DIR",
+    ):
         found.pop(name, None)
     return found
 

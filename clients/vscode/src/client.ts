@@ -4,6 +4,7 @@ import * as vscode from "vscode";
 import type { LanguageClient } from "vscode-languageclient/node";
 import type { Candidate, Discovery } from "./discovery";
 import { locate } from "./locate";
+import { CommandProgress } from "./progress";
 import type { ClientState, ProblemParams } from "./protocol";
 import { isTooOld } from "./version";
 
@@ -33,6 +34,7 @@ export class Connection implements vscode.Disposable {
   /** The client is about to restart the server. */
   private willRestart = false;
   private queue: Promise<void> = Promise.resolve();
+  private readonly progress = new CommandProgress();
   private readonly changed = new vscode.EventEmitter<ServerState>();
   private readonly referencesChanged = new vscode.EventEmitter<void>();
   readonly onDidChangeState = this.changed.event;
@@ -81,6 +83,11 @@ export class Connection implements vscode.Disposable {
     return token ? client.sendRequest<T>(method, params, token) : client.sendRequest<T>(method, params);
   }
 
+  /** As `execute`, for a command that takes long: its progress is a notification with a cancel button. */
+  executeLong<T>(command: string, argument?: unknown): Promise<T | undefined> {
+    return this.progress.during(() => this.execute<T>(command, argument));
+  }
+
   /** Writes a warning to the output channel. */
   log(line: string): void {
     this.output.warn(line);
@@ -113,6 +120,7 @@ export class Connection implements vscode.Disposable {
       references: () => this.referencesChanged.fire(),
       state: (state) => this.follow(client, found.server, state),
       problem: this.onProblem,
+      progress: this.progress,
       ended: (willRestart) => {
         this.willRestart = willRestart;
       },
@@ -169,6 +177,7 @@ export class Connection implements vscode.Disposable {
   }
 
   private setState(state: ServerState): void {
+    if (state.kind !== "running") this.progress.clear();
     this.current = state;
     this.changed.fire(state);
   }

@@ -49,7 +49,7 @@ export function activate(context: vscode.ExtensionContext): void {
     checkReferences: () => withServer(() => server.execute("citewell.check")),
     checkReferencesOnline: () => withServer(() => onDocument(server, "citewell.checkOnline")),
     chooseSources: () => withServer(() => chooseSources(server, status)),
-    fetchPapers: () => withServer(() => fetchPapers(server)),
+    fetchPapers: () => withServer(() => fetchPapers(server).then(() => status.refresh())),
     chooseLibrary: () => withServer(() => chooseLibrary(server, output)),
     openSample: () => openSample(context),
     openWalkthrough: () =>

@@ -18,7 +18,7 @@ export async function fetchPapers(connection: Connection): Promise<void> {
       ? await connection.execute<string[]>("citewell.fetchSuggestions", document.uri.toString())
       : [];
   const words = suggestions?.length ? await choose(suggestions) : await type();
-  if (words?.trim()) await connection.execute("citewell.fetch", { words });
+  if (words?.trim()) await connection.executeLong("citewell.fetch", { words });
 }
 
 async function choose(suggestions: readonly string[]): Promise<string | undefined> {

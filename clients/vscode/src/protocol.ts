@@ -18,6 +18,7 @@ import {
 } from "vscode-languageclient/node";
 import type { Candidate } from "./discovery";
 import { LANGUAGES } from "./languages";
+import type { CommandProgress } from "./progress";
 import { pythonEnvironment } from "./run";
 import { chosenSettings, serverSettings } from "./settings";
 
@@ -89,6 +90,8 @@ export interface ClientEvents {
   readonly references: () => void;
   readonly state: (state: ClientState) => void;
   readonly problem: (problem: ProblemParams) => void;
+  /** Takes the progress of the commands that the author started. */
+  readonly progress: CommandProgress;
   /** The server exited on its own. */
   readonly ended: (willRestart: boolean) => void;
   /** The server wrote to stderr. */
@@ -158,6 +161,11 @@ export function createClient(
               ? settings(item.scopeUri ? vscode.Uri.parse(item.scopeUri) : undefined)
               : null,
           ),
+      },
+      handleWorkDoneProgress: (token, step, next) => {
+        const cancel = () =>
+          void client.sendNotification("window/workDoneProgress/cancel", { token }).catch(() => undefined);
+        if (!events.progress.show(token, step, cancel)) next(token, step);
       },
     },
   };

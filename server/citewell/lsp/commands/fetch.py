@@ -71,7 +71,8 @@ async def _suggestions(editor: Editor, buffers: Buffers, path: Path) -> list[str
     try:
         return await asyncio.to_thread(suggestions, options, path)
     except CitewellError as error:
-        editor.show_problems([error.problem], again=True)
+        if error.problem.code != "library-missing":  # a first library is what a fetch may make
+            editor.show_problems([error.problem], again=True)
         return []
 
 

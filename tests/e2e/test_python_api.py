@@ -12,7 +12,7 @@ from tests.e2e.test_front_ends import BIB, CHECKED, PAPER, citewell
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "python.md").read_text(encoding="utf-8")
 EXAMPLES = re.findall(r"```python\n(.*?)```", PAGE, flags=re.DOTALL)
-FIND, FIND_ONE, FILL, CHOOSE, CHECK, ERROR = EXAMPLES
+FIND, FIND_ONE, EXPLORE, FILL, CHOOSE, CHECK, ERROR = EXAMPLES
 
 
 def output(env: dict[str, str], folder: Path, program: str) -> str:
@@ -45,6 +45,15 @@ def test_a_record_comes_with_its_entry(env: dict[str, str], folder: Path) -> Non
     assert re.fullmatch(r"fx:1 Attention Is All You Need, [01]\.\d\d\n", first, re.IGNORECASE)
     arguments = ("find", "--bibtex", "-k", "1", "--year-from", "2017", "attention is all you need")
     assert "".join(entry).strip() == citewell(env, folder, *arguments).stdout.strip()
+
+
+def test_the_literature_is_searched_as_on_the_command_line(
+    env: dict[str, str], folder: Path
+) -> None:
+    *passes, best = output(env, folder, EXPLORE).splitlines()
+    assert passes[0].startswith("search ") and len(passes) > 1
+    printed = citewell(env, folder, "explore", "-k", "20", "attention in translation").stdout
+    assert best == printed.splitlines()[0].split("\t")[1]
 
 
 def test_a_paper_is_filled_as_on_the_command_line(env: dict[str, str], folder: Path) -> None:

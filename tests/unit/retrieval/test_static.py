@@ -1,7 +1,7 @@
 from __future__ import annotations
 
-import gc
-import weakref
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +10,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from citewell.model import CitewellError, CitingPaper, Query
-from citewell.retrieval.encoders.registry import load_encoder
 from citewell.retrieval.encoders.static import StaticEncoder, TokenReader
 from citewell.retrieval.tokens import Vocabulary
 
@@ -137,9 +136,15 @@ def test_no_text_breaks_the_encoder(static_weights: Path, text: str) -> None:
 
 
 def test_who_loads_the_encoder_while_another_uses_it_gets_the_same() -> None:
-    first = load_encoder("static")
-    assert load_encoder("static") is first
-    known = weakref.ref(first)
-    del first
-    gc.collect()
-    assert known() is None, "it is let go with its last user"
+    """In a process of its own: here another test may still use the encoder."""
+    code = """
+import gc, weakref
+from citewell.retrieval.encoders.registry import load_encoder
+first = load_encoder("static")
+assert load_encoder("static") is first
+known = weakref.ref(first)
+del first
+gc.collect()
+assert known() is None, "it is let go with its last user"
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from citewell.ranking.features import UNKNOWN, feature_names
-from citewell.ranking.learned import MEMORY
+from citewell.ranking.learned import PRIOR_SIGNALS
 from citewell_corpus.training.questions import Table
 
 CUTS = (1, 5, 10, 20, 100)
@@ -57,7 +57,7 @@ def by_paper(found: NDArray[np.float64], papers: Sequence[str]) -> dict[str, Any
 def by_knowledge(table: Table, scores: NDArray[np.float32]) -> dict[str, dict[str, float]]:
     """Recall at 10 by what is known of the answers: those with known citations, those without, and
     those that are not candidates."""
-    at = feature_names(MEMORY).index("memory_popularity")
+    at = feature_names(PRIOR_SIGNALS).index("memory_popularity")
     starts = np.concatenate([[0], np.cumsum(table.size)])
     group: list[str] = []
     for begin, end in pairwise(starts):

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from citewell.corpus.priors import write_priors
 from citewell.ranking.features import feature_names
-from citewell.ranking.learned import MEMORY, calibrated, calibration_inputs, head_scores
+from citewell.ranking.learned import PRIOR_SIGNALS, calibrated, calibration_inputs, head_scores
 from citewell.ranking.trees import Trees, from_lightgbm
 from citewell.retrieval.encoders.static import StaticEncoder
 from citewell.retrieval.passages import write_passages
@@ -68,7 +68,7 @@ def thinned(features: NDArray[np.float32], right: NDArray[np.bool_]) -> NDArray[
     others, and a few at random; none where none is right."""
     keep = right.copy()
     if right.any():
-        names = feature_names(MEMORY)
+        names = feature_names(PRIOR_SIGNALS)
         by = [names.index(n) for n in ("memory_rank", "full_rank", "bm25_rank")]
         keep[np.argsort(features[:, by].min(axis=1), kind="stable")[:HARD]] = True
         random = np.random.default_rng(len(right))
@@ -85,7 +85,7 @@ def fit(tables: Sequence[Table], threads: int = 1, rounds: int = ROUNDS) -> Tree
         np.concatenate([table.features for table in tables]),
         np.concatenate([table.right for table in tables]).astype(int),
         group=np.concatenate([table.size[table.size > 0] for table in tables]),
-        feature_name=list(feature_names(MEMORY)),
+        feature_name=list(feature_names(PRIOR_SIGNALS)),
     )
     model = lightgbm.train({**SETTINGS, "num_threads": threads}, data, rounds)
     return from_lightgbm(model.dump_model())
@@ -128,7 +128,7 @@ def save(trees: Trees, calibration: NDArray[np.float64], encoder: str, path: Pat
         leaf=trees.leaf,
         calibration=calibration,
         encoder=np.array(encoder),
-        names=np.array(feature_names(MEMORY)),
+        names=np.array(feature_names(PRIOR_SIGNALS)),
     )
 
 

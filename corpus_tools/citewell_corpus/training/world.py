@@ -37,7 +37,7 @@ DEPTH = 400
 
 
 class World:
-    """BM25, vectors, columns and memory over the papers, rows in their order."""
+    """BM25, vectors, columns and citation priors over the papers, rows in their order."""
 
     def __init__(
         self,
@@ -66,7 +66,7 @@ class World:
         known = self.row_of_number >= 0
         vectors = np.zeros((len(priors), encoder.dim), np.float32)
         vectors[known] = self.vectors[self.row_of_number[known]]
-        self.memory = CitationPriors(priors, vectors, known)
+        self.citation_priors = CitationPriors(priors, vectors, known)
 
     def candidates(
         self,
@@ -84,7 +84,7 @@ class World:
             [query, near_part(query), topic_part(query)]
         )
         numbers = np.unique(self.number[references])
-        signals = self.memory.signals(
+        signals = self.citation_priors.signals(
             QueryVectors(full, near, topic if topic.any() else full, numbers[numbers >= 0], own)
         )
         bm25 = self.bm25.scores(query, Cancel())
@@ -132,7 +132,7 @@ class World:
         numbers = np.unique(self.number[nearby])
         has = self.number[rows] >= 0
         if (numbers >= 0).any():
-            counts = self.memory.cocited(numbers[numbers >= 0], own)
+            counts = self.citation_priors.cocited(numbers[numbers >= 0], own)
             cocited[has] = counts[self.number[rows][has]]
         return Nearby(nearby, self.vectors[nearby], cocited)
 

@@ -136,7 +136,7 @@ class LibrarySignals:
         """Names by which others cite papers."""
         return self._aliases
 
-    def memory(self, query: Query, rows: NDArray[np.int64]) -> NDArray[np.float32] | None:
+    def citation_priors(self, query: Query, rows: NDArray[np.int64]) -> NDArray[np.float32] | None:
         """The signals of the citation priors for each row."""
         return None if self._cited is None else self._cited.signals(query, rows)
 

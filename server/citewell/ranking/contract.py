@@ -91,13 +91,13 @@ class Signals(Protocol):
         """Names by which others cite papers, in the library or not."""
         ...
 
-    def memory(self, query: Query, rows: NDArray[np.int64]) -> NDArray[np.float32] | None:
+    def citation_priors(self, query: Query, rows: NDArray[np.int64]) -> NDArray[np.float32] | None:
         """Signals of the citation priors per row, shape (n, signals); None without priors."""
         ...
 
     def cocited(self, query: Query, rows: NDArray[np.int64]) -> NDArray[np.float32] | None:
         """How often others cite each row with what is cited nearby, shape (n, 2); None without
-        priors. See `retrieval.memory.CitationPriors.cocited`."""
+        priors. See `retrieval.citation_priors.CitationPriors.cocited`."""
         ...
 
     def passages(self, query: Query, rows: NDArray[np.int64]) -> NDArray[np.float32] | None:

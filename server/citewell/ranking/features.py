@@ -54,7 +54,7 @@ class Evidence(msgspec.Struct, frozen=True):
     near: NDArray[np.float32]
     topic: NDArray[np.float32]
     """Query vectors, shape (d,), zero where the query has no such part."""
-    memory: NDArray[np.float32]
+    prior_signals: NDArray[np.float32]
     """Shape (n, len(memory_names)); UNKNOWN rows for papers without priors."""
     company: Company | None = None
     bm25_near: NDArray[np.float32] | None = None
@@ -64,12 +64,12 @@ class Evidence(msgspec.Struct, frozen=True):
     nearby: Nearby | None = None
 
 
-def feature_names(memory: tuple[str, ...]) -> tuple[str, ...]:
+def feature_names(prior_signals: tuple[str, ...]) -> tuple[str, ...]:
     """Names of the columns that `features` gives, in order."""
     return (
         "bm25", "bm25_share", "bm25_rank", "full", "full_gap", "full_rank", "near", "near_gap",
         "near_rank", "topic", "topic_rank",
-        *memory, "memory_rank", "popularity_rank",
+        *prior_signals, "memory_rank", "popularity_rank",
         *LEXICAL,
         "year", "year_gap", "has_abstract", "title_words", "authors",
         "company_mean", "company_best", "company_authors", "company_size",
@@ -95,9 +95,9 @@ def features(query: Query, known: Evidence, words: TitleWords) -> NDArray[np.flo
     parts += [full, full - full.max(initial=-1), places(full)]
     parts += [near, near - near.max(initial=-1), places(near)]
     parts += [topic, places(topic)]
-    parts += list(known.memory.T)
-    blend = (full * 20 + 0.75 * np.maximum(known.memory[:, 1], 0)).astype(np.float32)
-    parts += [places(blend), places(known.memory[:, 1])]
+    parts += list(known.prior_signals.T)
+    blend = (full * 20 + 0.75 * np.maximum(known.prior_signals[:, 1], 0)).astype(np.float32)
+    parts += [places(blend), places(known.prior_signals[:, 1])]
     parts += list(lexical(read_passage(query), columns, words).T)
     year = columns.year.astype(np.float32)
     now = query.paper.year or 0
@@ -154,8 +154,8 @@ def _near_words(known: Evidence) -> list[NDArray[np.float32]]:
     bm25 = np.zeros(count, np.float32) if known.bm25_near is None else known.bm25_near
     parts = [bm25, bm25 / max(float(bm25.max(initial=0)), 1e-6), places(bm25)]
     profile = np.full((count, 3), UNKNOWN, np.float32) if known.profile is None else known.profile
-    # Where the memory knows nothing but the paper's own list, its passages say nothing either.
-    profile = np.where(known.memory[:, 1:2] > UNKNOWN, profile, UNKNOWN)
+    # Where the priors know nothing but the paper's own list, its passages say nothing either.
+    profile = np.where(known.prior_signals[:, 1:2] > UNKNOWN, profile, UNKNOWN)
     return [*parts, *profile.T]
 
 
@@ -200,7 +200,7 @@ def _query_facts(query: Query) -> tuple[float, ...]:
 
 
 def memory_rows(signals: NDArray[np.float32], numbers: NDArray[np.int64]) -> NDArray[np.float32]:
-    """The memory's signals for candidates, given each one's paper number (-1: none)."""
+    """Signals of the citation priors for candidates, by each one's paper number (-1: none)."""
     out = np.full((len(numbers), signals.shape[1]), UNKNOWN, np.float32)
     has = numbers >= 0
     out[has] = signals[numbers[has]]

@@ -32,15 +32,15 @@ from citewell.ranking.trees import Trees
 from citewell.ranking.typed import TypedModel
 from citewell.ranking.typed_features import Typed, typed_features
 
-MEMORY = (
+PRIOR_SIGNALS = (
     "memory_similarity", "memory_popularity", "memory_citations", "memory_passage_best",
     "memory_passage_votes", "memory_topic_votes", "memory_passage_share", "memory_cocited",
     "memory_cocited_share",
 )  # fmt: skip
-"""The memory's signals that the head was trained with, in order."""
+"""The signals of the citation priors that the head was trained with, in order."""
 RRF_K = 60.0
 RRF_RANKS = ("bm25_rank", "full_rank", "bm25_near_rank")
-"""Features, log2(1 + rank), whose fusion smooths the trees; the memory's rank joins them where
+"""Features, log2(1 + rank), whose fusion smooths the trees; the rank by priors joins them where
 others are known to cite the paper."""
 _MOST_REFERENCES = 200
 
@@ -72,7 +72,7 @@ class LearnedRanker:
         parts = signals.encode([query, near_part(query), topic_part(query)])
         vectors = signals.vectors(rows)
         bm25 = signals.bm25(query, rows)
-        memory = signals.memory(query, rows)
+        prior_signals = signals.citation_priors(query, rows)
         cancel.check()
         assert parts is not None and vectors is not None
         known = Evidence(
@@ -83,7 +83,9 @@ class LearnedRanker:
             parts[0],
             parts[1],
             parts[2],
-            np.full((len(rows), len(MEMORY)), UNKNOWN, np.float32) if memory is None else memory,
+            np.full((len(rows), len(PRIOR_SIGNALS)), UNKNOWN, np.float32)
+            if prior_signals is None
+            else prior_signals,
             self._company(query, signals),
             signals.bm25(near_part(query), rows),
             signals.passages(query, rows),
@@ -109,7 +111,7 @@ class LearnedRanker:
         """Features of the typed words per candidate, shape (n, typed features)."""
         alone = Query(text=query.text)
         vector, bm25 = signals.encode([alone]), signals.bm25(alone, known.rows)
-        names = feature_names(MEMORY)
+        names = feature_names(PRIOR_SIGNALS)
         typed = Typed(
             query.text,
             known.columns,
@@ -174,7 +176,7 @@ def head_scores(trees: Trees, table: NDArray[np.float32]) -> NDArray[np.float32]
     al. 2009) keeps the order sensible where they cannot separate candidates, and in papers unlike
     the training papers.
     """
-    names = feature_names(MEMORY)
+    names = feature_names(PRIOR_SIGNALS)
 
     def share(name: str) -> NDArray[np.float32]:
         # The rank itself is 2 ** feature - 1.
@@ -197,7 +199,7 @@ class Model:
                 self.encoder = str(file["encoder"])
                 self._calibration = file["calibration"].astype(np.float64)
                 names = tuple(str(name) for name in file["names"])
-            if names != feature_names(MEMORY):
+            if names != feature_names(PRIOR_SIGNALS):
                 raise ValueError("it was trained with other features")
             if int(self.trees.feature.max(initial=0)) >= len(names):
                 raise ValueError("a tree asks for a feature that does not exist")

@@ -66,14 +66,14 @@ class CitationContextRetriever(Retriever):
         known = self._row >= 0
         vectors = np.zeros((len(priors), dense.encoder.dim), np.float32)
         vectors[known] = dense.vectors(self._row[known])
-        self._memory = CitationPriors(priors, vectors, known)
+        self._citation_priors = CitationPriors(priors, vectors, known)
         self._priors = priors
         self._kept: OrderedDict[Query, NDArray[np.float32]] = OrderedDict()
         self._lock = threading.Lock()
 
     def popularity(self) -> NDArray[np.float32]:
         """Of every row, the logarithm of one more than how often it is known to be cited."""
-        known = np.maximum(self._memory.popularity(), 0)
+        known = np.maximum(self._citation_priors.popularity(), 0)
         out = np.zeros(len(self.number_of_row), np.float32)
         has = self.number_of_row >= 0
         out[has] = known[self.number_of_row[has]]
@@ -88,7 +88,7 @@ class CitationContextRetriever(Retriever):
         return np.where((self._keys[at] == keys) & (keys != 0), self._order[at], -1)
 
     def signals(self, query: Query, rows: NDArray[np.int64]) -> NDArray[np.float32]:
-        """Shape (n, len(SIGNALS)): the memory's signals; UNKNOWN for papers without priors."""
+        """Shape (n, len(SIGNALS)): what the priors give; UNKNOWN for papers without priors."""
         out = np.full((len(rows), len(SIGNALS)), UNKNOWN, np.float32)
         numbers = self.number_of_row[rows]
         has = numbers >= 0
@@ -106,7 +106,7 @@ class CitationContextRetriever(Retriever):
         own = self.number_of_row[rows]
         has = own >= 0
         if has.any() and len(numbers):
-            out[has] = self._memory.cocited(numbers, _own_key(query))[own[has]]
+            out[has] = self._citation_priors.cocited(numbers, _own_key(query))[own[has]]
         return out
 
     def passages(self, query: Query, rows: NDArray[np.int64]) -> NDArray[np.float32] | None:
@@ -163,7 +163,7 @@ class CitationContextRetriever(Retriever):
             numbers[numbers >= 0],
             _own_key(query),
         )
-        signals = self._memory.signals(vectors)
+        signals = self._citation_priors.signals(vectors)
         with self._lock:
             self._kept[query] = signals
             while len(self._kept) > _REMEMBERED:

@@ -1,7 +1,7 @@
 """Finds papers by how others cite them: among the papers that the priors know.
 
 Of a quarter of a million papers a few ten thousand are ever cited in the data at hand, and most
-real citations go to them. For these the memory weighs what text alone cannot: how often a paper is
+real citations go to them. For these the priors weigh what text alone cannot: how often a paper is
 cited, by whom (citing papers on the topic at hand), in which words (citing passages like this one)
 and together with what (the references the author already has).
 """

@@ -11,7 +11,7 @@ from citewell.model import CitewellError, Query
 from citewell.model.cancel import Cancel
 from citewell.ranking.contract import Candidates
 from citewell.ranking.features import UNKNOWN, feature_names
-from citewell.ranking.learned import MEMORY, LearnedRanker, Model, calibrated, head_scores
+from citewell.ranking.learned import PRIOR_SIGNALS, LearnedRanker, Model, calibrated, head_scores
 from citewell.ranking.trees import Trees
 from citewell.retrieval.citation_priors import SIGNALS
 from citewell.retrieval.encoders.static import WEIGHTS
@@ -29,7 +29,7 @@ class NoColumns:
 
 
 def test_the_head_names_the_signals_that_the_memory_gives() -> None:
-    assert MEMORY == SIGNALS
+    assert PRIOR_SIGNALS == SIGNALS
 
 
 def test_the_shipped_file_fits_the_features_and_the_shipped_encoder() -> None:
@@ -37,7 +37,7 @@ def test_the_shipped_file_fits_the_features_and_the_shipped_encoder() -> None:
 
     model = Model(RANKER)
     assert model.encoder == StaticEncoder().fingerprint
-    assert int(model.trees.feature.max()) < len(feature_names(MEMORY))
+    assert int(model.trees.feature.max()) < len(feature_names(PRIOR_SIGNALS))
 
 
 def test_a_better_score_never_lowers_the_confidence() -> None:
@@ -77,7 +77,7 @@ def test_a_damaged_file_is_refused(tmp_path: Path) -> None:
 
 
 def table(**columns: list[float]) -> np.ndarray:
-    names = feature_names(MEMORY)
+    names = feature_names(PRIOR_SIGNALS)
     rows = np.full((len(next(iter(columns.values()))), len(names)), UNKNOWN, np.float32)
     for name, values in columns.items():
         rows[:, names.index(name)] = values

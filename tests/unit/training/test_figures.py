@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from citewell.ranking.features import UNKNOWN, feature_names
-from citewell.ranking.learned import MEMORY
+from citewell.ranking.learned import PRIOR_SIGNALS
 from citewell_corpus.training.figures import by_knowledge, by_paper, confidence_figures, ranks
 from citewell_corpus.training.head import logistic
 from citewell_corpus.training.questions import Table
@@ -50,7 +50,7 @@ def test_the_logistic_fit_finds_the_log_odds() -> None:
 
 
 def test_recall_is_told_apart_by_what_is_known_of_the_answer() -> None:
-    names = feature_names(MEMORY)
+    names = feature_names(PRIOR_SIGNALS)
     features = np.full((6, len(names)), UNKNOWN, np.float32)
     features[1, names.index("memory_popularity")] = 2.0
     base = table()

@@ -8,7 +8,7 @@ import numpy as np
 
 from citewell.model import Query
 from citewell.ranking.features import feature_names
-from citewell.ranking.learned import MEMORY
+from citewell.ranking.learned import PRIOR_SIGNALS
 from citewell_corpus.training.data import Context, Paper
 from citewell_corpus.training.head import EASY, HARD, thinned
 from citewell_corpus.training.questions import CandidateQuestion, Known, ask, tabulate
@@ -48,8 +48,8 @@ def test_processes_give_the_table_that_one_process_gives() -> None:
 
 def test_a_training_question_keeps_what_is_right_and_a_sample_of_the_rest() -> None:
     count = 3 * (HARD + EASY)
-    features = np.zeros((count, len(feature_names(MEMORY))), np.float32)
-    features[:, feature_names(MEMORY).index("bm25_rank")] = np.arange(count)
+    features = np.zeros((count, len(feature_names(PRIOR_SIGNALS))), np.float32)
+    features[:, feature_names(PRIOR_SIGNALS).index("bm25_rank")] = np.arange(count)
     right = np.zeros(count, np.bool_)
     right[-1] = True
     kept = thinned(features, right)

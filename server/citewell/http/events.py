@@ -19,10 +19,10 @@ from collections.abc import Awaitable, Callable
 import anyio
 import msgspec
 from starlette.requests import Request
-from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from citewell.http.contract import ProgressCallback
+from citewell.http.streaming import StreamedAnswer, wants
 from citewell.model import Problem
 from citewell.serving.problem_json import problem_json
 
@@ -43,8 +43,7 @@ class Progress(msgspec.Struct, frozen=True):
 
 def wants_events(request: Request) -> bool:
     """Whether a client asks for events by name; one that takes anything is answered at once."""
-    accepted = request.headers.get("accept", "").lower()
-    return any(part.partition(";")[0].strip() == MEDIA_TYPE for part in accepted.split(","))
+    return wants(request, MEDIA_TYPE)
 
 
 def event(name: str, data: bytes) -> bytes:
@@ -52,23 +51,15 @@ def event(name: str, data: bytes) -> bytes:
     return b"event: " + name.encode() + b"\ndata: " + data + b"\n\n"
 
 
-class EventStream(Response):
-    """The events of one answer. The status is 200 before anything is known: what fails later is the
-    event `problem`."""
+class EventStream(StreamedAnswer[Work]):
+    """The events of one answer; what fails after the start is the event `problem`."""
+
+    format = MEDIA_TYPE
 
     def __init__(
         self, work: Work, status_of: Callable[[Problem], int], headers: dict[str, str]
     ) -> None:
-        super().__init__(
-            status_code=200,
-            media_type=MEDIA_TYPE,
-            # A proxy that collects the answer would keep the progress to itself.
-            headers={**headers, "x-accel-buffering": "no"},
-        )
-        # The length is not known.
-        self.raw_headers = [one for one in self.raw_headers if one[0] != b"content-length"]
-        self._work = work
-        self._status_of = status_of
+        super().__init__(work, status_of, headers)
         self._latest: Progress | None = None
         self._changed = anyio.Event()
 

@@ -12,10 +12,10 @@ from collections.abc import Awaitable, Callable
 import anyio
 import msgspec
 from starlette.requests import Request
-from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from citewell.http.contract import PartCallback
+from citewell.http.streaming import StreamedAnswer, wants
 from citewell.model import Problem
 from citewell.serving.problem_json import problem_json
 
@@ -26,26 +26,13 @@ Work = Callable[[PartCallback, Receive], Awaitable[msgspec.Struct | Problem]]
 
 def wants_lines(request: Request) -> bool:
     """Whether a client asks for JSON Lines by name."""
-    accepted = request.headers.get("accept", "").lower()
-    return any(part.partition(";")[0].strip() == MEDIA_TYPE for part in accepted.split(","))
+    return wants(request, MEDIA_TYPE)
 
 
-class LineStream(Response):
-    """The lines of one answer. The status is 200 before anything is known."""
+class LineStream(StreamedAnswer[Work]):
+    """The lines of one answer."""
 
-    def __init__(
-        self, work: Work, status_of: Callable[[Problem], int], headers: dict[str, str]
-    ) -> None:
-        super().__init__(
-            status_code=200,
-            media_type=MEDIA_TYPE,
-            # A proxy that collects the answer would keep the first parts to itself.
-            headers={**headers, "x-accel-buffering": "no"},
-        )
-        # The length is not known.
-        self.raw_headers = [one for one in self.raw_headers if one[0] != b"content-length"]
-        self._work = work
-        self._status_of = status_of
+    format = MEDIA_TYPE
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         loop = asyncio.get_running_loop()

@@ -186,7 +186,7 @@ def _write_file(path: Path, data: bytes) -> None:
 
 def _show(papers: Sequence[Explored]) -> None:
     """A table at a terminal; elsewhere a line for each paper, its fields separated by tabs."""
-    from citewell.cli.papers import authors_of, venue_of
+    from citewell.cli.papers import authors_of, tabbed, venue_of
 
     if not papers:
         click.echo("No papers found.", err=True)
@@ -194,12 +194,7 @@ def _show(papers: Sequence[Explored]) -> None:
     out = console()
     if not out.is_terminal:
         for one in papers:
-            work = one.work
-            name = work.venue or work.booktitle or work.journal or work.publisher
-            title = f"{work.title} [retracted]" if work.retracted else work.title
-            year = str(work.year or "")
-            fields = (work.id, title, authors_of(work), year, name, _passes_text(one))
-            echo("\t".join(" ".join(field.split()) for field in fields))
+            echo(tabbed(one.work.id, one.work, _passes_text(one)))
         return
     from rich.table import Table
     from rich.text import Text

@@ -214,7 +214,7 @@ def _to_json(
 
 def _show(result: SearchResult, keys: Sequence[str]) -> None:
     """A table at a terminal; elsewhere a line for each paper, its fields separated by tabs."""
-    from citewell.cli.papers import authors_of, venue_of
+    from citewell.cli.papers import authors_of, tabbed, venue_of
     from citewell.features.text.evidence import why
 
     if not result.hits:
@@ -223,12 +223,7 @@ def _show(result: SearchResult, keys: Sequence[str]) -> None:
     out = console()
     if not out.is_terminal:
         for hit, key in zip(result.hits, keys, strict=True):
-            work = hit.work
-            name = work.venue or work.booktitle or work.journal or work.publisher
-            year = str(work.year or "")
-            title = f"{work.title} [retracted]" if work.retracted else work.title
-            fields = (key, title, authors_of(work), year, name, why(hit))
-            click.echo("\t".join(" ".join(field.split()) for field in fields))
+            click.echo(tabbed(key, hit.work, why(hit)))
         return
     from rich.table import Table
     from rich.text import Text

@@ -41,3 +41,11 @@ def line_of(work: Work) -> str:
     name = venue_of(work)
     venue = f" {name}{'' if name.endswith('…') else '.'}" if name else ""
     return f"{authors_of(work)}{year}. {work.title}.{venue}"
+
+
+def tabbed(first: str, work: Work, last: str) -> str:
+    """The line of a paper in a pipe: `first`, title, authors, year, venue, `last`."""
+    name = work.venue or work.booktitle or work.journal or work.publisher
+    title = f"{work.title} [retracted]" if work.retracted else work.title
+    fields = (first, title, authors_of(work), str(work.year or ""), name, last)
+    return "\t".join(" ".join(field.split()) for field in fields)

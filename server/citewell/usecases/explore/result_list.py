@@ -1,0 +1,152 @@
+"""What the passes of a literature search have found, and the list that it makes."""
+
+from __future__ import annotations
+
+import datetime
+import time
+from collections.abc import Sequence
+
+from citewell.engine.contract import Engine
+from citewell.features.text.evidence import why
+from citewell.model import SearchResult, Work
+from citewell.model.typed_query import Understood
+from citewell.sources.merge import same_works
+from citewell.usecases.explore.contract import (
+    MAX_COUNT,
+    Explored,
+    ExploreRequest,
+    Pass,
+    PassName,
+    Reason,
+)
+from citewell.usecases.explore.fusion import Ranked, fused
+from citewell.usecases.explore.order import by_preference, preferences
+
+HEAD = 50
+"""Papers of the list that `Pass.entered` looks at."""
+MAX_REASONS = 8
+
+
+class ResultList:
+    """The answers to all queries so far, and their papers in order."""
+
+    def __init__(
+        self,
+        engine: Engine,
+        request: ExploreRequest,
+        kept: Sequence[Work],
+        rejected: Sequence[Work],
+    ) -> None:
+        self._engine = engine
+        self._request = request
+        self.count = min(request.count, MAX_COUNT)
+        """Papers that the list has room for."""
+        self._kept, self._rejected = kept, rejected
+        self._lists: list[Ranked] = []
+        self._works: dict[str, Work] = {}
+        self._reasons: dict[str, list[Reason]] = {}
+        self._ranked: tuple[Explored, ...] = ()
+        """All that was found, best first; passes start from its head, however short the list."""
+        self._started: set[tuple[PassName, str]] = set()
+        """From which papers a pass has started."""
+        self.papers: tuple[Explored, ...] = ()
+        """The list."""
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._works
+
+    @property
+    def answers(self) -> int:
+        """How many queries have been answered."""
+        return len(self._lists)
+
+    def ids_since(self, answers: int) -> set[str]:
+        """Ids of the papers that the answers from this one on hold."""
+        return {name for one in self._lists[answers:] for name in one.ids}
+
+    # -- what was found ------------------------------------------------------------------------
+
+    def keep(self, name: PassName, query: str, result: SearchResult) -> None:
+        """Add the answer to a query, with its ranks as reasons."""
+        for rank, hit in enumerate(result.hits, start=1):
+            self._works.setdefault(hit.work.id, hit.work)
+            detail = why(hit) if hit.evidence else ""
+            self._add_reason(hit.work.id, Reason(name, query, rank, detail))
+        self._lists.append(Ranked(name, tuple(hit.work.id for hit in result.hits)))
+
+    def keep_linked(self, name: PassName, query: str, papers: Sequence[tuple[Work, str]]) -> None:
+        """Add papers that a link led to, each with the reason of its link."""
+        for rank, (work, detail) in enumerate(papers, start=1):
+            self._works.setdefault(work.id, work)
+            self._add_reason(work.id, Reason(name, query, rank, detail))
+        self._lists.append(Ranked(name, tuple(work.id for work, _ in papers)))
+
+    def _add_reason(self, name: str, reason: Reason) -> None:
+        reasons = self._reasons.setdefault(name, [])
+        if len(reasons) < MAX_REASONS:
+            reasons.append(reason)
+
+    def best(self, count: int, name: PassName) -> list[Work]:
+        """The best papers so far from which no such pass has started."""
+        every = [*self._kept, *(one.work for one in self._ranked)]
+        found = list({work.id: work for work in every}.values())
+        new = [work for work in found[:count] if (name, work.id) not in self._started]
+        if not new:
+            new = [work for work in found if (name, work.id) not in self._started][:count]
+        self._started |= {(name, work.id) for work in new}
+        return new
+
+    # -- the list ------------------------------------------------------------------------------
+
+    def changed(
+        self,
+        name: PassName,
+        turn: int,
+        *,
+        queries: Sequence[str],
+        found: set[str],
+        understood: Understood,
+        begin: float,
+    ) -> Pass:
+        """Order the list again; the record of the pass that `found` these papers and began at
+        `begin` (of `time.perf_counter`)."""
+        before = [one.work.id for one in self.papers]
+        self._ranked, total = self._ordered(understood)
+        self.papers = self._ranked[: self.count]
+        cut = total - sum(1 + len(one.editions) for one in self.papers)
+        after = [one.work.id for one in self.papers]
+        return Pass(
+            name=name,
+            round=turn,
+            queries=tuple(queries),
+            found=len(found),
+            added=len(set(after) - set(before)),
+            entered=len(set(after[:HEAD]) - set(before[:HEAD])),
+            cut=cut,
+            milliseconds=round((time.perf_counter() - begin) * 1e3, 1),
+        )
+
+    def _ordered(self, understood: Understood) -> tuple[tuple[Explored, ...], int]:
+        """Every work that was found, best first, and the number of their records."""
+        ids = fused(self._lists)
+        unwanted = {work.id for work in self._rejected}
+        first = [*self._rejected, *self._kept]
+        known = {work.id for work in first}
+        works = [*first, *(self._works[name] for name in ids if name not in known)]
+        groups = same_works(works)
+        listed = [group for group in groups if not any(work.id in unwanted for work in group)]
+        kept = {work.id for work in self._kept}
+        chosen = [group for group in listed if any(work.id in kept for work in group)]
+        others = [group for group in listed if not any(work.id in kept for work in group)]
+        editions = {group[0].id: tuple(group[1:]) for group in listed}
+        wanted = preferences(understood.query, self._request.order)
+        now = datetime.date.today().year
+        order, moved = by_preference(self._engine, [group[0] for group in others], wanted, now)
+        own = [group[0] for group in chosen]
+        papers = []
+        for work in (*own, *order):
+            reasons = [Reason("kept", "the request")] if work.id in kept else []
+            reasons += self._reasons.get(work.id, ())
+            reasons += [moved[work.id]] if work.id in moved else []
+            papers.append(Explored(work, tuple(reasons), editions[work.id]))
+        return tuple(papers), len(works)

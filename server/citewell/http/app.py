@@ -14,11 +14,12 @@ from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Route
+from starlette.routing import BaseRoute, Route
 from starlette.types import Receive
 
 from citewell.engine.contract import Engine
 from citewell.http.contract import Endpoint, PartCallback, ProgressCallback, Service, queue_of
+from citewell.http.docs_page import docs_routes
 from citewell.http.endpoints import ENDPOINTS
 from citewell.http.events import EventStream, wants_events
 from citewell.http.lines import LineStream, wants_lines
@@ -29,6 +30,7 @@ from citewell.http.statuses import status_of
 from citewell.model import CitewellError, Problem
 from citewell.model.cancel import Cancel, Cancelled
 from citewell.options import Options
+from citewell.serving.headers import DATA_HEADERS
 from citewell.serving.problem_json import MEDIA_TYPE, problem_json
 from citewell.serving.queues import Queues
 
@@ -36,7 +38,6 @@ logger = logging.getLogger(__name__)
 
 ARRIVAL_SECONDS = 30.0
 """How long a request's body may take to arrive."""
-_HEADERS = {"cache-control": "no-store", "x-content-type-options": "nosniff"}
 _GONE = 499
 """The client has closed the connection."""
 
@@ -50,18 +51,18 @@ def create_app(
     document = openapi_json(endpoints)
 
     async def openapi(request: Request) -> Response:
-        return Response(document, media_type="application/json", headers=_HEADERS)
+        return Response(document, media_type="application/json", headers=DATA_HEADERS)
 
     async def page(request: Request) -> Response:
         text = problem_page(request.path_params["code"])
         if text is None:
             raise HTTPException(404)
-        return Response(text, media_type="text/markdown; charset=utf-8", headers=_HEADERS)
+        return Response(text, media_type="text/markdown; charset=utf-8", headers=DATA_HEADERS)
 
     by_path: dict[str, dict[str, Endpoint]] = {}
     for one in endpoints:
         by_path.setdefault(one.path, {})[one.method] = one
-    routes = [
+    routes: list[BaseRoute] = [
         Route(
             path.replace("{id}", "{id:path}"),
             partial(answered, by_method, service, queues),
@@ -69,7 +70,7 @@ def create_app(
         )
         for path, by_method in by_path.items()
     ]
-    routes += [Route("/openapi.json", openapi), Route("/problems/{code}", page)]
+    routes += [Route("/openapi.json", openapi), Route("/problems/{code}", page), *docs_routes()]
     app = Starlette(
         routes=routes, exception_handlers={HTTPException: _misdirected, Exception: _broken}
     )
@@ -99,7 +100,7 @@ async def answered(
     except asyncio.CancelledError:  # what still runs when the server ends
         return failed(_ENDING)
     body = msgspec.json.encode(answer)
-    return Response(body, media_type="application/json", headers=_HEADERS)
+    return Response(body, media_type="application/json", headers=DATA_HEADERS)
 
 
 def _events(endpoint: Endpoint, service: Service, queues: Queues, payload: Any) -> Response:
@@ -109,7 +110,7 @@ def _events(endpoint: Endpoint, service: Service, queues: Queues, payload: Any) 
         reporting = msgspec.structs.replace(service, on_progress=on_progress)
         return await _result_or_problem(endpoint, reporting, queues, payload, receive)
 
-    return EventStream(work, status_of, _HEADERS)
+    return EventStream(work, status_of, DATA_HEADERS)
 
 
 def _lines(endpoint: Endpoint, service: Service, queues: Queues, payload: Any) -> Response:
@@ -119,7 +120,7 @@ def _lines(endpoint: Endpoint, service: Service, queues: Queues, payload: Any) -
         reporting = msgspec.structs.replace(service, on_part=on_part)
         return await _result_or_problem(endpoint, reporting, queues, payload, receive)
 
-    return LineStream(work, status_of, _HEADERS)
+    return LineStream(work, status_of, DATA_HEADERS)
 
 
 async def _result_or_problem(
@@ -140,7 +141,7 @@ async def _result_or_problem(
 def failed(problem: Problem) -> Response:
     """A problem as an answer."""
     status = status_of(problem)
-    headers = _HEADERS | ({"retry-after": "1"} if status == 503 else {})
+    headers = {**DATA_HEADERS, **({"retry-after": "1"} if status == 503 else {})}
     return Response(
         problem_json(problem, status), status_code=status, media_type=MEDIA_TYPE, headers=headers
     )

@@ -14,7 +14,7 @@ nothing keeps proxies from closing a connection on which nothing happens.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 
 import anyio
 import msgspec
@@ -57,7 +57,7 @@ class EventStream(StreamedAnswer[Work]):
     format = MEDIA_TYPE
 
     def __init__(
-        self, work: Work, status_of: Callable[[Problem], int], headers: dict[str, str]
+        self, work: Work, status_of: Callable[[Problem], int], headers: Mapping[str, str]
     ) -> None:
         super().__init__(work, status_of, headers)
         self._latest: Progress | None = None

@@ -12,6 +12,7 @@ import msgspec
 from citewell import __version__
 from citewell.engine.worker_client import WorkerEngine
 from citewell.http.app import create_app
+from citewell.http.docs_page import PATHS
 from citewell.options import Options
 from citewell.serving.address import bind, url_of
 from citewell.serving.guard import Admission, NameGuard, TokenGuard
@@ -61,7 +62,7 @@ def guarded_app(app: ASGIApp, admission: Admission, origins: Sequence[str] = ())
     """The application behind names, origins and token. Pages of the named origins may read the
     answers (CORS); without any, no page may."""
     if admission.token:
-        app = TokenGuard(app, admission.token)
+        app = TokenGuard(app, admission.token, PATHS)
     if origins:
         from starlette.middleware.cors import CORSMiddleware
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import ClassVar, Generic, TypeVar
 
 from starlette.requests import Request
@@ -26,7 +26,7 @@ class StreamedAnswer(Response, Generic[Work]):
     """The media type."""
 
     def __init__(
-        self, work: Work, status_of: Callable[[Problem], int], headers: dict[str, str]
+        self, work: Work, status_of: Callable[[Problem], int], headers: Mapping[str, str]
     ) -> None:
         super().__init__(
             status_code=200,

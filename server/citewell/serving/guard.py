@@ -8,7 +8,7 @@ alone, to its own pages and those that the user named, and, where there is a tok
 from __future__ import annotations
 
 import hmac
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -83,19 +83,24 @@ class NameGuard:
 
 
 class TokenGuard:
-    """Lets only requests through that carry the bearer token; compared in constant time."""
+    """Lets only requests through that carry the bearer token, compared in constant time, and those
+    for `open_paths`, which hold no data: a browser sends no token when it opens a page."""
 
-    def __init__(self, app: ASGIApp, token: str) -> None:
+    def __init__(self, app: ASGIApp, token: str, open_paths: Collection[str] = frozenset()) -> None:
         self._app = app
+        self._open_paths = open_paths
         self._expected = f"Bearer {token}".encode()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "lifespan":
+        if scope["type"] != "lifespan" and not self._is_open(scope):
             headers = dict(scope.get("headers", ()))
             if not hmac.compare_digest(headers.get(b"authorization", b""), self._expected):
                 await _refuse(send, _NO_TOKEN, 401, (b"www-authenticate", b"Bearer"))
                 return
         await self._app(scope, receive, send)
+
+    def _is_open(self, scope: Scope) -> bool:
+        return scope.get("method") in ("GET", "HEAD") and scope.get("path") in self._open_paths
 
 
 def guarded(app: ASGIApp, admission: Admission) -> ASGIApp:

@@ -155,13 +155,17 @@ def passage_queries(
     text: str, suffix: str, options: Options, paper: CitingPaper | None = None
 ) -> list[Query]:
     """What is asked for each `[CITATION]` or other placeholder, `MAX_PLACES` at most; a passage
-    without any wants a citation at its end. One that is an identifier asks for what it names."""
+    without any wants a citation at its end; one that ends in a comment or in code has no place. One
+    that is an identifier asks for what it names."""
     if identifier_of(text) is not None:
         return [Query(text=text.strip(), paper=paper or CitingPaper())]
     name = f"passage{suffix}"
     document = scan_document(name, text, options.documents)
-    if not document.placeholders:
-        marked = _END.sub(r" [CITATION]\1", text, count=1)
+    # After a comma, too: right after a Markdown key, brackets hold its page numbers.
+    for mark in (" [CITATION]", ", [CITATION]"):
+        if document.placeholders:
+            break
+        marked = _END.sub(rf"{mark}\1", text, count=1)
         document = scan_document(name, marked, options.documents)
     places = document.placeholders[:MAX_PLACES]
     known = paper or CitingPaper()

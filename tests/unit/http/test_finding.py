@@ -204,3 +204,24 @@ def test_kind_and_language_are_filters(client: Any) -> None:
     page = client.post("/v1/search", json={"query": "networks", "k": 1, "kind": "article"}).json()
     other = {"query": "networks", "cursor": page["next_cursor"]}
     assert client.post("/v1/search", json=other).status_code == 404
+
+
+@pytest.mark.parametrize("end", ["@vaswani2017", "@vaswani2017 [p. 3]", "@vaswani2017."])
+def test_a_passage_that_ends_in_a_key_has_a_place_after_it(client: Any, end: str) -> None:
+    text = f"Graph attention networks weigh neighbours like {end}"
+    (place,) = client.post("/v1/find", json={"text": text}).json()["places"]
+    assert place["papers"] and "[CITATION]" in place["sentence"]
+    assert client.post("/v1/pick", json={"text": text}).json()["status"] == "ranked"
+
+
+def test_a_passage_without_a_place_is_answered_and_it_is_said(client: Any) -> None:
+    for path in ("/v1/find", "/v1/pick"):
+        found = client.post(path, json={"text": "```\nx = attention"})
+        assert (found.status_code, found.json()["status"]) == (200, "nothing_found")
+        assert [one["code"] for one in found.json()["problems"]] == ["request-invalid"]
+
+
+@pytest.mark.parametrize("other", ["year_from", "year_to"])
+def test_one_year_excludes_the_two_others(client: Any, problem: Any, other: str) -> None:
+    found = client.post("/v1/search", json={"query": "attention", "year": 2017, other: 2017})
+    assert problem(found) == (422, "request-invalid")

@@ -100,6 +100,8 @@ def find(service: Service, request: FindRequest, cancel: Cancel) -> FindAnswer:
     status = status_of([one.result for one in found])
     known = KnownWorks((bib,))
     problems = [problem for one in found for problem in one.problems]
+    if not queries:
+        problems.append(NO_PLACE)
     places: list[Place] = []
     for one in found:
         papers: list[Paper] = []
@@ -126,6 +128,9 @@ def sentence_of(query: Query) -> str:
     return query.sentence or query.text
 
 
+NO_PLACE = Problem(
+    "request-invalid", "The text contains no place for a citation.", "Mark it with [CITATION]."
+)
 _MANY = Problem(
     "places-left-out",
     f"Only the first {MAX_PLACES} places of a passage are used.",

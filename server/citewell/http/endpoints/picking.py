@@ -9,6 +9,7 @@ from msgspec import Meta
 
 from citewell.features.citing.named_works import all_named
 from citewell.http.contract import LONG_SECONDS, Endpoint, Service, public_problems
+from citewell.http.endpoints.finding import NO_PLACE
 from citewell.http.wire import MAX_PAPERS, SUFFIXES, Count, Id, Markup, Paper, Passage, found_paper
 from citewell.model import Hit, Problem, SearchResult
 from citewell.model.cancel import Cancel
@@ -52,6 +53,8 @@ def pick(service: Service, request: PickRequest, cancel: Cancel) -> PickAnswer:
     queries = passage_queries(
         request.text, SUFFIXES.get(request.markup) or suffix_of(request.text), service.options
     )
+    if not queries:
+        return PickAnswer(status="nothing_found", problems=public_problems((NO_PLACE,)))
     query = queries[0]
     problems: list[Problem] = [] if len(queries) == 1 else [_MANY]
     if request.candidates:

@@ -100,6 +100,18 @@ _NOTHING = Problem(
     "request-invalid", "Empty search.", "Give at least one of query, author and venue."
 )
 
+_INTEGER = {"type": "integer"}
+_ONE_OF_TWO_WAYS = {
+    "not": {
+        "required": ["year"],
+        "properties": {"year": _INTEGER},
+        "anyOf": [
+            {"required": [name], "properties": {name: _INTEGER}}
+            for name in ("year_from", "year_to")
+        ],
+    }
+}
+
 SEARCH = Endpoint(
     name="search",
     method="POST",
@@ -109,6 +121,7 @@ SEARCH = Endpoint(
     response=SearchAnswer,
     answer=search,
     queue="search",
+    schema_keywords=_ONE_OF_TWO_WAYS,
 )
 SEARCH_BY_ADDRESS = Endpoint(
     name="search_by_address",

@@ -1,0 +1,38 @@
+"""The page on /docs: the OpenAPI document for readers, with a form to try each request.
+
+Its files hold no data, so that they need no token; what the page shows it reads from /openapi.json.
+"""
+
+from __future__ import annotations
+
+from importlib.resources import files
+from typing import Final
+
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import BaseRoute, Route
+
+from citewell.serving.headers import PAGE_HEADERS
+
+_FILES: Final = {
+    "/docs": ("index.html", "text/html; charset=utf-8"),
+    "/docs/docs.css": ("docs.css", "text/css; charset=utf-8"),
+    "/docs/docs.js": ("docs.js", "text/javascript; charset=utf-8"),
+}
+PATHS: Final = frozenset(_FILES)
+"""What is served without a token."""
+
+
+def docs_routes() -> list[BaseRoute]:
+    """The routes of the page and of its files."""
+    return [Route(path, _file) for path in _FILES]
+
+
+async def _file(request: Request) -> Response:
+    found = _FILES.get(request.scope["path"])
+    if found is None:
+        raise HTTPException(404)
+    name, kind = found
+    headers = {**PAGE_HEADERS, "cache-control": "no-cache"}
+    return Response((files(__package__) / name).read_bytes(), media_type=kind, headers=headers)

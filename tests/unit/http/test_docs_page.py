@@ -1,0 +1,56 @@
+"""The page of the OpenAPI document: own files under a strict policy, open where the data is not."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+from urllib.parse import urljoin
+
+import pytest
+
+from citewell.engine.local import LocalEngine
+from citewell.http.docs_page import PATHS
+from citewell.options import Options
+from citewell.serving.headers import CONTENT_SECURITY_POLICY
+
+
+@pytest.mark.parametrize("path", sorted(PATHS))
+def test_each_file_is_served_under_the_policy(client: Any, path: str) -> None:
+    found = client.get(path)
+    assert found.status_code == 200 and found.content
+    assert found.headers["content-security-policy"] == CONTENT_SECURITY_POLICY
+    assert found.headers["x-content-type-options"] == "nosniff"
+    assert found.headers["referrer-policy"] == "no-referrer"
+    assert found.headers["cross-origin-opener-policy"] == "same-origin"
+
+
+def test_the_policy_allows_neither_foreign_hosts_nor_markup_of_scripts() -> None:
+    rules = dict(rule.split(" ", 1) for rule in CONTENT_SECURITY_POLICY.split("; "))
+    assert rules["default-src"] == "'none'" and rules["trusted-types"] == "'none'"
+    assert rules["script-src"] == rules["style-src"] == rules["connect-src"] == "'self'"
+    assert "unsafe" not in CONTENT_SECURITY_POLICY and "http" not in CONTENT_SECURITY_POLICY
+
+
+def test_the_page_loads_its_own_files_and_nothing_else(client: Any) -> None:
+    text = client.get("/docs").text
+    loaded = re.findall(r'(?:src|href)="([^"]+)"', text)
+    own = {urljoin("/docs", one) for one in loaded if not one.startswith("data:")}
+    assert own == (PATHS - {"/docs"}) | {"/openapi.json"}
+    assert not re.search(r"<style|\sstyle=|\son\w+=|<script(?! type=\"module\" src=)", text)
+    script = client.get("/docs/docs.js").text
+    assert not re.search(
+        r"innerHTML|outerHTML|insertAdjacent|document\.write|eval\(|https?:", script
+    )
+
+
+def test_the_files_hold_no_data_and_need_no_token_but_what_they_show_does(
+    http_options: Options, http_engine: LocalEngine, client_of: Any
+) -> None:
+    locked = client_of(http_options, http_engine, token="a-token")
+    for path in PATHS:
+        assert locked.get(path).status_code == locked.head(path).status_code == 200
+        assert locked.post(path).status_code == 401
+    for path in ("/openapi.json", "/v1/status", "/docs/", "/docs/other", "/docs%2fdocs.js/.."):
+        assert locked.get(path).status_code == 401, path
+    foreign = {"Origin": "https://evil.example"}
+    assert locked.get("/docs", headers=foreign).status_code == 403

@@ -9,12 +9,13 @@ from mcp_types import CallToolResult
 from pydantic import Field
 from typing_extensions import TypedDict
 
-from citewell.engine.contract import Related
 from citewell.features.navigation.cursor import digest, from_cursor, to_cursor
 from citewell.mcp.papers import Neighbour, paper_of, within
 from citewell.mcp.tool_context import ToolContext, answer
 from citewell.model import CitewellError
+from citewell.model.cancel import Cancel
 from citewell.model.direction import Direction
+from citewell.usecases.related import Neighbours, related_works
 
 Count = Annotated[int, Field(ge=1, le=50)]
 
@@ -46,29 +47,33 @@ class Relating:
         """Follow citations: what a paper cites, what cites it, or what others cite with it
         (`together`: how many). not_known: none of its citations is."""
         return answer(
-            await self._tools.run(lambda cancel: self._page(id, direction, k, cursor, max_tokens))
+            await self._tools.run(
+                lambda cancel: self._page(id, direction, k, cursor, max_tokens, cancel)
+            )
         )
 
     def _page(
-        self, name: str, direction: Direction, k: int, cursor: str, budget: int
+        self, name: str, direction: Direction, k: int, cursor: str, budget: int, cancel: Cancel
     ) -> Neighbourhood:
         work = self._tools.work(name)
         request = digest(work.id, direction)
         offset = from_cursor(cursor, request)[1] if cursor else 0
-        found = self._tools.engine.related(work.id, direction, k, offset=offset)
+        found = related_works(
+            self._tools.engine, [work], k, offset=offset, directions=(direction,), cancel=cancel
+        )
         if found.problems:
             raise CitewellError(found.problems[0])
         papers: list[Neighbour] = []
-        for one, together in zip(found.works, found.together, strict=True):
-            paper = paper_of(one)
+        for one in found.papers:
+            paper = paper_of(one.work)
             if direction == "cocited":
-                paper["together"] = together
+                paper["together"] = one.links[0].together
             papers.append(paper)
         kept = within(papers, budget)
         page: Neighbourhood = {"status": _status(found), "papers": papers[:kept]}
         if kept and found.total > offset + kept:
             page["next_cursor"] = to_cursor(request, offset + kept)
-        if found.known:
+        if not found.unknown:
             page["notes"] = (
                 f"{found.total} known papers are in the library, {found.elsewhere} are not. "
                 "The list is a sample of all citations."
@@ -76,7 +81,7 @@ class Relating:
         return page
 
 
-def _status(found: Related) -> Literal["found", "nothing_found", "not_known"]:
-    if not found.known:
+def _status(found: Neighbours) -> Literal["found", "nothing_found", "not_known"]:
+    if found.unknown:
         return "not_known"
     return "found" if found.total else "nothing_found"

@@ -13,7 +13,7 @@ from citewell.model.direction import Direction
 
 DIRECTIONS: tuple[Direction, ...] = ("cites", "cited_by", "cocited")
 LINKS = 400
-"""Papers read in one direction from one paper."""
+"""Papers read in one direction from one paper, unless a later page needs more."""
 
 
 class Link(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -40,7 +40,10 @@ class Neighbours(msgspec.Struct, frozen=True, omit_defaults=True):
 
     papers: tuple[Neighbour, ...] = ()
     total: int = 0
-    """Papers of the library that were found, of which `papers` are the first."""
+    """Papers of the library that are known to be linked, of which `papers` are some."""
+    elsewhere: int = 0
+    """Linked papers that the library does not hold; one that several of the given papers lead to
+    counts as often."""
     unknown: tuple[str, ...] = ()
     """Ids of given papers of which no citation is known, which is not the same as none."""
     problems: tuple[Problem, ...] = ()
@@ -51,23 +54,29 @@ def related_works(
     works: Sequence[Work],
     k: int = 20,
     *,
+    offset: int = 0,
     directions: Sequence[Direction] = DIRECTIONS,
     cancel: Cancel | None = None,
 ) -> Neighbours:
-    """The `k` papers with links to most of the given ones, then with most links, then those that
-    are cited most often with one of them. Raises `Cancelled`."""
+    """The `k` papers, from the one at `offset`, with links to most of the given ones, then with
+    most links, then those that are cited most often with one of them. Raises `Cancelled`."""
     given = {work.id for work in works}
     found: dict[str, Work] = {}
     links: dict[str, list[Link]] = {}
     best: dict[str, int] = {}
     known: set[str] = set()
     problems: list[Problem] = []
+    total = elsewhere = 0
+    depth = max(LINKS, offset + k)
     for work in works:
         for direction in directions:
             if cancel is not None:
                 cancel.check()
-            beside = engine.related(work.id, direction, LINKS)
+            beside = engine.related(work.id, direction, depth)
             problems += beside.problems
+            if beside.total > len(beside.works):
+                total = max(total, beside.total)
+            elsewhere += beside.elsewhere
             if beside.known:
                 known.add(work.id)
             pairs = zip(beside.works, beside.together, strict=True)
@@ -85,8 +94,9 @@ def related_works(
 
     order = sorted(found, key=place)
     return Neighbours(
-        papers=tuple(Neighbour(found[name], tuple(links[name])) for name in order[:k]),
-        total=len(order),
+        papers=tuple(Neighbour(found[name], tuple(links[name])) for name in order[offset : offset + k]),
+        total=max(total, len(order)),
+        elsewhere=elsewhere,
         unknown=tuple(work.id for work in works if work.id not in known),
         problems=tuple(dict.fromkeys(problems)),
     )

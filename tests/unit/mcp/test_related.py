@@ -149,3 +149,19 @@ async def test_the_worker_answers_the_same(agent: Agent, teapots: LocalEngine) -
             assert worker.related("s2:b", direction, 2, offset=1) == own  # type: ignore[arg-type]
     finally:
         worker.close()
+
+
+@pytest.mark.parametrize("direction", ["cites", "cited_by", "cocited"])
+async def test_the_tool_lists_what_the_command_and_the_endpoint_list(
+    agent: Agent, teapots: LocalEngine, direction: str
+) -> None:
+    from citewell.usecases.related import related_works
+
+    (work,) = teapots.works(["s2:b"])
+    assert work is not None
+    wanted = related_works(teapots, [work], 50, directions=(direction,))  # type: ignore[arg-type]
+    page = await ask(agent, teapots, id="s2:b", direction=direction, k=50)
+    assert [paper["id"] for paper in page["papers"]] == [one.work.id for one in wanted.papers]
+    second = related_works(teapots, [work], 1, offset=1, directions=(direction,))  # type: ignore[arg-type]
+    assert second.papers == wanted.papers[1:2]
+    assert second.total == wanted.total

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import chain
 
 from citewell.lsp.commands import execute as commands
-from citewell.lsp.commands import fetch, online, reference_list
+from citewell.lsp.commands import explore, fetch, online, reference_list
 from citewell.lsp.commands import picker as picker_commands
 from citewell.lsp.diagnostics import requests as diagnostics
 from citewell.lsp.protocol.editor import Editor
@@ -101,6 +101,7 @@ def features(
             lens.handlers(editor, buffers, projects, checks),
             commands.handlers(editor, engine, zotero, inserter),
             picker_commands.handlers(editor, picker),
+            explore.handlers(editor, explore.Explorer(editor, picker)),
             code_action.handlers(editor, buffers, actions),
             online.handlers(
                 editor,

@@ -93,8 +93,9 @@ def related_works(
         return -len({one.id for one in own}), -len(own), -together, best[name]
 
     order = sorted(found, key=place)
+    page = order[offset : offset + k]
     return Neighbours(
-        papers=tuple(Neighbour(found[name], tuple(links[name])) for name in order[offset : offset + k]),
+        papers=tuple(Neighbour(found[name], tuple(links[name])) for name in page),
         total=max(total, len(order)),
         elsewhere=elsewhere,
         unknown=tuple(work.id for work in works if work.id not in known),

@@ -1,12 +1,13 @@
 """A chosen paper is cited in the form that fits what stands at the place."""
 
+import msgspec
 import pytest
 
 from citewell.documents.latex.scanner import scan_latex
 from citewell.documents.markdown.scanner import scan_markdown
 from citewell.documents.project.paper_project import Project
 from citewell.documents.textfile import apply_edits
-from citewell.features.actions.cite_paper import cite_at, plan_cite
+from citewell.features.actions.cite_paper import Chosen, cite_all_at, cite_at, plan_cite
 from citewell.model import Author, Work
 from citewell.model.document import Span
 from citewell.options import Options
@@ -101,11 +102,57 @@ def test_what_is_cited_there_already_is_left_alone():
     assert cite_at(document, Span(12, 12), "a") == (None, len(r"as \cite{a,b}"))
 
 
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("graphs| are", "graphs~\\cite{x,y} are"),
+        ("as \\cite{a}| shows", "as \\cite{a,x,y} shows"),
+        ("as \\cite{a, b}| shows", "as \\cite{a, b, x, y} shows"),
+        ("as \\cite{a, x}| shows", "as \\cite{a, x, y} shows"),
+        ("as \\cite{x,y}| shows", "as \\cite{x,y} shows"),
+        ("as \\citep[p.~5]<some words|> shows", "as \\citep[p.~5]{x,y} shows"),
+    ],
+)
+def test_several_keys_become_one_citation(before, after):
+    at = before.index("|")
+    document = scan_latex(before.replace("|", ""))
+    change, end = cite_all_at(document, Span(at, at), ["x", "y"])
+    text = document.text if change is None else apply_edits(document.text, [change])
+    assert text == after
+    assert after[:end].endswith("}")
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("graphs| are", "graphs [@x; @y] are"),
+        ("as [@a]| shows", "as [@a; @x; @y] shows"),
+        ("as [@some words|] shows", "as [@x; @y] shows"),
+        ("as [@?|] shows", "as [@x; @y] shows"),
+    ],
+)
+def test_several_keys_in_markdown(before, after):
+    at = before.index("|")
+    document = scan_markdown(before.replace("|", ""))
+    change, _ = cite_all_at(document, Span(at, at), ["x", "y"])
+    assert change is not None
+    assert apply_edits(document.text, [change]) == after
+
+
 def planned(folder, files, name, at, **more):
+    return planned_chosen(folder, files, name, at, [Chosen(**more)])
+
+
+def planned_all(folder, files, name, behind, works):
+    at = files[name].index(behind) + len(behind)
+    return planned_chosen(folder, files, name, at, [Chosen(work) for work in works])
+
+
+def planned_chosen(folder, files, name, at, chosen):
     for one, text in files.items():
         (folder / one).write_bytes(text.encode())
     project = Project.open(folder / name, roots=[folder])
-    found = plan_cite(project, project.document, Span(at, at), Options(), **more)
+    found = plan_cite(project, project.document, Span(at, at), Options(), chosen)
     after = dict(files)
     for edit in found.plan.edits:
         one = edit.path.rpartition("/")[2].rpartition("\\")[2]
@@ -144,3 +191,14 @@ def test_an_own_entry_is_cited_without_touching_its_bib(tmp_path):
     assert found.key == "a"
     assert after["main.tex"].startswith("Graphs~\\cite{a}.\n")
     assert after["refs.bib"] == files["refs.bib"]
+
+
+def test_several_works_get_distinct_keys_and_a_new_bib_that_is_declared_once(tmp_path):
+    files = {"main.tex": "\\begin{document}\nGraphs are useful.\n\\end{document}\n"}
+    other = msgspec.structs.replace(WORK, id="other", title="Graph Attraction", doi="", arxiv="")
+    found, after = planned_all(tmp_path, files, "main.tex", "Graphs", [WORK, other, WORK])
+    assert len(found.keys) == len(set(found.keys)) == 2
+    assert f"Graphs~\\cite{{{','.join(found.keys)}}} are" in after["main.tex"]
+    assert after["main.tex"].count("\\bibliography{") == 1
+    assert [after["references.bib"].count(f"{{{key},") for key in found.keys] == [1, 1]
+    assert found.entered == (WORK, other)

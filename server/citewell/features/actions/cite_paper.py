@@ -1,9 +1,9 @@
-"""Cite a chosen paper at any place, in the form that fits the text there, and add its entry."""
+"""Cite chosen papers at any place, in the form that fits the text there, and add their entries."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 import msgspec
@@ -14,6 +14,7 @@ from citewell.features.actions.placeholder import joined
 from citewell.features.citing.citation import citation_edit, default_cite_command
 from citewell.features.citing.insert import plan_citable, taken_keys
 from citewell.features.citing.site import placeholder_at
+from citewell.features.citing.writer import CitationWriter
 from citewell.model import Work
 from citewell.model.bib import TextEdit
 from citewell.model.document import (
@@ -32,48 +33,124 @@ _WORD_AFTER = re.compile(r"[^\W_]+")
 _COMMAND = re.compile(r"\\[A-Za-z@]*$")
 
 
+class Chosen(msgspec.Struct, frozen=True):
+    """A paper to cite."""
+
+    work: Work | None = None
+    key: str = ""
+    """Of an entry that a .bib has already; not needed with `work`."""
+
+
 class CitePlan(msgspec.Struct, frozen=True, kw_only=True):
-    """A citation with the entry of its paper."""
+    """A citation with the entries of its papers."""
 
     plan: ActionPlan
-    key: str = ""
-    """Empty when nothing can be cited; the plan's problems say why."""
+    keys: tuple[str, ...] = ()
+    """In the order of the papers; none when nothing can be cited, and the plan's problems say
+    why."""
+    entered: tuple[Work, ...] = ()
+    """The works whose entries are added."""
     end: int = 0
     """Offset behind the citation in the document, once all edits are made."""
 
+    @property
+    def key(self) -> str:
+        """Of the first paper; empty when nothing can be cited."""
+        return self.keys[0] if self.keys else ""
+
 
 def plan_cite(
-    project: Project,
-    document: Document,
-    at: Span,
-    options: Options,
-    *,
-    work: Work | None = None,
-    key: str = "",
+    project: Project, document: Document, at: Span, options: Options, chosen: Sequence[Chosen]
 ) -> CitePlan:
-    """Plan the citation of `work`, or of the entry `key`, at a place of the document.
+    """Plan one citation of all the papers, in their order, at a place of the document; where one
+    of them cannot be entered, nothing is planned.
 
     `document` is the project's own reading of the file.
     """
-    citable = plan_citable(project, document, options, work=work, key=key)
-    if not citable.key:
-        return CitePlan(plan=ActionPlan(problems=citable.problems))
-    path, key = Path(document.path), citable.key
+    path = Path(document.path)
+    entries = _entries(project, document, options, chosen)
+    if not entries.keys:
+        return entries
     command = options.documents.default_command or usual_command(project, document)
-    keys = taken_keys(project)
-    change, end = cite_at(document, at, key, command, keys.__contains__)
-    changed = joined(citable.edits, path, () if change is None else (change,))
+    known = taken_keys(project)
+    change, end = cite_all_at(document, at, entries.keys, command, known.__contains__)
+    changed = joined(entries.plan.edits, path, () if change is None else (change,))
     for edit in changed:
         if Path(edit.path) == path:
             before = (e for e in edit.edits if e != change and e.span.start <= at.start)
             end += sum(len(e.text) - (e.span.end - e.span.start) for e in before)
-    made = ActionPlan(
+    plan = msgspec.structs.replace(
+        entries.plan,
         edits=changed,
-        texts={Path(name): text for name, text in citable.texts.items()},
-        label=f"Cite {key}",
-        problems=citable.problems,
+        texts={path: document.text, **entries.plan.texts},
+        label=f"Cite {', '.join(entries.keys)}",
     )
-    return CitePlan(plan=made, key=key, end=end)
+    return msgspec.structs.replace(entries, plan=plan, end=end)
+
+
+def _entries(
+    project: Project, document: Document, options: Options, chosen: Sequence[Chosen]
+) -> CitePlan:
+    """What makes all the papers citable in a document: the edits of bibliographies, and the keys;
+    without keys where one of them cannot be."""
+    path = Path(document.path)
+    if len(chosen) == 1:
+        work = chosen[0].work
+        one = plan_citable(project, document, options, work=work, key=chosen[0].key)
+        texts = {Path(name): text for name, text in one.texts.items()}
+        return CitePlan(
+            plan=ActionPlan(edits=one.edits, texts=texts, problems=one.problems),
+            keys=(one.key,) if one.key else (),
+            entered=(work,) if work is not None and one.edits else (),
+        )
+    writer = CitationWriter(project, options)
+    keys: list[str] = []
+    entered: list[Work] = []
+    for paper in chosen:
+        if paper.work is None:
+            keys.append(paper.key)
+            continue
+        done = writer.enter_work(path, paper.work)
+        if not done.key:
+            return CitePlan(plan=ActionPlan(problems=tuple(writer.problems)))
+        keys.append(done.key)
+        entered += [paper.work] if done.is_new else []
+    edits, _ = writer.finish()
+    return CitePlan(
+        plan=ActionPlan(
+            edits=edits,
+            texts={name: edited.original for name, edited in writer.texts.items()},
+            problems=tuple(writer.problems),
+        ),
+        keys=tuple(dict.fromkeys(keys)),
+        entered=tuple(entered),
+    )
+
+
+def cite_all_at(
+    document: Document,
+    at: Span,
+    keys: Sequence[str],
+    command: str = "",
+    is_key: Callable[[str], bool] = lambda key: True,
+) -> tuple[TextEdit | None, int]:
+    """As `cite_at` for several keys in one citation; those that it has already are left out."""
+    placeholder = placeholder_at(document, at.end) or _placeholder_around(document, at)
+    citation = _citation_at(document, at) if placeholder is None else None
+    form = command or default_cite_command(document)
+    if placeholder is not None:
+        form = placeholder.command or form
+        keys = [key for key in keys if key not in placeholder.other_keys] or keys[:1]
+    elif citation is not None:
+        form = citation.command
+        there = {use.key for use in citation.keys}
+        keys = [key for key in keys if key not in there]
+        if not keys:
+            return None, citation.span.end
+    between = "; @" if form.startswith(("[@]", "@")) else ","
+    if citation is not None and between == ",":
+        between = _comma(document.text, citation)
+    return cite_at(document, at, between.join(keys), command, is_key)
 
 
 def cite_at(

@@ -15,7 +15,7 @@ from citewell.features.citing.known_works import entries_identified
 from citewell.features.citing.site import wanted_at
 from citewell.features.text.entry_state import FindCheck, doubt, is_invented, unknown
 from citewell.features.text.evidence import Certainty, certainty
-from citewell.model import CitingPaper, Hit, Query
+from citewell.model import CitingPaper, Hit, Query, Work
 from citewell.model.bib import BibEntry
 from citewell.model.document import Document, Placeholder, PlaceholderKind, Span
 from citewell.model.identifiers import identifier_of
@@ -104,7 +104,7 @@ def paper_rows(
             seen.add(known[1].key)
         key = known[1].key if known is not None else new_key(hit.work)
         sure = certainty(hit.confidence, typed=bool(words.strip()))
-        rows.append(_work_row(hit, key, known[0] if known is not None else "", sure))
+        rows.append(work_row(hit.work, key, known[0] if known is not None else "", sure))
     return [*rows[: limit - len(invented)], *invented]
 
 
@@ -135,8 +135,8 @@ def _entry_row(shown: Candidate, doubt: str) -> PaperRow:
     )
 
 
-def _work_row(hit: Hit, key: str, bib: str, sure: Certainty) -> PaperRow:
-    work = hit.work
+def work_row(work: Work, key: str, bib: str, sure: Certainty = "") -> PaperRow:
+    """The row of a paper of the library; `bib` is the path of the .bib that holds it, or empty."""
     shown = work_candidate(work, key, "")
     names = dict.fromkeys(origin.source for origin in work.provenance)
     return PaperRow(

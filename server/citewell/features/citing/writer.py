@@ -47,12 +47,18 @@ class CitationWriter:
 
     def cite(self, path: Path, placeholder: Placeholder, work: Work) -> Cited:
         """Enter the work into the bibliography; the placeholder is written by `finish`."""
+        done = self.enter_work(path, work)
+        if done.key:
+            self.cited.append((path, placeholder, done.key))
+        return done
+
+    def enter_work(self, path: Path, work: Work) -> Cited:
+        """Enter the work into the bibliography, for a citation in the file `path`."""
         plan = plan_insert(self.project, work, self.options, for_path=path)
         self._make(plan)
         if not plan.key:
             reason = plan.problems[0].message if plan.problems else "no entry can be written"
             return Cited(reason=reason)
-        self.cited.append((path, placeholder, plan.key))
         return Cited(plan.key, bool(plan.edits))
 
     def enter(self, path: Path, work: Work, key: str) -> bool:
@@ -131,6 +137,7 @@ class CitationWriter:
             read=self._overlay,
             bib_options=self.options.bib,
             cache=self.cache,
+            own_folders=self.before.own_folders,
         )
 
     def _overlay(self, path: Path) -> str | None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -35,7 +35,7 @@ from citewell.lsp.registration.registry import Command, Handlers
 from citewell.lsp.requests.citing import Citing
 from citewell.lsp.state.checking import Checking
 from citewell.lsp.state.edit_queue import RETRIES, EditQueue, replanned
-from citewell.lsp.state.picker_history import PickerHistory, adds_entry
+from citewell.lsp.state.picker_history import PickerHistory
 from citewell.model import CitewellError, CitingPaper, Problem, SearchResult, Work
 from citewell.model.document import Document
 
@@ -43,10 +43,12 @@ if TYPE_CHECKING:
     from citewell.documents.keys.index import KeyIndex
     from citewell.engine.contract import Tier
     from citewell.features.action import ActionPlan
+    from citewell.features.actions.cite_paper import Chosen
     from citewell.features.citing.complete import FindWork, NewKey
     from citewell.features.citing.picker_rows import PaperRow
     from citewell.lsp.documents.snapshot import Snapshot
     from citewell.model.feedback import Feedback
+    from citewell.model.typed_query import QueryPart
 
 logger = logging.getLogger(__name__)
 
@@ -99,7 +101,7 @@ class Picker(Struct, frozen=True, eq=False):
 
         limit = max(1, min(wanted.limit, MOST_ROWS))
         snapshot = await self.projects.snapshot(wanted.uri) if wanted.uri else None
-        index, find_work, new_key = await self._own(snapshot, wanted.uri)
+        index, find_work, new_key = await self.own_entries(snapshot, wanted.uri)
 
         def ask() -> Any:
             document, offset, paper = None, None, CitingPaper()
@@ -132,13 +134,13 @@ class Picker(Struct, frozen=True, eq=False):
         problems = result.problems if result.hits else (*result.problems, *result.dropped)
         answer = {
             "rows": msgspec.to_builtins(found),
-            "problems": [{"code": p.code, "message": p.message, "hint": p.hint} for p in problems],
+            "problems": problems_of(problems),
         }
         if result.understood.parts:
-            answer["understood"] = msgspec.to_builtins(result.understood.parts)
+            answer["understood"] = understood_of(query.text, result.understood.parts)
         return answer
 
-    async def _own(
+    async def own_entries(
         self, snapshot: Snapshot | None, uri: str
     ) -> tuple[Callable[[], KeyIndex | None], FindWork, NewKey]:
         """What is known of the author's own entries from the document: functions that return their
@@ -169,11 +171,13 @@ class Picker(Struct, frozen=True, eq=False):
         )
 
     async def insert(self, wanted: InsertPaperArguments) -> dict[str, Any]:
-        """Whether the paper was cited, under which key, and where the citation ends."""
+        """Whether the papers were cited, under which keys, and where the citation ends."""
+        several = len(wanted.chosen) > 1
 
         def failed(error: Exception) -> Problem:
-            message = f"The paper could not be cited: {error}."
-            return Problem("insert-failed", message, "Nothing was changed. Choose it again.")
+            message = f"The {'papers' if several else 'paper'} could not be cited: {error}."
+            hint = f"Nothing was changed. Choose {'them' if several else 'it'} again."
+            return Problem("insert-failed", message, hint)
 
         async def edit(learned: list[Feedback]) -> dict[str, Any]:
             return await replanned(lambda: self._insert_now(wanted, learned), learned)
@@ -185,37 +189,49 @@ class Picker(Struct, frozen=True, eq=False):
         wanted: InsertPaperArguments,
         learned: list[Feedback],
     ) -> dict[str, Any]:
-        work: Work | None = None
-        if wanted.work:
-            work = await self.citing.find_work(wanted.work)
-            if work is None:
-                raise CitewellError(_unknown())
-        elif not wanted.key or wanted.bib_only:
-            missing = "`work`" if wanted.bib_only else "`work` or `key`"
-            message = f"Invalid arguments for `{INSERT_PAPER}`: {missing} is missing."
-            raise CitewellError(Problem("command-arguments", message))
+        from citewell.features.actions.cite_paper import Chosen
+
+        chosen: list[Chosen] = []
+        for one in wanted.chosen:
+            work: Work | None = None
+            if one.work:
+                work = await self.citing.find_work(one.work)
+                if work is None:
+                    raise CitewellError(_unknown())
+            elif not one.key or wanted.bib_only:
+                missing = "`work`" if wanted.bib_only else "`work` or `key`"
+                message = f"Invalid arguments for `{INSERT_PAPER}`: {missing} is missing."
+                raise CitewellError(Problem("command-arguments", message))
+            chosen.append(Chosen(work, one.key))
+        works = [one.work for one in chosen if one.work is not None]
         opened = await self.projects.bib(wanted.uri)
         if opened is not None:
-            if work is None:
+            if len(works) < len(chosen):
                 raise CitewellError(_unknown())
-            return await self._insert_into_bib(wanted.uri, work, learned)
+            return await self._insert_into_bib(wanted.uri, works, learned)
         if wanted.bib_only:
-            assert work is not None
-            insertion = await self.citing.plan_insertion(wanted.uri, work, wanted.key)
-            if insertion is None:
-                raise CitewellError(_not_open())
-            self.obstacles.show(insertion.problems, lambda: self.insert(wanted))
-            if insertion.edits:
-                folder = insertion.snapshot.state.project.root.parent
-                learned.append(self.history.taken(folder, work))
-            return await self._applied(insertion.edits, insertion.texts, insertion.key)
-        return await self._cite(wanted, work, learned)
+            return await self._enter(wanted, works, learned)
+        return await self._cite(wanted, chosen, learned)
+
+    async def _enter(
+        self, wanted: InsertPaperArguments, works: list[Work], learned: list[Feedback]
+    ) -> dict[str, Any]:
+        """The entry alone, in the .bib of the document's paper."""
+        if len(works) > 1:
+            message = f"Invalid arguments for `{INSERT_PAPER}`: `bibOnly` takes one paper."
+            raise CitewellError(Problem("command-arguments", message))
+        insertion = await self.citing.plan_insertion(wanted.uri, works[0], wanted.chosen[0].key)
+        if insertion is None:
+            raise CitewellError(_not_open())
+        self.obstacles.show(insertion.problems, lambda: self.insert(wanted))
+        if insertion.edits:
+            folder = insertion.snapshot.state.project.root.parent
+            learned.append(self.history.taken(folder, works[0]))
+        keys = (insertion.key,) if insertion.key else ()
+        return await self._applied(insertion.edits, insertion.texts, keys)
 
     async def _cite(
-        self,
-        wanted: InsertPaperArguments,
-        work: Work | None,
-        learned: list[Feedback],
+        self, wanted: InsertPaperArguments, chosen: list[Chosen], learned: list[Feedback]
     ) -> dict[str, Any]:
         from citewell.features.actions.cite_paper import plan_cite
 
@@ -230,19 +246,18 @@ class Picker(Struct, frozen=True, eq=False):
                     snapshot.document,
                     span_of(wanted, snapshot.index, snapshot.document),
                     snapshot.options,
-                    work=work,
-                    key=wanted.key,
+                    chosen,
                 )
             )
             plan: ActionPlan = found.plan
             if not await self.projects.is_current(snapshot, plan.texts):
                 continue
             self.obstacles.show(plan.problems, lambda: self.insert(wanted))
-            if not found.key:
+            if not found.keys:
                 return {"applied": False}
-            if work is not None and adds_entry(plan):
-                learned.append(self.history.taken(snapshot.state.project.root.parent, work))
-            answer = await self._applied(plan.edits, dict(plan.texts), found.key)
+            folder = snapshot.state.project.root.parent
+            learned += [self.history.taken(folder, work) for work in found.entered]
+            answer = await self._applied(plan.edits, dict(plan.texts), found.keys)
             if answer["applied"]:
                 end = _after(plan, snapshot.document, snapshot.index.encoding, found.end)
                 answer["end"] = {"line": end.line, "character": end.character}
@@ -250,10 +265,10 @@ class Picker(Struct, frozen=True, eq=False):
         raise CitewellError(_not_open())
 
     async def _insert_into_bib(
-        self, uri: str, work: Work, learned: list[Feedback]
+        self, uri: str, works: list[Work], learned: list[Feedback]
     ) -> dict[str, Any]:
-        """The entry alone, in the .bib that the author looks at."""
-        from citewell.features.citing.insert import plan_entry
+        """The entries alone, in the .bib that the author looks at."""
+        from citewell.features.citing.insert import plan_entries
 
         for _ in range(RETRIES):
             opened = await self.projects.bib(uri)
@@ -262,20 +277,38 @@ class Picker(Struct, frozen=True, eq=False):
                 break
             bib = opened[0]
             options = self.buffers.options_for(path)
-            plan = await self.projects.read(partial(plan_entry, path, bib, work, options))
+            plan, keys = await self.projects.read(partial(plan_entries, path, bib, works, options))
             document = self.buffers.open_document(path)
             if document is None or document.source != bib.text:
                 continue
             if plan.edits:
-                learned.append(self.history.taken(path.parent, work))
-            return await self._applied(plan.edits, {path: bib.text}, plan.key)
+                learned += [self.history.taken(path.parent, work) for work in works]
+            return await self._applied(plan.edits, {path: bib.text}, keys)
         raise CitewellError(_not_open())
 
-    async def _applied(self, edits: Any, texts: dict[Path, str], key: str) -> dict[str, Any]:
-        if not key:
+    async def _applied(
+        self, edits: Any, texts: dict[Path, str], keys: Sequence[str]
+    ) -> dict[str, Any]:
+        if not keys:
             return {"applied": False}
-        done = not edits or await self.applier.apply(edits, texts, f"Cite {key}")
-        return {"applied": done, "key": key}
+        done = not edits or await self.applier.apply(edits, texts, f"Cite {', '.join(keys)}")
+        answer = {"applied": done, "key": keys[0]}
+        return answer if len(keys) == 1 else {**answer, "keys": list(keys)}
+
+
+def problems_of(problems: Sequence[Problem]) -> list[dict[str, str]]:
+    """The problems as an answer holds them."""
+    return [{"code": p.code, "message": p.message, "hint": p.hint} for p in problems]
+
+
+def understood_of(text: str, parts: Sequence[QueryPart]) -> list[dict[str, Any]]:
+    """The parts of a text that were understood, each with the words that are left without it
+    (`rest`)."""
+    found = []
+    for part in parts:
+        rest = " ".join(f"{text[: part.start]} {text[part.end :]}".split())
+        found.append({**msgspec.to_builtins(part), "rest": rest})
+    return found
 
 
 def _after(plan: ActionPlan, document: Document, encoding: str, offset: int) -> types.Position:

@@ -124,6 +124,7 @@ class Search:
             variant="+".join((result.variant, *others.made_by)) if result.variant else "",
             dropped=(*self._opened.problems, *late, *others.problems, *result.dropped),
             timings=timings,
+            queries=tuple(one.text or one.sentence for one in others.queries),
         )
 
 

@@ -74,6 +74,15 @@ class Record(Paper, frozen=True, kw_only=True, omit_defaults=True):
     reference: Annotated[str, Meta(description="Formatted in a CSL style.")] = ""
 
 
+class FoundPaper(Record, frozen=True, kw_only=True, omit_defaults=True):
+    """A paper that was found, with the texts that were asked for."""
+
+    confidence: Annotated[
+        float | None,
+        Meta(description="Probability that an author would cite it here, where it is known."),
+    ] = None
+
+
 def fields_of(work: Work, *, abstract: bool = False) -> dict[str, Any]:
     """The fields of a `Paper` that a record fills."""
     return {

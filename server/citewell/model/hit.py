@@ -64,5 +64,7 @@ class SearchResult(msgspec.Struct, frozen=True, omit_defaults=True):
     """Milliseconds per stage."""
     understood: Understood = Understood()
     """What was understood of the typed words, for front ends to show."""
+    queries: tuple[str, ...] = ()
+    """Texts that were searched for beside the query's own: by rules, or by the language model."""
     variant: str = ""
     """What made the order, such as "learned" or "fusion"; empty where nothing was ordered."""

@@ -57,6 +57,21 @@ class Found(msgspec.Struct, frozen=True, kw_only=True):
         return self.result.hits
 
     @property
+    def queries(self) -> tuple[str, ...]:
+        """The texts that were searched for, each once: the typed words, the sentence, and those
+        that rules or the language model added."""
+        texts = (self.query.text, self.query.sentence, *self.result.queries)
+        return tuple(dict.fromkeys(text.strip() for text in texts if text.strip()))
+
+    @property
+    def confidences(self) -> tuple[float | None, ...]:
+        """For each paper how likely an author would cite it, in three decimals, where it is
+        known."""
+        own = [hit.confidence for hit in self.hits]
+        known = [self.confidence, *own[1:]] if own else []
+        return tuple(None if one is None else round(one, 3) for one in known)
+
+    @property
     def by_model(self) -> bool:
         """True when the language model answered: with one of the papers, or with none."""
         return self.picked is not None and self.picked.by == "model"

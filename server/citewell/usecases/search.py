@@ -76,9 +76,16 @@ def search_query(
 
 
 def search_page(
-    engine: Engine, query: Query, count: int, cursor: str = "", cancel: Cancel | None = None
+    engine: Engine,
+    query: Query,
+    count: int,
+    cursor: str = "",
+    cancel: Cancel | None = None,
+    *,
+    online_seconds: float = 0.0,
 ) -> SearchPage:
-    """The first `count` papers, or those after `cursor`.
+    """The first `count` papers, or those after `cursor`. The allowed sources get up to
+    `online_seconds` to answer.
 
     Raises `Cancelled`, and `CitewellError` for a cursor of another search.
     """
@@ -97,5 +104,10 @@ def search_page(
     start = from_cursor(cursor, name)[1] if cursor else 0
     end = min(start + count, MAX_DEPTH)
     # One more than is shown, to know whether there is a next page.
-    result = engine.find(query, min(end + 1, MAX_DEPTH), tier="full", cancel=cancel)
+    depth = min(end + 1, MAX_DEPTH)
+    result = engine.find(query, depth, tier="full", cancel=cancel)
+    if online_seconds:
+        (result,) = engine.ask_sources(
+            [query], [result], depth, seconds=online_seconds, cancel=cancel
+        )
     return SearchPage(result=result, start=start, end=end, name=name)

@@ -66,6 +66,9 @@ REQUESTS = {
     "verify": {"sentence": "Attention is all you need.", "id": "fx:1"},
     "status": "",
     "health": "",
+    "find_citation": {"sentence": "Attention helps.", "k": 2},
+    "api_health": "",
+    "health_summary": "",
 }
 
 

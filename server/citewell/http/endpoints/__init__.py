@@ -3,6 +3,7 @@
 from citewell.http.contract import Endpoint
 from citewell.http.endpoints import (
     checking,
+    compatible,
     exploring,
     filling,
     finding,
@@ -27,4 +28,7 @@ ENDPOINTS: tuple[Endpoint, ...] = (
     verifying.VERIFY,
     status.STATUS,
     status.HEALTH,
+    compatible.FIND_CITATION,
+    compatible.API_HEALTH,
+    compatible.HEALTH_SUMMARY,
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated
 
 import msgspec
@@ -10,23 +11,27 @@ from msgspec import Meta
 from citewell.documents.bib.reader import parse_bib
 from citewell.documents.project.cited_works import reference_of
 from citewell.features.citing.known_works import KnownWorks
+from citewell.features.text.evidence import why
 from citewell.features.text.model_choice import picks
 from citewell.http.contract import LONG_SECONDS, Endpoint, Service, public_problems
+from citewell.http.endpoints.papers import Forms, StyleName, texts_of
 from citewell.http.wire import (
     SUFFIXES,
     BibText,
     Confidence,
     Count,
+    FoundPaper,
     Markup,
-    Paper,
     Passage,
-    found_paper,
+    fields_of,
 )
 from citewell.model import CitingPaper, Problem, Query
 from citewell.model.bib import BibFile
 from citewell.model.cancel import Cancel
+from citewell.options import Options
 from citewell.usecases.find import (
     MAX_PLACES,
+    Found,
     Status,
     find_papers,
     passage_queries,
@@ -48,6 +53,8 @@ class FindRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     title: Annotated[str, Meta(max_length=2_000, description="Of the paper.")] = ""
     abstract: Annotated[str, Meta(max_length=20_000, description="Of the paper.")] = ""
     abstracts: Annotated[bool, Meta(description="Include the abstracts.")] = False
+    forms: Forms = ()
+    style: StyleName = ""
     choose: Annotated[
         bool, Meta(description="Let the language model choose, if one is configured.")
     ] = True
@@ -57,8 +64,11 @@ class Place(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One place that wants a citation."""
 
     sentence: str
-    papers: tuple[Paper, ...]
+    papers: tuple[FoundPaper, ...]
     confidence: Confidence
+    queries: Annotated[
+        tuple[str, ...], Meta(description="The texts that the library was searched with.")
+    ] = ()
     pick: Annotated[
         str, Meta(description="The id of the first paper, if it is certain enough.")
     ] = ""
@@ -104,16 +114,14 @@ def find(service: Service, request: FindRequest, cancel: Cancel) -> FindAnswer:
         problems.append(NO_PLACE)
     places: list[Place] = []
     for one in found:
-        papers: list[Paper] = []
-        for hit in one.hits:
-            held = known.find(hit.work)
-            key = held[1].key if held is not None else ""
-            papers.append(found_paper(hit, abstract=request.abstracts, key=key))
+        held = [known.find(hit.work) for hit in one.hits]
+        keys = ["" if found is None else found[1].key for found in held]
         places.append(
             Place(
                 sentence=sentence_of(one.query),
-                papers=tuple(papers),
+                papers=found_papers(one, keys, request, service.options),
                 confidence=round(one.confidence, 3),
+                queries=one.queries,
                 pick=one.sure_id(service.options),
                 chosen=one.who,
             )
@@ -121,6 +129,26 @@ def find(service: Service, request: FindRequest, cancel: Cancel) -> FindAnswer:
     if len(queries) == MAX_PLACES:
         problems.append(_MANY)
     return FindAnswer(status=status, places=tuple(places), problems=public_problems(problems))
+
+
+def found_papers(
+    found: Found, keys: Sequence[str], request: FindRequest, options: Options
+) -> tuple[FoundPaper, ...]:
+    """The papers of a place as they travel, with the forms that were asked for. Raises
+    `CitewellError` for an unknown style."""
+    works = [hit.work for hit in found.hits]
+    texts = texts_of(works, request.forms, request.style, options)
+    confidences = found.confidences
+    return tuple(
+        FoundPaper(
+            **fields_of(hit.work, abstract=request.abstracts),
+            **{form: given[n] for form, given in texts.items()},
+            key=keys[n] or hit.key,
+            why=why(hit),
+            confidence=confidences[n],
+        )
+        for n, hit in enumerate(found.hits)
+    )
 
 
 def sentence_of(query: Query) -> str:

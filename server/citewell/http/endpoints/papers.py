@@ -82,6 +82,19 @@ def records(
     works: Sequence[Work], forms: Collection[Form], style: str, options: Options
 ) -> list[Record]:
     """The works as they travel, with their texts. Raises `CitewellError` for an unknown style."""
+    texts = texts_of(works, forms, style, options)
+    return [
+        Record(
+            **fields_of(work, abstract=True), **{form: given[n] for form, given in texts.items()}
+        )
+        for n, work in enumerate(works)
+    ]
+
+
+def texts_of(
+    works: Sequence[Work], forms: Collection[Form], style: str, options: Options
+) -> dict[str, Sequence[Any]]:
+    """By form the text of each work. Raises `CitewellError` for an unknown style."""
     texts: dict[str, Sequence[Any]] = {}
     if "bibtex" in forms:
         texts["bibtex"] = paper_texts(works, "bibtex", options)
@@ -89,12 +102,7 @@ def records(
         texts["csl"] = [csl_of_work(work) for work in works]
     if "reference" in forms:
         texts["reference"] = paper_texts(works, "reference", options, style)
-    return [
-        Record(
-            **fields_of(work, abstract=True), **{form: given[n] for form, given in texts.items()}
-        )
-        for n, work in enumerate(works)
-    ]
+    return texts
 
 
 GET_PAPERS = Endpoint(

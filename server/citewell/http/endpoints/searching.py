@@ -12,6 +12,8 @@ from citewell.http.wire import Count, Paper, found_paper
 from citewell.model import Problem
 from citewell.model.cancel import Cancel
 from citewell.model.typed_query import QueryPart
+from citewell.serving.queues import Kind
+from citewell.sources.budget import ONLINE_SECONDS
 from citewell.usecases.find import Status, status_of
 from citewell.usecases.search import search_page, search_query
 
@@ -51,6 +53,15 @@ class SearchRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
         str, Meta(max_length=100, description="The `next_cursor` of the previous page.")
     ] = ""
     abstracts: Annotated[bool, Meta(description="Include the abstracts.")] = False
+    online_seconds: Annotated[
+        float,
+        Meta(
+            ge=0,
+            le=ONLINE_SECONDS,
+            description="Wait up to this long for the allowed sources, which get the words of "
+            "`query`; 0: what they have answered so far.",
+        ),
+    ] = 0.0
 
 
 class SearchAnswer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -86,7 +97,14 @@ def search(service: Service, request: SearchRequest, cancel: Cancel) -> SearchAn
         language=request.language,
         strict_language=request.strict_language,
     )
-    page = search_page(service.engine, query, request.limit or request.k, request.cursor, cancel)
+    page = search_page(
+        service.engine,
+        query,
+        request.limit or request.k,
+        request.cursor,
+        cancel,
+        online_seconds=request.online_seconds,
+    )
     return SearchAnswer(
         status=status_of([page.result]),
         papers=tuple(found_paper(hit, abstract=request.abstracts) for hit in page.hits),
@@ -99,6 +117,11 @@ def search(service: Service, request: SearchRequest, cancel: Cancel) -> SearchAn
 _NOTHING = Problem(
     "request-invalid", "Empty search.", "Give at least one of query, author and venue."
 )
+
+
+def _queue(request: SearchRequest) -> Kind:
+    return "online" if request.online_seconds else "search"
+
 
 _INTEGER = {"type": "integer"}
 _ONE_OF_TWO_WAYS = {
@@ -120,7 +143,7 @@ SEARCH = Endpoint(
     request=SearchRequest,
     response=SearchAnswer,
     answer=search,
-    queue="search",
+    queue=_queue,
     schema_keywords=_ONE_OF_TWO_WAYS,
 )
 SEARCH_BY_ADDRESS = Endpoint(
@@ -131,5 +154,5 @@ SEARCH_BY_ADDRESS = Endpoint(
     request=SearchRequest,
     response=SearchAnswer,
     answer=search,
-    queue="search",
+    queue=_queue,
 )

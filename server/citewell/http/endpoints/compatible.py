@@ -1,0 +1,203 @@
+"""Addresses that earlier citation services had, for clients that were written for them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+import msgspec
+from msgspec import Meta
+
+from citewell import __version__
+from citewell.documents.keys.pattern import make_key
+from citewell.features.text.model_choice import picks
+from citewell.features.text.paper_text import paper_texts
+from citewell.http.contract import LONG_SECONDS, Endpoint, Nothing, Service, public_problems
+from citewell.http.endpoints.finding import NO_PLACE
+from citewell.http.endpoints.papers import StyleName
+from citewell.http.wire import SUFFIXES, Count, Markup, fields_of
+from citewell.model import CitewellError, Problem
+from citewell.model.cancel import Cancel
+from citewell.usecases.find import (
+    MAX_PASSAGE,
+    Found,
+    Status,
+    find_papers,
+    passage_queries,
+    status_of,
+    suffix_of,
+)
+
+_TEXT = Meta(max_length=MAX_PASSAGE, description="A passage, with placeholders or without.")
+
+
+class CitationRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A text that wants citations; `sentence` is another name for `text`."""
+
+    text: Annotated[str, _TEXT] = ""
+    sentence: Annotated[str, _TEXT] = ""
+    markup: Markup = "auto"
+    k: Annotated[Count, Meta(description="Citations for each place.")] = 5
+    style: StyleName = ""
+
+
+class Citation(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A paper to cite, as `/v1/find` has it, with a key and a formatted text."""
+
+    key: Annotated[str, Meta(description="A citation key, made by `bib.key_pattern`.")]
+    id: str
+    source: Annotated[str, Meta(description="The records that it comes from.")]
+    title: str
+    place: Annotated[int, Meta(ge=1, description="The place in the text that it is for.")]
+    authors: tuple[str, ...] = ()
+    year: int | None = None
+    venue: str = ""
+    doi: str = ""
+    confidence: Annotated[
+        float | None,
+        Meta(description="Probability that an author would cite it here, where it is known."),
+    ] = None
+    formatted: Annotated[str, Meta(description="The reference in a CSL style.")] = ""
+    abstract: str = ""
+
+
+class CitationAnswer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The papers of all places, by place and rank."""
+
+    status: Status
+    citations: tuple[Citation, ...]
+    queries: Annotated[
+        tuple[str, ...], Meta(description="The texts that the library was searched with.")
+    ] = ()
+    problems: tuple[Problem, ...] = ()
+
+
+class Corpus(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The library that answers."""
+
+    name: str = ""
+    works: int = 0
+    snapshot: Annotated[str, Meta(description="Changes when the library does.")] = ""
+
+
+class HealthSummary(msgspec.Struct, frozen=True, kw_only=True):
+    """Whether searches are answered, and by what."""
+
+    status: Annotated[
+        Literal["ok", "no_library"], Meta(description="`no_library`: there are no papers.")
+    ]
+    version: str
+    corpus: Corpus
+    retrievers: tuple[str, ...]
+    model: Annotated[str, Meta(description="The configured language model; empty: none.")]
+
+
+def find_citation(service: Service, request: CitationRequest, cancel: Cancel) -> CitationAnswer:
+    """The papers to cite in a text, flat, with a key and a formatted reference each. `/v1/find`
+    has the same by place, and more."""
+    if bool(request.text) == bool(request.sentence):
+        raise CitewellError(
+            Problem("request-invalid", "Give either `text` or `sentence`.", "Send one of them.")
+        )
+    text = request.text or request.sentence
+    suffix = SUFFIXES.get(request.markup) or suffix_of(text)
+    queries = passage_queries(text, suffix, service.options)
+    found = find_papers(
+        service.engine,
+        queries,
+        request.k,
+        pick=picks(service.options),
+        progress=service.progress,
+        cancel=cancel,
+    )
+    problems = [problem for one in found for problem in one.problems]
+    if not queries:
+        problems.append(NO_PLACE)
+    taken: set[str] = set()
+    return CitationAnswer(
+        status=status_of([one.result for one in found]),
+        citations=tuple(
+            citation
+            for place, one in enumerate(found, 1)
+            for citation in _citations(one, place, request.style, taken, service)
+        ),
+        queries=tuple(dict.fromkeys(text for one in found for text in one.queries)),
+        problems=public_problems(problems),
+    )
+
+
+def _citations(
+    found: Found, place: int, style: str, taken: set[str], service: Service
+) -> list[Citation]:
+    """The citations of one place; their keys join those that are `taken`."""
+    options = service.options
+    works = [hit.work for hit in found.hits]
+    formatted = paper_texts(works, "reference", options, style)
+    made: list[Citation] = []
+    for rank, hit in enumerate(found.hits):
+        key = make_key(hit.work, options.bib.key_pattern, taken)
+        taken |= {key, key.lower()}
+        fields = fields_of(hit.work, abstract=True)
+        made.append(
+            Citation(
+                key=key,
+                place=place,
+                confidence=found.confidences[rank],
+                formatted=formatted[rank],
+                **{name: fields[name] for name in _COPIED},
+            )
+        )
+    return made
+
+
+_COPIED = ("id", "source", "title", "authors", "year", "venue", "doi", "abstract")
+
+
+def health_summary(service: Service, request: Nothing, cancel: Cancel) -> HealthSummary:
+    """Whether there is a library with papers, and which retrievers and language model are in use.
+    `/v1/health` says whether the server responds, and `/v1/status` has more."""
+    found = service.engine.status()
+    return HealthSummary(
+        status="ok" if found.works else "no_library",
+        version=__version__,
+        corpus=Corpus(name=Path(found.library).name, works=found.works, snapshot=found.snapshot),
+        retrievers=found.retrievers,
+        model=found.llm,
+    )
+
+
+_GIVEN = {"minLength": 1}
+_EXACTLY_ONE = {
+    "oneOf": [{"required": [name], "properties": {name: _GIVEN}} for name in ("text", "sentence")]
+}
+
+FIND_CITATION = Endpoint(
+    name="find_citation",
+    method="POST",
+    path="/api/find-citation",
+    summary="Papers to cite in a text, as a flat list",
+    request=CitationRequest,
+    response=CitationAnswer,
+    answer=find_citation,
+    queue="passage",
+    seconds=LONG_SECONDS,
+    schema_keywords=_EXACTLY_ONE,
+)
+API_HEALTH = Endpoint(
+    name="api_health",
+    method="GET",
+    path="/api/health",
+    summary="Whether searches are answered, and by what",
+    request=Nothing,
+    response=HealthSummary,
+    answer=health_summary,
+)
+HEALTH_SUMMARY = Endpoint(
+    name="health_summary",
+    method="GET",
+    path="/health",
+    summary="The same, at another address",
+    request=Nothing,
+    response=HealthSummary,
+    answer=health_summary,
+)

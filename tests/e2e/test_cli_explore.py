@@ -107,6 +107,13 @@ def test_a_search_is_listed_traced_exported_saved_and_repeated(run: Run, tmp_pat
     assert [line.split("\t")[0] for line in new.stdout.splitlines()] == ["s2:e"]
 
 
+def test_an_overview_is_shown_beside_the_lines_of_papers(run: Run) -> None:
+    plain, found = run("explore", "teapots"), run("explore", "teapots", "--overview")
+    assert found.returncode == 0, found.stderr
+    assert found.stdout == plain.stdout
+    assert "papers)" in found.stderr and "papers)" not in plain.stderr
+
+
 def test_kept_and_rejected_papers_count(run: Run) -> None:
     found = run("explore", "teapots", "--keep", "s2:d", "--reject", "s2:a")
     ids = [line.split("\t")[0] for line in found.stdout.splitlines()]

@@ -13,6 +13,7 @@ from citewell.cli.session import Session, console
 from citewell.cli.terminal import echo
 
 if TYPE_CHECKING:
+    from citewell.model.overview import Overview
     from citewell.options import Options
     from citewell.usecases.explore.contract import Exploration, Explored, ExploreRequest, Pass
     from citewell.usecases.explore.export import Form
@@ -57,6 +58,10 @@ def _exports(command: Any) -> Any:
 @click.option("--reject", "rejected", multiple=True, metavar="ID",
               help="A paper that does not; no edition of it is listed (repeatable).")  # fmt: skip
 @click.option("--online", is_flag=True, help="Also ask the allowed sources (`citewell sources`).")
+@click.option(
+    "--overview", is_flag=True,
+    help="Say what the first 100 papers are about, in sentences of their abstracts.",
+)  # fmt: skip
 @click.option("--trace", is_flag=True, help="Show what each pass asked, added and cut.")
 @_exports
 @click.option(
@@ -71,8 +76,9 @@ def explore(ctx: click.Context, /, text: tuple[str, ...], **flags: Any) -> None:
 
     TEXT is a question or a topic, as for `citewell find`. After one search, Citewell asks again
     with the best papers: as references, as queries, and along their citations. Nothing but records
-    of the library (and, with --online, of the allowed sources) is listed. A pipe gets a line for
-    each paper: id, title, authors, year, venue and its rank in each pass, separated by tabs. Exits
+    of the library (and, with --online, of the allowed sources) is listed. --overview groups the
+    first 100 by theme. A pipe gets a line for each paper: id, title, authors, year, venue and its
+    rank in each pass, separated by tabs; the overview goes to standard error then. Exits
     with 1 if nothing is found.
     """
     from citewell.usecases.explore.saved import new_papers, read_saved, saved_text
@@ -91,6 +97,8 @@ def explore(ctx: click.Context, /, text: tuple[str, ...], **flags: Any) -> None:
     _write(papers, files, options)
     if flags["save"]:
         _write_file(flags["save"], saved_text(request, found, library).encode())
+    if found.overview is not None:
+        _show_overview(found.overview)
     _show(papers)
     ctx.exit(OK if papers else FINDINGS)
 
@@ -108,7 +116,8 @@ def _request(text: str, flags: dict[str, Any], saved: SavedSearch | None) -> Exp
     if saved is not None:
         if asks or flags["rejected"] or low is not None or high is not None:
             raise click.UsageError("--again repeats the saved question; give no other one.")
-        return replace(saved.request, online=saved.request.online or flags["online"])
+        online = saved.request.online or flags["online"]
+        return replace(saved.request, online=online, overview=flags["overview"])
     if not asks:
         raise click.UsageError("Missing argument 'TEXT...'.")
     return ExploreRequest(
@@ -123,6 +132,7 @@ def _request(text: str, flags: dict[str, Any], saved: SavedSearch | None) -> Exp
         rounds=flags["rounds"],
         order=flags["order"],
         online=flags["online"],
+        overview=flags["overview"],
     )
 
 
@@ -148,6 +158,13 @@ def _show_pass(one: Pass) -> None:
     )
     for text in one.queries:
         echo(f"  {text}", err=True)
+
+
+def _show_overview(found: Overview) -> None:
+    """At a terminal above the list; in a pipe on standard error, away from the lines of papers."""
+    from citewell.features.text.overview import overview_text
+
+    echo(overview_text(found), err=not console().is_terminal)
 
 
 def _refuse_existing(paths: Sequence[Path | None], flags: dict[str, Any]) -> None:

@@ -132,6 +132,11 @@ class Engine(Protocol):
         know; 0 where nothing is known."""
         ...
 
+    def cluster(self, ids: Sequence[str], most: int) -> list[int]:
+        """The group of each work, in order, by its dense vector: `most` groups at most, numbered
+        from 0; -1 where a work has no vector. The same works always give the same groups."""
+        ...
+
     def check(
         self,
         claims: Sequence[Claim],

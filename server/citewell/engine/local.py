@@ -20,7 +20,9 @@ from citewell.engine.history import History
 from citewell.engine.history_store import HistoryStore
 from citewell.engine.late import LateRetriever
 from citewell.engine.lookup import LookUp
+from citewell.engine.model_methods import ModelMethods
 from citewell.engine.optional_parts import accepted_records, online_search, open_llm, open_sources
+from citewell.engine.paper_groups import PaperGroups
 from citewell.engine.process_memory import rss_mb
 from citewell.engine.query_expansion import QueryExpansion
 from citewell.engine.query_preprocessor import QueryPreprocessor
@@ -34,7 +36,7 @@ from citewell.model.cancel import Cancel
 from citewell.model.check import Claim
 from citewell.model.direction import Direction
 from citewell.model.feedback import Feedback
-from citewell.model.llm import Budget, Picked, Supported, Usage
+from citewell.model.llm import Budget
 from citewell.options import Options
 from citewell.ranking.contract import Ranker
 from citewell.ranking.learned import LearnedRanker
@@ -53,7 +55,7 @@ RANKER = WEIGHTS / "ranker.npz"
 TYPED = WEIGHTS / "typed.npz"
 
 
-class LocalEngine:
+class LocalEngine(ModelMethods):
     """Searches one library. Safe to call from any thread."""
 
     def __init__(
@@ -77,6 +79,7 @@ class LocalEngine:
         self._library = library
         self._opened = opened
         self._lookup = LookUp(library, self._online)
+        self._groups = PaperGroups(library, opened, self._lookup)
         self._ranker = ranker
         self._reader = reader
         self._problems = tuple(problems)
@@ -252,6 +255,10 @@ class LocalEngine:
         """How often each work is cited, in order; 0 where nothing is known."""
         return [0] * len(ids) if self._signals is None else self._signals.citations_of(ids)
 
+    def cluster(self, ids: Sequence[str], most: int) -> list[int]:
+        """The group of each work by its dense vector, from 0; -1 without one."""
+        return self._groups.of(ids, most)
+
     def check(
         self,
         claims: Sequence[Claim],
@@ -290,28 +297,6 @@ class LocalEngine:
         offered = [self._online.work(identifier) for identifier in ids]
         new = [work for work in offered if work is not None and self._lookup.held(work) is None]
         return self._accepted.keep(new) if new else ()
-
-    def pick(self, query: Query, works: Sequence[Work], *, cancel: Cancel | None = None) -> Picked:
-        """Which of the works the place of the query should cite; the first without a model."""
-        if self._llm_stage is None:
-            return Picked(work=works[0].id if works else "", problem=self._no_llm())
-        return self._llm_stage.pick(query, works, cancel or Cancel())
-
-    def verify(self, sentence: str, work: Work, *, cancel: Cancel | None = None) -> Supported:
-        """Whether the work's abstract supports the sentence."""
-        if self._llm_stage is None:
-            return Supported(problem=self._no_llm())
-        return self._llm_stage.verify(sentence, work, cancel or Cancel())
-
-    def spent(self) -> Usage:
-        """What this engine's language model has cost."""
-        return Usage() if self._llm_stage is None else self._llm_stage.spent
-
-    def _no_llm(self) -> Problem:
-        from citewell.engine.llm_stage import OFF
-
-        known = (one for one in self._problems if one.code.startswith("llm-"))
-        return next(known, OFF)
 
     def status(self) -> EngineStatus:
         """What answers and what does not."""

@@ -232,6 +232,12 @@ class RemoteMethods:
         failed=lambda problem, arguments: [0] * len(arguments.ids),
         retried=True,
     )
+    cluster = Method(
+        Engine.cluster,
+        "quick",
+        failed=lambda problem, arguments: [-1] * len(arguments.ids),
+        retried=True,
+    )
     check = Method(
         Engine.check,
         lambda arguments: "online" if arguments.online else "check",

@@ -113,6 +113,16 @@ def remark(answer: object, works: Sequence[Work] = ()) -> str:
     return text if _says_something(text) else ""
 
 
+def names_known(text: str, works: Sequence[Work]) -> bool:
+    """Whether all people with a year, quoted titles, and numbers of candidates in a text are those
+    of `works`."""
+    known = _Known(works)
+    text = _QUOTED.sub(lambda found: _quoted(found, known), text)
+    text = _AUTHORS.sub(lambda found: _authors(found, known), text)
+    text = _TITLE.sub(lambda found: found[0] if known.title(found[0]) else GAP, text)
+    return GAP not in text
+
+
 def without_identifiers(answer: object) -> str:
     """The text in one line, without control characters, markup, addresses and identifiers; of
     bounded length. Empty for what is no text."""

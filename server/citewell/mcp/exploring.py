@@ -9,8 +9,9 @@ from mcp_types import CallToolResult
 from pydantic import Field
 from typing_extensions import TypedDict
 
+from citewell.features.text.overview import overview_text
 from citewell.features.text.understood import understood_text
-from citewell.mcp.papers import Ref, paper_of, within
+from citewell.mcp.papers import Ref, paper_of, tokens_of, within
 from citewell.mcp.tool_context import ToolContext, answer, notes_of, progress_of
 from citewell.model.cancel import Cancel
 from citewell.model.shorten import shorten
@@ -42,6 +43,7 @@ class Literature(TypedDict):
 
     status: Literal["found", "nothing_found"]
     papers: list[FoundPaper]
+    overview: NotRequired[str]
     notes: NotRequired[str]
 
 
@@ -58,6 +60,7 @@ class Exploring:
         kept: Ids = [],  # noqa: B006 - read, never changed
         rejected: Ids = [],  # noqa: B006
         k: Size = 20,
+        overview: bool = False,
         max_tokens: int = 4000,
     ) -> Annotated[CallToolResult, Literature]:
         """Search the literature in passes. `kept`, `rejected`: ids you judged."""
@@ -68,6 +71,7 @@ class Exploring:
             rejected=tuple(rejected),
             count=k,
             online=bool(sources.allow) and sources.search,
+            overview=overview,
         )
         progress = progress_of(ctx)
         found = await self._tools.run(
@@ -84,11 +88,14 @@ class Exploring:
 
 def _literature(found: Exploration, budget: int) -> Literature:
     papers: list[FoundPaper] = [_paper(one) for one in found.papers]
-    kept = within(papers, budget)
+    about = "" if found.overview is None else overview_text(found.overview)
+    kept = within(papers, budget - (tokens_of(about) if about else 0))
     page: Literature = {
         "status": "found" if papers else "nothing_found",
         "papers": papers[:kept],
     }
+    if about:
+        page["overview"] = about
     notes = notes_of(found.problems)
     if found.understood.parts:
         notes.append(f"Understood: {understood_text(found.understood)}")

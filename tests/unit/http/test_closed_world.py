@@ -18,7 +18,7 @@ REQUESTS = {
     "find": {"text": PASSAGE, "k": 50, "bib": ENTRY},
     "search": {"query": INVENTED, "k": 50},
     "search_by_address": "?query=attention&k=50",
-    "explore": {"query": INVENTED, "k": 50, "rounds": 2},
+    "explore": {"query": INVENTED, "k": 50, "rounds": 2, "overview": True},
     "related": {"ids": ["fx:1", "fx:2", "fx:5"]},
     "get_papers": {"ids": ["fx:1", "fx:2", "fx:5", "x"], "forms": ["bibtex", "csl", "reference"]},
     "get_paper": "?forms=bibtex",

@@ -46,6 +46,20 @@ def test_kept_papers_come_first_and_rejected_ones_do_not_come(client: Any) -> No
     assert "fx:1" not in ids
 
 
+def test_an_overview_comes_with_the_last_list_and_cites_its_papers(client: Any) -> None:
+    body = {"query": "attention", "k": 30, "overview": True}
+    found = client.post("/v1/explore", json=body, headers=LINES)
+    *before, last = [json.loads(line) for line in found.text.splitlines()]
+    assert not any("overview" in one for one in before)
+    listed = {paper["id"] for paper in last["papers"]}
+    themes = last["overview"]["themes"]
+    assert themes
+    for theme in themes:
+        assert set(theme["ids"]) <= listed
+        for sentence in theme.get("sentences", ()):
+            assert set(sentence["ids"]) <= set(theme["ids"])
+
+
 def test_related_papers_name_their_links(client: Any) -> None:
     found = client.post("/v1/related", json={"ids": ["fx:1", "fx:2"]}).json()
     assert found["status"] == "found"

@@ -98,7 +98,7 @@ async def test_whatever_is_asked_of_any_tool_only_records_come_back(
             ("search_papers", {"query": words, "k": k, "detail": detail}),
             ("search_papers", {"author": author, "k": k, "detail": detail}),
             ("find_citations", {"text": words, "k": k, "detail": detail}),
-            ("explore_papers", {"query": words, "k": k}),
+            ("explore_papers", {"query": words, "k": k, "overview": True}),
             ("get_papers", {"ids": [name, "fx:3"]}),
             ("related_papers", {"id": name, "direction": data.draw(
                 st.sampled_from(["cites", "cited_by", "cocited"]))}),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -37,6 +38,14 @@ async def test_a_small_budget_cuts_the_list_and_says_so(agent: Agent) -> None:
     page = found.structured_content
     assert len(page["papers"]) == 1
     assert "more papers: raise max_tokens" in page["notes"]
+
+
+async def test_an_overview_names_only_papers_of_the_list(agent: Agent) -> None:
+    found = await ask(agent, query="attention", k=12, overview=True)
+    page = found.structured_content
+    listed = {paper["id"] for paper in page["papers"]}
+    assert "paper" in page["overview"]
+    assert set(re.findall(r"fx:[0-9]+", page["overview"])) <= listed
 
 
 async def test_an_empty_question_and_unknown_ids_are_errors(agent: Agent) -> None:

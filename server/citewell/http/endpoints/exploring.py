@@ -14,6 +14,7 @@ from citewell.http.wire import Id, Paper, fields_of
 from citewell.model import Problem
 from citewell.model.cancel import Cancel
 from citewell.model.direction import Direction
+from citewell.model.overview import Overview
 from citewell.model.typed_query import QueryPart
 from citewell.usecases.explore import contract
 from citewell.usecases.explore.passes import explore
@@ -40,6 +41,9 @@ class ExploreRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
     rounds: Annotated[int, Meta(ge=0, le=contract.MAX_ROUNDS, description="0 is one search.")] = 1
     order: contract.Order = "auto"
     abstracts: Annotated[bool, Meta(description="Include the abstracts.")] = False
+    overview: Annotated[
+        bool, Meta(description="Say what the first 100 papers of the last list are about.")
+    ] = False
 
 
 class ExploredPaper(Paper, frozen=True, kw_only=True, omit_defaults=True):
@@ -66,6 +70,7 @@ class ExploreAnswer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
         tuple[QueryPart, ...], Meta(description="Parts of `query` that were understood.")
     ] = ()
     snapshot: Annotated[str, Meta(description="Of the library that was searched.")] = ""
+    overview: Overview | None = None
     problems: tuple[Problem, ...] = ()
 
 
@@ -116,6 +121,7 @@ def explore_papers(service: Service, request: ExploreRequest, cancel: Cancel) ->
         rounds=request.rounds,
         order=request.order,
         online=bool(sources.allow) and sources.search,
+        overview=request.overview,
     )
     if not any((wanted.text.strip(), wanted.author, wanted.venue, wanted.kept)):
         answer = ExploreAnswer(
@@ -168,6 +174,7 @@ def _answer(found: contract.Exploration, *, abstracts: bool) -> ExploreAnswer:
         ending=found.ending,
         understood=found.understood.parts,
         snapshot=found.snapshot,
+        overview=found.overview,
         problems=public_problems(found.problems),
     )
 

@@ -7,6 +7,7 @@ from typing import Literal
 import msgspec
 
 from citewell.model import Problem, Work
+from citewell.model.overview import Overview
 from citewell.model.typed_query import Understood
 
 PassName = Literal["search", "references", "papers", "citations", "sources"]
@@ -44,6 +45,8 @@ class ExploreRequest(msgspec.Struct, frozen=True, kw_only=True):
     order: Order = "auto"
     online: bool = False
     """Whether to list what the allowed sources answer, where the engine asks them."""
+    overview: bool = False
+    """Whether the last list comes with an overview."""
     without: frozenset[str] = frozenset()
     """Names of passes to leave out, to measure what they give."""
 
@@ -101,3 +104,5 @@ class Exploration(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     snapshot: str = ""
     """Of the library that was searched."""
     problems: tuple[Problem, ...] = ()
+    overview: Overview | None = None
+    """Of the last list, where it was asked for."""

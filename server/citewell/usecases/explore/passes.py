@@ -21,6 +21,7 @@ from citewell.usecases.explore.contract import (
     Pass,
     PassName,
 )
+from citewell.usecases.explore.overview import overview
 from citewell.usecases.explore.problems import EMPTY, NOTHING_FOUND
 from citewell.usecases.explore.steps import Steps, Wait
 
@@ -124,6 +125,10 @@ class _Run:
 
     def _state(self, ending: Ending) -> Exploration:
         steps = self._steps
+        own = None
+        if ending and self._request.overview:
+            works = [one.work for one in steps.found.papers]
+            own = overview(self._engine, works, self._cancel)
         return Exploration(
             papers=steps.found.papers,
             passes=tuple(self._passes),
@@ -131,4 +136,5 @@ class _Run:
             ending=ending,
             snapshot=self._snapshot,
             problems=tuple(dict.fromkeys(steps.problems)),
+            overview=own,
         )

@@ -1,0 +1,25 @@
+"""An overview of a list of papers as plain text; every sentence names its papers by id."""
+
+from __future__ import annotations
+
+from citewell.model.overview import CitedSentence, Overview
+
+
+def overview_text(overview: Overview) -> str:
+    """The model's text if there is one, then a paragraph for each theme; empty for no papers."""
+    blocks = []
+    if overview.summary is not None and overview.summary.sentences:
+        written = " ".join(map(_cited, overview.summary.sentences))
+        blocks.append(f"{written}\n({overview.summary.model}; {overview.summary.program})")
+    for theme in overview.themes:
+        papers = f"{len(theme.ids)} paper" + ("" if len(theme.ids) == 1 else "s")
+        name = ", ".join(theme.words) or "others"
+        quoted = [f"  “{one.text}” [{', '.join(one.ids)}]" for one in theme.sentences]
+        blocks.append("\n".join((f"{name} ({papers})", *quoted)))
+    return "\n\n".join(blocks)
+
+
+def _cited(sentence: CitedSentence) -> str:
+    text = sentence.text.rstrip()
+    end = text[-1] if text[-1:] in ".!?" else "."
+    return f"{text.rstrip('.!?')} [{', '.join(sentence.ids)}]{end}"

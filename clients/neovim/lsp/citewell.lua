@@ -23,6 +23,9 @@ return {
     ['workspace/applyEdit'] = function(...)
       return require('citewell.edits').on_apply_edit(...)
     end,
+    ['citewell/explored'] = function(...)
+      return require('citewell.explore').on_explored(...)
+    end,
     ['window/showMessage'] = function(...)
       return require('citewell.server').on_show_message(...)
     end,

@@ -42,6 +42,13 @@ vim.keymap.set('x', '<Plug>(citewell-find)', ':Citewell find<CR>', {
   desc = 'Citewell: find a paper for the selected words',
   silent = true,
 })
+vim.keymap.set('n', '<Plug>(citewell-explore)', function()
+  require('citewell').explore()
+end, { desc = 'Citewell: search the literature in passes' })
+vim.keymap.set('x', '<Plug>(citewell-explore)', ':Citewell explore<CR>', {
+  desc = 'Citewell: search the literature for the selection',
+  silent = true,
+})
 vim.keymap.set('n', '<Plug>(citewell-fill)', function()
   require('citewell').fill()
 end, { desc = 'Citewell: fill the placeholders of the file' })

@@ -211,6 +211,7 @@ def test_status_log_and_restart(start_neovim: Any) -> None:
             "Citewell ",
             [
                 "check",
+                "explore",
                 "fetch",
                 "fill",
                 "find",
@@ -244,6 +245,7 @@ def test_an_unknown_subcommand_lists_what_there_is(open_neovim: Any) -> None:
         "find",
         "fill",
         "check",
+        "explore",
         "fetch",
         "library",
         "status",

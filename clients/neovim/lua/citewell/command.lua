@@ -15,17 +15,21 @@ local function beginning(head, words)
   end, words)
 end
 
+--- Whether the range of a call is the visual selection.
+---@param call table
+---@return boolean
+local function is_selection(call)
+  return call.range > 0 and vim.fn.getpos("'<")[2] == call.line1 and vim.fn.getpos("'>")[2] == call.line2
+end
+
 --- The selected words of `:'<,'>Citewell find`; empty if the range is not the selection.
 ---@param call table
 ---@return string
 local function selected(call)
-  if call.range == 0 then
+  if not is_selection(call) then
     return ''
   end
   local from, to = vim.fn.getpos("'<"), vim.fn.getpos("'>")
-  if from[2] ~= call.line1 or to[2] ~= call.line2 then
-    return ''
-  end
   local lines = vim.fn.getregion(from, to, { type = vim.fn.visualmode() })
   return vim.trim((table.concat(lines, ' '):gsub('%s+', ' ')))
 end
@@ -44,6 +48,17 @@ M.subcommands = {
         end
       end
       require('citewell.find').find({ query = words })
+    end,
+  },
+  explore = {
+    help = 'search the literature in passes, and cite several papers at once',
+    run = function(arguments, call)
+      local words = table.concat(arguments, ' ')
+      local selection = words == '' and is_selection(call)
+      if selection then
+        pcall(vim.fn.setpos, '.', vim.fn.getpos("'>"))
+      end
+      require('citewell.explore').explore({ query = words, selection = selection })
     end,
   },
   fill = {

@@ -22,6 +22,12 @@ local client_of = require('citewell.client')
 ---@field url string
 ---@field retracted boolean
 ---@field certainty? ''|'sure'|'likely'|'a guess' How certain the paper is.
+---@field part? citewell.Part The row takes this part of the query away; it is no paper.
+
+---@class citewell.Part A part of the query that was understood.
+---@field kind string
+---@field value string
+---@field rest string The words without it.
 
 ---@class citewell.Place Where to insert the citation.
 ---@field client vim.lsp.Client
@@ -34,7 +40,7 @@ local client_of = require('citewell.client')
 ---@class citewell.Search The argument of a picker.
 ---@field query string
 ---@field search fun(words: string, handler: fun(rows: citewell.Row[], problem?: string)): fun() Returns
----a function that cancels the search.
+---a function that cancels the search. Rows that take a part of the query away come last.
 ---@field choose fun(row: citewell.Row)
 
 ---@param value any
@@ -43,10 +49,28 @@ local function text(value)
   return (value == nil or value == vim.NIL) and '' or tostring(value)
 end
 
+--- A part of the query in words: "author: Veličković".
+---@param part citewell.Part
+---@return string
+function M.part_name(part)
+  return ('%s: %s'):format((part.kind:gsub('_', ' ')), part.value)
+end
+
+--- A row that takes a part of the query away.
+---@param part citewell.Part
+---@return citewell.Row
+local function row_without(part)
+  local title = 'Without ' .. M.part_name(part)
+  return { id = '', key = '', title = title, doi = '', url = '', abstract = '', known = true, part = part }
+end
+
 --- Authors, year and venue, shown after the title.
 ---@param row citewell.Row
 ---@return string
 function M.byline(row)
+  if row.part then
+    return ('search for “%s”'):format(row.part.rest)
+  end
   local who = vim.trim(text(row.authors) .. ' ' .. text(row.year))
   local parts = { who, text(row.venue) }
   if row.known then
@@ -108,19 +132,28 @@ local function search(place, words, handler)
       return
     end
     local problem = answer.problems[1]
+    for _, part in ipairs(answer.understood or {}) do
+      if part.rest ~= '' then
+        answer.rows[#answer.rows + 1] = row_without(part)
+      end
+    end
     handler(answer.rows, problem and ('%s %s'):format(problem.message, problem.hint) or nil)
   end, place.bufnr)
 end
 
+--- Cite papers at a place, in one citation.
 ---@param place citewell.Place
----@param row citewell.Row
-local function cite(place, row)
-  local wanted = {
-    uri = vim.uri_from_bufnr(place.bufnr),
-    work = row.id,
-    key = row.id == '' and row.key or '',
-    position = place.position,
-  }
+---@param rows citewell.Row[]
+function M.cite(place, rows)
+  local papers = vim.tbl_map(function(row)
+    return { work = row.id, key = row.id == '' and row.key or '' }
+  end, rows)
+  local wanted = { uri = vim.uri_from_bufnr(place.bufnr), position = place.position }
+  if #papers > 1 then
+    wanted.papers = papers
+  else
+    wanted = vim.tbl_extend('force', wanted, papers[1])
+  end
   if vim.api.nvim_buf_get_changedtick(place.bufnr) ~= place.tick then
     require('citewell.messages').notify('the text has changed; find the paper again', vim.log.levels.WARN)
     return
@@ -174,15 +207,11 @@ end
 --- The picker that `:Citewell find` uses now.
 M.picker = picker
 
---- Search for a paper and cite the chosen one at the cursor.
----@param opts? citewell.FindOptions
-function M.find(opts)
-  opts = opts or {}
-  local bufnr = opts.bufnr or vim.api.nvim_get_current_buf()
-  local client = client_of.get(bufnr)
-  if not client or not client_of.supports(client, 'citewell.search') then
-    return
-  end
+--- Where a citation goes that is asked for now: at the cursor. Leaves insert mode.
+---@param bufnr integer
+---@param client vim.lsp.Client
+---@return citewell.Place
+function M.place(bufnr, client)
   local win = vim.api.nvim_get_current_win()
   local place = {
     client = client,
@@ -195,6 +224,19 @@ function M.find(opts)
   if place.inserting then
     vim.cmd('stopinsert')
   end
+  return place
+end
+
+--- Search for a paper and cite the chosen one at the cursor.
+---@param opts? citewell.FindOptions
+function M.find(opts)
+  opts = opts or {}
+  local bufnr = opts.bufnr or vim.api.nvim_get_current_buf()
+  local client = client_of.get(bufnr)
+  if not client or not client_of.supports(client, 'citewell.search') then
+    return
+  end
+  local place = M.place(bufnr, client)
   local name = opts.picker or picker()
   local module = require('citewell.pickers.' .. name)
   if not module.is_available() then
@@ -202,15 +244,22 @@ function M.find(opts)
     require('citewell.messages').notify(message, vim.log.levels.ERROR)
     return
   end
-  module.open({
-    query = opts.query or '',
-    search = function(words, handler)
-      return search(place, words, handler)
-    end,
-    choose = function(row)
-      cite(place, row)
-    end,
-  })
+  local function open(query)
+    module.open({
+      query = query,
+      search = function(words, handler)
+        return search(place, words, handler)
+      end,
+      choose = function(row)
+        if row.part then
+          open(row.part.rest)
+        else
+          M.cite(place, { row })
+        end
+      end,
+    })
+  end
+  open(opts.query or '')
 end
 
 return M

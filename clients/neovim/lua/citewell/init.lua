@@ -114,6 +114,12 @@ function M.find(opts)
   require('citewell.find').find(opts)
 end
 
+--- Search the literature in passes, and cite the chosen papers in one citation at the cursor.
+---@param opts? citewell.ExploreOptions
+function M.explore(opts)
+  require('citewell.explore').explore(opts)
+end
+
 --- Fill every placeholder of the current file where the confidence suffices.
 function M.fill()
   require('citewell.actions').fill()

@@ -6,6 +6,18 @@ function M.is_available()
   return true
 end
 
+--- The first papers, with all rows that take a part of the query away.
+---@param rows citewell.Row[]
+---@param most integer
+---@return citewell.Row[]
+local function fitting(rows, most)
+  local papers, parts = {}, {}
+  for _, row in ipairs(rows) do
+    table.insert(row.part and parts or papers, row)
+  end
+  return vim.list_extend(vim.list_slice(papers, 1, math.max(1, most - #parts)), parts)
+end
+
 ---@param find citewell.Search
 ---@param words string
 local function list(find, words)
@@ -20,10 +32,10 @@ local function list(find, words)
     local own = messages.is_builtin(vim.ui.select)
     if own then
       -- A list that fills the screen, or a line that wraps, causes a "-- More --" prompt.
-      rows = vim.list_slice(rows, 1, math.max(1, vim.o.lines - 4))
+      rows = fitting(rows, math.max(1, vim.o.lines - 4))
     end
     vim.ui.select(rows, {
-      prompt = 'Cite',
+      prompt = rows[1].part and 'No papers found' or 'Cite',
       kind = 'citewell',
       format_item = function(row)
         return own and messages.truncate(line(row), vim.o.columns - 5) or line(row)

@@ -1,0 +1,257 @@
+"""`:Citewell explore` in a real Neovim with its default settings, and the parts of a query."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+PAPER = """\\documentclass{article}
+\\usepackage{natbib}
+\\begin{document}
+Attention over the neighbours of a node works well.
+
+Something else is written here.
+\\bibliographystyle{plainnat}
+\\bibliography{refs}
+\\end{document}
+"""
+BIB = """@book{zuse1969,
+  title  = {Rechnender Raum},
+  author = {Zuse, Konrad},
+  year   = {1969},
+}
+"""
+FILES = {"main.tex": PAPER, "refs.bib": BIB}
+LISTED = "vim.bo.filetype == 'citewell-explore' and vim.fn.line('$') > 4"
+DONE = "vim.wo.statusline:match('^ %d+ papers') ~= nil"
+PAPERS = "vim.tbl_filter(function(l) return l:find(' — ', 1, true) end, vim.fn.getline(1, '$'))"
+
+
+def on_word(editor: Any, line: int, word: str) -> None:
+    text = editor.lua("return vim.fn.getline(...)", line)
+    editor.call("nvim_win_set_cursor", 0, [line, text.index(word)])
+
+
+def explored(editor: Any, command: str) -> list[str]:
+    """Run the command; the lines of the complete list."""
+    editor.keys(command)
+    editor.wait(LISTED)
+    editor.wait(DONE)
+    return editor.text().splitlines()
+
+
+def mark(editor: Any, words: str) -> None:
+    """Mark the paper whose line holds these words."""
+    line = editor.lua("return vim.fn.search('\\\\V' .. ..., 'cw')", words)
+    assert line, editor.text()
+    editor.keys("<Tab>")
+    editor.wait(f"vim.startswith(vim.fn.getline({line}), '[x]')")
+
+
+def test_several_papers_of_the_list_become_one_citation(start_neovim: Any, tmp_path: Path) -> None:
+    editor = start_neovim(FILES, "main.tex")
+    on_word(editor, 4, "node")
+    lines = explored(editor, ":Citewell explore graph attention networks<CR>")
+    assert lines[0] == "Question: graph attention networks"
+    assert lines[1] == ""
+    first = "[ ] Graph Attention Networks — Veličković et al. 2018 · ICLR"
+    assert lines[2] == first
+    # The cursor is on the first paper.
+    assert editor.lua("return vim.fn.line('.')") == 3
+    mark(editor, "Graph Attention Networks")
+    mark(editor, "Semi-Supervised Classification with Graph")
+    assert "2 marked" in editor.lua("return vim.wo.statusline")
+    editor.keys("<CR>")
+    editor.wait("vim.fn.expand('%:t') == 'main.tex' and vim.bo.modified")
+    cited = "a node~\\cite{velickovic2018graph,kipf2017semisupervised} works"
+    assert editor.text() == PAPER.replace("a node works", cited)
+    editor.wait("vim.startswith(vim.fn.getline('.'):sub(vim.fn.col('.')), '} works')")
+    editor.call("nvim_command", "wall")
+    bib = (tmp_path / "paper" / "refs.bib").read_text(encoding="utf-8")
+    assert bib.startswith(BIB)
+    for key in ("velickovic2018graph", "kipf2017semisupervised"):
+        assert bib.count(f"{{{key},") == 1
+    # One step takes the citation back.
+    editor.keys("u")
+    editor.wait("not vim.fn.getline(4):find('cite', 1, true)")
+    assert editor.text() == PAPER
+
+
+def test_later_passes_extend_the_list_below_what_is_read(start_neovim: Any) -> None:
+    # Each pass of the server is handed on only when the test asks for it.
+    editor = start_neovim(FILES, "main.tex")
+    editor.lua(
+        """
+        _G.passes = {}
+        local client = vim.lsp.get_clients({ name = 'citewell' })[1]
+        local deliver = client.handlers['citewell/explored']
+        client.handlers['citewell/explored'] = function(...)
+          table.insert(_G.passes, { ... })
+        end
+        local request = client.request
+        client.request = function(self, method, params, handler, bufnr)
+          if params.command ~= 'citewell.explore' then
+            return request(self, method, params, handler, bufnr)
+          end
+          return request(self, method, params, function(...)
+            local answer = { ... }
+            _G.finish = function() handler(unpack(answer)) end
+          end, bufnr)
+        end
+        _G.deliver = function() deliver(unpack(table.remove(_G.passes, 1))) end
+        """
+    )
+    editor.keys(":Citewell explore graph attention networks<CR>")
+    editor.wait("_G.finish ~= nil and #_G.passes == 4")
+    assert "searching" in editor.lua("return vim.wo.statusline")
+    editor.lua("_G.deliver()")
+    before = editor.text()
+    assert len(editor.lua(f"return {PAPERS}")) == 20
+    assert "search: 20 papers, searching" in editor.lua("return vim.wo.statusline")
+    editor.keys("5j<Tab>")
+    editor.wait("vim.wo.statusline:find('1 marked', 1, true)")
+    state = "{ vim.fn.winsaveview(), vim.fn.getline('.') }"
+    marked = editor.text()
+    assert marked.count("[x]") == 1 and marked != before
+    seen = editor.lua(f"return {state}")
+    for _ in range(3):
+        editor.lua("_G.deliver()")
+    editor.lua("_G.finish()")
+    assert editor.lua(f"return {state}") == seen
+    assert editor.text().startswith(marked)
+    assert len(editor.lua(f"return {PAPERS}")) > 20
+    assert editor.lua(f"return {DONE}")
+
+
+def test_an_understood_part_of_the_question_can_be_taken_away(start_neovim: Any) -> None:
+    editor = start_neovim(FILES, "main.tex")
+    lines = explored(editor, ":Citewell explore graph attention by Veličković since 2015<CR>")
+    assert lines[1:4] == ["[x] author: Veličković", "[x] year: 2015-", ""]
+    mark(editor, "Graph Attention Networks")
+    editor.lua("vim.fn.cursor(3, 1)")
+    editor.keys("<Tab>")
+    editor.wait("vim.fn.getline(1) == 'Question: graph attention by Veličković'")
+    editor.wait(DONE)
+    lines = editor.text().splitlines()
+    assert lines[1:3] == ["[x] author: Veličković", ""]
+    # What was marked stays marked, and is listed once.
+    assert lines[3].startswith("[x] Graph Attention Networks")
+    assert editor.text().count("Graph Attention Networks —") == 1
+
+
+def test_the_selection_or_the_paragraph_is_the_question(start_neovim: Any) -> None:
+    editor = start_neovim(FILES, "main.tex")
+    on_word(editor, 4, "Attention")
+    lines = explored(editor, "v4e:Citewell explore<CR>")
+    assert lines[0] == "Question: Attention over the neighbours"
+    editor.keys("q")
+    editor.wait("vim.fn.expand('%:t') == 'main.tex'")
+    editor.keys("V:Citewell explore<CR>")
+    editor.wait(LISTED)
+    editor.wait(DONE)
+    wanted = "Question: Attention over the neighbours of a node works well."
+    assert editor.text().splitlines()[0] == wanted
+    editor.keys("q")
+    editor.wait("vim.fn.expand('%:t') == 'main.tex'")
+    on_word(editor, 4, "node")
+    editor.keys(":Citewell explore<CR>")
+    assert editor.wait_for_question("@") == "Explore (empty: this paragraph): "
+    editor.keys("<CR>")
+    editor.wait(LISTED)
+    assert editor.text().splitlines()[0] == wanted
+    # The paper under the cursor is cited where nothing is marked, at the place that moved with the
+    # text above it.
+    editor.wait(DONE)
+    editor.lua("vim.api.nvim_buf_set_lines(vim.fn.bufnr('main.tex'), 0, 0, false, { '% a line' })")
+    editor.keys("<CR>")
+    editor.wait("vim.fn.expand('%:t') == 'main.tex' and vim.fn.getline(5):find('cite', 1, true)")
+    assert "of a node~\\cite{" in editor.lua("return vim.fn.getline(5)")
+
+
+def test_a_list_that_is_closed_ends_its_search(start_neovim: Any) -> None:
+    editor = start_neovim(FILES, "main.tex")
+    editor.lua(
+        """
+        _G.cancelled = 0
+        local client = vim.lsp.get_clients({ name = 'citewell' })[1]
+        local request, cancel = client.request, client.cancel_request
+        client.request = function(self, method, params, handler, bufnr)
+          if params.command ~= 'citewell.explore' then
+            return request(self, method, params, handler, bufnr)
+          end
+          return request(self, method, params, function() end, bufnr)
+        end
+        client.cancel_request = function(...)
+          _G.cancelled = _G.cancelled + 1
+          return cancel(...)
+        end
+        """
+    )
+    editor.keys(":Citewell explore graph attention networks<CR>")
+    editor.wait("vim.bo.filetype == 'citewell-explore'")
+    editor.keys("q")
+    editor.wait("vim.fn.expand('%:t') == 'main.tex'")
+    assert editor.lua("return _G.cancelled") == 1
+
+
+def test_a_paper_is_shown_and_the_question_changed(start_neovim: Any) -> None:
+    editor = start_neovim(FILES, "main.tex")
+    explored(editor, ":Citewell explore graph attention networks<CR>")
+    editor.keys("K")
+    editor.wait("#vim.api.nvim_list_wins() == 3")
+    shown = editor.lua(
+        """
+        for _, win in ipairs(vim.api.nvim_list_wins()) do
+          if vim.api.nvim_win_get_config(win).relative ~= '' then
+            local buf = vim.api.nvim_win_get_buf(win)
+            return table.concat(vim.api.nvim_buf_get_lines(buf, 0, -1, false), '\\n')
+          end
+        end
+        """
+    )
+    assert "Graph Attention Networks" in shown
+    assert "found by: search #1" in shown
+    editor.keys("c")
+    assert editor.wait_for_question("@") == "Question: "
+    editor.keys("<C-u>word vectors<CR>")
+    editor.wait("vim.fn.getline(1) == 'Question: word vectors'")
+
+
+def test_a_list_without_papers_gives_the_reason_in_its_status_line(start_neovim: Any) -> None:
+    editor = start_neovim(FILES, "main.tex")
+    editor.keys(":Citewell explore papers before 1990<CR>")
+    reason = "The library has no paper of 1989 or earlier."
+    editor.wait_for_message(reason)
+    assert reason in editor.lua("return vim.wo.statusline")
+    assert editor.text().splitlines()[1] == "[x] year: -1989"
+
+
+def test_find_offers_to_take_a_part_of_the_query_away(start_neovim: Any) -> None:
+    editor = start_neovim(FILES, "main.tex")
+    editor.record_choices()
+    editor.keys(":Citewell find graph attention by Veličković since 2015<CR>")
+    editor.wait_for_question("-")
+    offered = editor.lua("return _G.offered")
+    assert offered[0].startswith("Graph Attention Networks — ")
+    assert offered[-2:] == [
+        "Without author: Veličković — search for “graph attention since 2015”",
+        "Without year: 2015- — search for “graph attention by Veličković”",
+    ]
+    editor.keys(f"{len(offered)}<CR>")
+    editor.wait("_G.offered[#_G.offered]:find('search for “graph attention”', 1, true)")
+    editor.wait_for_question("-")
+    editor.keys("1<CR>")
+    editor.wait("vim.bo.modified")
+    assert "\\cite{velickovic2018graph}" in editor.text()
+
+
+def test_find_offers_it_also_where_no_paper_meets_the_query(start_neovim: Any) -> None:
+    editor = start_neovim(FILES, "main.tex")
+    editor.record_choices()
+    editor.keys(":Citewell find graph attention before 1990<CR>")
+    editor.wait_for_question("-")
+    assert editor.lua("return _G.offered") == ["Without year: -1989 — search for “graph attention”"]
+    editor.keys("1<CR>")
+    editor.wait("#_G.offered > 1")
+    editor.wait_for_question("-")
+    editor.keys("<CR>")

@@ -34,6 +34,7 @@ demo: $(VENV)/.demo ## Fill the citations of a bundled paper from 360,000 real o
 
 test: $(VENV)/.test ## Lint, check the types and the imports, and run every test
 	@sh scripts/system-packages.sh
+	@sh scripts/install-browser.sh
 	@sh scripts/install-vscode.sh "$(BIN)/python"
 	$(MAKE) --no-print-directory check-lint
 	$(BIN)/python -m pytest -q -n $(JOBS) --dist worksteal --durations=10 $(TESTS)

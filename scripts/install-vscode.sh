@@ -1,8 +1,8 @@
 #!/bin/sh
-# Puts a real VS Code (code-server) and a browser's driver into .cache/vscode for tests/e2e/vscode,
-# and builds the .vsix that these tests install. What is there is used again. In CI all of it is
-# installed, with the browser and its fonts by apt; elsewhere only when CITEWELL_VSCODE=1, since it
-# weighs 400 MB: the script then says what is missing, and the tests skip with the same words.
+# Puts a real VS Code (code-server) into .cache/vscode for tests/e2e/vscode, and builds the .vsix that
+# these tests install. What is there is used again. In CI all of it is installed; elsewhere only when
+# CITEWELL_VSCODE=1, since it weighs 400 MB: the script then says what is missing, and the tests skip
+# with the same words.
 set -eu
 cd "$(dirname "$0")/.."
 python=$1
@@ -25,18 +25,8 @@ command -v npm >/dev/null 2>&1 || skip "no npm (Node.js 20 or newer) here"
 wanted=no
 if [ "${CI:-}" = true ] || [ "${CITEWELL_VSCODE:-}" = 1 ]; then wanted=yes; fi
 
-if ! browser >/dev/null; then
-  [ $wanted = yes ] || skip "no Chromium here (Debian: apt install chromium fonts-dejavu-core)"
-  command -v apt-get >/dev/null 2>&1 || skip "no Chromium and no apt-get here"
-  if [ "$(id -u)" = 0 ]; then sudo=; elif sudo -n true 2>/dev/null; then sudo=sudo; else
-    skip "no Chromium here and no right to install it"
-  fi
-  export DEBIAN_FRONTEND=noninteractive
-  { $sudo apt-get update -qq &&
-    $sudo apt-get install -y -qq --no-install-recommends chromium fonts-dejavu-core; } >/dev/null ||
-    skip "Chromium could not be installed"
-  browser >/dev/null || skip "the installed Chromium does not start"
-fi
+# scripts/install-browser.sh installs it.
+browser >/dev/null || skip "no Chromium here (Debian: apt install chromium fonts-dejavu-core)"
 
 if [ "$(cat "$place/installed" 2>/dev/null || true)" != "$editor" ]; then
   [ $wanted = yes ] || skip "VS Code is not installed for tests (CITEWELL_VSCODE=1 installs it)"
@@ -64,9 +54,7 @@ if [ "$(cat "$place/installed" 2>/dev/null || true)" != "$editor" ]; then
   echo "$editor" >"$place/installed"
 fi
 
-"$python" -c 'import playwright' 2>/dev/null ||
-  "$python" -m pip install -q --disable-pip-version-check "playwright>=1.40,<2" ||
-  skip "the driver of the browser cannot be fetched"
+"$python" -c 'import playwright' 2>/dev/null || skip "the driver of the browser is not installed (extra test)"
 
 # The .vsix, anew when a file of the extension, or of the server whose wheel is in it, is newer.
 vsix=$place/citewell.vsix

@@ -52,7 +52,7 @@ COMMANDS = {
     "mcp": ("citewell.cli.mcp:mcp", "Serve an agent over the Model Context Protocol."),
     "serve": (
         "citewell.cli.serve:serve",
-        "Serve scripts and other programs over HTTP, as JSON.",
+        "Serve a web page, and programs over HTTP.",
     ),
     "eval": ("citewell.cli.eval:eval_command", "Measure how well citations are found."),
     "tune": ("citewell.cli.tune:tune", "Improve the prompts of the language model."),

@@ -36,8 +36,9 @@ RECORD = ".citewell-demo.json"
     help="Folder for the paper (created if needed; default: citewell-demo).",
 )
 @click.option("--no-compile", is_flag=True, help="Skip pdflatex and bibtex.")
+@click.option("--page", is_flag=True, help="Open the web page over the same library instead.")
 @click.pass_context
-def demo(ctx: click.Context, out: Path, no_compile: bool) -> None:
+def demo(ctx: click.Context, out: Path, no_compile: bool, page: bool) -> None:
     """Fill the citations of a bundled paper from real ones, and compile it.
 
     Unless --library names another one, the starter library is searched: 360,000 works, from the
@@ -48,6 +49,8 @@ def demo(ctx: click.Context, out: Path, no_compile: bool) -> None:
     screen = console()
     _step(screen, 1, "The library")
     options = _with_starter(session)
+    if page:
+        return _show_page(options)
     _step(screen, 2, f"The paper, in {out}")
     paper = copy_paper(out)
     plan = _fill(screen, paper, options)
@@ -61,6 +64,14 @@ def demo(ctx: click.Context, out: Path, no_compile: bool) -> None:
         '\nThe same library answers `citewell find "words"` and `citewell fill paper.tex`.'
     )
     ctx.exit(OK if sound else FINDINGS)
+
+
+def _show_page(options: Options) -> None:
+    """Serve the web page on a free port, open it, and return when a signal ends the server."""
+    from citewell.http import serve
+    from citewell.web import open_page, with_page
+
+    serve(options, page=with_page, on_start=open_page)
 
 
 def _step(screen: Console, number: int, title: str) -> None:

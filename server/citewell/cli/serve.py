@@ -1,4 +1,4 @@
-"""`citewell serve`: the engine for scripts and other programs, over HTTP."""
+"""`citewell serve`: the engine for a web page, scripts and other programs, over HTTP."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from citewell.cli.session import Session
 PORT = 7413
 
 
-@click.command("serve", short_help="Serve scripts and other programs over HTTP, as JSON.")
+@click.command("serve", short_help="Serve a web page, and programs over HTTP.")
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
 @click.option(
     "--port",
@@ -40,6 +40,12 @@ PORT = 7413
     metavar="HOST:PORT",
     help="Additional host name of this server (repeatable).",
 )
+@click.option(
+    "--open",
+    "is_opened",
+    is_flag=True,
+    help="Open the web page in the browser.",
+)
 @click.pass_obj
 def serve(
     session: Session,
@@ -48,22 +54,28 @@ def serve(
     token_file: Path | None,
     origins: tuple[str, ...],
     hosts: tuple[str, ...],
+    is_opened: bool,
 ) -> None:
-    """Serve scripts and other programs over HTTP, as JSON.
+    """Serve a web page, and programs over HTTP.
 
-    One line of JSON on standard output has the address (`url`); its /openapi.json describes the
-    requests (see docs/http.md). No request changes a file. A token in --token-file, in the
-    environment variable CITEWELL_HTTP_TOKEN or in the system's keyring (`keyring set citewell
-    http`) is asked of every request. For agents there is `citewell mcp`.
+    One line of JSON on standard output has the address (`url`): a browser shows the page there (see
+    docs/page.md), and its /openapi.json describes the requests of programs (see docs/http.md). No
+    request changes a file. A token in --token-file, in the environment variable CITEWELL_HTTP_TOKEN
+    or in the system's keyring (`keyring set citewell http`) is asked of every request for data. For
+    agents there is `citewell mcp`.
     """
     from citewell.http import serve as serve_http
     from citewell.serving.token import HTTP_TOKEN, find_token
+    from citewell.web import open_page, with_page
 
+    token = find_token(HTTP_TOKEN, "http", file=token_file)
     serve_http(
         session.load().options,
         host=host.strip("[]"),
         port=port,
-        token=find_token(HTTP_TOKEN, "http", file=token_file),
+        token=token,
         origins=origins,
         allowed_hosts=hosts,
+        page=with_page,
+        on_start=(lambda url: open_page(url, token)) if is_opened else None,
     )

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import importlib.util
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from citewell.model import CitewellError, Problem
 from citewell.model.installing import install_command
 
 if TYPE_CHECKING:
+    from citewell.http.server import Page
     from citewell.options import Options
 
 __all__ = ["serve"]
@@ -23,9 +24,12 @@ def serve(
     token: str = "",
     origins: Sequence[str] = (),
     allowed_hosts: Sequence[str] = (),
+    page: Page | None = None,
+    on_start: Callable[[str], None] | None = None,
 ) -> None:
     """Serve programs at http://HOST:PORT until a signal ends it. Port 0 takes a free one; one line
-    of JSON on standard output has the address.
+    of JSON on standard output has the address, with which `on_start` is called. `page` adds the web
+    page.
 
     Raises `CitewellError` when a library is missing that this needs, or for an address that is
     taken, or that reaches beyond this machine without a token.
@@ -52,6 +56,8 @@ def serve(
             token=token,
             origins=origins,
             allowed_hosts=allowed_hosts,
+            page=page,
+            on_start=on_start,
         )
     finally:
         engine.close()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -21,6 +21,9 @@ from citewell.serving.token import HTTP_TOKEN
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp
+
+    Page = Callable[[ASGIApp], ASGIApp]
+    """Wraps an application to serve the web page too."""
 
 
 class Listening(msgspec.Struct, frozen=True):
@@ -40,29 +43,50 @@ def serve_engine(
     token: str = "",
     origins: Sequence[str] = (),
     allowed_hosts: Sequence[str] = (),
+    page: Page | None = None,
+    on_start: Callable[[str], None] | None = None,
 ) -> None:
-    """Serve until a signal ends it. Raises `CitewellError` for an address that cannot be had."""
+    """Serve until a signal ends it; `on_start` is called with the address once connections are
+    accepted. Raises `CitewellError` for an address that cannot be had."""
     bound = bind(host, port, token=token, variable=HTTP_TOKEN)
     port = int(bound.getsockname()[1])
     engine.start()
     app = guarded_app(
         create_app(options, engine),
-        Admission.at(host, port, token=token, origins=origins, hosts=allowed_hosts),
+        Admission.at(
+            host,
+            port,
+            token=token,
+            origins=origins,
+            hosts=allowed_hosts,
+            pages=("/",) if page else (),
+        ),
         origins,
+        page,
     )
 
     def announce() -> None:
         line = Listening(url_of(host, port), os.getpid(), __version__)
         print(msgspec.json.encode(line).decode(), file=sys.stdout, flush=True)  # noqa: T201
+        if on_start is not None:
+            on_start(line.url)
 
     run_app(app, bound, announce)
 
 
-def guarded_app(app: ASGIApp, admission: Admission, origins: Sequence[str] = ()) -> ASGIApp:
+def guarded_app(
+    app: ASGIApp,
+    admission: Admission,
+    origins: Sequence[str] = (),
+    page: Page | None = None,
+) -> ASGIApp:
     """The application behind names, origins and token. Pages of the named origins may read the
-    answers (CORS); without any, no page may."""
+    answers (CORS); without any, no other page may."""
     if admission.token:
         app = TokenGuard(app, admission.token, PATHS)
+    if page is not None:
+        # Before the token, which no link can carry: the page holds no data.
+        app = page(app)
     if origins:
         from starlette.middleware.cors import CORSMiddleware
 

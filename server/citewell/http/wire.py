@@ -54,6 +54,7 @@ class Paper(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     authors: tuple[str, ...] = ()
     year: int | None = None
     venue: str = ""
+    kind: Annotated[str, Meta(description="Entry type, such as article.")] = ""
     doi: str = ""
     arxiv: str = ""
     url: str = ""
@@ -92,6 +93,7 @@ def fields_of(work: Work, *, abstract: bool = False) -> dict[str, Any]:
         "authors": tuple(author.display for author in work.authors),
         "year": work.year,
         "venue": work.venue or work.booktitle or work.journal or work.publisher,
+        "kind": work.kind,
         "doi": work.doi,
         "arxiv": work.arxiv,
         "url": work.url,

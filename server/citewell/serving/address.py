@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
+import os
 import socket
 
 from citewell.model import CitewellError, Problem
@@ -38,6 +39,10 @@ def bind(host: str, port: int, *, token: str, variable: str) -> socket.socket:
     # The protocol is named because asyncio asks for it before it turns Nagle's algorithm off:
     # without that each answer waits 40 ms for an acknowledgement.
     bound = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    if os.name == "posix":
+        # A server that is started again need not wait until old connections have expired. Elsewhere
+        # the option would let two servers share an address.
+        bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         bound.bind((host, port))
     except OSError as error:

@@ -30,6 +30,8 @@ class Admission(msgspec.Struct, frozen=True):
     """`Host` headers, in lower case."""
     origins: frozenset[str] = frozenset()
     token: str = ""
+    pages: frozenset[str] = frozenset()
+    """Paths of pages that hold no data, which links on other sites may open."""
 
     @classmethod
     def at(
@@ -40,9 +42,10 @@ class Admission(msgspec.Struct, frozen=True):
         token: str = "",
         origins: Sequence[str] = (),
         hosts: Sequence[str] = (),
+        pages: Sequence[str] = (),
     ) -> Admission:
         """For a server that listens there, with the further `origins` and `hosts` that the user
-        named."""
+        named, and the `pages` that it shows."""
         own = f"[{host}]" if ":" in host else host
         names = ["127.0.0.1", "localhost", "[::1]"] if is_loopback(host) else [own]
         given = [f"{name}:{port}" for name in names]
@@ -51,6 +54,7 @@ class Admission(msgspec.Struct, frozen=True):
             frozenset(name.lower() for name in (*given, *hosts)),
             frozenset(origin.rstrip("/").lower() for origin in allowed),
             token,
+            frozenset(pages),
         )
 
 
@@ -63,13 +67,13 @@ class NameGuard:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "lifespan":
-            refused = self._refused(dict(scope.get("headers", ())))
+            refused = self._refused(scope, dict(scope.get("headers", ())))
             if refused is not None:
                 await _refuse(send, *refused)
                 return
         await self._app(scope, receive, send)
 
-    def _refused(self, headers: dict[bytes, bytes]) -> tuple[Problem, int] | None:
+    def _refused(self, scope: Scope, headers: dict[bytes, bytes]) -> tuple[Problem, int] | None:
         host = headers.get(b"host", b"").decode("latin-1").lower()
         if host not in self._admission.hosts:
             return _FOREIGN_HOST, 421
@@ -77,9 +81,20 @@ class NameGuard:
         if origin:
             return None if origin in self._admission.origins else (_FOREIGN_ORIGIN, 403)
         # Images and links of a foreign page have no Origin header, but Sec-Fetch-Site.
-        if headers.get(b"sec-fetch-site") in _FOREIGN_SITES:
+        if headers.get(b"sec-fetch-site") in _FOREIGN_SITES and not self._opens_page(
+            scope, headers
+        ):
             return _FOREIGN_ORIGIN, 403
         return None
+
+    def _opens_page(self, scope: Scope, headers: dict[bytes, bytes]) -> bool:
+        """True if a link leads a whole window to one of the pages; no frame, script or image."""
+        return (
+            scope.get("method") == "GET"
+            and scope.get("path") in self._admission.pages
+            and headers.get(b"sec-fetch-mode") == b"navigate"
+            and headers.get(b"sec-fetch-dest") == b"document"
+        )
 
 
 class TokenGuard:

@@ -1,0 +1,83 @@
+"""The files of the page, their addresses and their headers."""
+
+from __future__ import annotations
+
+import hashlib
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+from typing import TYPE_CHECKING
+
+from starlette.responses import Response
+
+from citewell.serving.headers import PAGE_HEADERS
+
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp, Receive, Scope, Send
+
+HEADERS = {
+    **PAGE_HEADERS,
+    "cross-origin-resource-policy": "same-origin",
+    "permissions-policy": "camera=(), geolocation=(), microphone=()",
+}
+ASSETS = "/assets/"
+# The system's table is not used: on Windows a program may have changed what `.js` is.
+TYPES = {
+    ".css": "text/css; charset=utf-8",
+    ".js": "text/javascript; charset=utf-8",
+    ".svg": "image/svg+xml",
+    ".txt": "text/plain; charset=utf-8",
+}
+_FOR_A_YEAR = "public, max-age=31536000, immutable"
+
+
+class PageApp:
+    """Serves the page at `/` and its files, and passes every other request to an application.
+
+    The address of a file contains a hash of all files, so that a browser may keep it and
+    never mixes two versions.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+        found = static_files()
+        shell = found.pop("index.html")
+        digest = hashlib.sha256()
+        for name, content in sorted(found.items()):
+            digest.update(name.encode() + b"\0" + content + b"\0")
+        version = digest.hexdigest()[:12]
+        self._shell = shell.replace(b"{assets}", f"assets/{version}".encode())
+        self._assets = {f"{ASSETS}{version}/{name}": content for name, content in found.items()}
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        response = self._response(scope) if scope["type"] == "http" else None
+        await (response or self._app)(scope, receive, send)
+
+    def _response(self, scope: Scope) -> Response | None:
+        """The page or one of its files; None for everything else."""
+        if scope["method"] not in ("GET", "HEAD"):
+            return None
+        path = scope["path"]
+        if path == "/":
+            kept = {"cache-control": "no-cache"}
+            return Response(self._shell, media_type="text/html", headers=HEADERS | kept)
+        content = self._assets.get(path)
+        if content is None:
+            return None
+        kept = {"cache-control": _FOR_A_YEAR}
+        kind = TYPES["." + path.rpartition(".")[2]]
+        return Response(content, media_type=kind, headers=HEADERS | kept)
+
+
+def static_files() -> dict[str, bytes]:
+    """The page's files by their path below `static`, with slashes."""
+    found: dict[str, bytes] = {}
+
+    def read(folder: Traversable, before: str) -> None:
+        for one in folder.iterdir():
+            if one.is_dir():
+                read(one, f"{before}{one.name}/")
+            elif one.name.endswith((".html", *TYPES)):
+                found[before + one.name] = one.read_bytes()
+
+    read(files("citewell.web") / "static", "")
+    return found

@@ -1,0 +1,109 @@
+// One paper in a list: what it is, why it is there, and what can be done with it.
+import { ask, failed, recordPath } from "./api.js";
+import { announce, bdi, copyButton, disclosure, h } from "./dom.js";
+import { address } from "./route.js";
+import { isKept, toggle } from "./store.js";
+
+const NAMED = { neurips: "NeurIPS", arxiv: "arXiv", corr: "CoRR" };
+const MAX_AUTHORS = 6;
+const FORMS = [
+  ["APA", "reference", "apa"],
+  ["MLA", "reference", "modern-language-association"],
+  ["BibTeX", "bibtex", ""],
+  ["CSL", "csl", ""],
+];
+
+/** A venue as people write it: "ICLR" for "iclr". */
+export const venueName = (venue) => NAMED[venue] ?? (/^[a-z]{2,7}$/.test(venue) ? venue.toUpperCase() : venue);
+
+/** Names of the sources of a record, without its identifiers there. */
+export const sourcesOf = (paper) => [...new Set((paper.source ?? "").split("; ").map((one) => one.split(":")[0]).filter(Boolean))];
+
+export function authorsOf(paper) {
+  const names = paper.authors ?? [];
+  const shown = names.slice(0, MAX_AUTHORS).map((name, n) => [n ? ", " : "", bdi(name)]);
+  return [shown, names.length > MAX_AUTHORS ? ` and ${names.length - MAX_AUTHORS} more` : ""];
+}
+
+export function metaOf(paper) {
+  const parts = [
+    paper.authors?.length ? h("span", { class: "authors clamp" }, authorsOf(paper)) : null,
+    h("span", {}, [paper.venue && bdi(venueName(paper.venue)), paper.venue && paper.year ? " · " : "", paper.year && String(paper.year),
+      paper.citations ? ` · cited ${paper.citations.toLocaleString("en")} times` : "",
+      paper.retracted ? [" ", h("span", { class: "tag bad" }, "retracted")] : ""]),
+  ];
+  return h("p", { class: "meta" }, parts);
+}
+
+/** A few words on why a paper is listed: matching words, else how the first pass found it. */
+export function whyOf(paper) {
+  const [first] = paper.reasons ?? [];
+  const text = paper.why ?? first?.detail ?? "";
+  const words = new Set([...text.matchAll(/\(([^)]*)\)/g)].flatMap((one) => one[1].split(", ")).filter((word) => !/^from \d+$/.test(word) && !/^\d+$/.test(word)));
+  if (words.size) return `Matches ${[...words].slice(0, 8).join(", ")}`;
+  if (first?.step === "kept") return "Kept by you";
+  if (first && first.step !== "search") return `Found as ${first.query}${first.detail ? ` (${first.detail})` : ""}`;
+  return text ? "Found by meaning and by how others cite it" : "";
+}
+
+/** The texts of a paper to copy, in a panel. */
+export function citeForms(panel, id) {
+  const output = h("pre", { tabindex: "0", "aria-label": "Formatted reference" });
+  const buttons = FORMS.map(([label, form, style]) =>
+    h("button", { type: "button", class: "quiet", "aria-pressed": "false", onclick: (event) => choose(event.currentTarget, form, style) }, label));
+  panel.append(h("div", { class: "row" }, buttons, copyButton(() => output.textContent)), output);
+  async function choose(button, form, style) {
+    for (const one of buttons) one.setAttribute("aria-pressed", String(one === button));
+    try {
+      const query = `?forms=${form}${style ? `&style=${style}` : ""}`;
+      const record = await ask(recordPath(id, query));
+      output.textContent = form === "csl" ? JSON.stringify(record.csl, null, 2) : record[form];
+      announce(`${button.textContent} is shown.`);
+    } catch (error) {
+      output.textContent = [error.message, error.hint].filter(Boolean).join(" ");
+    }
+  }
+  buttons[0].click();
+}
+
+async function abstractOf(panel, id) {
+  panel.append(h("p", { class: "busy muted" }, "Loading"));
+  try {
+    const { abstract } = await ask(recordPath(id));
+    panel.replaceChildren(abstract ? h("p", { dir: "auto", class: "isolate" }, abstract) : h("p", { class: "muted" }, "The library has no abstract of this paper."));
+  } catch (error) {
+    panel.replaceChildren(failed(error) ?? "");
+  }
+}
+
+const reason = (one) => h("li", {}, `${one.step}${one.rank ? `, rank ${one.rank}` : ""}: `, bdi(one.query), one.detail ? [" (", bdi(one.detail), ")"] : "");
+
+/** The button that keeps a paper, or drops it. */
+export function keepButton(paper, props) {
+  const label = (on) => (on ? "Kept" : "Keep");
+  const button = h("button", { type: "button", class: "quiet", "data-keep": paper.id, "aria-pressed": String(isKept(paper.id)), ...props,
+    onclick: () => {
+      const on = toggle(paper);
+      button.setAttribute("aria-pressed", String(on));
+      button.textContent = label(on);
+      button.closest(".paper")?.classList.toggle("kept", on);
+      announce(on ? "Kept." : "No longer kept.");
+    } }, label(isKept(paper.id)));
+  return button;
+}
+
+/** A paper as a list item; `more` are further buttons, `level` is that of its heading. */
+export function card(paper, { more = [], level = 2, note = null } = {}) {
+  const why = whyOf(paper);
+  return h("li", { class: `paper${isKept(paper.id) ? " kept" : ""}`, "data-id": paper.id },
+    h(`h${level}`, { dir: "auto" }, h("a", { href: address({ view: "paper", id: paper.id }) }, paper.title || "Untitled")),
+    metaOf(paper),
+    note,
+    why && h("p", { class: "why clamp" }, bdi(why)),
+    h("div", { class: "actions" },
+      keepButton(paper),
+      disclosure("Abstract", (panel) => abstractOf(panel, paper.id)),
+      disclosure("Cite", (panel) => citeForms(panel, paper.id)),
+      paper.reasons?.length ? disclosure("Why", (panel) => panel.append(h("ul", {}, paper.reasons.map(reason)))) : null,
+      more));
+}

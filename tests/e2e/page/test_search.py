@@ -1,0 +1,126 @@
+"""Searching on the page, as a person with a mouse does."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+from playwright.sync_api import expect
+
+FIRST = "Attention Is All You Need"
+
+
+def search(page: Any, words: str) -> None:
+    """Search, and wait until the last pass is listed."""
+    page.get_by_role("searchbox").fill(words)
+    page.get_by_role("button", name="Search").click()
+    settled(page)
+
+
+def settled(page: Any) -> None:
+    expect(page.locator(".paper:visible").first).to_be_visible()
+    expect(page.locator(".toolbar .busy")).to_have_count(0)
+
+
+def paper(page: Any, title: str) -> Any:
+    return page.locator(".paper").filter(has=page.get_by_role("link", name=title, exact=True))
+
+
+def test_a_search_lists_papers_with_their_reasons(page: Any) -> None:
+    search(page, "attention for translation")
+    row = paper(page, FIRST)
+    expect(row).to_contain_text("Ashish Vaswani")
+    expect(row).to_contain_text("2017")
+    expect(row.locator(".why")).to_contain_text("attention")
+    row.get_by_role("button", name="Why").click()
+    expect(row.locator(".detail li").first).to_contain_text("search, rank")
+    row.get_by_role("button", name="Abstract").click()
+    expect(row).to_contain_text("no recurrence or convolution")
+    assert "q=attention+for+translation" in page.url
+
+
+def test_later_passes_never_move_what_is_listed(page: Any) -> None:
+    search(page, "attention")
+    lists = [one for one in page.evaluate("window.lists") if one]
+    assert lists
+    for before, after in itertools.pairwise(lists):
+        assert after[: len(before)] == before
+
+
+def test_a_reference_can_be_copied_in_each_form(page: Any) -> None:
+    search(page, "attention is all you need")
+    row = paper(page, FIRST)
+    row.get_by_role("button", name="Cite").click()
+    expect(row.locator("pre")).to_contain_text("Vaswani, A.")
+    row.get_by_role("button", name="CSL").click()
+    expect(row.locator("pre")).to_contain_text('"title": "Attention Is All You Need"')
+    row.get_by_role("button", name="BibTeX").click()
+    expect(row.locator("pre")).to_contain_text("@inproceedings{")
+    row.get_by_role("button", name="Copy").click()
+    expect(row.get_by_role("button", name="Copied")).to_be_visible()
+    assert page.evaluate("navigator.clipboard.readText()").startswith("@inproceedings{")
+
+
+def test_what_was_understood_can_be_removed(page: Any) -> None:
+    search(page, "attention since 2017")
+    chips = page.get_by_role("list", name="Understood")
+    expect(chips).to_contain_text("2017-")
+    chips.get_by_role("button", name="Remove year 2017-").click()
+    expect(page.get_by_role("searchbox")).to_have_value("attention")
+    settled(page)
+    expect(chips.get_by_role("button", name="Remove year")).to_have_count(0)
+
+
+def test_boxes_narrow_the_list_and_the_address_keeps_them(page: Any) -> None:
+    search(page, "attention")
+    rows = page.locator(".paper:visible")
+    all_rows = rows.count()
+    page.get_by_role("group", name="Year").get_by_role("checkbox").first.check()
+    expect(page.locator(".toolbar")).to_contain_text(f"of {all_rows} papers")
+    narrowed = rows.count()
+    assert 0 < narrowed < all_rows
+    assert "year=" in page.url
+    page.reload()
+    settled(page)
+    expect(rows).to_have_count(narrowed)
+
+
+def test_back_and_forward_show_the_lists_as_they_were(page: Any) -> None:
+    search(page, "attention")
+    titles = page.locator(".paper h2").all_text_contents()
+    search(page, "residual learning")
+    page.locator(".paper h2 a").first.click()
+    expect(page.get_by_role("heading", name="Record")).to_be_visible()
+    expect(page.locator("aside .tag")).to_have_text("verified")
+    page.go_back()
+    expect(page.get_by_role("searchbox")).to_have_value("residual learning")
+    page.go_back()
+    expect(page.get_by_role("searchbox")).to_have_value("attention")
+    settled(page)
+    assert page.locator(".paper h2").all_text_contents() == titles
+    page.go_forward()
+    expect(page.get_by_role("searchbox")).to_have_value("residual learning")
+
+
+def test_kept_papers_are_exported_and_lead_to_more(page: Any) -> None:
+    search(page, "attention is all you need")
+    paper(page, FIRST).get_by_role("button", name="Keep").click()
+    expect(page.locator("#kept-count")).to_have_text("1")
+    page.get_by_role("navigation").get_by_role("link", name="Kept").click()
+    page.get_by_role("button", name="BibTeX").click()
+    expect(page.locator("pre")).to_contain_text("@inproceedings{")
+    with page.expect_download() as saved:
+        page.get_by_role("button", name="Download kept.bib").click()
+    text = saved.value.path().read_text(encoding="utf-8")
+    assert text.startswith("@inproceedings{") and FIRST in text
+    page.get_by_role("link", name="More like these").click()
+    settled(page)
+    assert page.locator(".paper").count() > 1
+
+
+def test_the_library_page_shows_what_is_covered(page: Any) -> None:
+    page.get_by_role("navigation").get_by_role("link", name="Library").click()
+    expect(page.get_by_role("img", name="Works of each year")).to_be_visible()
+    page.get_by_text("As a table").click()
+    expect(page.get_by_role("row", name="2017")).to_be_visible()
+    expect(page.get_by_text("nothing leaves this machine")).to_be_visible()

@@ -54,14 +54,22 @@ def link_segment(
     """Copy a segment with its current indexes into `folder`, as hard links if possible.
 
     They are marked as finished: rebuilding one would write into a segment in use. Markers of an
-    earlier, incomplete copy are kept.
+    earlier, incomplete copy are kept. Vectors that a former version kept under another name take
+    the new one.
     """
     good = {name for name in record.indexes if record.indexes[name] == indexes.get(name)}
     stale = record.indexes.keys() - good
+    renamed = {
+        old: name
+        for name, facts in indexes.items()
+        for old in stale
+        if name not in good and "weights" in facts and record.indexes[old] == facts
+    }
     for name in record.files:
-        if name.partition("/")[0] in stale:
+        index, _, rest = name.partition("/")
+        if index in stale and index not in renamed:
             continue
-        target = folder / name
+        target = folder / renamed.get(index, index) / rest if rest else folder / name
         if target.exists():
             continue
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -70,7 +78,7 @@ def link_segment(
         except OSError:
             # Another file system, or one without links.
             shutil.copy2(segment / name, target)
-    for name in sorted(good):
+    for name in sorted(good.union(renamed.values())):
         write_whole(_marker(markers, folder, name), b"done\n")
 
 

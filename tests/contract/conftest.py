@@ -8,11 +8,13 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 from msgspec.structs import replace
+from tests.fakes.hashed_words import NAME, HashedWords
 
 from citewell.corpus.library import Library
 from citewell.engine.retrievers import open_retrievers
 from citewell.options import Options
 from citewell.retrieval.contract import Retriever
+from citewell.retrieval.encoders import registry
 
 TOPICS = (
     "orchards",
@@ -27,7 +29,15 @@ TOPICS = (
 
 
 @pytest.fixture(scope="module")
-def options(tmp_path_factory: pytest.TempPathFactory) -> Options:
+def further_encoder() -> Iterator[str]:
+    """Name of an encoder beside the static one."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(registry.ENCODERS, NAME, HashedWords)
+        yield NAME
+
+
+@pytest.fixture(scope="module")
+def options(tmp_path_factory: pytest.TempPathFactory, further_encoder: str) -> Options:
     """Settings of a library in two segments; the second holds a newer record of a paper."""
     from citewell_corpus.build import build_library, default_builders
     from citewell_corpus.sources import Source
@@ -35,6 +45,7 @@ def options(tmp_path_factory: pytest.TempPathFactory) -> Options:
     folder = tmp_path_factory.mktemp("libraries")
     rng = np.random.default_rng(5)
     base = Options()
+    base = replace(base, retrieval=replace(base.retrieval, encoders=(further_encoder,)))
     for part, count in (("first", 160), ("second", 60)):
         lines = [
             {

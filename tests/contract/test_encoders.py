@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -15,6 +17,7 @@ from citewell.retrieval.encoders import registry
 from citewell.retrieval.encoders.contract import Encoder
 from citewell.retrieval.encoders.registry import load_encoder
 from citewell.retrieval.encoders.sentence_transformers import prefixes_of
+from citewell.retrieval.encoders.torch_device import torch_device
 
 PAPERS = [
     ("Grafting apple trees in dry valleys", "We graft apple trees and measure their yield."),
@@ -224,3 +227,34 @@ def test_the_onnx_encoder_needs_no_package_but_its_weights(monkeypatch: pytest.M
     coded = OnnxEncoder()._tokenizer.encode("Attention is all you need")
     assert coded.tokens == ["[CLS]", "attention", "is", "all", "you", "need", "[SEP]"]
     assert coded.ids == [101, 3086, 2003, 2035, 2017, 2342, 102]
+
+
+@pytest.mark.parametrize(
+    ("cuda", "mps", "device"),
+    [(True, False, "cuda"), (True, True, "cuda"), (False, True, "mps"), (False, False, "cpu")],
+)
+def test_transformers_run_on_a_gpu_where_torch_finds_one(
+    cuda: bool, mps: bool, device: str
+) -> None:
+    torch = SimpleNamespace(
+        cuda=SimpleNamespace(is_available=lambda: cuda),
+        backends=SimpleNamespace(mps=SimpleNamespace(is_available=lambda: mps)),
+    )
+    assert torch_device(torch) == device
+
+
+def test_a_model_computes_where_the_device_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("sentence_transformers", reason="the `neural` extra is not installed")
+    module = "citewell.retrieval.encoders.sentence_transformers"
+    assert _load("sentence-transformers").device == torch_device(importlib.import_module("torch"))
+    monkeypatch.setattr(f"{module}.torch_device", lambda torch: "cuda")
+    devices: list[str] = []
+
+    def load(name: str, device: str) -> None:
+        devices.append(device)
+        raise OSError("no such GPU here")
+
+    monkeypatch.setattr("sentence_transformers.SentenceTransformer", load)
+    with pytest.raises(CitewellError, match="no such GPU"):
+        _load("sentence-transformers")
+    assert devices == ["cuda"]

@@ -7,11 +7,13 @@ from collections.abc import Iterator
 
 import numpy as np
 import pytest
+from tests.fakes.hashed_words import NAME
 
 from citewell.corpus.library import Library
 from citewell.model import CitingPaper, Query
 from citewell.model.cancel import Cancel, Cancelled
 from citewell.retrieval.contract import Retriever
+from citewell.retrieval.encoders.naming import further_name
 from citewell.retrieval.registry import RETRIEVERS
 
 RICH = Query(
@@ -29,7 +31,11 @@ QUERIES = [
 ]
 
 
-@pytest.fixture(params=[row.name for row in RETRIEVERS if row.builder])
+BUILT = [*(row.name for row in RETRIEVERS if row.builder), further_name(NAME)]
+"""Retrievers with an index of their own: those of the table, and an encoder beside the static."""
+
+
+@pytest.fixture(params=BUILT)
 def retriever(request: pytest.FixtureRequest, retrievers: dict[str, Retriever]) -> Retriever:
     return retrievers[request.param]
 

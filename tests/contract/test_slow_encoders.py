@@ -1,4 +1,4 @@
-"""A library whose vectors come from a transformer: built, opened and searched as any other."""
+"""A library with the vectors of a transformer, too: built, opened and searched as any other."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from citewell.engine.local import LocalEngine
 from citewell.model import Query, SearchResult
 from citewell.options import Options
+from citewell.retrieval.encoders.naming import further_name
 
 TITLES = (
     "Grafting apple trees in dry valleys",
@@ -45,13 +46,18 @@ def _patient(engine: LocalEngine, query: Query) -> SearchResult:
     raise AssertionError(f"the model was not loaded in time: {result.dropped}")
 
 
+@pytest.mark.parametrize("setting", ["encoders", "encoder"])
 @pytest.mark.parametrize("kind", ["onnx", "sentence-transformers"])
-def test_a_transformers_vectors_find_what_shares_no_word(kind: str, tmp_path: Path) -> None:
+def test_a_transformers_vectors_find_what_shares_no_word(
+    kind: str, setting: str, tmp_path: Path
+) -> None:
     from citewell_corpus.build import build_library, default_builders
     from citewell_corpus.sources import Source
 
     base = Options()
-    retrieval = replace(base.retrieval, encoder=_encoder(kind))
+    encoder = _encoder(kind)
+    given = {"encoders": (encoder,)} if setting == "encoders" else {"encoder": encoder}
+    retrieval = replace(base.retrieval, **given)
     library = replace(base.library, path=tmp_path, name="small")
     options = replace(base, retrieval=retrieval, library=library)
     source = tmp_path / "papers.jsonl"
@@ -67,12 +73,14 @@ def test_a_transformers_vectors_find_what_shares_no_word(kind: str, tmp_path: Pa
         builders=default_builders(options),
     )
     engine = LocalEngine.open(options)
-    assert engine.status().encoder == retrieval.encoder
+    assert engine.status().encoder == f"static, {encoder}"
     first = engine.find(Query(text="parsing newspaper text"))
     assert first.hits[0].work.title == TITLES[2]  # BM25 answers, whether the model is there or not
     best = _patient(engine, Query(text="fruit orchards and horticulture")).hits[0]
     assert best.work.title == TITLES[0]
-    assert [evidence.retriever for evidence in best.evidence] == ["dense"]
+    found = {evidence.retriever: evidence.rank for evidence in best.evidence}
+    assert found[further_name(encoder)] == 1 and "bm25" not in found
     again = _patient(engine, Query(text="parsing newspaper text"))
-    assert {evidence.retriever for evidence in again.hits[0].evidence} == {"bm25", "dense"}
-    assert again.variant == "fusion", "the trained ranker cannot judge these vectors"
+    proofs = {evidence.retriever for evidence in again.hits[0].evidence}
+    assert proofs >= {"bm25", "dense", further_name(encoder)}
+    assert again.variant == "learned", "the trained ranker reads the static vectors"

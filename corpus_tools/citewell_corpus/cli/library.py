@@ -115,7 +115,7 @@ def build(
 ) -> None:
     """Update a library from its sources: read what changed, continue an interrupted build.
 
-    Also rebuilds the indexes if the encoder setting changed. --kind and --language become the
+    Also adds the vectors of encoders that the settings name now. --kind and --language become the
     filters of all sources, from now on; `--kind any` and `--language any` remove them.
     """
     from citewell.corpus.layout import SOURCES, current_snapshot

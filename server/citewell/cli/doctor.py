@@ -27,6 +27,7 @@ EXTRAS = {
     "http": ("starlette", "uvicorn"),
     "onnx": ("onnxruntime", "tokenizers"),
     "neural": ("torch", "sentence-transformers"),
+    "specter2": ("torch", "adapters"),
     "pdf": ("pypdfium2",),
     "llm": ("dspy", "litellm"),
     "tune": ("optuna",),

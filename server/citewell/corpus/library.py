@@ -134,6 +134,18 @@ class Library(Closing):
         below = [] if self.below is None else self.below.indexes(name)
         return [self.manifest.indexes.get(name), *below]
 
+    def indexed(self, name: str) -> list[tuple[Mapping[str, Any] | None, tuple[SegmentView, ...]]]:
+        """Fingerprint of the index `name` (None without it) and segments of the library and of
+        those below it, in the order of the segments."""
+        found: list[tuple[Mapping[str, Any] | None, tuple[SegmentView, ...]]] = []
+        part: Library | None = self
+        for facts in self.indexes(name):
+            assert part is not None
+            begin = sum(len(views) for _, views in found)
+            found.append((facts, self.segments[begin : begin + part._own]))
+            part = part.below
+        return found
+
     def close(self) -> None:
         """Close the files; later calls raise `LibraryError`."""
         for segment in self._segments:

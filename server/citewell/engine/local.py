@@ -318,6 +318,7 @@ class LocalEngine(ModelMethods):
             problems=(
                 *self._problems,
                 *self._opened.problems,
+                *self._opened.not_loaded,
                 *(() if self._reader is None else self._reader.problems),
                 *(() if self._history is None else self._history.problems),
             ),

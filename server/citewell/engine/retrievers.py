@@ -30,6 +30,7 @@ class Opened(msgspec.Struct, frozen=True):
     retrievers: dict[str, Retriever] = msgspec.field(default_factory=dict)
     """By name, in the order of their evidence: those that are asked for every query."""
     encoder: str = ""
+    """The encoders whose vectors are searched, the static one first, separated by commas."""
     problems: tuple[Problem, ...] = ()
     """Why a retriever that was asked for is missing."""
     columns: LibraryColumns | None = None
@@ -40,13 +41,20 @@ class Opened(msgspec.Struct, frozen=True):
     """By name: those that are asked for typed words only, where a ranker judges what they bring."""
     aliases: Aliases = NO_ALIASES
     """Names by which others cite papers."""
+    further: tuple[str, ...] = ()
+    """Names of the retrievers of encoders beside the static one."""
+
+    @property
+    def not_loaded(self) -> list[Problem]:
+        """Why retrievers that load on a thread could not be loaded, as far as that is known."""
+        late = (one for one in self.retrievers.values() if isinstance(one, LateRetriever))
+        return [one.problem for one in late if one.problem is not None]
 
     def of(self, kind: type[T]) -> T | None:
-        """The retriever of this kind; None without one, and while it is being loaded."""
-        for one in self.retrievers.values():
-            found = one.loaded if isinstance(one, LateRetriever) else one
-            if isinstance(found, kind):
-                return found
+        """The retriever of this kind that the ranker knows; None without one."""
+        for name, one in self.retrievers.items():
+            if isinstance(one, kind) and name not in self.further:
+                return one
         return None
 
 
@@ -54,25 +62,31 @@ def open_retrievers(library: Library, options: Options) -> Opened:
     """Those of the registry that are switched on and can be opened."""
     opening = Opening(library, options)
     filters = opening.mask
-    for row in registry.RETRIEVERS:
+    rows = registry.rows(options)
+    for row in rows:
         if row.is_on(options):
             _open(row, opening)
-    typed = {row.name for row in registry.RETRIEVERS if row.typed}
+    typed = {row.name for row in rows if row.typed}
     opened = opening.opened
+    further = [row for row in rows if row.encoder and row.name in opened]
+    static = ["static"] if "dense" in opened else []
     return Opened(
         {name: one for name, one in opened.items() if name not in typed},
-        options.retrieval.encoder if "dense" in opened else "",
+        ", ".join([*static, *(row.encoder for row in further)]),
         tuple(opening.problems),
         opening.columns,
         filters,
         {name: one for name, one in opened.items() if name in typed},
         opening.aliases,
+        tuple(row.name for row in further),
     )
 
 
 def _open(row: registry.Row, opening: Opening) -> None:
     try:
-        if row.is_slow is not None and row.is_slow(opening.options):
+        if row.check is not None:
+            row.check(opening)
+        if row.is_slow:
             found: Retriever | None = LateRetriever(row.name, partial(_loaded, row, opening))
         else:
             found = row.open(opening)

@@ -17,6 +17,7 @@ from citewell.corpus.layout import (
 from citewell.corpus.starter import installed_starter
 from citewell.model import CitewellError, Problem
 from citewell.options import Options
+from citewell.retrieval.encoders.naming import further_name
 
 if TYPE_CHECKING:
     from citewell.corpus.library import Library
@@ -76,8 +77,7 @@ def libraries_below(options: Options) -> list[Path]:
     lower = library_below(options)
     found = [] if lower is None else [lower]
     accepted = accepted_library(options)
-    # With the vectors of another encoder no library below could be searched by meaning.
-    if keeps_accepted(options) and is_library(accepted) and _has_encoder(accepted, options):
+    if keeps_accepted(options) and is_library(accepted) and _has_dense(accepted, options):
         found.append(accepted)
     return found
 
@@ -128,7 +128,7 @@ def snapshot_of(options: Options) -> str:
 
 
 def is_accepted_current(options: Options) -> bool:
-    """False when accepted records wait to be built, or were built for another encoder."""
+    """False when accepted records wait to be built, or were built for other encoders."""
     folder = accepted_library(options)
     records = folder / ACCEPTED
     try:
@@ -138,15 +138,20 @@ def is_accepted_current(options: Options) -> bool:
             return False
     except OSError:
         return False
-    return _has_encoder(folder, options)
+    further = options.retrieval.further_encoders
+    named = {further_name(encoder): encoder for encoder in further}
+    return _has_dense(folder, options) and _encoders(folder).items() >= named.items()
 
 
-def _has_encoder(folder: Path, options: Options) -> bool:
-    """Whether a library has vectors of the encoder that the settings name, or needs none."""
-    if not options.retrieval.dense:
-        return True
+def _has_dense(folder: Path, options: Options) -> bool:
+    """Whether a library has vectors of the static encoder, or needs none."""
+    return not options.retrieval.dense or _encoders(folder).get("dense") == "static"
+
+
+def _encoders(folder: Path) -> dict[str, str]:
+    """Index of vectors -> its encoder; empty for a library that cannot be read."""
     try:
         indexes = read_manifest(folder, current_snapshot(folder)).indexes
     except CitewellError:
-        return False
-    return indexes.get("dense", {}).get("encoder") == options.retrieval.encoder
+        return {}
+    return {name: str(facts["encoder"]) for name, facts in indexes.items() if "encoder" in facts}

@@ -75,19 +75,44 @@ def ranker_off(options: Options) -> tuple[tuple[str, Any], ...]:
 
 
 def _only(options: Options, *names: str) -> tuple[tuple[str, Any], ...]:
-    switches = tuple((f"retrieval.{one}", one in names) for one in _switches())
-    return (*switches, *ranker_off(options))
+    """The change that leaves these retrievers, in the order of the fusion."""
+    return (*_switched(options, names), *ranker_off(options))
 
 
-def _switches() -> dict[str, str]:
+def _switched(options: Options, names: Sequence[str]) -> tuple[tuple[str, Any], ...]:
+    """The change that leaves these of the retrievers that have a switch."""
+    switches = tuple(
+        (f"retrieval.{row.option}", row.option in names)
+        for row in registry.rows(options)
+        if row.option
+    )
+    if not options.retrieval.further_encoders:
+        return switches
+    return (*switches, *_with_encoders(options, names))
+
+
+def _with_encoders(options: Options, names: Sequence[str]) -> tuple[tuple[str, Any], ...]:
+    """The change that leaves the encoders of these names beside the static one."""
+    kept = tuple(row.encoder for row in registry.rows(options) if row.encoder and row.name in names)
+    return (("retrieval.encoders", kept), ("retrieval.encoder", "static"))
+
+
+def _switches(options: Options) -> dict[str, str]:
     """Every retriever that the settings can turn off, with the one whose vectors it needs."""
-    return {row.option: row.needs for row in registry.RETRIEVERS if row.option}
+    rows = registry.rows(options)
+    return {row.option or row.name: row.needs for row in rows if row.option or row.encoder}
+
+
+def _public(name: str, options: Options) -> str:
+    """The name of a part that is given by a former name, or by the name of its encoder."""
+    encoders = {row.encoder: row.name for row in registry.rows(options) if row.encoder}
+    return RENAMED.get(name) or encoders.get(name, name)
 
 
 def known(options: Options) -> dict[str, Method]:
     """Every method by name that these settings allow."""
     off = ranker_off(options)
-    both = tuple((f"retrieval.{one}", one in BASELINES) for one in _switches())
+    both = _switched(options, BASELINES)
     rrf = ("retrieval.fusion", "rrf")
     methods = [
         Method("bm25", "BM25 alone", _only(options, "bm25")),
@@ -106,7 +131,7 @@ def known(options: Options) -> dict[str, Method]:
         )
     )
     methods += _model_methods(options)
-    for name, needed in _switches().items():
+    for name, needed in _switches(options).items():
         if needed:
             pair = _only(options, needed, name)
             methods.append(Method(f"{needed}+{name}", f"{needed} and {name}, fused", pair))
@@ -160,7 +185,7 @@ def mode(name: str, options: Options) -> list[Method]:
     methods = known(options)
     names = {
         "pipeline": ["pipeline"],
-        "single": [one for one in _switches() if one in methods],
+        "single": [one for one in _switches(options) if one in methods],
         "baselines": ["bm25", "dense", "rrf"],
         "all": ["bm25", "dense", "rrf", "pipeline"],
         "llm": [one.name for one in _model_methods(options)],
@@ -184,7 +209,7 @@ def named(names: Sequence[str], options: Options) -> list[Method]:
     methods = known(options)
     out = []
     for given in names:
-        name = "+".join(RENAMED.get(part, part) for part in given.split("+"))
+        name = "+".join(_public(part, options) for part in given.split("+"))
         if name not in methods and name.startswith(("-", "without-")):
             out.append(without(name.removeprefix("without-").removeprefix("-"), options))
         elif name in methods:
@@ -200,22 +225,26 @@ def named(names: Sequence[str], options: Options) -> list[Method]:
 
 def without(part: str, options: Options) -> Method:
     """Citewell as it is set, one retriever or the ranker switched off."""
-    part = RENAMED.get(part, part)
+    part = _public(part, options)
+    known = _switches(options)
+    encoders = [row.name for row in registry.rows(options) if row.encoder]
     if part in RANKERS and ranker_off(options):
         changes = ranker_off(options)
-    elif part in _switches():
+    elif part in encoders:
+        changes = _with_encoders(options, [name for name in encoders if name != part])
+    elif part in known:
         changes = ((f"retrieval.{part}", False),)
     elif part in LATER:
         description = f"An explicit act without {part}"
         return _deep(f"without-{part}", description, (LATER[part],), options)
     else:
-        parts = [*_switches(), *(RANKERS if ranker_off(options) else ()), *LATER]
+        parts = [*known, *(RANKERS if ranker_off(options) else ()), *LATER]
         raise problem(
             "part-unknown",
             f"Unknown part {part!r}.",
             f"Known: {', '.join(parts)}.",
         )
-    lost = [name for name, needed in _switches().items() if needed == part]
+    lost = [name for name, needed in known.items() if needed == part]
     also = f" (and {', '.join(lost)}, which needs it)" if lost else ""
     return Method(f"without-{part}", f"Citewell without {part}{also}", changes)
 

@@ -58,14 +58,26 @@ class RetrievalOptions(Struct, frozen=True, kw_only=True):
     """How candidates are found and fused."""
 
     bm25: Annotated[bool, about("Search by words (BM25).")] = True
-    dense: Annotated[bool, about("Search by meaning (dense vectors).")] = True
+    dense: Annotated[
+        bool,
+        about(
+            "Search by meaning (dense vectors of the static encoder, which citation context and "
+            "the trained ranker need)."
+        ),
+    ] = True
+    encoders: Annotated[
+        tuple[str, ...],
+        about(
+            'Encoders that search by meaning beside the static one: "onnx", "allenai/specter2", or '
+            'another Hugging Face model such as "intfloat/e5-small-v2" (extras `onnx`, `specter2`, '
+            "`neural`). `citewell library build` adds their vectors.",
+            trusted_only=True,
+        ),
+    ] = ()
     encoder: Annotated[
         str,
         about(
-            'Encoder of the dense vectors: "static", "onnx", or a Hugging Face model such as '
-            '"intfloat/e5-small-v2" (needs the `neural` extra). With another encoder than '
-            '"static", papers are ordered by the fusion of the retrievers: the trained ranker and '
-            "the citation context use its vectors.",
+            'Former setting: one more encoder, as in `retrieval.encoders`; "static" adds none.',
             trusted_only=True,
         ),
     ] = "static"
@@ -114,6 +126,12 @@ class RetrievalOptions(Struct, frozen=True, kw_only=True):
             "Time limit for each retriever in ms; slower retrievers are left out.", ge=1, le=600_000
         ),
     ] = 2000
+
+    @property
+    def further_encoders(self) -> tuple[str, ...]:
+        """The encoders that are asked beside the static one, each once."""
+        named = (*self.encoders, self.encoder)
+        return tuple(dict.fromkeys(name for name in named if name not in ("", "static")))
 
 
 class DocumentOptions(Struct, frozen=True, kw_only=True):

@@ -174,7 +174,7 @@ class CitationContextRetriever(Retriever):
 def open_citation_context(opening: Opening) -> CitationContextRetriever | None:
     """None without columns, without vectors that are read already, or when there are no priors of
     their encoder, neither shipped nor of the library's own."""
-    columns, dense = opening.columns, opening.retriever(DenseRetriever)
+    columns, dense = opening.columns, opening.retriever("dense", DenseRetriever)
     if columns is None or dense is None:
         return None
     parts = shipped_priors()

@@ -16,6 +16,7 @@ from citewell.retrieval.compact_vectors import CODES, CompactVectors, lengths
 from citewell.retrieval.contract import Mask, Ranking
 from citewell.retrieval.dense_build import GRAPH, SHRINK, VECTORS, quantise
 from citewell.retrieval.encoders.contract import Encoder
+from citewell.retrieval.encoders.naming import further_name
 from citewell.retrieval.encoders.registry import load_encoder
 from citewell.retrieval.opening import Opening
 from citewell.retrieval.scan import dot_products
@@ -33,8 +34,8 @@ _STRIPE = 65_536
 class _Segment:
     """One segment's vectors, mapped; several processes share the pages."""
 
-    def __init__(self, view: SegmentView, dim: int) -> None:
-        folder = view.index("dense")
+    def __init__(self, view: SegmentView, dim: int, index: str) -> None:
+        folder = view.index(index)
         self.base, self.count, self.dead = view.base, view.count, view.dead
         self.graph = None
         try:
@@ -72,8 +73,6 @@ class _Segment:
 class DenseRetriever:
     """Cosine similarity between a query's vector and every paper's."""
 
-    name = "dense"
-
     def __init__(
         self,
         segments: Sequence[SegmentView],
@@ -81,10 +80,14 @@ class DenseRetriever:
         *,
         mask: Mask | None = None,
         rows: int = 0,
+        name: str = "dense",
+        index: str = "",
     ) -> None:
-        """`rows` are those of the library, where it has more than the segments."""
+        """`rows` are those of the library, where it has more than the segments; `index` is the
+        folder of the vectors in each segment, by default `name`."""
+        self.name = name
         self.encoder = encoder
-        self._segments = [_Segment(view, encoder.dim) for view in segments]
+        self._segments = [_Segment(view, encoder.dim, index or name) for view in segments]
         self._end = max((rows, *(s.base + s.count for s in self._segments)))
         self._mask = mask
 
@@ -156,29 +159,72 @@ class DenseRetriever:
 
 
 def open_dense(opening: Opening) -> DenseRetriever:
-    """Over the library's vectors. Raises `CitewellError` when they are missing or not those of the
-    encoder that the settings name."""
-    library, name = opening.library, opening.options.retrieval.encoder
-    built = library.manifest.indexes.get("dense")
+    """Over the library's vectors of the static encoder. Raises `CitewellError` when they are
+    missing or not its own."""
+    return _open(opening, "dense", "static")
+
+
+def open_further(opening: Opening, encoder: str) -> DenseRetriever:
+    """Over the library's vectors of an encoder beside the static one. Raises `CitewellError` when
+    they are missing or of another version of it, or it cannot be loaded."""
+    return _open(opening, further_name(encoder), encoder)
+
+
+def check_vectors(library: Library, name: str, encoder: str) -> str:
+    """The index that holds the vectors of the encoder for the retriever `name`. Raises
+    `CitewellError` when there is none. Loads nothing."""
+    indexes = library.manifest.indexes
+    # Libraries of former versions have the vectors of one encoder, whichever it is, as "dense".
+    index = name if name in indexes else "dense"
+    built = indexes.get(index)
+    if built is not None and built.get("encoder") == encoder:
+        return index
+    if encoder != "static":
+        raise _without(library, encoder)
     if built is None:
-        raise CitewellError(
-            Problem(
-                "dense-missing",
-                "The library has no dense vectors.",
-                "Run `citewell library build`, or set `retrieval.dense` to false.",
-                path=str(library.path),
-            )
+        raise _missing(library)
+    raise _mismatch(library, f"the encoder {built.get('encoder')!r}, not {encoder!r}")
+
+
+def _open(opening: Opening, name: str, encoder_name: str) -> DenseRetriever:
+    library = opening.library
+    index = check_vectors(library, name, encoder_name)
+    encoder = load_encoder(encoder_name)
+    if library.manifest.indexes[index].get("weights") != encoder.fingerprint:
+        raise _mismatch(library, f"another version of the encoder {encoder_name!r}")
+    # A library below without such vectors is searched by the other retrievers alone.
+    segments = [
+        view
+        for facts, views in library.indexed(index)
+        if facts is not None and facts.get("weights") == encoder.fingerprint
+        for view in views
+    ]
+    return DenseRetriever(
+        segments, encoder, mask=opening.mask, rows=library.rows, name=name, index=index
+    )
+
+
+def _missing(library: Library) -> CitewellError:
+    return CitewellError(
+        Problem(
+            "dense-missing",
+            "The library has no dense vectors.",
+            "Run `citewell library build`, or set `retrieval.dense` to false.",
+            path=str(library.path),
         )
-    if built.get("encoder") != name:
-        raise _mismatch(library, f"the encoder {built.get('encoder')!r}, not {name!r}")
-    encoder = load_encoder(name)
-    if built.get("weights") != encoder.fingerprint:
-        raise _mismatch(library, f"another version of the encoder {name!r}")
-    # Another encoder's vectors are not comparable; papers of the library below then match by words.
-    fits = all(one is not None and one.get("weights") == encoder.fingerprint
-               for one in library.indexes("dense"))  # fmt: skip
-    segments = library.segments if fits else library.own_segments
-    return DenseRetriever(segments, encoder, mask=opening.mask, rows=library.rows)
+    )
+
+
+def _without(library: Library, encoder: str) -> CitewellError:
+    return CitewellError(
+        Problem(
+            "encoder-mismatch",
+            f"The library has no vectors of the encoder {encoder!r}.",
+            "Run `citewell library build` to add them, or remove it from `retrieval.encoders`; "
+            "the other retrievers answer.",
+            path=str(library.path),
+        )
+    )
 
 
 def _mismatch(library: Library, what: str) -> CitewellError:

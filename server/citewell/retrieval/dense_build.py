@@ -30,18 +30,18 @@ class DenseBuilder:
     A vector is scaled by its own greatest component, so its row compares by cosine only.
     """
 
-    name = "dense"
-
     def __init__(
         self,
         encoder: Encoder,
         *,
+        name: str = "dense",
         hnsw_above: int = HNSW_ABOVE,
         chunk: int = CHUNK,
         threads: int = 0,
     ) -> None:
         """`threads` add papers to a graph, 0: one a core. One thread gives the same graph each
         time; several add the papers in an order that differs from build to build."""
+        self.name = name
         self.encoder = encoder
         self.hnsw_above = hnsw_above
         self._chunk = chunk

@@ -38,9 +38,10 @@ class Opening:
         self.problems: list[Problem] = []
         self._terms: Bm25Retriever | Exception | None = None
 
-    def retriever(self, kind: type[T]) -> T | None:
-        """The retriever of this kind that has been opened; None without one."""
-        return next((one for one in self.opened.values() if isinstance(one, kind)), None)
+    def retriever(self, name: str, kind: type[T]) -> T | None:
+        """The retriever of this name, if it has been opened and is of this kind; else None."""
+        found = self.opened.get(name)
+        return found if isinstance(found, kind) else None
 
     def terms(self) -> Bm25Retriever:
         """The BM25 index, which filters and exact matches read too. Raises why it cannot be read,

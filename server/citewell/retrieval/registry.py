@@ -1,16 +1,19 @@
 """The retrievers over a library: one row each, in the order of their evidence.
 
-Rows import nothing heavy: front ends read the labels, builds of a library the index builders.
+Each encoder that the settings name beside the static one is a row, too. Rows import nothing heavy:
+front ends read the labels, builds of a library the index builders.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from citewell.options import Options
+from citewell.retrieval.encoders.naming import FURTHER, further_name
 
 if TYPE_CHECKING:
     from citewell.corpus.contract import IndexBuilder
@@ -35,16 +38,18 @@ class Row(Struct, frozen=True, kw_only=True):
     """Another retriever whose vectors it searches with."""
     typed: bool = False
     """True when it answers typed words only, for a ranker that can judge what it brings."""
-    is_slow: Callable[[Options], bool] | None = None
-    """Whether it is opened on a thread of its own, while others answer."""
+    encoder: str = ""
+    """The encoder beside the static one whose vectors it searches. The ranker was trained without
+    it."""
+    check: Callable[[Opening], None] | None = None
+    """For a row with `is_slow`: raises `CitewellError` when the library lacks what it needs."""
+    is_slow: bool = False
+    """Whether it is opened on a thread of its own, while others answer: a transformer takes seconds
+    to load."""
 
     def is_on(self, options: Options) -> bool:
         """Whether the settings switch it on."""
         return not self.option or bool(getattr(options.retrieval, self.option))
-
-
-QUICK_ENCODER = "static"
-"""Loads in a tenth of a second; a transformer takes seconds."""
 
 
 def _bm25(opening: Opening) -> Retriever:
@@ -69,7 +74,26 @@ def _dense_builder(options: Options) -> IndexBuilder:
     from citewell.retrieval.dense_build import DenseBuilder
     from citewell.retrieval.encoders.registry import load_encoder
 
-    return DenseBuilder(load_encoder(options.retrieval.encoder))
+    return DenseBuilder(load_encoder("static"))
+
+
+def _further(encoder: str, opening: Opening) -> Retriever:
+    from citewell.retrieval.dense import open_further
+
+    return open_further(opening, encoder)
+
+
+def _check_further(encoder: str, opening: Opening) -> None:
+    from citewell.retrieval.dense import check_vectors
+
+    check_vectors(opening.library, further_name(encoder), encoder)
+
+
+def _further_builder(encoder: str, options: Options) -> IndexBuilder:
+    from citewell.retrieval.dense_build import DenseBuilder
+    from citewell.retrieval.encoders.registry import load_encoder
+
+    return DenseBuilder(load_encoder(encoder), name=further_name(encoder))
 
 
 def _citation_context(opening: Opening) -> Retriever | None:
@@ -104,7 +128,6 @@ RETRIEVERS = (
         option="dense",
         open=_dense,
         builder=_dense_builder,
-        is_slow=lambda options: options.retrieval.encoder != QUICK_ENCODER,
     ),
     Row(
         name="citation_context",
@@ -129,11 +152,33 @@ RETRIEVERS = (
 )
 
 
-def labels() -> dict[str, str]:
-    """What each retriever looks at, by its name."""
-    return {row.name: row.label for row in RETRIEVERS}
+def rows(options: Options) -> tuple[Row, ...]:
+    """Every retriever that the settings know: those of the table, and behind the dense one a row
+    for each encoder beside the static one."""
+    further = [_row_of(encoder) for encoder in options.retrieval.further_encoders]
+    place = next((n for n, row in enumerate(RETRIEVERS, 1) if row.name == "dense"), 0)
+    return (*RETRIEVERS[:place], *further, *RETRIEVERS[place:])
+
+
+def _row_of(encoder: str) -> Row:
+    return Row(
+        name=further_name(encoder),
+        label=label(further_name(encoder)),
+        open=partial(_further, encoder),
+        builder=partial(_further_builder, encoder),
+        encoder=encoder,
+        check=partial(_check_further, encoder),
+        is_slow=True,
+    )
+
+
+def label(name: str) -> str:
+    """What the retriever of this name looks at; empty for a name that is no retriever's."""
+    if name.startswith(FURTHER):
+        return f"meaning by {name.removeprefix(FURTHER).rpartition('--')[2]}"
+    return next((row.label for row in RETRIEVERS if row.name == name), "")
 
 
 def builders(options: Options) -> list[IndexBuilder]:
     """The index builders of the retrievers that the settings switch on."""
-    return [row.builder(options) for row in RETRIEVERS if row.builder and row.is_on(options)]
+    return [row.builder(options) for row in rows(options) if row.builder and row.is_on(options)]

@@ -35,7 +35,7 @@ def found_by(evidence: Sequence[Evidence]) -> str:
     "words (rank 4: graph) and the trained ranker (rank 1, moved from 4)"."""
     parts = []
     for proof in _telling(evidence):
-        label = _LABELS.get(proof.retriever) or registry.labels().get(proof.retriever)
+        label = _LABELS.get(proof.retriever) or registry.label(proof.retriever)
         if proof.retriever == "history" and proof.fields:
             label = _IN_THIS_PAPER.get(proof.fields[0], label)
         text = f"{label or proof.retriever} (rank {proof.rank}"

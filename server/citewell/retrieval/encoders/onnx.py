@@ -107,6 +107,7 @@ def _missing(message: str) -> CitewellError:
         Problem(
             "encoder-missing",
             f"The encoder 'onnx' cannot be used: {message}",
-            f'Run `{install_command("onnx")}`, or set `retrieval.encoder` to "static".',
+            f"Run `{install_command('onnx')}`, or remove it from `retrieval.encoders`; the other "
+            "retrievers answer.",
         )
     )

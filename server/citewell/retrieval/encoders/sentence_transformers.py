@@ -21,6 +21,7 @@ from citewell.model.installing import install_command
 from citewell.model.shorten import first_line
 from citewell.retrieval.encoders.contract import Encoder, Paper
 from citewell.retrieval.encoders.texts import clean, paper_text
+from citewell.retrieval.encoders.torch_device import GPU_BATCH, torch_device
 
 _BATCH = 32
 
@@ -57,16 +58,17 @@ class SentenceTransformersEncoder(Encoder):
             import torch
         except ImportError as error:
             why = f"{error.name or error} is not installed"
-            hint = f"Run `{install_command('neural')}`, or set `retrieval.encoder` to "
-            raise encoder_missing(model, why, f'{hint}"static".') from error
+            raise encoder_missing(model, why, f"Run `{install_command('neural')}`.") from error
         self.name = model
         torch.set_num_threads(1)
+        self.device = torch_device(torch)
+        """Where it computes: "cpu", "cuda" or "mps"."""
         try:
-            self._model: Any = sentence_transformers.SentenceTransformer(model, device="cpu")
+            self._model: Any = sentence_transformers.SentenceTransformer(model, device=self.device)
         except Exception as error:  # hub, network, file and format errors share no base class
             raise encoder_missing(
                 model, first_line(error), "Check the name and the network, or give the folder "
-                "of a downloaded model; the other retrievers go on without it."
+                "of a downloaded model."
             ) from error  # fmt: skip
         self._prefixes = prefixes_of(model)
         self._lock = threading.Lock()
@@ -96,7 +98,7 @@ class SentenceTransformersEncoder(Encoder):
         with self._lock:
             out[rows] = self._model.encode(
                 [texts[row] for row in rows],
-                batch_size=_BATCH,
+                batch_size=_BATCH if self.device == "cpu" else GPU_BATCH,
                 normalize_embeddings=True,
                 convert_to_numpy=True,
                 show_progress_bar=False,
@@ -119,4 +121,5 @@ def encoder_missing(model: str, why: str, hint: str) -> CitewellError:
     """The model cannot be loaded."""
     path = model if Path(model).is_absolute() else ""
     message = f"The encoder {model!r} cannot be used: {why}."
+    hint += " Or remove it from `retrieval.encoders`; the other retrievers answer."
     return CitewellError(Problem("encoder-missing", message, hint, path=path))

@@ -15,6 +15,7 @@ from citewell.model.shorten import first_line
 from citewell.retrieval.encoders.contract import Encoder, Paper
 from citewell.retrieval.encoders.sentence_transformers import encoder_missing
 from citewell.retrieval.encoders.texts import clean, paper_text
+from citewell.retrieval.encoders.torch_device import GPU_BATCH, torch_device
 
 BASE = "allenai/specter2_base"
 PAPERS = "allenai/specter2"
@@ -38,8 +39,8 @@ class Specter2Encoder(Encoder):
             import transformers
         except ImportError as error:
             why = f"{error.name or error} is not installed"
-            hint = f"Run `{install_command('neural')} adapters`, or set `retrieval.encoder` to "
-            raise encoder_missing(PAPERS, why, f'{hint}"static".') from error
+            hint = f"Run `{install_command('specter2')}`."
+            raise encoder_missing(PAPERS, why, hint) from error
         torch.set_num_threads(1)
         self._torch = torch
         try:
@@ -48,9 +49,11 @@ class Specter2Encoder(Encoder):
             self._model.load_adapter(papers, load_as="papers")
             self._model.load_adapter(queries, load_as="queries")
         except Exception as error:  # hub, network, file and format errors share no base class
-            hint = "Check the network; the other retrievers go on without it."
+            hint = "Check the network."
             raise encoder_missing(PAPERS, first_line(error), hint) from error
-        self._model.eval()
+        self.device = torch_device(torch)
+        """Where it computes: "cpu", "cuda" or "mps"."""
+        self._model.to(self.device).eval()
         self._lock = threading.Lock()
         self.dim = int(self._model.config.hidden_size)
         self.fingerprint = f"specter2-1-{self._digest()}"
@@ -70,8 +73,9 @@ class Specter2Encoder(Encoder):
         order = sorted((i for i, t in enumerate(texts) if t), key=lambda i: len(texts[i]))
         with self._lock, self._torch.inference_mode():
             self._model.set_active_adapters(adapter)
-            for begin in range(0, len(order), _BATCH):
-                rows = order[begin : begin + _BATCH]
+            size = _BATCH if self.device == "cpu" else GPU_BATCH
+            for begin in range(0, len(order), size):
+                rows = order[begin : begin + size]
                 coded = self._tokenizer(
                     [texts[row] for row in rows],
                     padding=True,
@@ -79,9 +83,9 @@ class Specter2Encoder(Encoder):
                     max_length=MAX_TOKENS,
                     return_tensors="pt",
                     return_token_type_ids=False,
-                )
+                ).to(self.device)
                 first = self._model(**coded).last_hidden_state[:, 0]
-                out[rows] = self._torch.nn.functional.normalize(first, dim=1).numpy()
+                out[rows] = self._torch.nn.functional.normalize(first, dim=1).cpu().numpy()
         return out
 
     def _digest(self) -> str:

@@ -46,6 +46,11 @@ PORT = 7413
     is_flag=True,
     help="Open the web page in the browser.",
 )
+@click.option(
+    "--read-only",
+    is_flag=True,
+    help="Serve a public demo: no sources, model or learning, small requests, a rate limit.",
+)
 @click.pass_obj
 def serve(
     session: Session,
@@ -55,6 +60,7 @@ def serve(
     origins: tuple[str, ...],
     hosts: tuple[str, ...],
     is_opened: bool,
+    read_only: bool,
 ) -> None:
     """Serve a web page, and programs over HTTP.
 
@@ -78,4 +84,5 @@ def serve(
         allowed_hosts=hosts,
         page=with_page,
         on_start=(lambda url: open_page(url, token)) if is_opened else None,
+        read_only=read_only,
     )

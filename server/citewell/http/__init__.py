@@ -26,13 +26,15 @@ def serve(
     allowed_hosts: Sequence[str] = (),
     page: Page | None = None,
     on_start: Callable[[str], None] | None = None,
+    read_only: bool = False,
 ) -> None:
     """Serve programs at http://HOST:PORT until a signal ends it. Port 0 takes a free one; one line
     of JSON on standard output has the address, with which `on_start` is called. `page` adds the web
-    page.
+    page. `origins` and `allowed_hosts` join those of the settings; `read_only` serves a public
+    demo.
 
     Raises `CitewellError` when a library is missing that this needs, or for an address that is
-    taken, or that reaches beyond this machine without a token.
+    taken, or that reaches beyond this machine without a token and is not read-only.
     """
     for name in ("starlette", "uvicorn"):
         if importlib.util.find_spec(name) is None:
@@ -43,10 +45,15 @@ def serve(
                     f"Install it: `{install_command('http')}`.",
                 )
             )
+    from citewell.engine.pool import WorkerPool
     from citewell.engine.worker_client import WorkerEngine
+    from citewell.http.public import public_options
     from citewell.http.server import serve_engine
 
-    engine = WorkerEngine(options)
+    if read_only or options.serve.read_only:
+        options = public_options(options)
+    workers = options.serve.workers
+    engine = WorkerPool(options, workers) if workers > 1 else WorkerEngine(options)
     try:
         serve_engine(
             options,
@@ -54,8 +61,8 @@ def serve(
             host,
             port,
             token=token,
-            origins=origins,
-            allowed_hosts=allowed_hosts,
+            origins=(*options.serve.allow_origins, *origins),
+            allowed_hosts=(*options.serve.allow_hosts, *allowed_hosts),
             page=page,
             on_start=on_start,
         )

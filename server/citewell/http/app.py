@@ -25,14 +25,14 @@ from citewell.http.events import EventStream, wants_events
 from citewell.http.lines import LineStream, wants_lines
 from citewell.http.openapi import openapi_json
 from citewell.http.problem_page import problem_page
-from citewell.http.reading import body_of, converted, decoded
+from citewell.http.reading import MAX_BODY, MAX_PUBLIC_BODY, body_of, converted, decoded
 from citewell.http.statuses import status_of
 from citewell.model import CitewellError, Problem
 from citewell.model.cancel import Cancel, Cancelled
 from citewell.options import Options
 from citewell.serving.headers import DATA_HEADERS
 from citewell.serving.problem_json import MEDIA_TYPE, problem_json
-from citewell.serving.queues import Queues
+from citewell.serving.queues import THREADS, Queues
 
 logger = logging.getLogger(__name__)
 
@@ -47,8 +47,8 @@ def create_app(
 ) -> Starlette:
     """The application; it neither opens nor closes the engine. Guards wrap it."""
     service = Service(options, engine)
-    queues = Queues()
-    document = openapi_json(endpoints)
+    queues = Queues(threads=THREADS * options.serve.workers)
+    document = openapi_json(endpoints, options.serve.base_path)
 
     async def openapi(request: Request) -> Response:
         return Response(document, media_type="application/json", headers=DATA_HEADERS)
@@ -84,7 +84,7 @@ async def answered(
     """The answer of an address, or the problem why there is none."""
     endpoint = by_method["GET" if request.method == "HEAD" else request.method]
     try:
-        payload = await _payload(endpoint, request)
+        payload = await _payload(endpoint, request, service.options)
         if endpoint.at_once:
             answer = endpoint.answer(service, payload, Cancel())
         elif endpoint.is_long and wants_events(request):
@@ -147,12 +147,13 @@ def failed(problem: Problem) -> Response:
     )
 
 
-async def _payload(endpoint: Endpoint, request: Request) -> Any:
+async def _payload(endpoint: Endpoint, request: Request, options: Options) -> Any:
     if endpoint.method == "GET":
         return converted(request, endpoint.request)
     try:
         with anyio.fail_after(ARRIVAL_SECONDS):
-            body = await body_of(request)
+            limit = MAX_PUBLIC_BODY if options.serve.read_only else MAX_BODY
+            body = await body_of(request, limit)
     except TimeoutError:
         raise CitewellError(_SLOW) from None
     return decoded(body, endpoint.request)

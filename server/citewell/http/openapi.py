@@ -24,9 +24,10 @@ _ABOUT = """Citewell finds, checks and prints references to papers that exist. E
 record, and names its source. No request changes a file."""
 
 
-def openapi_json(endpoints: Sequence[Endpoint]) -> bytes:
-    """The document as JSON."""
-    return msgspec.json.encode(openapi_document(endpoints))
+def openapi_json(endpoints: Sequence[Endpoint], base_path: str = "") -> bytes:
+    """The document as JSON, for a server below a path."""
+    document = openapi_document(endpoints)
+    return msgspec.json.encode({**document, "servers": [{"url": base_path or "/"}]})
 
 
 def openapi_document(endpoints: Sequence[Endpoint]) -> dict[str, Any]:

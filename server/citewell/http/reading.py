@@ -15,27 +15,29 @@ from citewell.model.suggest import meant
 _UNKNOWN = re.compile(r"^Object contains unknown field `([^`]*)`$")
 MAX_BODY = 16 * 1024 * 1024
 """Bytes of one request: more than any that the schemas allow and that is worth sending."""
+MAX_PUBLIC_BODY = 1024 * 1024
+"""Of a public demo."""
 _WHOLE = re.compile(r"[+-]?\d{1,18}\.0{1,18}")
 MAX_QUERY = 16_384
 """Maximum bytes of a query string."""
 
 
-async def body_of(request: Request) -> bytes:
-    """The body of a request that says that it is JSON. Raises `CitewellError`, also for one that is
-    larger than it may be: the rest of it is not read."""
+async def body_of(request: Request, limit: int = MAX_BODY) -> bytes:
+    """The body of a request that says that it is JSON. Raises `CitewellError`, also for one of more
+    than `limit` bytes: the rest of it is not read."""
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     # A page of another origin cannot send this type without being asked who it is first.
     if kind != "application/json" or request.headers.get("content-encoding"):
         raise CitewellError(_NOT_JSON)
     length = request.headers.get("content-length", "")
-    if length.isdecimal() and int(length) > MAX_BODY:
-        raise CitewellError(_TOO_LARGE)
+    if length.isdecimal() and int(length) > limit:
+        raise CitewellError(_too_large(limit))
     body = bytearray()
     try:
         async for part in request.stream():
             body += part
-            if len(body) > MAX_BODY:
-                raise CitewellError(_TOO_LARGE)
+            if len(body) > limit:
+                raise CitewellError(_too_large(limit))
     except ClientDisconnect:
         raise CitewellError(_CUT_OFF) from None
     return bytes(body)
@@ -66,7 +68,7 @@ def decoded(body: bytes, kind: type[msgspec.Struct]) -> Any:
 def converted(request: Request, kind: type[msgspec.Struct]) -> Any:
     """The request in a URL: path and query string, in which a list field may be repeated."""
     if len(request.url.query) > MAX_QUERY:
-        raise CitewellError(_TOO_LARGE)
+        raise CitewellError(_too_large(MAX_BODY))
     given: dict[str, Any] = {}
     lists = {f.name for f in msgspec.structs.fields(kind) if _is_list(f.type)}
     for name, value in request.query_params.multi_items():
@@ -126,15 +128,18 @@ def _invalid(words: str, kind: type[msgspec.Struct] | None = None) -> Problem:
     )
 
 
+def _too_large(limit: int) -> Problem:
+    return Problem(
+        "request-too-large",
+        f"The request exceeds {limit // 1024 // 1024} MB, or its URL {MAX_QUERY // 1024} kB.",
+        "Send less per request.",
+    )
+
+
 _NOT_JSON = Problem(
     "request-not-json",
     "The request does not declare a JSON body.",
     "Send the header `Content-Type: application/json`, and no `Content-Encoding`.",
-)
-_TOO_LARGE = Problem(
-    "request-too-large",
-    f"The request exceeds {MAX_BODY // 1024 // 1024} MB, or its URL {MAX_QUERY // 1024} kB.",
-    "Send less per request.",
 )
 _CUT_OFF = Problem(
     "request-malformed", "The connection closed before the request was complete.", "Send it again."

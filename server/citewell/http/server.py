@@ -10,12 +10,15 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from citewell import __version__
+from citewell.engine.pool import WorkerPool
 from citewell.engine.worker_client import WorkerEngine
 from citewell.http.app import create_app
 from citewell.http.docs_page import PATHS
 from citewell.options import Options
 from citewell.serving.address import bind, url_of
+from citewell.serving.base_path import BasePath
 from citewell.serving.guard import Admission, NameGuard, TokenGuard
+from citewell.serving.rate_limit import Buckets, RateLimit
 from citewell.serving.run import run_app
 from citewell.serving.token import HTTP_TOKEN
 
@@ -36,7 +39,7 @@ class Listening(msgspec.Struct, frozen=True):
 
 def serve_engine(
     options: Options,
-    engine: WorkerEngine,
+    engine: WorkerEngine | WorkerPool,
     host: str,
     port: int,
     *,
@@ -48,7 +51,8 @@ def serve_engine(
 ) -> None:
     """Serve until a signal ends it; `on_start` is called with the address once connections are
     accepted. Raises `CitewellError` for an address that cannot be had."""
-    bound = bind(host, port, token=token, variable=HTTP_TOKEN)
+    own = options.serve
+    bound = bind(host, port, token=token, variable=HTTP_TOKEN, public=own.read_only)
     port = int(bound.getsockname()[1])
     engine.start()
     app = guarded_app(
@@ -63,6 +67,8 @@ def serve_engine(
         ),
         origins,
         page,
+        rate_limit=own.rate_limit,
+        base_path=own.base_path,
     )
 
     def announce() -> None:
@@ -71,7 +77,7 @@ def serve_engine(
         if on_start is not None:
             on_start(line.url)
 
-    run_app(app, bound, announce)
+    run_app(app, bound, announce, proxies=own.proxies)
 
 
 def guarded_app(
@@ -79,11 +85,17 @@ def guarded_app(
     admission: Admission,
     origins: Sequence[str] = (),
     page: Page | None = None,
+    *,
+    rate_limit: int = 0,
+    base_path: str = "",
 ) -> ASGIApp:
-    """The application behind names, origins and token. Pages of the named origins may read the
-    answers (CORS); without any, no other page may."""
+    """The application behind names, origins, the limit of requests and the token. Pages of the
+    named origins may read the answers (CORS); without any, no other page may."""
     if admission.token:
         app = TokenGuard(app, admission.token, PATHS)
+    if rate_limit:
+        # Before the token, which could be guessed otherwise.
+        app = RateLimit(app, Buckets(rate_limit))
     if page is not None:
         # Before the token, which no link can carry: the page holds no data.
         app = page(app)
@@ -98,4 +110,5 @@ def guarded_app(
             allow_headers=["authorization", "content-type"],
             max_age=600,
         )
-    return NameGuard(app, admission)
+    app = NameGuard(app, admission)
+    return BasePath(app, base_path) if base_path else app

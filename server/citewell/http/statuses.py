@@ -17,6 +17,7 @@ BY_CODE: Final[Mapping[str, int]] = {
     "request-too-large": 413,
     "request-not-json": 415,
     "request-invalid": 422,
+    "rate-limited": 429,
     "cursor-foreign": 404,
     "placeholder-unknown": 404,
     "file-name": 422,

@@ -21,6 +21,7 @@ from citewell.options.editor import (
 from citewell.options.leaf import about
 from citewell.options.online import LlmOptions, SourceOptions
 from citewell.options.pdf import PdfOptions
+from citewell.options.serve import ServeOptions
 
 CiteCommand = Annotated[
     str,
@@ -275,6 +276,7 @@ class Options(Struct, frozen=True, kw_only=True):
     sources: SourceOptions = SourceOptions()
     llm: LlmOptions = LlmOptions()
     pdf: PdfOptions = PdfOptions()
+    serve: ServeOptions = ServeOptions()
 
 
 TITLES = {
@@ -293,6 +295,7 @@ TITLES = {
     "learning": "Learning from Use",
     "llm": "Language Model",
     "pdf": "PDF Files",
+    "serve": "HTTP Server",
     "retrieval": "Search Engine",
 }
 """What an editor's page of settings calls the sections, in the order of use."""

@@ -22,11 +22,11 @@ def is_loopback(host: str) -> bool:
         return False
 
 
-def bind(host: str, port: int, *, token: str, variable: str) -> socket.socket:
+def bind(host: str, port: int, *, token: str, variable: str, public: bool = False) -> socket.socket:
     """A socket bound to the address; port 0 takes a free one. `variable` is the one that holds a
     token. Raises `CitewellError` for an address that is taken, or that reaches beyond this machine
-    without a token, or with a short one."""
-    if len(token) < LEAST_TOKEN and not is_loopback(host):
+    without a token, or with a short one, unless it is `public`."""
+    if len(token) < LEAST_TOKEN and not public and not is_loopback(host):
         reason = f"the token has only {len(token)} letters" if token else "no token is set"
         raise CitewellError(
             Problem(

@@ -45,11 +45,13 @@ class Admission(msgspec.Struct, frozen=True):
         pages: Sequence[str] = (),
     ) -> Admission:
         """For a server that listens there, with the further `origins` and `hosts` that the user
-        named, and the `pages` that it shows."""
+        named, and the `pages` that it shows. Pages of those hosts are its own, with TLS of a proxy
+        or without."""
         own = f"[{host}]" if ":" in host else host
         names = ["127.0.0.1", "localhost", "[::1]"] if is_loopback(host) else [own]
         given = [f"{name}:{port}" for name in names]
-        allowed = [*(f"http://{name}" for name in given), *origins]
+        own_pages = [f"{scheme}://{name}" for scheme in ("http", "https") for name in hosts]
+        allowed = [*(f"http://{name}" for name in given), *own_pages, *origins]
         return cls(
             frozenset(name.lower() for name in (*given, *hosts)),
             frozenset(origin.rstrip("/").lower() for origin in allowed),
@@ -69,7 +71,7 @@ class NameGuard:
         if scope["type"] != "lifespan":
             refused = self._refused(scope, dict(scope.get("headers", ())))
             if refused is not None:
-                await _refuse(send, *refused)
+                await refuse(send, *refused)
                 return
         await self._app(scope, receive, send)
 
@@ -110,7 +112,7 @@ class TokenGuard:
         if scope["type"] != "lifespan" and not self._is_open(scope):
             headers = dict(scope.get("headers", ()))
             if not hmac.compare_digest(headers.get(b"authorization", b""), self._expected):
-                await _refuse(send, _NO_TOKEN, 401, (b"www-authenticate", b"Bearer"))
+                await refuse(send, _NO_TOKEN, 401, (b"www-authenticate", b"Bearer"))
                 return
         await self._app(scope, receive, send)
 
@@ -142,7 +144,8 @@ _NO_TOKEN = Problem(
 )
 
 
-async def _refuse(send: Send, problem: Problem, status: int, *headers: tuple[bytes, bytes]) -> None:
+async def refuse(send: Send, problem: Problem, status: int, *headers: tuple[bytes, bytes]) -> None:
+    """Answer with a problem, without the application."""
     await send(
         {
             "type": "http.response.start",

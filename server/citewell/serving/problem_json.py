@@ -21,6 +21,7 @@ TITLES = {
     415: "Request is not JSON",
     421: "Host not allowed",
     422: "Invalid request",
+    429: "Too many requests",
     500: "Citewell failed",
     503: "Not now",
     504: "Response timeout",

@@ -6,7 +6,7 @@ import contextlib
 import signal
 import socket
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from types import FrameType
 from typing import TYPE_CHECKING
 
@@ -23,9 +23,16 @@ ENDING_SECONDS = 10
 """How long requests in flight may go on once the server was asked to end."""
 
 
-def run_app(app: ASGIApp, bound: socket.socket, announce: Callable[[], None]) -> None:
+def run_app(
+    app: ASGIApp,
+    bound: socket.socket,
+    announce: Callable[[], None],
+    *,
+    proxies: Sequence[str] = (),
+) -> None:
     """Serve on the bound socket until SIGINT, SIGTERM or Ctrl+Break; `announce` is called once
-    connections are accepted. Returns when the requests in flight are answered or cancelled."""
+    connections are accepted. Only `proxies`, addresses or networks, may name the client in
+    forwarded headers. Returns when the requests in flight are answered or cancelled."""
     import uvicorn
 
     from citewell.serving.patience import PatientProtocol
@@ -39,6 +46,8 @@ def run_app(app: ASGIApp, bound: socket.socket, announce: Callable[[], None]) ->
         server_header=False,
         http=PatientProtocol,
         ws="none",
+        proxy_headers=bool(proxies),
+        forwarded_allow_ips=list(proxies),
         limit_concurrency=MAX_CONNECTIONS,
         h11_max_incomplete_event_size=MAX_HEAD,
         timeout_graceful_shutdown=ENDING_SECONDS,

@@ -34,6 +34,7 @@ class StatusAnswer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     sources: Annotated[tuple[str, ...], Meta(description="The allowed scholarly sources.")] = ()
     llm: Annotated[str, Meta(description="The configured language model.")] = ""
     budget: Annotated[Budget, Meta(description="Today's cost of the model.")] = Budget()
+    read_only: Annotated[bool, Meta(description="Whether this is a public demo.")] = False
     problems: tuple[Problem, ...] = ()
 
 
@@ -61,6 +62,7 @@ def status(service: Service, request: Nothing, cancel: Cancel) -> StatusAnswer:
         sources=service.options.sources.allow,
         llm=found.llm,
         budget=found.budget,
+        read_only=service.options.serve.read_only,
         problems=public_problems(found.problems),
     )
 

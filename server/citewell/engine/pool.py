@@ -1,0 +1,95 @@
+"""Several worker processes that answer as one engine."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, TypeVar, cast
+
+import msgspec
+
+from citewell.engine.methods import Caller, Method, RemoteMethods
+from citewell.engine.worker_client import WorkerEngine
+from citewell.model import CitewellError
+from citewell.model.cancel import Cancel
+from citewell.options import Options
+
+R = TypeVar("R")
+
+FAILED = 4
+"""Calls that a process which failed last counts as busy with: the others are asked first."""
+
+
+class WorkerPool(RemoteMethods):
+    """`Engine` backed by several child processes. Thread-safe. Each call goes to the one that has
+    the fewest."""
+
+    def __init__(self, options: Options, count: int) -> None:
+        """Start nothing yet."""
+        self._engines = [WorkerEngine(options) for _ in range(count)]
+        super().__init__(LeastBusy([engine.caller for engine in self._engines]))
+
+    def start(self) -> None:
+        """Start the children now, in the background."""
+        for engine in self._engines:
+            engine.start()
+
+    def close(self) -> None:
+        """End the children. Later requests fail with `engine-closed`."""
+        for engine in self._engines:
+            engine.close()
+
+
+class LeastBusy:
+    """Sends each call to the caller with the fewest calls in flight."""
+
+    def __init__(self, callers: Sequence[Caller]) -> None:
+        self._callers = list(callers)
+        self._load = [0] * len(callers)
+        self._penalty = [0] * len(callers)
+        self._turn = 0
+        self._lock = threading.Lock()
+
+    def call(self, method: Method[Any, R], arguments: msgspec.Struct, cancel: Cancel | None) -> R:
+        """The answer. Raises `Cancelled`, or `CitewellError` with the reason."""
+        with self._place() as place:
+            result = self._callers[place].call(method, arguments, cancel)
+        if method.name != RemoteMethods.works.name:
+            return result
+        # A record of a source is known to the process that asked the source.
+        found = cast(list[Any], result)
+        for number, other in enumerate(self._callers):
+            if number != place and None in found:
+                more = cast(list[Any], other.call(method, arguments, cancel))
+                found = [
+                    one if one is not None else two for one, two in zip(found, more, strict=True)
+                ]
+        return cast(R, found)
+
+    async def call_async(
+        self, method: Method[Any, R], arguments: msgspec.Struct, cancel: Cancel | None
+    ) -> R:
+        """The answer, awaited. Raises `Cancelled`, or `CitewellError` with the reason."""
+        with self._place() as place:
+            return await self._callers[place].call_async(method, arguments, cancel)
+
+    @contextmanager
+    def _place(self) -> Iterator[int]:
+        """The number of the caller to ask, which counts as busy meanwhile."""
+        with self._lock:
+            count = len(self._callers)
+            order = [(self._turn + step) % count for step in range(count)]
+            place = min(order, key=lambda number: self._load[number] + self._penalty[number])
+            self._load[place] += 1
+            self._turn = place + 1
+        penalty = 0
+        try:
+            yield place
+        except CitewellError:
+            penalty = FAILED
+            raise
+        finally:
+            with self._lock:
+                self._load[place] -= 1
+                self._penalty[place] = penalty

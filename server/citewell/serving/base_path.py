@@ -1,0 +1,27 @@
+"""A server below a path of its reverse proxy, which may pass the path on or take it away."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp, Receive, Scope, Send
+
+
+class BasePath:
+    """Takes the base path from the path of each request."""
+
+    def __init__(self, app: ASGIApp, base: str) -> None:
+        self._app = app
+        self._base = base
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        path = scope.get("path", "")
+        if path == self._base or path.startswith(f"{self._base}/"):
+            raw = scope.get("raw_path") or b""
+            scope = {
+                **scope,
+                "path": path[len(self._base) :] or "/",
+                "raw_path": raw.removeprefix(self._base.encode()) or b"/",
+            }
+        await self._app(scope, receive, send)

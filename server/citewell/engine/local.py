@@ -53,6 +53,7 @@ if TYPE_CHECKING:
 OpenRetrievers = Callable[[Library, Options], Opened]
 RANKER = WEIGHTS / "ranker.npz"
 TYPED = WEIGHTS / "typed.npz"
+LITERATURE = WEIGHTS / "literature.npz"
 
 
 class LocalEngine(ModelMethods):
@@ -145,7 +146,10 @@ class LocalEngine(ModelMethods):
         else:
             opened = retrievers(library, options)
             if ranker is None and options.retrieval.ranker == "learned" and RANKER.exists():
-                ranker = LearnedRanker(RANKER, TYPED if TYPED.exists() else None)
+                typed, literature = (
+                    path if path.exists() else None for path in (TYPED, LITERATURE)
+                )
+                ranker = LearnedRanker(RANKER, typed, literature)
             if reader is None and options.retrieval.cross_encoder:
                 reader = CrossEncoderStage(options.retrieval)
         return cls(

@@ -19,6 +19,7 @@ from citewell.retrieval.bm25 import Bm25Retriever
 from citewell.retrieval.library_names import LibraryNames
 from citewell.retrieval.query_grammar.cursor import Names, NoNames
 from citewell.retrieval.query_grammar.reading import read_query
+from citewell.retrieval.query_grammar.words import asks_for_papers
 from citewell.retrieval.spelling import corrected
 from citewell.retrieval.structure import structured, with_conditions
 
@@ -50,7 +51,9 @@ class QueryPreprocessor:
         if not query.typed:
             return structured(query), Understood()
         if self._is_title(query.text):
-            return query, Understood()
+            return msgspec.structs.replace(query, literature=False), Understood()
+        if not query.sentence and asks_for_papers(query.text):
+            query = msgspec.structs.replace(query, literature=True)
         now = query.paper.year or datetime.date.today().year
         query, understood = with_conditions(query, read_query(query.text, self._names, now))
         if self._columns is None or self._signals is None or not query.text:

@@ -108,9 +108,10 @@ class Search:
         return results
 
     def _depth(self, query: Query, k: int) -> int:
-        """How many papers each retriever gives: what is typed stands near the top."""
+        """How many papers each retriever gives: one paper that is typed stands near the top."""
         depth = self._options.depth
-        return max(k, round(TYPED_DEPTH * depth) if query.typed else depth)
+        means_one = query.typed and not query.literature
+        return max(k, round(TYPED_DEPTH * depth) if means_one else depth)
 
     def _with_problems(
         self,

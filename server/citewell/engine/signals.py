@@ -144,6 +144,17 @@ class LibrarySignals:
         """How often others cite each row with what is cited nearby."""
         return None if self._cited is None else self._cited.cocited(query, rows)
 
+    def cocited_with(
+        self, found: NDArray[np.int64], rows: NDArray[np.int64]
+    ) -> NDArray[np.float32] | None:
+        """How often others cite each of `rows` together with the rows `found`."""
+        return None if self._cited is None else self._cited.cocited_with(found, rows)
+
+    def coverage(self, text: str, rows: NDArray[np.int64]) -> NDArray[np.float32] | None:
+        """Share of the text's words that each row holds in title or abstract."""
+        found = None if self._bm25 is None else self._bm25.coverage(text, self._library.rows)
+        return None if found is None else found[rows]
+
     def passages(self, query: Query, rows: NDArray[np.int64]) -> NDArray[np.float32] | None:
         """How well the words around the place match those of each row's citations."""
         return None if self._cited is None else self._cited.passages(query, rows)

@@ -80,6 +80,9 @@ class Query(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The words were derived, for example from a key: they hint at a paper, but no author typed
     them."""
 
+    literature: bool = False
+    """The words ask for the literature on a topic, not for one paper. A literature search sets it;
+    the engine sets it for a request for papers, and takes it back for the title of a paper."""
     typed_query: TypedQuery = TypedQuery()
     """What was understood of the typed words; the engine sets it."""
 

@@ -100,6 +100,18 @@ class Signals(Protocol):
         priors. See `retrieval.citation_priors.CitationPriors.cocited`."""
         ...
 
+    def cocited_with(
+        self, found: NDArray[np.int64], rows: NDArray[np.int64]
+    ) -> NDArray[np.float32] | None:
+        """How often others cite each of `rows` together with the rows `found`, shape (n,), as a
+        logarithm; 0 where nothing is known, None without priors."""
+        ...
+
+    def coverage(self, text: str, rows: NDArray[np.int64]) -> NDArray[np.float32] | None:
+        """Share of the text's words that each row holds in title or abstract, rare words counting
+        more, shape (n,); None without BM25 or known words."""
+        ...
+
     def passages(self, query: Query, rows: NDArray[np.int64]) -> NDArray[np.float32] | None:
         """How well the words around the place match those in which others cite each row, shape
         (n, len(passages.SIGNALS)); None without priors."""

@@ -28,6 +28,14 @@ from citewell.ranking.features import (
     features,
 )
 from citewell.ranking.lexical import TitleWords
+from citewell.ranking.literature import (
+    CLOSE,
+    COMPANY,
+    CONSIDERED,
+    Listed,
+    LiteratureModel,
+    literature_features,
+)
 from citewell.ranking.trees import Trees
 from citewell.ranking.typed import TypedModel
 from citewell.ranking.typed_features import Typed, typed_features
@@ -53,11 +61,14 @@ class LearnedRanker:
 
     name = "learned"
 
-    def __init__(self, weights: Path, typed: Path | None = None) -> None:
-        """`typed` are the weights for queries with typed words; without them the head alone
-        orders those, too."""
+    def __init__(
+        self, weights: Path, typed: Path | None = None, literature: Path | None = None
+    ) -> None:
+        """`typed` are the weights for queries with typed words, and `literature` those for
+        literature questions; without them the head alone orders those, too."""
         self._path = weights
         self._typed_path = typed
+        self._literature_path = literature
         self._lock = threading.Lock()
         self._words: tuple[int, TitleWords] | None = None
 
@@ -94,6 +105,8 @@ class LearnedRanker:
         table = features(query, known, self._title_words(signals))
         cancel.check()
         scores = head_scores(self._model.trees, table)
+        if _asks_literature(query) and self._literature_path is not None:
+            return self._literature(query, known, table, scores, signals)
         if query.typed and self._typed_path is not None:
             return self._order_typed(self._typed(query, known, table, scores, signals))
         order = np.lexsort((np.arange(len(rows)), -scores))
@@ -127,6 +140,38 @@ class LearnedRanker:
 
     def _order_typed(self, table: NDArray[np.float32]) -> Ordering:
         return self._typed_model.order(table)
+
+    def _literature(
+        self,
+        query: Query,
+        known: Evidence,
+        table: NDArray[np.float32],
+        scores: NDArray[np.float32],
+        signals: Signals,
+    ) -> Ordering:
+        best = np.lexsort((np.arange(len(scores)), -scores))[:CONSIDERED]
+        rows = known.rows[best]
+        unknown = np.zeros(len(best), np.float32)
+        near = [signals.cocited_with(rows[:count], rows) for count in (CLOSE, COMPANY)]
+        coverage = signals.coverage(query.text, rows)
+        names = feature_names(PRIOR_SIGNALS)
+        listed = Listed(
+            scores[best],
+            known.vectors[best],
+            table[best, names.index("full")],
+            unknown if near[0] is None else near[0],
+            unknown if near[1] is None else near[1],
+            unknown if coverage is None else coverage,
+            table[best, names.index("memory_popularity")],
+            known.columns.year[best],
+            known.columns.abstract[best],
+        )
+        return self._order_literature(best, scores, literature_features(listed))
+
+    def _order_literature(
+        self, best: NDArray[np.int64], scores: NDArray[np.float32], table: NDArray[np.float64]
+    ) -> Ordering:
+        return self._literature_model.ordering(best, scores, table)
 
     def _company(self, query: Query, signals: Signals) -> Company | None:
         titles = [r.title for r in query.paper.references if r.title][:_MOST_REFERENCES]
@@ -164,6 +209,11 @@ class LearnedRanker:
         return Model(self._path)
 
     @cached_property
+    def _literature_model(self) -> LiteratureModel:
+        assert self._literature_path is not None
+        return LiteratureModel.read(self._literature_path)
+
+    @cached_property
     def _typed_model(self) -> TypedModel:
         assert self._typed_path is not None
         return TypedModel(self._typed_path)
@@ -187,6 +237,10 @@ def head_scores(trees: Trees, table: NDArray[np.float32]) -> NDArray[np.float32]
     known = table[:, names.index("memory_popularity")] > UNKNOWN
     fused += np.where(known, share("memory_rank"), 0)
     return np.asarray(trees.predict(table) + np.log(fused), np.float32)
+
+
+def _asks_literature(query: Query) -> bool:
+    return query.literature and query.typed and not query.sentence
 
 
 class Model:

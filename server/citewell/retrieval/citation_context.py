@@ -109,6 +109,20 @@ class CitationContextRetriever(Retriever):
             out[has] = self._citation_priors.cocited(numbers, _own_key(query))[own[has]]
         return out
 
+    def cocited_with(
+        self, found: NDArray[np.int64], rows: NDArray[np.int64]
+    ) -> NDArray[np.float32]:
+        """Shape (n,): how often others cite each of `rows` together with the rows `found`, as a
+        logarithm; 0 for papers without priors."""
+        out = np.zeros(len(rows), np.float32)
+        numbers = np.unique(self.number_of_row[found])
+        numbers = numbers[numbers >= 0]
+        own = self.number_of_row[rows]
+        has = own >= 0
+        if has.any() and len(numbers):
+            out[has] = self._citation_priors.cocited(numbers, 0)[own[has], 0]
+        return out
+
     def passages(self, query: Query, rows: NDArray[np.int64]) -> NDArray[np.float32] | None:
         """Shape (n, len(passages.SIGNALS)): in which words others cite each row."""
         if self._profiles is None:

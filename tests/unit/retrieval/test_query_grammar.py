@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from citewell.retrieval.query_grammar.reading import Reading, read_query
+from citewell.retrieval.query_grammar.words import asks_for_papers
 
 NOW = 2024
 
@@ -184,3 +185,38 @@ def test_no_text_breaks_the_reading(text: str) -> None:
     for part in found.understood.parts:
         assert at <= part.start < part.end <= len(text)
         at = part.end
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Which papers study the pruning of apple trees?",
+        "Could you provide me some works about irrigation?",
+        "Are there any studies on orchards",
+        "Any research focused on drought?",
+        "Who proposed drip irrigation?",
+        "papers on irrigation since 2015",
+        "list articles about orchards",
+    ],
+)
+def test_a_request_for_papers_is_a_literature_question(text: str) -> None:
+    assert asks_for_papers(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "irrigation of apple orchards",
+        "What Does BERT Look At?",
+        "Are Transformers Effective for Time Series Forecasting?",
+        "Show, attend and tell",
+        "Can you unpack that? Learning to rewrite questions",
+        "vaswani 2017 attention",
+        "Studies on Hysteria",
+        "a study of papers and pens",
+        "Pruning is what most papers of the last years describe. We follow them.",
+    ],
+)
+def test_words_that_may_mean_one_paper_are_no_literature_question(text: str) -> None:
+    assert not asks_for_papers(text)

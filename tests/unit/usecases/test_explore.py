@@ -44,7 +44,7 @@ def test_the_first_pass_is_the_search_and_comes_before_any_other_is_made(
     first = next(states)
     assert [one.name for one in first.passes] == ["search"]
     assert not first.ending
-    found = orchards.find(Query(text=TOPIC), 20, tier="full")
+    found = orchards.find(Query(text=TOPIC, literature=True), 20, tier="full")
     assert titles(first) == [hit.work.title for hit in found.hits]
 
 

@@ -92,6 +92,17 @@ _QUESTION = re.compile(
     r"\?\s*$|^\s*(?:can|could|would|please|which|what|where|who|are there|is there|any|give|tell|"
     r"list|find|show|provide|name|i need|i want|looking for)\b", re.I
 )  # fmt: skip
+_SOURCES = (
+    r"(?:papers?|articles?|publications?|literature|works?|stud(?:y|ies)|research(?:es|ers?)?|"
+    r"references?)"
+)
+_ASKS = re.compile(
+    rf"^\s*(?:(?:can|could|would|please|which|what|where|who|are there|is there|any|give|tell|list|"
+    rf"find|show|provide|name|i need|i want|looking for)\b[^?:.]{{0,40}}\b{_SOURCES}\b"
+    rf"|who (?:\w+ )?(?:proposed|introduced|invented|studied|showed)\b"
+    rf"|(?:the |recent |classic |all )*(?:papers|articles|publications|literature) "
+    rf"(?:about|on|that|which)\b)", re.I | re.S
+)  # fmt: skip
 _FIRST_PERSON = re.compile(r"\b(?:we|our|us|I)\b")
 _CITED = re.compile(r"\[(?:CITATION|OTHER)\]|\\cite|\([A-Z][^()]{2,40}, (?:19|20)\d\d[a-z]?\)")
 _ENDS = re.compile(r"(?<!et al)(?<!\b[A-Z])[.!;]\s*$")
@@ -112,6 +123,15 @@ def is_sentence(text: str) -> bool:
     if words < SENTENCE_WORDS or _QUESTION.search(text):
         return False
     return bool(_ENDS.search(text) or _FIRST_PERSON.search(text))
+
+
+def asks_for_papers(text: str) -> bool:
+    """True for a request for the literature on a topic ("Which papers study X?", "papers on X").
+
+    Any other words may mean one paper, and so may a question that names no papers: many titles
+    are questions.
+    """
+    return _ASKS.match(text[:4000]) is not None and not is_sentence(text)
 
 
 def topic_of(text: str, cut: Sequence[tuple[int, int, str | None]], *, has_parts: bool) -> str:

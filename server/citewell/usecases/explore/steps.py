@@ -43,6 +43,7 @@ class Steps:
         text = " ".join(request.text.split())
         self.query = Query(
             text=text[:MAX_TEXT],
+            literature=True,
             author=request.author,
             venue=request.venue,
             year_from=request.year_from,

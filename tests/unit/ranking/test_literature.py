@@ -1,0 +1,93 @@
+"""The order of literature questions: its features, its file, and when it is used."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from msgspec.structs import replace
+
+from citewell.model import CitewellError
+from citewell.ranking.features import UNKNOWN
+from citewell.ranking.literature import NAMES, Listed, LiteratureModel, literature_features
+from citewell.retrieval.encoders.static import WEIGHTS
+
+COUNT = 30
+
+
+@pytest.fixture
+def listed() -> Listed:
+    random = np.random.default_rng(0)
+    vectors = random.normal(size=(COUNT, 8)).astype(np.float32)
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    return Listed(
+        np.linspace(3, -3, COUNT).astype(np.float32),
+        vectors,
+        vectors @ vectors[0],
+        np.zeros(COUNT, np.float32),
+        np.zeros(COUNT, np.float32),
+        random.random(COUNT).astype(np.float32),
+        np.full(COUNT, UNKNOWN, np.float32),
+        random.integers(2000, 2020, COUNT).astype(np.int16),
+        random.random(COUNT) > 0.5,
+    )
+
+
+def test_the_shipped_file_fits_the_features() -> None:
+    model = LiteratureModel.read(WEIGHTS / "literature.npz")
+    assert model.order.shape == (len(NAMES) + 1,)
+    assert model.order[-1] > 0, "a better score of the head never makes a paper worse"
+
+
+def test_features_are_standardised_within_the_list(listed: Listed) -> None:
+    table = literature_features(listed)
+    assert table.shape == (COUNT, len(NAMES))
+    np.testing.assert_allclose(table.mean(axis=0), 0, atol=0.1)
+    assert np.abs(table).max() <= 4
+
+
+def test_what_is_unknown_of_every_paper_counts_for_nothing(listed: Listed) -> None:
+    table = literature_features(listed)
+    for name in ("popularity", "cocited_10", "cocited_20"):
+        assert not table[:, NAMES.index(name)].any()
+    undated = literature_features(replace(listed, year=np.zeros(COUNT, np.int16)))
+    assert not undated[:, NAMES.index("newer")].any()
+
+
+def test_a_paper_is_no_witness_for_itself(listed: Listed) -> None:
+    same = listed.vectors.copy()
+    same[1] = same[0]
+    nearest = NAMES.index("nearest")
+    table = literature_features(replace(listed, vectors=same))
+    assert table[0, nearest] == table[1, nearest] == table[:, nearest].max()
+    alone = literature_features(listed)
+    assert alone[0, nearest] < table[0, nearest]
+
+
+@pytest.mark.parametrize("count", [1, 2, 5])
+def test_short_lists_are_ordered_like_long_ones(listed: Listed, count: int) -> None:
+    short = Listed(*(getattr(listed, name)[:count] for name in listed.__struct_fields__))
+    model = LiteratureModel.read(WEIGHTS / "literature.npz")
+    ordering = model.ordering(np.arange(count), short.head, literature_features(short))
+    assert sorted(ordering.order.tolist()) == list(range(count))
+    assert (np.diff(ordering.scores) <= 0).all()
+    assert ordering.confidence is not None and np.isfinite(ordering.confidence).all()
+
+
+def test_papers_beyond_the_considered_ones_follow_in_the_order_of_the_head() -> None:
+    model = LiteratureModel(np.append(np.zeros(len(NAMES)), 1.0), np.array([0.0, 1.0, 0.0, 0.0]))
+    head = np.array([0.1, 3.0, 0.2, 2.0], np.float32)
+    ordering = model.ordering(np.array([1, 3]), head, np.zeros((2, len(NAMES))))
+    assert ordering.order.tolist() == [1, 3, 2, 0]
+    assert (np.diff(ordering.scores) < 0).all()
+    assert ordering.confidence is not None and ordering.confidence.tolist()[2:] == [0, 0]
+
+
+@pytest.mark.parametrize("content", [b"", b"no archive", b"PK\x03\x04 cut"])
+def test_a_file_that_does_not_fit_says_what_to_do(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "literature.npz"
+    path.write_bytes(content)
+    with pytest.raises(CitewellError) as caught:
+        LiteratureModel.read(path)
+    assert caught.value.problem.code == "ranker-weights"

@@ -4,7 +4,7 @@ import pytest
 
 from citewell.documents.latex.scanner import scan_latex
 from citewell.documents.markdown.scanner import scan_markdown
-from citewell.features.checking.uncited import uncited_at
+from citewell.features.checking.uncited import reports_others, uncited_at, uncited_sentences
 
 
 def found(text, scan=scan_latex):
@@ -51,3 +51,34 @@ def test_markdown_is_read_as_well():
     assert found(text, scan_markdown) == "lation a lot"
     cited = text.replace(" lot.", " lot [@a].")
     assert found(cited, scan_markdown) is None
+
+
+@pytest.mark.parametrize(
+    ("scan", "text", "ends"),
+    [
+        (
+            scan_markdown,
+            "# A heading of seven words and two more\n\nAttention helps translation of long sentences a lot. It does!\n\n"
+            "Graphs can be embedded without any labels at all. Others cite what they use here [@a].\n",
+            ["sentences a lot", "labels at all"],
+        ),
+        (
+            scan_latex,
+            "Attention helps translation (e.g. of long sentences) quite a lot. % a comment of many words follows here.\n"
+            "A paragraph may end without a full stop at all\n\nWe show \\citep{a} that it works in all these cases.",
+            ["quite a lot", "stop at all"],
+        ),
+        (scan_markdown, "", []),
+        (scan_markdown, "\n\n \n", []),
+    ],
+)
+def test_every_sentence_without_a_citation_has_its_end(scan, text, ends):
+    places = [one.at for one in uncited_sentences(scan(text))]
+    assert len(places) == len(ends)
+    assert all(text[:at].endswith(end) for at, end in zip(places, ends, strict=True))
+
+
+def test_words_that_seldom_occur_without_a_citation_are_recognized():
+    text = "Recent work has shown that graphs are useful here. The weather on the island is mild in spring."
+    first, second = uncited_sentences(scan_markdown(text))
+    assert reports_others(first) and not reports_others(second)

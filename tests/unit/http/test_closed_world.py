@@ -16,6 +16,7 @@ PASSAGE = f"{INVENTED} says that attention helps [CITATION]. Cite \\cite<{INVENT
 ENTRY = "@misc{x, title={Teacups for Everyone}, author={Smith, Jo}, year={2031}}"
 REQUESTS = {
     "find": {"text": PASSAGE, "k": 50, "bib": ENTRY},
+    "places": {"text": "Recent work has shown that attention helps translation."},
     "search": {"query": INVENTED, "k": 50},
     "search_by_address": "?query=attention&k=50",
     "explore": {"query": INVENTED, "k": 50, "rounds": 2, "overview": True},
@@ -53,7 +54,7 @@ def test_every_paper_is_a_record(client: Any, http_engine: LocalEngine, one: Any
         found = client.get(one.path.replace("{id}", "fx:1") + str(body))
     assert found.status_code == 200, found.text
     papers = list(papers_in(found.json()))
-    assert papers or one.name in ("status", "health", "api_health", "health_summary")
+    assert papers or one.name in ("places", "status", "health", "api_health", "health_summary")
     for paper, work in zip(papers, http_engine.works([p["id"] for p in papers]), strict=True):
         assert work is not None, paper
         assert (paper["title"], paper["source"]) == (work.title, source_of(work))

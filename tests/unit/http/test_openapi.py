@@ -54,6 +54,7 @@ def checked(document: dict[str, Any], name: str, value: Any) -> None:
 ENTRY = "@misc{a, title={Attention Is All You Need}, year={2019}, author={Roe, Jo}}"
 REQUESTS = {
     "find": {"text": "Attention [CITATION].", "abstracts": True},
+    "places": {"text": "Recent work has shown that attention helps translation."},
     "search": {"query": "attention"},
     "search_by_address": "?query=attention",
     "explore": {"query": "attention", "kept": ["fx:2"], "k": 5, "abstracts": True},

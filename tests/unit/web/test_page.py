@@ -23,7 +23,7 @@ from citewell.web import open_page, with_page
 from citewell.web.page import HEADERS, static_files
 
 ADDRESS = "http://127.0.0.1:7413"
-MAX_BYTES = 60_000
+MAX_BYTES = 80_000
 OPENED = {
     "Sec-Fetch-Site": "cross-site",
     "Sec-Fetch-Mode": "navigate",

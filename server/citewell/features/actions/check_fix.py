@@ -84,8 +84,22 @@ def _asks(check: Check, unsafe: bool) -> bool:
 def _of_file(
     path: str, checks: Sequence[Check], recheck: Recheck, unsafe: bool, root: Path | None
 ) -> FixPlan:
-    text = read_text(Path(path)).text
-    bib = parse_bib(text, path)
+    bib = parse_bib(read_text(Path(path)).text, path)
+    return _of_bib(bib, checks, recheck, unsafe, root)
+
+
+def plan_text_fixes(
+    text: str, name: str, checks: Sequence[Check], recheck: Recheck, *, unsafe: bool = False
+) -> FixPlan:
+    """Plan the fixes of the checked entries of a .bib that is given as text; its `name` is its path
+    in claims and diffs. Nothing is read."""
+    wanted = [check for check in checks if _asks(check, unsafe)]
+    return _of_bib(parse_bib(text, name), wanted, recheck, unsafe, None)
+
+
+def _of_bib(
+    bib: BibFile, checks: Sequence[Check], recheck: Recheck, unsafe: bool, root: Path | None
+) -> FixPlan:
     style = detect_style(bib)
     tries: list[_Try] = []
     left: list[FixedEntry] = []

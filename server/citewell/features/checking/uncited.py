@@ -9,6 +9,7 @@ no citation.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 import msgspec
 
@@ -39,6 +40,7 @@ _OWN = re.compile(
 )
 _END = re.compile(r"[.!?][\"')\]”’]*\s*$")
 _STOP = re.compile(r"[.!?](?=[\"')\]}]*(?:\s|$|%))|\n[ \t]*\r?\n")
+_PARAGRAPH_END = re.compile(r"\n[ \t]*\r?\n\s*")
 MIN_WORDS = 7
 REACH = 1500
 """Characters in which the sentence must end."""
@@ -67,11 +69,41 @@ def uncited_at(document: Document, offset: int) -> Uncited | None:
     at = sentence_end(document, offset) if _is_prose(document, offset) else None
     if at is None or not _is_prose(document, at):
         return None
+    found = _without_citation(document, at)
+    return found if found is not None and reports_others(found) else None
+
+
+def reports_others(found: Uncited) -> bool:
+    """True if the words of a sentence seldom occur without a citation."""
+    plain = found.sentence.replace(MARK, "")
+    return not _OWN.search(plain) and _PHRASES.search(plain) is not None
+
+
+def uncited_sentences(document: Document) -> Iterator[Uncited]:
+    """The sentences of prose that have neither citation nor placeholder, in order, each with the
+    place where a citation would stand; short ones are left out."""
+    offset = 0
+    while offset < len(document.text):
+        at = sentence_end(document, offset)
+        if at is None:
+            paragraph = _PARAGRAPH_END.search(document.text, offset)
+            end = paragraph.start() if paragraph is not None else len(document.text)
+            at = offset + len(document.text[offset:end].rstrip())
+            following = paragraph.end() if paragraph is not None else len(document.text)
+        else:
+            following = at + 1
+        found = _without_citation(document, at) if _is_prose(document, at) else None
+        if found is not None:
+            yield found
+        offset = following
+
+
+def _without_citation(document: Document, at: int) -> Uncited | None:
+    """The sentence that ends at an offset; None if it is short or cites something."""
     sentence = context_at(document, at).sentence
     if OTHER in sentence or MARK not in sentence:
         return None
-    plain = sentence.replace(MARK, "").strip()
-    if len(plain.split()) < MIN_WORDS or _OWN.search(plain) or not _PHRASES.search(plain):
+    if len(sentence.replace(MARK, "").split()) < MIN_WORDS:
         return None
     return Uncited(sentence, at)
 

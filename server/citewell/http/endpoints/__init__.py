@@ -9,6 +9,7 @@ from citewell.http.endpoints import (
     finding,
     papers,
     picking,
+    placing,
     searching,
     status,
     verifying,
@@ -16,6 +17,7 @@ from citewell.http.endpoints import (
 
 ENDPOINTS: tuple[Endpoint, ...] = (
     finding.FIND,
+    placing.PLACES,
     searching.SEARCH,
     searching.SEARCH_BY_ADDRESS,
     exploring.EXPLORE,

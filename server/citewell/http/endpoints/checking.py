@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from itertools import combinations
+from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import Meta
@@ -10,6 +11,7 @@ from msgspec import Meta
 from citewell.features.checking.check import claims_in_text, tally
 from citewell.features.checking.report import label
 from citewell.http.contract import LONG_SECONDS, Endpoint, Service, public_problems
+from citewell.http.endpoints.check_forms import CheckForm, claims_of_pdf_file, forms_of
 from citewell.http.wire import MAX_FILE, Paper, paper_of
 from citewell.model import CitewellError, Problem
 from citewell.model.cancel import Cancel
@@ -17,10 +19,14 @@ from citewell.model.check import Check, Claim, FieldFinding, Verdict
 from citewell.usecases.check import CheckTask
 
 MAX_ENTRIES = 2_000
+MAX_PDF = 12_000_000
+"""Bytes in Base64: less than a request may have."""
+_BASE64 = "^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$"
+_NAME = r"^[^/\\\x00-\x1f\x7f]+$"
 
 
 class CheckRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A text with references, or references one by one: not both."""
+    """A text with references, references one by one, or a PDF: one of them."""
 
     text: Annotated[
         str,
@@ -31,6 +37,26 @@ class CheckRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
         Meta(max_length=MAX_ENTRIES, description="References as separate items, each as BibTeX "
                                                  "or plain text."),
     ] = ()  # fmt: skip
+    pdf: Annotated[
+        str,
+        Meta(
+            max_length=MAX_PDF,
+            pattern=_BASE64,
+            description="A PDF in Base64, of which the reference list is checked.",
+        ),
+    ] = ""
+    name: Annotated[
+        str,
+        Meta(max_length=200, pattern=_NAME, description="Name of the file, for the forms."),
+    ] = "references.bib"
+    forms: Annotated[
+        tuple[CheckForm, ...],
+        Meta(
+            max_length=3,
+            description="`fixes`: the corrected BibTeX of `text` (`fixed`) and its `diff`; "
+            "`sarif`: a SARIF 2.1.0 log; `html`: a page.",
+        ),
+    ] = ()
     online: Annotated[
         bool,
         Meta(description="Also query the allowed sources about what the library lacks."),
@@ -53,6 +79,7 @@ class Reference(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     )
     sources: Annotated[tuple[str, ...], Meta(description="Where the check searched.")] = ()
     line: Annotated[int | None, Meta(description="Line where it begins, from 1.")] = None
+    page: Annotated[int | None, Meta(description="Page of the PDF, from 1.")] = None
 
 
 class CheckAnswer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -64,17 +91,30 @@ class CheckAnswer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     unread: Annotated[
         tuple[int, ...], Meta(description="Indexes in `entries` without a readable reference.")
     ] = ()
+    diff: Annotated[str, Meta(description="What `fixed` changes in `text`.")] = ""
+    fixed: Annotated[str, Meta(description="The text with the corrections that are safe.")] = ""
+    sarif: dict[str, Any] | None = None
+    html: str = ""
     problems: tuple[Problem, ...] = ()
 
 
 def check(service: Service, request: CheckRequest, cancel: Cancel) -> CheckAnswer:
     """Look each reference up in the library: is it a known work, and do title, authors, year, venue
     and identifiers agree with its record? Nothing is sent anywhere unless `online` is true."""
-    if request.text and request.entries:
+    if sum(map(bool, (request.text, request.entries, request.pdf))) > 1:
         raise CitewellError(
-            Problem("request-invalid", "Give either `text` or `entries`.", "Send one of them.")
+            Problem(
+                "request-invalid", "Give either `text`, `entries` or `pdf`.", "Send one of them."
+            )
         )
-    claims, numbers, unread = _claims(request)
+    problems: tuple[Problem, ...] = ()
+    unread: list[int] = []
+    if request.pdf:
+        read = claims_of_pdf_file(request.pdf, request.name, service.options)
+        claims, problems = list(read.claims), read.problems
+        numbers = list(range(1, len(claims) + 1))
+    else:
+        claims, numbers, unread = _claims(request)
     task = CheckTask(service.engine, claims, online=request.online)
     found = task.run(service.progress, cancel)
     checks = found.checks
@@ -84,7 +124,15 @@ def check(service: Service, request: CheckRequest, cancel: Cancel) -> CheckAnswe
         counts={verdict.value: count for verdict, count in tally(checks).items() if count},
         references=tuple(_reference(n, one) for n, one in zip(numbers, checks, strict=True)),
         unread=tuple(unread),
-        problems=public_problems(found.problems),
+        problems=public_problems((*problems, *found.problems)),
+        **forms_of(
+            request.forms,
+            checks,
+            request.text,
+            request.name,
+            engine=service.engine,
+            cancel=cancel,
+        ),
     )
 
 
@@ -116,11 +164,19 @@ def _reference(n: int, check: Check) -> Reference:
         record=None if check.work is None else paper_of(check.work),
         sources=check.sources,
         line=check.claim.line,
+        page=check.claim.page,
     )
 
 
-_GIVEN = {"text": {"minLength": 1}, "entries": {"minItems": 1}}
-_ONE_OF_TWO = {"not": {"required": list(_GIVEN), "properties": _GIVEN}}
+_GIVEN = {"text": {"minLength": 1}, "entries": {"minItems": 1}, "pdf": {"minLength": 1}}
+_ONE_OF_THEM = {
+    "not": {
+        "anyOf": [
+            {"required": [*pair], "properties": {name: _GIVEN[name] for name in pair}}
+            for pair in combinations(_GIVEN, 2)
+        ]
+    }
+}
 
 CHECK = Endpoint(
     name="check",
@@ -132,5 +188,5 @@ CHECK = Endpoint(
     answer=check,
     queue=lambda request: "online" if request.online else "check",
     seconds=LONG_SECONDS,
-    schema_keywords=_ONE_OF_TWO,
+    schema_keywords=_ONE_OF_THEM,
 )

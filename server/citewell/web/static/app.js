@@ -8,6 +8,8 @@ import { onKept } from "./store.js";
 const VIEWS = {
   search: ["Search", () => import("./search.js")],
   paper: ["Paper", () => import("./record.js")],
+  passage: ["Passage", () => import("./passage.js")],
+  check: ["Check", () => import("./check.js")],
   kept: ["Kept papers", () => import("./kept.js")],
   library: ["Library", () => import("./library.js")],
 };

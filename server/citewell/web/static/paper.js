@@ -92,8 +92,8 @@ export function keepButton(paper, props) {
   return button;
 }
 
-/** A paper as a list item; `more` are further buttons, `level` is that of its heading. */
-export function card(paper, { more = [], level = 2, note = null } = {}) {
+/** A paper as a list item; `first` is a button before the others, `level` that of its heading. */
+export function card(paper, { first = null, level = 2, note = null } = {}) {
   const why = whyOf(paper);
   return h("li", { class: `paper${isKept(paper.id) ? " kept" : ""}`, "data-id": paper.id },
     h(`h${level}`, { dir: "auto" }, h("a", { href: address({ view: "paper", id: paper.id }) }, paper.title || "Untitled")),
@@ -101,9 +101,8 @@ export function card(paper, { more = [], level = 2, note = null } = {}) {
     note,
     why && h("p", { class: "why clamp" }, bdi(why)),
     h("div", { class: "actions" },
-      keepButton(paper),
+      first, keepButton(paper),
       disclosure("Abstract", (panel) => abstractOf(panel, paper.id)),
       disclosure("Cite", (panel) => citeForms(panel, paper.id)),
-      paper.reasons?.length ? disclosure("Why", (panel) => panel.append(h("ul", {}, paper.reasons.map(reason)))) : null,
-      more));
+      paper.reasons?.length ? disclosure("Why", (panel) => panel.append(h("ul", {}, paper.reasons.map(reason)))) : null));
 }

@@ -1,0 +1,118 @@
+// A bibliography: is each reference real, and right? With the evidence, and what would correct it.
+import { ask, failed } from "./api.js";
+import { announce, bdi, copyButton, count, downloadButton, h, outside, problems } from "./dom.js";
+import { address } from "./route.js";
+
+const VERDICTS = {
+  "fabricated": ["likely fabricated", "bad"], "wrong-detail": ["wrong detail", "warn"], "not-found": ["not found", ""],
+  "unchecked": ["not checked", ""], "verified": ["verified", "good"],
+};
+const MAX_PDF = 8_900_000;
+/** Nothing is stored: the references live as long as the window. */
+const written = { text: "", pdf: "", name: "references.bib" };
+
+export async function show(main, given, signal, restore) {
+  const text = h("textarea", { id: "references", class: "code", spellcheck: "false", maxlength: 1_000_000 });
+  text.value = written.text;
+  const file = h("input", { type: "file", id: "file", accept: ".bib,.bbl,.tex,.txt,.md,.pdf,text/*,application/pdf", onchange: () => read(file.files[0]) });
+  const name = h("p", { class: "small", role: "status" }, written.pdf ? written.name : "");
+  const online = h("input", { type: "checkbox" });
+  const onlineLine = h("label", { class: "line", hidden: true }, online, h("span", {}));
+  const button = h("button", { class: "main" }, "Check");
+  const out = h("div", { class: "stack" });
+  const drop = h("div", { class: "drop stack",
+    ondragover: (event) => { event.preventDefault(); drop.classList.add("over"); },
+    ondragleave: () => drop.classList.remove("over"),
+    ondrop: (event) => { event.preventDefault(); drop.classList.remove("over"); read(event.dataTransfer.files[0]); } },
+    h("p", {}, h("label", { for: "references" }, "Paste BibTeX or a list of references, or drop a .bib, a text or a PDF here. "), h("label", { for: "file" }, "Or choose a file: "), file),
+    name, text);
+
+  async function read(chosen) {
+    if (!chosen) return;
+    const bytes = new Uint8Array(await chosen.arrayBuffer());
+    const isPdf = String.fromCharCode(...bytes.subarray(0, 5)) === "%PDF-";
+    if (isPdf && bytes.length > MAX_PDF) return void (name.textContent = `${chosen.name} is too large: use citewell check on the command line.`);
+    written.name = chosen.name;
+    written.pdf = isPdf ? base64(bytes) : "";
+    text.value = isPdf ? "" : new TextDecoder().decode(bytes);
+    name.textContent = isPdf ? `${chosen.name}: its reference list is checked.` : chosen.name;
+    await run();
+  }
+
+  async function run(event) {
+    event?.preventDefault();
+    if (text.value.trim()) written.pdf = "";
+    written.text = text.value;
+    if (!written.text.trim() && !written.pdf) return text.focus();
+    button.disabled = true;
+    out.replaceChildren(h("p", { class: "busy muted" }, "Checking"));
+    try {
+      const source = written.pdf ? { pdf: written.pdf } : { text: written.text };
+      const found = await ask("v1/check", { ...source, name: written.name, forms: ["fixes", "sarif", "html"], online: online.checked }, { signal });
+      out.replaceChildren(...report(found, written.name));
+      announce(`${count(found.references.length, "reference")} checked.`);
+    } catch (error) {
+      out.replaceChildren(failed(error) ?? "");
+    } finally {
+      button.disabled = false;
+    }
+  }
+
+  main.append(h("h1", {}, "Check references"),
+    h("form", { class: "stack", onsubmit: run }, drop, onlineLine, h("div", { class: "row" }, button)), out);
+  restore();
+  const status = await ask("v1/status", undefined, { signal });
+  onlineLine.hidden = !status.sources?.length;
+  onlineLine.lastChild.textContent = `Also ask ${status.sources?.join(", ")}, which receive the references`;
+}
+
+function base64(bytes) {
+  let text = "";
+  for (let at = 0; at < bytes.length; at += 32_768) text += String.fromCharCode(...bytes.subarray(at, at + 32_768));
+  return btoa(text);
+}
+
+function report(found, name) {
+  if (!found.references.length) return [problems(found.problems) ?? "", h("p", { class: "notice" }, "No reference was found in this text.")];
+  const rows = found.references.map(reference);
+  const list = h("ol", { class: "papers references", "aria-label": "References" }, rows);
+  const boxes = Object.entries(VERDICTS).filter(([verdict]) => found.counts[verdict]).map(([verdict, [label]]) => {
+    const box = h("input", { type: "checkbox", checked: true, value: verdict, onchange: () => filter() });
+    return h("label", { class: "line" }, box, `${label} (${found.counts[verdict]})`);
+  });
+  function filter() {
+    const shown = new Set(boxes.map((one) => one.firstChild).filter((one) => one.checked).map((one) => one.value));
+    for (const row of rows) row.hidden = !shown.has(row.dataset.verdict);
+    announce(`${rows.filter((row) => !row.hidden).length} of ${rows.length} references are shown.`);
+  }
+  const stem = name.replace(/\.\w+$/, "");
+  return [problems(found.problems) ?? "",
+    h("div", { class: "toolbar" }, h("fieldset", { class: "row bare" }, h("legend", { class: "sr" }, "Verdicts"), boxes),
+      h("div", { class: "row small" },
+        downloadButton(`${stem}.sarif`, () => JSON.stringify(found.sarif, null, 2), "application/json", "SARIF"),
+        downloadButton(`${stem}.json`, () => JSON.stringify({ ...found, sarif: undefined, html: undefined }, null, 2), "application/json", "JSON"),
+        downloadButton(`${stem}.html`, () => found.html, "text/html", "HTML"))),
+    found.diff ? h("section", { class: "panel stack", "aria-label": "Corrections" }, h("h2", {}, "Corrections"),
+      h("p", { class: "small muted" }, "What can be corrected without doubt. Your file is not changed."),
+      diff(found.diff), h("div", { class: "row" }, copyButton(() => found.fixed, "Copy the corrected file"), downloadButton(name, () => found.fixed))) : "",
+    list];
+}
+
+const diff = (text) => h("pre", { class: "diff", tabindex: "0", "aria-label": "Diff" }, text.split("\n").map((line) => {
+  const kind = /^(---|\+\+\+|@@)/.test(line) ? "muted" : line[0] === "+" ? "added" : line[0] === "-" ? "removed" : "";
+  return h("span", { class: `diffline ${kind}` }, `${line}\n`);
+}));
+
+function reference(one) {
+  const [label, kind] = VERDICTS[one.verdict] ?? [one.verdict, ""];
+  const place = [one.line && `line ${one.line}`, one.page && `page ${one.page}`].filter(Boolean).join(", ");
+  return h("li", { class: "paper reference", "data-verdict": one.verdict },
+    h("h2", { dir: "auto" }, bdi(one.reference), " ", h("span", { class: `tag ${kind}` }, label)),
+    h("p", { class: "meta" }, place),
+    (one.findings ?? []).map((each) => h("div", { class: "finding" }, h("p", {}, h("strong", {}, each.field), ": ", bdi(each.message)),
+      each.given && each.expected ? h("p", { class: "code" }, h("del", {}, bdi(each.given)), " → ", h("ins", {}, bdi(each.expected))) : null,
+      each.url ? h("p", { class: "small" }, outside(each.url)) : null)),
+    one.evidence?.length ? h("details", { class: "small" }, h("summary", {}, "Evidence"), h("ul", {}, one.evidence.map((text) => h("li", {}, bdi(text)))),
+      one.sources?.length ? h("p", { class: "muted" }, `Asked: ${one.sources.join(", ")}`) : null) : null,
+    one.record ? h("p", { class: "small" }, "Record: ", h("a", { href: address({ view: "paper", id: one.record.id }) }, bdi(one.record.title))) : null);
+}

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from citewell.model import Problem, Question
     from citewell.options import Options
 
-MODES = ("pipeline", "baselines", "single", "all", "llm", "explore")
+MODES = ("pipeline", "baselines", "text-baselines", "single", "all", "llm", "explore")
 PATH = click.Path(path_type=Path)
 
 
@@ -50,7 +50,8 @@ PATH = click.Path(path_type=Path)
 @click.option(
     "--mode",
     type=click.Choice(MODES),
-    help="Methods to measure. Default: all; pipeline for papers. explore: literature searches.",
+    help="Methods to measure. Default: all; pipeline for papers, text-baselines for paperet. "
+    "explore: literature searches.",
 )
 @click.option("--method", "methods", multiple=True, metavar="NAME", help="One method (repeatable).")
 @click.option(
@@ -283,7 +284,9 @@ def _methods(options: Options, flags: dict[str, Any], own: bool) -> list[Method]
         # A part of an explicit act is missed by an explicit act.
         chosen.append(methods.known(options)["deep"])
     elif not chosen and not deep:
-        chosen += methods.mode("all", options)
+        chosen += methods.mode(
+            "text-baselines" if flags["data"] == GENERATED[0] else "all", options
+        )
     # The pipeline is last, because the headline and the comparisons refer to it.
     return methods.distinct([*ablations, *chosen], options)
 

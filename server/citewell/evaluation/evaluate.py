@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 from collections import Counter
 from collections.abc import Sequence
+from contextlib import ExitStack, closing
 from random import Random
 
 import msgspec
@@ -31,6 +32,7 @@ from citewell.evaluation.results import (
     problem,
 )
 from citewell.evaluation.scoring import PICK_THRESHOLDS, THRESHOLDS, Scorer
+from citewell.evaluation.text_baselines import TextLibrary
 from citewell.model import Query, Question
 from citewell.options import Options
 
@@ -114,16 +116,23 @@ def _evaluate(
     scorer = Scorer(items, plan.depth, plan.seed)
     settings = tuple(s for s in plan.settings if s == "cold" or runner.has_warm(questions))
     runs = []
-    for method in plan.methods:
-        changed = method.options(options)
-        engine = base if changed == options else open_engine(changed)
-        try:
-            for setting in settings:
-                run = _Run(engine, method, changed, setting, plan, reporter)
-                runs.append(run.score(scorer, held, unheld, right, beside))
-        finally:
-            if engine is not base:
-                engine.close()
+    with ExitStack() as opened:
+        texts = _texts(plan, options, opened)
+        for method in plan.methods:
+            changed = method.options(options)
+            engine: runner.Searcher = base
+            if method.baseline and texts is not None:
+                reporter.begin(f"index of {method.name}", 0)
+                engine = texts.engine(method.baseline, base, plan.seed)
+            elif changed != options:
+                engine = open_engine(changed)
+            try:
+                for setting in settings:
+                    run = _Run(engine, method, changed, setting, plan, reporter)
+                    runs.append(run.score(scorer, held, unheld, right, beside))
+            finally:
+                if engine is not base:
+                    engine.close()
     notes = [f"MRR is cut off at rank {plan.depth}; MAP@10 divides by {metrics.MAP_DIVISOR}."]
     if "warm" in plan.settings and "warm" not in settings:
         notes.append("No other references of a citing paper are known: there is no warm setting.")
@@ -143,6 +152,13 @@ def _evaluate(
         notes=tuple(notes),
         problems=tuple(dict.fromkeys(p for run in runs for p in run.problems)),
     )
+
+
+def _texts(plan: Plan, options: Options, opened: ExitStack) -> TextLibrary | None:
+    """What text baselines search, until the stack closes; None where none is measured."""
+    if not any(method.baseline for method in plan.methods):
+        return None
+    return opened.enter_context(closing(TextLibrary(options)))
 
 
 def with_unique_ids(questions: Sequence[Question]) -> list[Question]:
@@ -178,7 +194,7 @@ def sample(
 class _Run(Struct, frozen=True):
     """One method in one setting."""
 
-    engine: LocalEngine
+    engine: runner.Searcher
     method: Method
     options: Options
     setting: Setting
@@ -247,7 +263,8 @@ class _Run(Struct, frozen=True):
     def _ask(self, queries: Sequence[Query]) -> runner.Answers:
         k, tier, jobs = self.plan.depth, self.method.tier, self.plan.jobs
         self.reporter.begin(f"{self.method.name}, {self.setting}", len(queries))
-        if jobs > 1 and len(queries) > 2 * runner.CHUNK and not self.method.picks:
+        alone = self.method.picks or bool(self.method.baseline)
+        if jobs > 1 and len(queries) > 2 * runner.CHUNK and not alone:
             advance = self.reporter.advance
             return runner.ask_in_processes(self.options, queries, k, tier, advance, jobs=jobs)
         advance = self.reporter.advance

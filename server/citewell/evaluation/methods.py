@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from citewell.engine.contract import Tier
 from citewell.evaluation.results import problem
+from citewell.evaluation.text_baselines import BASELINES as TEXT_BASELINES
 from citewell.features.text.model_choice import picks
 from citewell.options import Options
 from citewell.retrieval import registry
@@ -42,6 +43,8 @@ class Method(Struct, frozen=True):
     picks: bool = False
     """The language model's choice stands first; where it finds none fitting, that counts as
     abstaining."""
+    baseline: str = ""
+    """One of the text searches of `text_baselines`, which asks no engine."""
 
     def asks_model(self, base: Options) -> bool:
         """True when a language model is asked for every question."""
@@ -123,6 +126,7 @@ def known(options: Options) -> dict[str, Method]:
         Method("full", "Citewell with the time of an explicit act", tier="full"),
         _deep("deep", "Citewell with all that an explicit act asks", (), options),
     ]
+    methods += [Method(name, text, baseline=name) for name, text in TEXT_BASELINES.items()]
     if off:
         methods.insert(4, Method("ranker", "BM25, dense and the ranker", both))
     methods.append(
@@ -181,12 +185,13 @@ def gains(chosen: Sequence[Method]) -> tuple[tuple[str, str], ...]:
 
 
 def mode(name: str, options: Options) -> list[Method]:
-    """The methods of a mode: pipeline, baselines, single or all."""
+    """The methods of a mode: pipeline, baselines, text-baselines, single, all or llm."""
     methods = known(options)
     names = {
         "pipeline": ["pipeline"],
         "single": [one for one in _switches(options) if one in methods],
         "baselines": ["bm25", "dense", "rrf"],
+        "text-baselines": [*TEXT_BASELINES, "bm25", "pipeline"],
         "all": ["bm25", "dense", "rrf", "pipeline"],
         "llm": [one.name for one in _model_methods(options)],
     }
@@ -260,9 +265,9 @@ def distinct(methods: Sequence[Method], options: Options) -> list[Method]:
     "pipeline" gives way: where there is no ranker, it is one of the others under a vaguer name.
     """
     out: list[Method] = []
-    seen: list[tuple[Options, Tier, bool]] = []
+    seen: list[tuple[Options, Tier, bool, str]] = []
     for method in methods:
-        what = (method.options(options), method.tier, method.picks)
+        what = (method.options(options), method.tier, method.picks, method.baseline)
         if what not in seen:
             seen.append(what)
             out.append(method)

@@ -14,6 +14,7 @@ from citewell.engine.contract import Tier
 from citewell.engine.local import LocalEngine
 from citewell.evaluation.matching import Offered
 from citewell.evaluation.results import Chose, Latency, Setting
+from citewell.evaluation.text_baselines import TextBaseline
 from citewell.features.citing.confidence import confidence_of
 from citewell.features.text.model_choice import chosen_first
 from citewell.model import Problem, Query, Question, SearchResult
@@ -29,6 +30,8 @@ PICKED = 8
 """Papers that a language model picks from, as `fill` has them."""
 
 Progress = Callable[[int], None]
+Searcher = LocalEngine | TextBaseline
+"""What can be asked."""
 
 
 class Answers(msgspec.Struct):
@@ -68,7 +71,7 @@ def has_warm(questions: Iterable[Question]) -> bool:
 
 
 def ask(
-    engine: LocalEngine,
+    engine: Searcher,
     queries: Sequence[Query],
     k: int,
     tier: Tier,
@@ -134,7 +137,7 @@ def _add(answers: Answers, part: _Part) -> None:
 
 
 def _answers_of(
-    engine: LocalEngine, queries: Sequence[Query], k: int, tier: Tier, picks: bool = False
+    engine: Searcher, queries: Sequence[Query], k: int, tier: Tier, picks: bool = False
 ) -> _Part:
     """The answers to some queries, and what a language model cost for them."""
     before = engine.spent()
@@ -147,7 +150,7 @@ def _answers_of(
     return _reduce(engine, queries, results, chose, engine.spent().minus(before))
 
 
-def _picked(engine: LocalEngine, query: Query, result: SearchResult) -> tuple[SearchResult, Chose]:
+def _picked(engine: Searcher, query: Query, result: SearchResult) -> tuple[SearchResult, Chose]:
     """The result with the language model's choice first; without confidence where none fits."""
     change = msgspec.structs.replace
     if not result.hits:
@@ -172,7 +175,7 @@ def _confidence(query: Query, result: SearchResult) -> float | None:
 
 
 def _reduce(
-    engine: LocalEngine,
+    engine: Searcher,
     queries: Sequence[Query],
     results: Sequence[SearchResult],
     chose: Sequence[Chose],
@@ -215,7 +218,7 @@ def _reduce(
 
 
 def latency(
-    engine: LocalEngine,
+    engine: Searcher,
     queries: Sequence[Query],
     tier: Tier,
     sample: int,

@@ -1,0 +1,143 @@
+"""The text searches that `citewell eval` compares with, over a real library."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from citewell.cli.app import root
+from citewell.engine.local import LocalEngine
+from citewell.evaluation import methods
+from citewell.evaluation.evaluate import evaluate
+from citewell.evaluation.plan import Plan
+from citewell.evaluation.results import DataInfo, EvaluationError
+from citewell.evaluation.text_baselines import BASELINES, TextLibrary, TfIdf, tokenized
+from citewell.model import Query, Question, Target
+from citewell.options import Options
+
+TEXTS = ["graph models and graphs", "deep models", "", "speech in noise"]
+
+
+@pytest.fixture
+def engine(library_options: Options) -> Iterator[LocalEngine]:
+    opened = LocalEngine.open(library_options)
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def texts(library_options: Options) -> Iterator[TextLibrary]:
+    opened = TextLibrary(library_options)
+    yield opened
+    opened.close()
+
+
+def titles(texts: TextLibrary, engine: LocalEngine, name: str, text: str) -> list[str]:
+    found = texts.engine(name, engine, 0).find(Query(text=text), 5)
+    return [hit.work.title for hit in found.hits]
+
+
+@pytest.mark.parametrize("kind", ["tfidf", "bm25"])
+def test_titles_and_documents_are_searched(
+    kind: str, texts: TextLibrary, engine: LocalEngine
+) -> None:
+    assert titles(texts, engine, f"{kind}-titles", "graph convolution")[0].startswith("Graph Conv")
+    assert titles(texts, engine, f"{kind}-titles", "phonemes")[0].startswith("Speech Recog")
+    assert titles(texts, engine, f"{kind}-titles", "transcribe") == []
+    assert titles(texts, engine, f"{kind}-documents", "transcribe")[0].startswith("Speech Recog")
+    assert titles(texts, engine, f"{kind}-documents", "by Family7")[0].startswith("Contrastive")
+
+
+def test_words_are_searched_as_they_are_typed(texts: TextLibrary, engine: LocalEngine) -> None:
+    """Citewell takes the year as a condition; to a baseline it is a word."""
+    (best, *_) = titles(texts, engine, "bm25-documents", "tables 2014")
+    assert best.startswith("Question Answering over Tables")
+
+
+def test_a_random_order_is_the_same_each_time(texts: TextLibrary, engine: LocalEngine) -> None:
+    order = titles(texts, engine, "random", "graphs")
+    assert len(order) == 5 and order == titles(texts, engine, "random", "graphs")
+    assert order != titles(texts, engine, "random", "tables")
+
+
+@pytest.mark.parametrize("name", BASELINES)
+def test_empty_and_foreign_words_find_nothing_in_texts(
+    name: str, texts: TextLibrary, engine: LocalEngine
+) -> None:
+    for text in ("", "the of and", "\u4e2d\u6587", "zzzz qqqq"):
+        found = texts.engine(name, engine, 0).find_batch([Query(text=text)], 5)
+        assert len(found[0].hits) == (5 if name == "random" else 0)
+
+
+def test_tfidf_is_the_cosine_of_counts_times_smoothed_idf() -> None:
+    """By hand: "model" is in two of four texts, "graph" twice in one."""
+    words = tokenized(TEXTS)
+    number = words.vocabulary
+    scores = TfIdf(words).of([number["graph"], number["model"]])
+    graph, model = np.log(5 / 2) + 1, np.log(5 / 3) + 1
+    first = np.array([2 * graph, model])
+    query = np.array([graph, model])
+    expected = first @ query / np.linalg.norm(first) / np.linalg.norm(query)
+    assert scores[0] == pytest.approx(expected, abs=1e-6)
+    other = np.log(5 / 2) + 1
+    assert scores[1] == pytest.approx(
+        model * model / np.hypot(model, other) / np.linalg.norm(query), abs=1e-6
+    )
+    assert scores[2] == scores[3] == 0
+
+
+def test_they_are_measured_beside_the_pipeline(library_options: Options) -> None:
+    questions = [
+        Question(
+            id="q1",
+            query=Query(text="beam search decoding"),
+            paper="q1",
+            targets=(Target(ids=("t:5",)),),
+        )
+    ]
+    plan = Plan(methods=tuple(methods.mode("text-baselines", library_options)), latency_calls=1)
+    found = evaluate(questions, library_options, plan, DataInfo(name="made"))
+    assert [run.name for run in found.runs] == [*BASELINES, "bm25", "pipeline"]
+    for run in found.runs:
+        figure = run.figure("map@10")
+        assert figure is not None and run.unbacked == 0
+        if run.name != "random":
+            assert figure.by_question.mean == 1.0, run.name
+
+
+def test_without_its_package_a_baseline_says_what_to_install(
+    texts: TextLibrary, engine: LocalEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "bm25s", None)
+    with pytest.raises(EvaluationError) as caught:
+        texts.engine("bm25-titles", engine, 0)
+    assert caught.value.problem.code == "baseline-missing"
+    assert "pip install bm25s" in caught.value.problem.hint
+
+
+def test_the_command_measures_one_by_name(
+    library_options: Options, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "config.toml").touch()
+    record = {
+        "id": "1", "sentence": "We search with a beam [CITATION].", "gold_title": "Beam Search Revisited",
+        "clean": True, "source_repo": "a/b", "key": "k", "context_before": "", "context_after": "",
+    }  # fmt: skip
+    (tmp_path / "data.jsonl").write_text(json.dumps(record) + "\n", encoding="utf-8")
+    assert library_options.library.path is not None
+    folder = library_options.library.path / library_options.library.name
+    result = CliRunner().invoke(
+        root,
+        ["--config", "config.toml", "--library", str(folder), "eval", "--data", "data.jsonl",
+         "--method", "tfidf-documents", "--method", "random", "--json", "out.json"],
+    )  # fmt: skip
+    assert result.exit_code == 0, result.output
+    names = [run["name"] for run in json.loads(Path("out.json").read_text())["runs"]]
+    assert names == ["tfidf-documents", "random"]

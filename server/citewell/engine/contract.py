@@ -13,7 +13,8 @@ from citewell.model.check import Check, Claim
 from citewell.model.coverage import LibraryCoverage
 from citewell.model.direction import Direction
 from citewell.model.feedback import Feedback
-from citewell.model.llm import Budget, Picked, Supported
+from citewell.model.llm import Budget, Interpreted, Picked, SuggestedQueries, Supported
+from citewell.model.overview import Summary
 
 Tier = Literal["fast", "full", "deep"]
 """`fast`: within a completion's budget (100 ms). `full`: a second or two, where an author looks.
@@ -38,6 +39,8 @@ class EngineStatus(msgspec.Struct, frozen=True, omit_defaults=True):
     """Scholarly sources that searches ask too."""
     llm: str = ""
     """The language model that is asked: "ollama qwen3:8b"; empty when none is named."""
+    explores: bool = False
+    """Whether the language model takes part in literature searches."""
     budget: Budget = Budget()
     """What the language model has cost today."""
     rss_mb: float = 0.0
@@ -166,6 +169,25 @@ class Engine(Protocol):
     def verify(self, sentence: str, work: Work, *, cancel: Cancel | None = None) -> Supported:
         """Whether the work's abstract supports the sentence, by the language model. Raises only
         `Cancelled`."""
+        ...
+
+    def summarize(
+        self, question: str, works: Sequence[Work], *, cancel: Cancel | None = None
+    ) -> Summary:
+        """A summary of the works for the question, by the language model: sentences that their
+        abstracts support, each with ids of `works`. Raises only `Cancelled`."""
+        ...
+
+    def suggest_queries(
+        self, question: str, works: Sequence[Work], *, cancel: Cancel | None = None
+    ) -> SuggestedQueries:
+        """Queries for methods, applications and limitations of what was found, by the language
+        model. Raises only `Cancelled`."""
+        ...
+
+    def interpret(self, question: str, *, cancel: Cancel | None = None) -> Interpreted:
+        """The conditions that the language model reads in a question, in the question's own words
+        and as a query that the rules read. Raises only `Cancelled`."""
         ...
 
     def status(self) -> EngineStatus: ...

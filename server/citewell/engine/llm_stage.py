@@ -17,10 +17,19 @@ import numpy as np
 from citewell.engine.background_load import BackgroundLoad
 from citewell.engine.cross_encoder_stage import CrossEncoderAnswer
 from citewell.engine.runs import Runner
+from citewell.llm import literature
 from citewell.llm.assistant import LanguageModel, Ranked, Rewritten
 from citewell.model import Problem, Query, Work
 from citewell.model.cancel import Cancel
-from citewell.model.llm import Budget, Picked, Supported, Usage
+from citewell.model.llm import (
+    Budget,
+    Interpreted,
+    Picked,
+    SuggestedQueries,
+    Supported,
+    Usage,
+)
+from citewell.model.overview import Summary
 from citewell.options.online import LlmOptions
 from citewell.ranking.contract import Ordering
 from citewell.ranking.cross_encoder import Moved
@@ -75,6 +84,11 @@ class LlmStage:
         return self._model.budget()
 
     @property
+    def explores(self) -> bool:
+        """Whether it takes part in literature searches."""
+        return self._options.explore
+
+    @property
     def spent(self) -> Usage:
         """What was spent by this engine, without a look at the day's count."""
         return self._model.account.session
@@ -109,6 +123,38 @@ class LlmStage:
         """Other queries for a passage. Raises `Cancelled` alone."""
         found, problem = self._run(lambda own: self._model.rewrite(query, own), cancel)
         found = found or Rewritten(problem=problem)
+        self._note(found.problem)
+        return found
+
+    def summarize(self, question: str, works: Sequence[Work], cancel: Cancel) -> Summary:
+        """A summary of the works for the question. Raises `Cancelled` alone."""
+        self._be_loaded(cancel)
+        found, problem = self._run(
+            lambda own: literature.summarize(self._model, question, works, own), cancel
+        )
+        found = found or Summary(model=self.name, problem=problem)
+        self._note(found.problem)
+        return found
+
+    def suggest_queries(
+        self, question: str, works: Sequence[Work], cancel: Cancel
+    ) -> SuggestedQueries:
+        """Queries for further papers. Raises `Cancelled` alone."""
+        self._be_loaded(cancel)
+        found, problem = self._run(
+            lambda own: literature.suggest_queries(self._model, question, works, own), cancel
+        )
+        found = found or SuggestedQueries(model=self.name, problem=problem)
+        self._note(found.problem)
+        return found
+
+    def interpret(self, question: str, cancel: Cancel) -> Interpreted:
+        """The conditions of a question. Raises `Cancelled` alone."""
+        self._be_loaded(cancel)
+        found, problem = self._run(
+            lambda own: literature.interpret(self._model, question, own), cancel
+        )
+        found = found or Interpreted(model=self.name, problem=problem)
         self._note(found.problem)
         return found
 

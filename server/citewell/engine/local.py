@@ -316,6 +316,7 @@ class LocalEngine(ModelMethods):
             cross_encoder="" if self._reader is None else self._reader.loaded,
             sources=() if self._sources is None else self._sources.names,
             llm="" if self._llm_stage is None else self._llm_stage.name,
+            explores=self._llm_stage is not None and self._llm_stage.explores,
             budget=Budget() if self._llm_stage is None else self._llm_stage.budget(),
             rss_mb=rss_mb(),
             pid=os.getpid(),

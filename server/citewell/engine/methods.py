@@ -18,7 +18,8 @@ from citewell.engine import protocol
 from citewell.engine.contract import Checks, Engine, EngineStatus, Related
 from citewell.model import CitewellError, Problem, SearchResult
 from citewell.model.cancel import Cancel
-from citewell.model.llm import Picked, Supported
+from citewell.model.llm import Interpreted, Picked, SuggestedQueries, Supported
+from citewell.model.overview import Summary
 from citewell.options import Options
 
 BATCH = 32
@@ -256,6 +257,24 @@ class RemoteMethods:
         Engine.verify,
         "llm",
         failed=lambda problem, arguments: Supported(problem=problem),
+        seconds=_one_question,
+    )
+    summarize = Method(
+        Engine.summarize,
+        "llm",
+        failed=lambda problem, arguments: Summary(problem=problem),
+        seconds=_one_question,
+    )
+    suggest_queries = Method(
+        Engine.suggest_queries,
+        "llm",
+        failed=lambda problem, arguments: SuggestedQueries(problem=problem),
+        seconds=_one_question,
+    )
+    interpret = Method(
+        Engine.interpret,
+        "llm",
+        failed=lambda problem, arguments: Interpreted(problem=problem),
         seconds=_one_question,
     )
     status = Method(

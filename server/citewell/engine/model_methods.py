@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from citewell.model import Problem, Query, Work
 from citewell.model.cancel import Cancel
-from citewell.model.llm import Picked, Supported, Usage
+from citewell.model.llm import Interpreted, Picked, SuggestedQueries, Supported, Usage
+from citewell.model.overview import Summary
 
 if TYPE_CHECKING:
     from citewell.engine.llm_stage import LlmStage
@@ -30,6 +31,28 @@ class ModelMethods:
         if self._llm_stage is None:
             return Supported(problem=self._no_llm())
         return self._llm_stage.verify(sentence, work, cancel or Cancel())
+
+    def summarize(
+        self, question: str, works: Sequence[Work], *, cancel: Cancel | None = None
+    ) -> Summary:
+        """A summary of the works for the question."""
+        if self._llm_stage is None:
+            return Summary(problem=self._no_llm())
+        return self._llm_stage.summarize(question, works, cancel or Cancel())
+
+    def suggest_queries(
+        self, question: str, works: Sequence[Work], *, cancel: Cancel | None = None
+    ) -> SuggestedQueries:
+        """Queries for methods, applications and limitations of what was found."""
+        if self._llm_stage is None:
+            return SuggestedQueries(problem=self._no_llm())
+        return self._llm_stage.suggest_queries(question, works, cancel or Cancel())
+
+    def interpret(self, question: str, *, cancel: Cancel | None = None) -> Interpreted:
+        """The conditions of a question, as a query that the rules read."""
+        if self._llm_stage is None:
+            return Interpreted(problem=self._no_llm())
+        return self._llm_stage.interpret(question, cancel or Cancel())
 
     def spent(self) -> Usage:
         """What this engine's language model has cost."""

@@ -31,6 +31,7 @@ PARTS = {
     "references": frozenset({"references"}),
     "papers": frozenset({"papers"}),
     "refchain": frozenset({"citations"}),
+    "evolve": frozenset({"aspects"}),
     "understand": frozenset(),
 }
 """What can be left out: all passes but the first, one pass, or the reading of the question."""

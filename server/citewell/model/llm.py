@@ -71,6 +71,29 @@ class Supported(msgspec.Struct, frozen=True, omit_defaults=True):
     usage: Usage = Usage()
 
 
+class Interpreted(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What a question for a literature search asks for, as a query that the rules read."""
+
+    text: str = ""
+    """In the grammar of typed queries, made of the question's own words; empty where the model
+    found no condition."""
+    program: str = ""
+    model: str = ""
+    problem: Problem | None = None
+    usage: Usage = Usage()
+
+
+class SuggestedQueries(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Queries for methods, applications and limitations of what a question asks for."""
+
+    queries: tuple[tuple[str, str], ...] = ()
+    """Aspect and words."""
+    program: str = ""
+    model: str = ""
+    problem: Problem | None = None
+    usage: Usage = Usage()
+
+
 class Budget(msgspec.Struct, frozen=True, omit_defaults=True):
     """What was spent today, and what may be."""
 

@@ -163,6 +163,14 @@ class LlmOptions(Struct, frozen=True, kw_only=True):
             trusted_only=True,
         ),
     ] = False
+    explore: Annotated[
+        bool,
+        about(
+            "`explore` lets the model read the question, write queries, and write the overview; "
+            "the rules check each.",
+            trusted_only=True,
+        ),
+    ] = True
     abstract_characters: Annotated[
         int,
         about(

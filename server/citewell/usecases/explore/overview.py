@@ -16,8 +16,16 @@ PAPERS = 100
 MOST_THEMES = 8
 
 
-def overview(engine: Engine, works: Sequence[Work], cancel: Cancel) -> Overview:
-    """What the first `PAPERS` works are about. Raises `Cancelled`."""
+def overview(
+    engine: Engine,
+    works: Sequence[Work],
+    cancel: Cancel,
+    *,
+    question: str = "",
+    by_model: bool = False,
+) -> Overview:
+    """An overview of the first `PAPERS` works; with `by_model` the language model also writes what
+    they say about the question. Raises `Cancelled`."""
     head = list(works[:PAPERS])
     if not head:
         return Overview()
@@ -27,4 +35,5 @@ def overview(engine: Engine, works: Sequence[Work], cancel: Cancel) -> Overview:
     if all(group < 0 for group in groups):
         groups = [0] * len(head)
     cancel.check()
-    return Overview(themes=themes(head, groups))
+    written = engine.summarize(question, head, cancel=cancel) if by_model and question else None
+    return Overview(themes=themes(head, groups), summary=written)

@@ -1,7 +1,8 @@
 """A literature search in passes over an engine: each pass yields the list so far.
 
 The first pass is one search and is yielded at once. The next ones ask again with what was found:
-the best papers as references, the best papers as queries, their citations, and the sources.
+the best papers as references, the best papers as queries, their methods, applications and
+limitations, their citations, and the sources.
 """
 
 from __future__ import annotations
@@ -28,7 +29,10 @@ from citewell.usecases.explore.steps import Steps, Wait
 LITTLE_ENTERED, LITTLE_ADDED = 1, 0.02
 """Where each pass of a round brought at most this many papers into the first `HEAD`, and all of
 them added at most this share of the list, there is no further round."""
-_LATER = ("papers", "citations")
+MODEL_ROUNDS, RULE_ROUNDS = (1, 2), (2, 3)
+"""Rounds in which aspects are asked for: two at most, and by rules not in the first one, where they
+find hardly anything that the best papers as queries do not."""
+_LATER = ("papers", "aspects", "citations")
 
 
 def explore(
@@ -67,6 +71,7 @@ class _Run:
         self._snapshot = status.snapshot
         steps, found = self._steps, self._steps.found
         steps.sources = frozenset(status.sources)
+        steps.asks_model = status.explores
         plan = self._plan()
         offline_over = False
         for number, (name, turn) in enumerate(plan):
@@ -107,11 +112,16 @@ class _Run:
         plan: list[tuple[PassName, int]] = []
         if has_words or query.author or query.venue:
             plan.append(("search", 1))
+        if has_words and self._steps.asks_model and identifier_of(query.text) is None:
+            plan.append(("reading", 1))
         for turn in range(1, min(max(self._request.rounds, 0), MAX_ROUNDS) + 1):
             # A second round of references brings nothing that the first one has not.
             if turn == 1 and has_words and identifier_of(query.text) is None:
                 plan.append(("references", 1))
-            plan += [("papers", turn), ("citations", turn)]
+            plan.append(("papers", turn))
+            if has_words and turn in (MODEL_ROUNDS if self._steps.asks_model else RULE_ROUNDS):
+                plan.append(("aspects", turn))
+            plan.append(("citations", turn))
         if self._request.online and has_words:
             plan.append(("sources", 1))
         return [step for step in plan if step[0] not in self._request.without]
@@ -128,7 +138,15 @@ class _Run:
         own = None
         if ending and self._request.overview:
             works = [one.work for one in steps.found.papers]
-            own = overview(self._engine, works, self._cancel)
+            own = overview(
+                self._engine,
+                works,
+                self._cancel,
+                question=steps.query.text,
+                by_model=steps.asks_model,
+            )
+            if own.summary is not None and own.summary.problem is not None:
+                steps.problems.append(own.summary.problem)
         return Exploration(
             papers=steps.found.papers,
             passes=tuple(self._passes),

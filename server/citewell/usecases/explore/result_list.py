@@ -86,6 +86,10 @@ class ResultList:
         if len(reasons) < MAX_REASONS:
             reasons.append(reason)
 
+    def head(self, count: int) -> list[Work]:
+        """The best papers so far."""
+        return [one.work for one in self._ranked[:count]]
+
     def best(self, count: int, name: PassName) -> list[Work]:
         """The best papers so far from which no such pass has started."""
         every = [*self._kept, *(one.work for one in self._ranked)]

@@ -14,6 +14,7 @@ from citewell.model.cancel import Cancel
 from citewell.model.typed_query import Understood
 from citewell.usecases.explore.citation_links import STARTS, linked
 from citewell.usecases.explore.contract import MAX_TEXT, ExploreRequest, PassName
+from citewell.usecases.explore.evolution import AspectQuery, aspect_queries, new_queries
 from citewell.usecases.explore.problems import CUT
 from citewell.usecases.explore.queries import filters_of, references
 from citewell.usecases.explore.result_list import ResultList
@@ -24,6 +25,8 @@ SIMILAR = 200
 """Papers that a search with one paper as the query gives."""
 BEST = 5
 """Papers that count as references, and that are themselves queries."""
+ASPECT_PAPERS, COMPARED = 10, 60
+"""The best papers, whose words aspects are asked for with, and those they are compared with."""
 
 Wait = Callable[[Query], None]
 """Returns when the sources have answered for a query, or will not in time."""
@@ -55,20 +58,25 @@ class Steps:
         self.understood = Understood()
         self.found = ResultList(engine, request, self.kept, self._rejected)
         self._filters = self.query
+        self._queried = [self.query.text]
+        """Words of the queries so far."""
         self.sources: frozenset[str] = frozenset()
         """Names of the sources that searches ask."""
+        self.asks_model = False
+        """Whether the language model takes part."""
 
     def make(self, name: PassName) -> list[str]:
         """Make a pass. Raises `CitewellError` where no search could be made, and `Cancelled`."""
-        if name == "search":
-            return self._search()
-        if name == "references":
-            return self._with_references()
-        if name == "papers":
-            return self._with_papers()
-        if name == "citations":
-            return self._along_citations()
-        return self._with_sources()
+        passes: dict[PassName, Callable[[], list[str]]] = {
+            "search": self._search,
+            "reading": self._as_read_by_model,
+            "references": self._with_references,
+            "papers": self._with_papers,
+            "aspects": self._with_aspects,
+            "citations": self._along_citations,
+            "sources": self._with_sources,
+        }
+        return passes[name]()
 
     def _search(self) -> list[str]:
         result = self._engine.find(self.query, DEPTH, tier="full", cancel=self._cancel)
@@ -82,6 +90,24 @@ class Steps:
         held = [hit for hit in result.hits if not self._is_of_source(hit)]
         self.found.keep("search", label, replace(result, hits=tuple(held)))
         return [label]
+
+    def _as_read_by_model(self) -> list[str]:
+        """The model proposes conditions; they count if the rules understand more of them than of
+        the question."""
+        read = self._engine.interpret(self.query.text, cancel=self._cancel)
+        self.problems += [] if read.problem is None else [read.problem]
+        if not read.text:
+            return []
+        query = replace(self.query, text=read.text)
+        result = self._engine.find(query, DEPTH, tier="full", cancel=self._cancel)
+        parts = result.understood.parts
+        if len(parts) <= len(self.understood.parts) or not result.hits:
+            return []
+        held = [hit for hit in result.hits if not self._is_of_source(hit)]
+        self._filters = filters_of(query, result.understood)
+        self.understood = Understood(query=result.understood.query, parts=self.understood.parts)
+        self.found.keep("reading", read.text, replace(result, hits=tuple(held)))
+        return [read.text]
 
     def _with_references(self) -> list[str]:
         best = self.found.best(BEST, "references")
@@ -107,6 +133,23 @@ class Steps:
         for work, result in zip(best, results, strict=True):
             self.found.keep("papers", f"like “{work.title}”", result)
         return [f"like “{work.title}”" for work in best]
+
+    def _with_aspects(self) -> list[str]:
+        best, others = self.found.head(ASPECT_PAPERS), self.found.head(COMPARED)[ASPECT_PAPERS:]
+        found = self._suggested(best) if self.asks_model else []
+        found = found or aspect_queries(self.query.text, best, others, self._queried)
+        self._queried += [one.text for one in found]
+        queries = [replace(self._filters, text=one.text) for one in found]
+        results = self._batch(queries, SIMILAR) if queries else []
+        for one, result in zip(found, results, strict=True):
+            self.found.keep("aspects", f"{one.aspect}: {one.text}", result)
+        return [f"{one.aspect}: {one.text}" for one in found]
+
+    def _suggested(self, best: Sequence[Work]) -> list[AspectQuery]:
+        """The queries of the language model that have not been asked yet."""
+        found = self._engine.suggest_queries(self.query.text, best, cancel=self._cancel)
+        self.problems += [] if found.problem is None else [found.problem]
+        return new_queries(found.queries, self._queried)
 
     def _along_citations(self) -> list[str]:
         queries = []

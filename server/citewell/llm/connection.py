@@ -1,0 +1,169 @@
+"""The connection to the language model: programs are loaded, asked within limits, and counted."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+from citewell.llm.account import Account
+from citewell.llm.failures import failed, missing_package
+from citewell.llm.providers import Endpoint, endpoint_of
+from citewell.llm.stopping import stoppable
+from citewell.llm.texts import candidate_of, fitting, tokens_of
+from citewell.llm.versions import current, load_program
+from citewell.model import CitewellError, Problem, Work
+from citewell.model.cancel import Cancel
+from citewell.model.llm import Budget, Usage
+from citewell.options.online import LlmOptions
+
+if TYPE_CHECKING:
+    from citewell.llm.programs import Program
+
+FRAME_TOKENS = 500
+"""What the adapter writes around instructions and fields."""
+
+
+class ModelConnection:
+    """Safe to call from several threads. DSPy is imported at the first question, or by `load`."""
+
+    def __init__(
+        self,
+        options: LlmOptions,
+        endpoint: Endpoint,
+        account: Account,
+        open_lm: Callable[[], Any] | None = None,
+    ) -> None:
+        """`open_lm` replaces the way to the model (for tests and comparisons)."""
+        self.options = options
+        self.endpoint = endpoint
+        self.account = account
+        self._open_lm = open_lm
+        self._lm: Any = None
+        self._lock = threading.Lock()
+        self._programs: dict[tuple[str, str], Program] = {}
+
+    @classmethod
+    def open(cls, options: LlmOptions) -> Self | None:
+        """The configured model; None if none is configured. Sends no request.
+
+        Raises `CitewellError` for ambiguous settings, and without DSPy.
+        """
+        endpoint = endpoint_of(options)
+        if endpoint is None:
+            return None
+        if (problem := missing_package()) is not None:
+            raise CitewellError(problem)
+        account = Account(options.daily_tokens, options.daily_cost, local=endpoint.local)
+        return cls(options, endpoint, account)
+
+    @property
+    def name(self) -> str:
+        """ "ollama qwen3:8b"."""
+        return self.endpoint.shown
+
+    def budget(self) -> Budget:
+        """What was spent today, and what may be."""
+        return self.account.budget()
+
+    @property
+    def lm(self) -> Any:
+        """The `dspy.LM`; every request through it is counted and limited.
+
+        Raises `CitewellError` when it cannot be opened, as without a key.
+        """
+        with self._lock:
+            if self._lm is None:
+                if self._open_lm is not None:
+                    self._lm = self._open_lm()
+                else:
+                    from citewell.llm.engines import open_lm
+
+                    self._lm = open_lm(self.endpoint, self.options, self.account)
+            return self._lm
+
+    @contextmanager
+    def context(self) -> Iterator[None]:
+        """DSPy with this model, without memory of what is asked. For the current thread alone."""
+        import dspy
+
+        adapter = dspy.JSONAdapter(use_native_function_calling=False)
+        with dspy.context(lm=self.lm, adapter=adapter, disable_history=True):
+            yield
+
+    def load(self) -> None:
+        """Import DSPy and connect to the model now; failures are reported on the first request."""
+        try:
+            self.lm  # noqa: B018
+        except CitewellError:
+            return
+
+    def close(self) -> None:
+        """Close connections."""
+        engine = getattr(self._lm, "engine", None)
+        if engine is not None and not isinstance(engine, str):
+            engine.close()
+
+    # -- for the questions ----------------------------------------------------------------------
+
+    def program(self, name: str, place: str) -> tuple[str, Program | None, Problem | None]:
+        """ "pick@builtin" for a passage, and the module; or why there is none."""
+        folder = None if self.options.programs is None else Path(self.options.programs)
+        try:
+            # What cannot be asked is found out here: without a key there is no question.
+            self.lm  # noqa: B018
+            version = self.options.version or current(name, folder).version_for(place)
+            with self._lock:
+                known = self._programs.get((name, version))
+                if known is None:
+                    known = self._programs[name, version] = load_program(name, version, folder)
+        except CitewellError as error:
+            return name, None, error.problem
+        except Exception as error:
+            return name, None, failed(self.name, error)
+        return f"{name}@{version}", known, None
+
+    def lines(self, module: Program, passage: str, works: Sequence[Work]) -> list[str]:
+        """As many candidates as a request has room for."""
+        lines = [candidate_of(work, self.options.abstract_characters) for work in works]
+        predict = module.predict
+        frame = tokens_of(predict.signature.instructions)
+        frame += sum(tokens_of(str(value)) for demo in predict.demos for value in demo.values())
+        answer = self.options.answer_tokens + self.endpoint.reasoning_tokens
+        room = self.options.request_tokens - answer - FRAME_TOKENS - frame
+        return lines[: fitting(lines, room - tokens_of(passage))]
+
+    def ask(self, module: Program, cancel: Cancel | None, /, **fields: Any) -> ModelAnswer:
+        from citewell.llm.engines import receipt
+
+        prediction, raw, problem = None, "", None
+        with receipt() as spent, stoppable(cancel):
+            try:
+                with self.context():
+                    prediction = module(**fields)
+            except Exception as error:  # DSPy, LiteLLM and servers raise whatever they like
+                problem = failed(self.name, error)
+                raw = str(getattr(error, "lm_response", "") or "")
+        if cancel is not None:
+            cancel.check()
+        usage = Usage()
+        for one in spent:
+            usage = usage.plus(one)
+        return ModelAnswer(prediction, raw, problem, usage)
+
+
+class ModelAnswer:
+    """What came of a question."""
+
+    def __init__(self, prediction: Any, raw: str, problem: Problem | None, usage: Usage) -> None:
+        self._prediction = prediction
+        self.raw = raw
+        """The answer as it was written, when it was not of the form asked for."""
+        self.problem = problem
+        self.usage = usage
+
+    def field(self, name: str) -> Any:
+        """A field of the answer; empty without one."""
+        return getattr(self._prediction, name, "") if self._prediction is not None else ""

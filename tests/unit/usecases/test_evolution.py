@@ -1,0 +1,50 @@
+"""Queries from the best papers' own words."""
+
+from __future__ import annotations
+
+from citewell.engine.local import LocalEngine
+from citewell.model import Work
+from citewell.usecases.explore.contract import ExploreRequest
+from citewell.usecases.explore.evolution import aspect_queries, new_queries
+from citewell.usecases.explore.passes import explore
+
+TOPIC = "irrigation of apple orchards"
+METHOD = "We propose a drip controller for irrigation that measures moisture below apple trees."
+USE = "The drip controller is applied to apple orchards in valleys with little rain."
+LIMIT = "However, moisture sensors fail in frozen soil and remain expensive for small orchards."
+BEST = [
+    Work(id=f"b:{n}", title=f"Orchard Irrigation {n}", abstract=f"{METHOD} {USE} {LIMIT}")
+    for n in range(3)
+]
+OTHERS = [Work(id=f"o:{n}", title=f"Harbours {n}", abstract="Ships and trade.") for n in range(9)]
+
+
+def test_each_aspect_asks_in_a_sentence_of_a_best_paper() -> None:
+    found = aspect_queries(TOPIC, BEST, OTHERS, [TOPIC])
+    assert [(one.aspect, one.text) for one in found] == [
+        ("methods", METHOD), ("applications", USE), ("limitations", LIMIT),
+    ]  # fmt: skip
+
+
+def test_what_was_asked_is_not_asked_again() -> None:
+    queried = [TOPIC, METHOD]
+    found = aspect_queries(TOPIC, BEST, OTHERS, queried)
+    assert METHOD not in [one.text for one in found]
+    again = aspect_queries(TOPIC, BEST, OTHERS, [*queried, *(one.text for one in found)])
+    assert again == []
+    assert new_queries([("methods", METHOD.upper())], queried) == []
+
+
+def test_papers_without_abstracts_ask_nothing() -> None:
+    bare = [Work(id="x", title="Orchard Irrigation")]
+    assert aspect_queries(TOPIC, bare, [], [TOPIC]) == []
+    assert aspect_queries("", [], [], []) == []
+
+
+def test_aspects_are_asked_for_in_two_rounds_at_most(orchards: LocalEngine) -> None:
+    *_, last = explore(orchards, ExploreRequest(text=TOPIC, rounds=3))
+    names = [one.name for one in last.passes]
+    assert names.count("aspects") <= 2
+    assert names.index("papers") < names.index("citations")
+    *_, one_round = explore(orchards, ExploreRequest(text=TOPIC))
+    assert "aspects" not in [one.name for one in one_round.passes]

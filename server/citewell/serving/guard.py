@@ -20,6 +20,9 @@ from citewell.serving.problem_json import MEDIA_TYPE, problem_json
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Receive, Scope, Send
 
+LOOPBACK_NAMES = ("127.0.0.1", "localhost", "[::1]")
+WILDCARDS = ("0.0.0.0", "::")
+"""Addresses to listen on that mean all of the machine."""
 _FOREIGN_SITES = (b"cross-site", b"same-site")
 
 
@@ -48,7 +51,9 @@ class Admission(msgspec.Struct, frozen=True):
         named, and the `pages` that it shows. Pages of those hosts are its own, with TLS of a proxy
         or without."""
         own = f"[{host}]" if ":" in host else host
-        names = ["127.0.0.1", "localhost", "[::1]"] if is_loopback(host) else [own]
+        names = [] if is_loopback(host) else [own]
+        # At all addresses of a machine, as in a container, it is also at this one.
+        names += LOOPBACK_NAMES if is_loopback(host) or host in WILDCARDS else []
         given = [f"{name}:{port}" for name in names]
         own_pages = [f"{scheme}://{name}" for scheme in ("http", "https") for name in hosts]
         allowed = [*(f"http://{name}" for name in given), *own_pages, *origins]

@@ -119,3 +119,10 @@ async def test_the_token_is_compared_whole_and_in_constant_time(
     assert compared == [(header or b"", b"Bearer a-token")]
     assert bool(reached) is passed
     assert passed or sent[0]["status"] == 401
+
+
+@pytest.mark.parametrize(("host", "own"), [("0.0.0.0", "0.0.0.0"), ("::", "[::]")])
+def test_a_server_at_all_addresses_answers_to_this_machine_too(host: str, own: str) -> None:
+    admission = Admission.at(host, 80)
+    names = {f"{name}:80" for name in ("127.0.0.1", "localhost", "[::1]", own)}
+    assert admission.hosts == names and admission.origins == {f"http://{name}" for name in names}

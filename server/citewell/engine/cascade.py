@@ -191,7 +191,8 @@ class Cascade:
         as_fused = Ordering(np.arange(len(fused.rows)), fused.scores)
         if self._ranker is None or not len(fused.rows):
             return as_fused, ()
-        candidates = Candidates(fused.rows, fused.scores, fused.ranks, fused.by)
+        further = tuple(name for name in self._opened.further if name in fused.ranks)
+        candidates = Candidates(fused.rows, fused.scores, fused.ranks, fused.by, further)
         try:
             return self._ranker.rank(query, candidates, self._signals, cancel), ()
         except Cancelled:

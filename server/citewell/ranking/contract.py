@@ -25,6 +25,8 @@ class Candidates(msgspec.Struct, frozen=True):
     """Per retriever, shape (n,): 1-based rank, 0 where its list lacks the row."""
     scores: dict[str, NDArray[np.float32]]
     """Per retriever, shape (n,): its own score, 0 where its list lacks the row."""
+    further: tuple[str, ...] = ()
+    """The retrievers that a trained ranker was not trained with."""
 
 
 class Ordering(msgspec.Struct, frozen=True):

@@ -7,6 +7,7 @@ file. Works from features alone: it needs neither the training data nor a compil
 from __future__ import annotations
 
 import threading
+from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
 from zipfile import BadZipFile
@@ -109,6 +110,7 @@ class LearnedRanker:
             return self._literature(query, known, table, scores, signals)
         if query.typed and self._typed_path is not None:
             return self._order_typed(self._typed(query, known, table, scores, signals))
+        scores += further_evidence(table, [candidates.ranks[name] for name in candidates.further])
         order = np.lexsort((np.arange(len(rows)), -scores))
         confidence = self._model.confidence
         return Ordering(order, scores[order], confidence(scores)[order], confidence)
@@ -226,6 +228,30 @@ def head_scores(trees: Trees, table: NDArray[np.float32]) -> NDArray[np.float32]
     al. 2009) keeps the order sensible where they cannot separate candidates, and in papers unlike
     the training papers.
     """
+    return np.asarray(trees.predict(table) + np.log(_fused(table)), np.float32)
+
+
+def further_evidence(
+    table: NDArray[np.float32], lists: Sequence[NDArray[np.int32]]
+) -> NDArray[np.float32]:
+    """What lists that the trees do not know add to the scores, shape (n,); ranks are 0 where a list
+    lacks a candidate.
+
+    Their ranks join the fusion, as one more list each. It is then the mean over the lists, so that
+    a candidate which they rank as the others do keeps its score, and the confidence its scale.
+    """
+    if not lists:
+        return np.zeros(len(table), np.float32)
+    fused = _fused(table)
+    more = fused.copy()
+    for ranks in lists:
+        more += np.where(ranks > 0, 1 / (RRF_K + np.maximum(ranks, 1)), 0)
+    count = len(RRF_RANKS)
+    return np.asarray(np.log(more / fused * count / (count + len(lists))), np.float32)
+
+
+def _fused(table: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Reciprocal rank fusion of the candidates by words, meaning and priors, shape (n,)."""
     names = feature_names(PRIOR_SIGNALS)
 
     def share(name: str) -> NDArray[np.float32]:
@@ -235,8 +261,7 @@ def head_scores(trees: Trees, table: NDArray[np.float32]) -> NDArray[np.float32]
 
     fused = np.sum([share(name) for name in RRF_RANKS], axis=0)
     known = table[:, names.index("memory_popularity")] > UNKNOWN
-    fused += np.where(known, share("memory_rank"), 0)
-    return np.asarray(trees.predict(table) + np.log(fused), np.float32)
+    return np.asarray(fused + np.where(known, share("memory_rank"), 0), np.float32)
 
 
 def _asks_literature(query: Query) -> bool:

@@ -11,7 +11,15 @@ from citewell.model import CitewellError, Query
 from citewell.model.cancel import Cancel
 from citewell.ranking.contract import Candidates
 from citewell.ranking.features import UNKNOWN, feature_names
-from citewell.ranking.learned import PRIOR_SIGNALS, LearnedRanker, Model, calibrated, head_scores
+from citewell.ranking.learned import (
+    PRIOR_SIGNALS,
+    RRF_RANKS,
+    LearnedRanker,
+    Model,
+    calibrated,
+    further_evidence,
+    head_scores,
+)
 from citewell.ranking.trees import Trees
 from citewell.retrieval.citation_priors import SIGNALS
 from citewell.retrieval.encoders.static import WEIGHTS
@@ -106,3 +114,26 @@ def test_the_memorys_rank_counts_only_for_papers_that_it_knows() -> None:
     rows = table(**places, memory_rank=ranks(1, 1), memory_popularity=[2.0, UNKNOWN])
     known, unknown = head_scores(FLAT, rows)
     assert known > unknown
+
+
+def _table(ranks: list[int]) -> np.ndarray:
+    """Features of candidates that all trained lists rank alike, and of which no priors are known."""
+    names = feature_names(PRIOR_SIGNALS)
+    table = np.zeros((len(ranks), len(names)), np.float32)
+    table[:, names.index("memory_popularity")] = UNKNOWN
+    for name in RRF_RANKS:
+        table[:, names.index(name)] = np.log2(1 + np.array(ranks))
+    return table
+
+
+def test_a_list_that_the_trees_do_not_know_moves_papers_and_keeps_the_scale() -> None:
+    table = _table([1, 2, 50, 50])
+    assert not further_evidence(table, []).any()
+    like_the_others = np.array([1, 2, 50, 0], np.int32)
+    added = further_evidence(table, [like_the_others])
+    assert added[:3] == pytest.approx(0, abs=1e-5), "it says nothing new of these"
+    assert added[3] == pytest.approx(np.log(3 / 4), abs=1e-5), "it does not have this one"
+    high = further_evidence(table, [np.array([0, 0, 1, 0], np.int32)])
+    assert high[2] > 0 > high[1]
+    both = further_evidence(table, [like_the_others, like_the_others])
+    assert both[3] == pytest.approx(np.log(3 / 5), abs=1e-5)

@@ -22,6 +22,7 @@ VIEWS = {
     "/?view=paper&id=fx:1": "aside .tag",
     "/?view=passage": ".passage",
     "/?view=check": ".drop",
+    "/?view=map&id=fx:1&id=fx:2&id=fx:3": ".map svg",
     "/?view=kept": "h1",
     "/?view=library": ".chart",
 }

@@ -21,6 +21,7 @@ REQUESTS = {
     "search_by_address": "?query=attention&k=50",
     "explore": {"query": INVENTED, "k": 50, "rounds": 2, "overview": True},
     "related": {"ids": ["fx:1", "fx:2", "fx:5"]},
+    "map": {"ids": ["fx:1", "fx:2", "fx:5"], "k": 20},
     "get_papers": {"ids": ["fx:1", "fx:2", "fx:5", "x"], "forms": ["bibtex", "csl", "reference"]},
     "get_paper": "?forms=bibtex",
     "check": {"text": ENTRY + "@misc{y, title={Attention Is All You Need}, year={2031}}"},

@@ -44,7 +44,7 @@ async function send(path, body, { signal, lines } = {}) {
     if (response.ok) return response;
     const problem = await response.json().catch(() => ({ code: "", message: `The server responded with status ${response.status}.` }));
     // A library that is being replaced, or a server with too many requests.
-    if (response.status === 503 && response.headers.has("retry-after") && problem.code !== "library-missing" && attempt < RETRIES) {
+    if ([429, 503].includes(response.status) && response.headers.has("retry-after") && problem.code !== "library-missing" && attempt < RETRIES) {
       announce("The library is not available at the moment; trying again.");
       await pause(Number(response.headers.get("retry-after")) || 1);
       if (signal?.aborted) throw new DOMException("", "AbortError");

@@ -45,6 +45,7 @@ export async function show(main, given, signal, restore) {
         button("APA", "reference", ["kept.txt", "text/plain", (records) => `${records.map((one) => one.reference).join("\n\n")}\n`])),
       h("div", { class: "row" },
         h("a", { class: "quiet-link", href: address({ like: ids }) }, "More like these"),
+        h("a", { class: "quiet-link", href: address({ view: "map", id: ids.slice(0, 60) }) }, "Map"),
         h("button", { type: "button", class: "quiet", onclick: () => confirm("Drop all kept papers?") && (save([]), dispatchEvent(new Event("route"))) }, "Drop all"))),
     out,
     h("ol", { class: "papers" }, papers.map((one) => card(one))));

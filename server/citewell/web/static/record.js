@@ -18,7 +18,8 @@ export async function show(main, given, signal, restore) {
   main.append(h("article", { class: "split wide-left" },
     h("div", { class: "stack" },
       h("h1", { dir: "auto", class: "isolate" }, record.title), metaOf(record),
-      h("div", { class: "actions" }, keepButton(record), h("a", { class: "quiet-link", href: address({ like: id }) }, "More like this")),
+      h("div", { class: "actions" }, keepButton(record), h("a", { class: "quiet-link", href: address({ like: id }) }, "More like this"),
+        h("a", { class: "quiet-link", href: address({ view: "map", id }) }, "Map")),
       record.abstract ? h("p", { dir: "auto", class: "isolate" }, record.abstract) : h("p", { class: "muted" }, "The library has no abstract of this paper."),
       beside.map((one) => one[2])),
     h("aside", { class: "stack panel" }, h("h2", {}, "Record"), facts(record), cite, verdict)));

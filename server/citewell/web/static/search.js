@@ -75,8 +75,9 @@ function results(given) {
   const trouble = h("div", { class: "stack" });
   const order = h("select", { "aria-label": "Order", onchange: () => go(address({ ...plain(), order: order.value === "auto" ? "" : order.value })) },
     Object.entries(ORDERS).map(([value, label]) => h("option", { value, selected: value === request.order }, label)));
+  const map = h("a", { class: "quiet-link", hidden: true }, "Map");
   const body = h("div", { class: "results" },
-    h("div", {}, h("div", { class: "toolbar" }, line, order), trouble, list, later),
+    h("div", {}, h("div", { class: "toolbar" }, line, h("div", { class: "row" }, order, map)), trouble, list, later),
     facets);
   let papers = [];
   let answer = null;
@@ -116,6 +117,8 @@ function results(given) {
     const sorted = answer.papers.every((one, n) => papers[n]?.id === one.id);
     later.replaceChildren(...(done && !sorted ? ["Papers that were found later are at the end. ", h("button", { type: "button", class: "quiet", onclick: sort }, "Sort all")] : []));
     trouble.replaceChildren(...[problems(answer.problems), done && !papers.length ? nothing(request.query) : null].filter(Boolean));
+    map.hidden = !shown.length;
+    map.href = address({ view: "map", id: shown.slice(0, 40).map((one) => one.id) });
     drawChips();
     drawFacets();
   }

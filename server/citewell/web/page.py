@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import hashlib
 from importlib.resources import files
 from importlib.resources.abc import Traversable
@@ -45,8 +46,8 @@ class PageApp:
         for name, content in sorted(found.items()):
             digest.update(name.encode() + b"\0" + content + b"\0")
         version = digest.hexdigest()[:12]
-        self._shell = shell.replace(b"{assets}", f"assets/{version}".encode())
-        self._assets = {f"{ASSETS}{version}/{name}": content for name, content in found.items()}
+        self._shell = _File(shell.replace(b"{assets}", f"assets/{version}".encode()))
+        self._assets = {f"{ASSETS}{version}/{name}": _File(found[name]) for name in found}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         response = self._response(scope) if scope["type"] == "http" else None
@@ -58,14 +59,28 @@ class PageApp:
             return None
         path = scope["path"]
         if path == "/":
-            kept = {"cache-control": "no-cache"}
-            return Response(self._shell, media_type="text/html", headers=HEADERS | kept)
-        content = self._assets.get(path)
-        if content is None:
+            return self._shell.response(scope, "text/html; charset=utf-8", "no-cache")
+        asset = self._assets.get(path)
+        if asset is None:
             return None
-        kept = {"cache-control": _FOR_A_YEAR}
-        kind = TYPES["." + path.rpartition(".")[2]]
-        return Response(content, media_type=kind, headers=HEADERS | kept)
+        return asset.response(scope, TYPES["." + path.rpartition(".")[2]], _FOR_A_YEAR)
+
+
+class _File:
+    """The content of a file, and the same compressed."""
+
+    def __init__(self, content: bytes) -> None:
+        self._content = content
+        self._compressed = gzip.compress(content, mtime=0)
+
+    def response(self, scope: Scope, media_type: str, cache_control: str) -> Response:
+        """The file, compressed for a client that accepts it."""
+        headers = HEADERS | {"cache-control": cache_control, "vary": "accept-encoding"}
+        content = self._content
+        if "gzip" in dict(scope["headers"]).get(b"accept-encoding", b"").decode("latin-1"):
+            content = self._compressed
+            headers["content-encoding"] = "gzip"
+        return Response(content, media_type=media_type, headers=headers)
 
 
 def static_files() -> dict[str, bytes]:

@@ -124,3 +124,13 @@ def test_the_library_page_shows_what_is_covered(page: Any) -> None:
     page.get_by_text("As a table").click()
     expect(page.get_by_role("row", name="2017")).to_be_visible()
     expect(page.get_by_text("nothing leaves this machine")).to_be_visible()
+
+
+def test_an_overview_groups_the_papers_by_theme(page: Any) -> None:
+    search(page, "attention")
+    page.get_by_role("button", name="Overview").click()
+    panel = page.locator(".themes")
+    expect(panel.get_by_role("heading").first).to_be_visible()
+    panel.get_by_role("link").first.click()
+    expect(page.get_by_role("heading", name="Record")).to_be_visible()
+    expect(page.locator(".busy")).to_have_count(0)

@@ -23,7 +23,11 @@ from citewell.web import open_page, with_page
 from citewell.web.page import HEADERS, static_files
 
 ADDRESS = "http://127.0.0.1:7413"
-MAX_BYTES = 80_000
+MAX_FIRST = 60_000
+"""Bytes of the own files that a browser loads for a search, before compression."""
+MAX_SENT = 36_000
+"""Bytes of all own files, as they are sent to a browser."""
+MODULE = re.compile(r'^import .*"\./(\w+\.js)";$', re.MULTILINE)
 OPENED = {
     "Sec-Fetch-Site": "cross-site",
     "Sec-Fetch-Mode": "navigate",
@@ -158,8 +162,38 @@ def test_a_server_without_the_page_opens_nothing_to_other_sites() -> None:
     assert found.status_code == 403
 
 
-def test_the_own_files_stay_below_their_limit() -> None:
-    assert 20_000 < sum(map(len, OWN.values())) < MAX_BYTES
+def modules_of(name: str) -> set[str]:
+    """A module and those that it loads at once."""
+    found, rest = {name}, [name]
+    while rest:
+        for one in MODULE.findall(OWN[rest.pop()].decode("utf-8")):
+            if one not in found:
+                found.add(one)
+                rest.append(one)
+    return found
+
+
+def test_a_search_loads_little() -> None:
+    names = modules_of("app.js") | modules_of("search.js") | {"index.html", "page.css", "icon.svg"}
+    assert {"app.js", "search.js", "dom.js", "paper.js"} <= names
+    assert not {"map.js", "check.js", "passage.js"} & names
+    assert 20_000 < sum(len(OWN[name]) for name in names) < MAX_FIRST
+
+
+def test_all_files_are_sent_compressed(client: TestClient) -> None:
+    before = assets_of(client)[0].rpartition("/")[0]
+    sent = 0
+    for name, content in OWN.items():
+        path = "/" if name == "index.html" else f"/{before}/{name}"
+        found = client.get(path, headers={"Accept-Encoding": "gzip"})
+        assert found.headers["content-encoding"] == "gzip"
+        assert found.headers["vary"] == "accept-encoding"
+        sent += int(found.headers["content-length"])
+        plain = client.get(path, headers={"Accept-Encoding": "identity"})
+        assert "content-encoding" not in plain.headers
+        assert plain.content == found.content
+        assert len(plain.content) == len(content) or name == "index.html"
+    assert 10_000 < sent < MAX_SENT
 
 
 @pytest.mark.parametrize("name", [name for name in OWN if name.endswith((".js", ".html", ".css"))])

@@ -41,6 +41,10 @@ class ExploreRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
     rounds: Annotated[int, Meta(ge=0, le=contract.MAX_ROUNDS, description="0 is one search.")] = 1
     order: contract.Order = "auto"
     abstracts: Annotated[bool, Meta(description="Include the abstracts.")] = False
+    online: Annotated[
+        bool,
+        Meta(description="Also list what the sources answer, if the settings let searches ask."),
+    ] = True
     overview: Annotated[
         bool, Meta(description="Say what the first 100 papers of the last list are about.")
     ] = False
@@ -120,7 +124,7 @@ def explore_papers(service: Service, request: ExploreRequest, cancel: Cancel) ->
         count=request.k,
         rounds=request.rounds,
         order=request.order,
-        online=bool(sources.allow) and sources.search,
+        online=request.online and bool(sources.allow) and sources.search,
         overview=request.overview,
     )
     if not any((wanted.text.strip(), wanted.author, wanted.venue, wanted.kept)):

@@ -36,8 +36,9 @@ export function outside(url, text = url) {
   return h("a", { href: url, rel: "noreferrer noopener", target: "_blank" }, bdi(text));
 }
 
-/** A button that shows and hides an element which is made when it is first shown. */
-export function disclosure(label, make, props) {
+/** A button that shows and hides an element which is made when it is first shown, at the end of the
+ * button's paper or in `place`. */
+export function disclosure(label, make, props, place) {
   let panel = null;
   const button = h("button", { type: "button", class: "quiet", "aria-expanded": "false", ...props, onclick: toggle }, label);
   function toggle() {
@@ -45,7 +46,7 @@ export function disclosure(label, make, props) {
     button.setAttribute("aria-expanded", String(shown));
     if (panel === null) {
       panel = h("div", { class: "detail" });
-      (button.closest(".paper, .place, .reference, section") ?? button.parentElement).append(panel);
+      (place ?? button.closest(".paper") ?? button.parentElement).append(panel);
       make(panel);
     }
     panel.hidden = !shown;

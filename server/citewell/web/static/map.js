@@ -85,7 +85,7 @@ function draw(nodes, links, rows) {
       ...Object.fromEntries(Object.entries(links).map(([name, on]) => [`on${name}`, () => light(paper.id, on)])) },
       svg("title", {}, name),
       svg("circle", { cx: one.x, cy: one.y, r: one.r }),
-      free && svg("text", { x: one.x, y: one.y - one.r - 4, "text-anchor": "middle" }, text));
+      free && svg("text", { x: one.x, y: one.y - one.r - 4, "text-anchor": one.x > WIDTH - 70 ? "end" : "middle" }, text));
   });
   return svg("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: "group", "aria-label": `Map of ${count(nodes.length, "paper")} by year` },
     svg("g", { "aria-hidden": "true", class: "years" }, years.map((year) => [

@@ -1,6 +1,6 @@
 // Search: a question, what was understood of it, the papers, and boxes to narrow them.
 import { ask, askLines, failed } from "./api.js";
-import { announce, bdi, copyButton, count, h, problems } from "./dom.js";
+import { announce, bdi, copyButton, count, disclosure, h, problems } from "./dom.js";
 import { card, sourcesOf, venueName } from "./paper.js";
 import { address, go, note, params } from "./route.js";
 
@@ -54,7 +54,7 @@ function searchForm(given) {
   const field = h("input", { type: "search", id: "q", name: "q", value: given.get("q"), "aria-label": "Search for papers", placeholder: "Topic, title, author, venue, year …", autocomplete: "off", spellcheck: "false", maxlength: 2000 });
   const submit = (event) => {
     event.preventDefault();
-    const kept = Object.fromEntries(["order", "from", "to"].map((name) => [name, given.get(name)]));
+    const kept = Object.fromEntries(["order", "from", "to", "sources"].map((name) => [name, given.get(name)]));
     go(address({ q: field.value.trim(), ...kept }));
   };
   return h("form", { class: "searchbar", role: "search", onsubmit: submit }, field, h("button", { class: "main" }, "Search"));
@@ -62,7 +62,7 @@ function searchForm(given) {
 
 function results(given) {
   const request = {
-    query: given.get("q") ?? "", kept: given.getAll("like").slice(0, 200), order: given.get("order") ?? "auto", k: 50,
+    query: given.get("q") ?? "", kept: given.getAll("like").slice(0, 200), order: given.get("order") ?? "auto", k: 50, online: given.get("sources") !== "no",
     ...(given.get("from") && { year_from: Number(given.get("from")) }),
     ...(given.get("to") && { year_to: Number(given.get("to")) }),
   };
@@ -75,9 +75,13 @@ function results(given) {
   const trouble = h("div", { class: "stack" });
   const order = h("select", { "aria-label": "Order", onchange: () => go(address({ ...plain(), order: order.value === "auto" ? "" : order.value })) },
     Object.entries(ORDERS).map(([value, label]) => h("option", { value, selected: value === request.order }, label)));
+  const sources = h("input", { type: "checkbox", checked: request.online, onchange: () => go(address({ ...plain(), sources: sources.checked ? "" : "no" })) });
+  const sourcesLine = h("label", { class: "line", hidden: true }, sources, "Ask sources");
+  const themes = h("div", { class: "themes" });
+  const overview = disclosure("Overview", (panel) => survey(panel, request), { hidden: true }, themes);
   const map = h("a", { class: "quiet-link", hidden: true }, "Map");
   const body = h("div", { class: "results" },
-    h("div", {}, h("div", { class: "toolbar" }, line, h("div", { class: "row" }, order, map)), trouble, list, later),
+    h("section", { "aria-label": "Results" }, h("div", { class: "toolbar" }, line, h("div", { class: "row" }, sourcesLine, order, overview, map)), themes, trouble, list, later),
     facets);
   let papers = [];
   let answer = null;
@@ -117,7 +121,7 @@ function results(given) {
     const sorted = answer.papers.every((one, n) => papers[n]?.id === one.id);
     later.replaceChildren(...(done && !sorted ? ["Papers that were found later are at the end. ", h("button", { type: "button", class: "quiet", onclick: sort }, "Sort all")] : []));
     trouble.replaceChildren(...[problems(answer.problems), done && !papers.length ? nothing(request.query) : null].filter(Boolean));
-    map.hidden = !shown.length;
+    map.hidden = overview.hidden = !shown.length;
     map.href = address({ view: "map", id: shown.slice(0, 40).map((one) => one.id) });
     drawChips();
     drawFacets();
@@ -168,6 +172,7 @@ function results(given) {
       draw();
       return restore();
     }
+    ask("v1/status", undefined, { signal }).then((found) => (sourcesLine.hidden = !found.sources?.length), () => {});
     line.textContent = "Searching";
     line.className = "busy";
     try {
@@ -191,6 +196,23 @@ function results(given) {
     }
   }
   return { chips, body, run };
+}
+
+/** What the papers are about: themes with whole sentences of abstracts, and the model's text. */
+async function survey(panel, request) {
+  panel.append(h("p", { class: "busy muted" }, "Reading"));
+  try {
+    const { overview, papers } = await ask("v1/explore", { ...request, overview: true });
+    const titles = new Map(papers.map((one) => [one.id, one.title]));
+    const cited = (one) => h("p", { class: "small" }, bdi(one.text), one.ids.map((id) => [" ", h("a", { href: address({ view: "paper", id }) }, bdi(titles.get(id) ?? id))]));
+    const { themes = [], summary } = overview ?? {};
+    panel.replaceChildren(h("div", { class: "stack panel" },
+      summary?.sentences?.length ? [h("h2", {}, `By ${summary.model}`), summary.sentences.map(cited)] : "",
+      themes.map((one) => [h("h2", {}, bdi(one.words.join(", ")), ` (${one.ids.length})`), (one.sentences ?? []).map(cited)]),
+      themes.length ? "" : h("p", {}, "Too few papers for an overview.")));
+  } catch (error) {
+    panel.replaceChildren(failed(error) ?? "");
+  }
 }
 
 const chosen = (given) => Object.fromEntries(Object.keys(FACETS).map((name) => [name, new Set(given.getAll(name))]));

@@ -72,6 +72,28 @@ class Related(msgspec.Struct, frozen=True, omit_defaults=True):
     problems: tuple[Problem, ...] = ()
 
 
+class LinkedPapers(msgspec.Struct, frozen=True):
+    """The papers that a source links to one."""
+
+    start: str
+    """Id of the paper whose links were requested."""
+    direction: Direction
+    """`cites`: it cites them; `cited_by`: they cite it."""
+    works: tuple[Work, ...]
+
+
+class SourcesFound(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What the allowed sources gave for a literature search."""
+
+    works: tuple[Work, ...] = ()
+    """Best first, each once; the library's own record where it holds the work."""
+    queries: tuple[tuple[str, str], ...] = ()
+    """Name of each source that was queried, and the words that it received."""
+    links: tuple[LinkedPapers, ...] = ()
+    problems: tuple[Problem, ...] = ()
+    """The sources that did not answer."""
+
+
 class Engine(Protocol):
     """Safe to call from any thread. A missing library is a problem in the result, no exception."""
 
@@ -111,6 +133,30 @@ class Engine(Protocol):
         `ONLINE_SECONDS`); one that did not answer is a problem in `dropped`. Where none may be
         asked, nothing is sent, and that is the problem. Raises only `Cancelled`.
         """
+        ...
+
+    def search_sources(
+        self,
+        query: Query,
+        around: Sequence[Work] = (),
+        *,
+        seconds: float | None = None,
+        cancel: Cancel | None = None,
+    ) -> SourcesFound:
+        """Records of the allowed sources that cover the field of the words (or else of the papers
+        `around`), each queried in its own form, all at once, for at most `seconds`. Raises only
+        `Cancelled`."""
+        ...
+
+    def follow_citations(
+        self,
+        works: Sequence[Work],
+        *,
+        seconds: float | None = None,
+        cancel: Cancel | None = None,
+    ) -> SourcesFound:
+        """References and citers (`links`) of some works from an allowed source that lists them.
+        Raises only `Cancelled`."""
         ...
 
     def works(self, ids: Sequence[str]) -> list[Work | None]:

@@ -30,6 +30,7 @@ from citewell.engine.relations import Relations
 from citewell.engine.retrievers import Opened, open_retrievers
 from citewell.engine.search import Search
 from citewell.engine.signals import LibrarySignals
+from citewell.engine.source_methods import SourceMethods
 from citewell.engine.which_library import open_library
 from citewell.model import CitewellError, Problem, Query, SearchResult, Work
 from citewell.model.cancel import Cancel
@@ -56,7 +57,7 @@ TYPED = WEIGHTS / "typed.npz"
 LITERATURE = WEIGHTS / "literature.npz"
 
 
-class LocalEngine(ModelMethods):
+class LocalEngine(ModelMethods, SourceMethods):
     """Searches one library. Safe to call from any thread."""
 
     def __init__(

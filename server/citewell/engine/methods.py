@@ -15,7 +15,7 @@ from typing import Any, Concatenate, Generic, Literal, ParamSpec, Protocol, Type
 import msgspec
 
 from citewell.engine import protocol
-from citewell.engine.contract import Checks, Engine, EngineStatus, Related
+from citewell.engine.contract import Checks, Engine, EngineStatus, Related, SourcesFound
 from citewell.model import CitewellError, Problem, SearchResult
 from citewell.model.cancel import Cancel
 from citewell.model.llm import Interpreted, Picked, SuggestedQueries, Supported
@@ -218,6 +218,16 @@ class RemoteMethods:
             msgspec.structs.replace(result, dropped=(*result.dropped, problem))
             for result in arguments.results
         ],
+    )
+    search_sources = Method(
+        Engine.search_sources,
+        "online",
+        failed=lambda problem, arguments: SourcesFound(problems=(problem,)),
+    )
+    follow_citations = Method(
+        Engine.follow_citations,
+        "online",
+        failed=lambda problem, arguments: SourcesFound(problems=(problem,)),
     )
     works = Method(Engine.works, "quick", retried=True)
     lookup = Method(Engine.lookup, "quick", retried=True)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import threading
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from concurrent.futures import CancelledError as FutureCancelled
 from concurrent.futures import Future
 from importlib.util import find_spec
@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 
 from citewell.model import CitewellError, Problem
 from citewell.model.cancel import Cancel, Cancelled
+from citewell.model.direction import Direction
 from citewell.model.installing import install_command
 from citewell.options import Options
 from citewell.options.online import SourceOptions
@@ -113,6 +114,18 @@ class Online:
     def search(self, text: str, limit: int, budget: Budget | None = None) -> Future[list[Answer]]:
         """What the sources find for words, once they have answered. Never blocks."""
         return self._submit(lambda sources: sources.search(text, limit, budget))
+
+    def search_each(
+        self, texts: Mapping[str, str], limit: int, budget: Budget, cancel: Cancel
+    ) -> list[Answer]:
+        """What each named source finds for its own text. Raises only `Cancelled`."""
+        return self._wait(lambda sources: sources.search_each(texts, limit, budget), cancel)
+
+    def links(
+        self, wanted: Sequence[Wanted], limit: int, budget: Budget, cancel: Cancel
+    ) -> list[list[tuple[Direction, Answer]]]:
+        """References and citers of works. Raises only `Cancelled`."""
+        return self._wait(lambda sources: sources.links(wanted, limit, budget), cancel)
 
     def look_up(self, wanted: Wanted, budget: Budget | None = None) -> Future[list[Answer]]:
         """What the sources have under a DOI or arXiv identifier, once they have answered. Never

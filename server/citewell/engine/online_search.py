@@ -135,6 +135,14 @@ class OnlineSearch:
                     future.cancel()
             raise
 
+    def remember(self, works: Iterable[Work]) -> None:
+        """Keep records that a source gave to another question, so that their ids are known."""
+        with self._lock:
+            for work in works:
+                self._works[work.id] = work
+            while len(self._works) > MAX_WORKS:
+                self._works.popitem(last=False)
+
     def work(self, identifier: str) -> Work | None:
         """A record that was offered before."""
         with self._lock:
@@ -186,7 +194,7 @@ class OnlineSearch:
         failed = failures(answers)
         problems = tuple(one.problem for one in failed)
         # A failure is reported once and not kept: the next search for the words asks again.
-        late = Late(tuple(_fused(answers)), problems)
+        late = Late(tuple(fused(answers)), problems)
         self._keep(key, late, lasting=not failed or bool(late.works))
 
     def _keep(self, key: str, late: Late, *, lasting: bool) -> None:
@@ -211,7 +219,7 @@ class OnlineSearch:
                 del self._answers[key]
 
 
-def _fused(answers: Sequence[Answer]) -> list[Merged]:
+def fused(answers: Sequence[Answer]) -> list[Merged]:
     """The works of all answers, each once, by reciprocal rank over the sources."""
     found = [answer for answer in answers if isinstance(answer, Found)]
     records = [work for answer in found for work in answer.works]

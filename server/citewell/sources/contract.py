@@ -88,6 +88,11 @@ class Source:
     """Kinds of identifiers that it looks up: "doi", "arxiv", "pmid"."""
     can: ClassVar[frozenset[str]] = frozenset()
     """Of "match", "search", "references", "citations"."""
+    fields: ClassVar[frozenset[str]] = frozenset()
+    """Fields of study that it covers (`sources.fields`); empty: all."""
+    most_words: ClassVar[int] = 0
+    """Words that a search for a question may have, where every record must hold all of them; 0: as
+    many as the question has, because the source ranks by how many a record holds."""
     batch: ClassVar[int] = 1
     """Identifiers that fit into one request."""
 

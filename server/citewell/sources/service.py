@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from citewell.model.direction import Direction
 from citewell.sources.answers import Answer, Failed, Nothing, Reason, Wanted
 from citewell.sources.budget import Budget, LastResponses
 from citewell.sources.contract import Ask, Fetch, Source
@@ -17,6 +18,8 @@ from citewell.sources.registry import SOURCES, source_named
 T = TypeVar("T")
 
 ARXIV_DOI = "10.48550/arxiv."
+LINKS_AT_ONCE = 4
+"""Number of works whose citations are requested concurrently."""
 MATCHES_AT_ONCE = 12
 """Number of references matched concurrently; the sources' own rate limits apply as well."""
 
@@ -104,6 +107,59 @@ class Sources:
                 )
             )
         )
+
+    async def search_each(
+        self, texts: Mapping[str, str], limit: int, budget: Budget | None = None
+    ) -> list[Answer]:
+        """What each of the named sources finds for its own text, all of them at once."""
+        return list(
+            await asyncio.gather(
+                *(
+                    self._within(
+                        budget,
+                        self.by_name[name],
+                        partial(self.by_name[name].search, text, limit),
+                        _itself,
+                    )
+                    for name, text in texts.items()
+                    if name in self.by_name
+                )
+            )
+        )
+
+    async def links(
+        self, wanted: Sequence[Wanted], limit: int, budget: Budget | None = None
+    ) -> list[list[tuple[Direction, Answer]]]:
+        """References and citers of each work, from the first source that lists both; empty where
+        none does, or where it cannot look the work up."""
+        able = [one for one in self.by_name.values() if {"references", "citations"} <= one.can]
+        slots = asyncio.Semaphore(LINKS_AT_ONCE)
+
+        async def one(source: Source, kind: str, value: str) -> list[tuple[Direction, Answer]]:
+            async with slots:
+                return [
+                    ("cites", await self._within(
+                        budget, source, partial(source.references, kind, value, limit), _itself
+                    )),
+                    ("cited_by", await self._within(
+                        budget, source, partial(source.citations, kind, value, limit), _itself
+                    )),
+                ]  # fmt: skip
+
+        async def nothing() -> list[tuple[Direction, Answer]]:
+            return []
+
+        tasks = []
+        for work in wanted:
+            ids = [("doi", work.doi), ("arxiv", work.arxiv)]
+            found = [
+                (source, kind, value)
+                for source in able
+                for kind, value in ids
+                if value and kind in source.ids
+            ]
+            tasks.append(one(*found[0]) if found else nothing())
+        return list(await asyncio.gather(*tasks))
 
     async def reach(self, budget: Budget | None = None) -> dict[str, Answer]:
         """One small question to each source, to see whether it answers."""

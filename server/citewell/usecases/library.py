@@ -156,11 +156,8 @@ class Library(Closing):
         """A literature search: the list after each pass. See `usecases.explore.passes.explore`."""
         from citewell.usecases.explore.passes import explore
 
-        def wait(query: Query) -> None:
-            self.engine.wait_online(query, SOURCES_SECONDS)
-
         request = replace(request, online=self.online)
-        return explore(self.engine, request, cancel=cancel, wait=wait if self.online else None)
+        return explore(self.engine, request, cancel=cancel)
 
     def bibtex(self, works: Sequence[Work]) -> str:
         """The works as BibTeX entries in the style of the settings, with distinct keys."""

@@ -36,6 +36,7 @@ def _fields(work: Work) -> Iterator[tuple[str, str]]:
         ("DO", work.doi),
         ("UR", work.url),
         ("AB", work.abstract),
+        ("DB", ", ".join(dict.fromkeys(one.source for one in work.provenance))),
     ]
     for tag, value in fields:
         # A line break would begin another tag.

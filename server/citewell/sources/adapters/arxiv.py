@@ -41,6 +41,8 @@ class Arxiv(Source):
     )
     ids = frozenset({"arxiv"})
     can = frozenset({"match", "search"})
+    fields = frozenset({"computing", "mathematics", "physics", "economics"})
+    most_words = 4
     batch = 50
 
     async def _by_ids(self, kind: str, values: Sequence[str]) -> list[Answer]:

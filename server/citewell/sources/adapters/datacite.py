@@ -52,6 +52,7 @@ class DataCite(Source):
     )
     ids = frozenset({"doi", "arxiv"})
     can = frozenset({"match", "search"})
+    most_words = 3
 
     async def _by_ids(self, kind: str, values: Sequence[str]) -> list[Answer]:
         doi = f"10.48550/arxiv.{values[0]}" if kind == "arxiv" else values[0]

@@ -44,6 +44,8 @@ class Dblp(Source):
         at_once=1,
     )
     can = frozenset({"match", "search"})
+    fields = frozenset({"computing"})
+    most_words = 3
 
     async def _query(self, text: str, limit: int) -> Answer:
         params = (("q", " ".join(_WORD.findall(text))), ("format", "json"), ("h", str(limit)))

@@ -36,6 +36,7 @@ class OpenReview(Source):
         max_bytes=8_000_000,
     )
     can = frozenset({"match", "search"})
+    fields = frozenset({"computing"})
 
     async def _query(self, text: str, limit: int) -> Answer:
         params = (

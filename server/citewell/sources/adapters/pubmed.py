@@ -44,6 +44,8 @@ class PubMed(Source):
     )
     ids = frozenset({"pmid", "doi"})
     can = frozenset({"match", "search"})
+    fields = frozenset({"biomedicine"})
+    most_words = 4
     batch = 1
 
     async def _by_ids(self, kind: str, values: Sequence[str]) -> list[Answer]:

@@ -31,10 +31,10 @@ def linked(
                 (work, _reason(direction, together))
                 for work, together in zip(found.works, found.together, strict=True)
             ]
-            yield f"{_QUESTIONS[direction]} “{start.title}”", papers
+            yield f"{QUESTIONS[direction]} “{start.title}”", papers
 
 
-_QUESTIONS: dict[Direction, str] = {
+QUESTIONS: dict[Direction, str] = {
     "cites": "cited by",
     "cited_by": "citing",
     "cocited": "cited together with",

@@ -11,13 +11,15 @@ from citewell.model.overview import Overview
 from citewell.model.typed_query import Understood
 
 PassName = Literal[
-    "search", "reading", "references", "papers", "aspects", "citations", "sources"
+    "search", "reading", "references", "papers", "aspects", "citations", "sources",
+    "chains",
 ]  # fmt: skip
 """`search`: the words. `reading`: the words as the language model understands them, where the rules
 agree. `references`: again, with the best papers as references of the paper being
 written. `papers`: the best papers as queries. `aspects`: queries for methods, applications and
 limitations, in the best papers' own words. `citations`: what they cite, what cites them, and
-what is cited with them. `sources`: what the allowed sources answered to the words."""
+what is cited with them. `sources`: what the allowed sources of
+the field answered. `chains`: what the best papers cite and what cites them, by a source."""
 Order = Literal["auto", "relevance", "recent", "cited"]
 """What decides within a band of about equally relevant papers; `auto`: what the words ask for."""
 Ending = Literal["", "complete", "little"]

@@ -12,12 +12,14 @@ import msgspec
 from citewell.features.text.csl_item import csl_of_work
 from citewell.features.text.paper_text import paper_texts
 from citewell.features.text.ris import ris_of_work
+from citewell.model import Work
 from citewell.options import Options
 from citewell.usecases.explore.contract import Explored
 
 Form = Literal["bibtex", "ris", "csl", "csv", "jsonl"]
 COLUMNS = (
-    "id", "title", "authors", "year", "venue", "doi", "arxiv", "url", "abstract", "reasons",
+    "id", "title", "authors", "year", "venue", "doi", "arxiv", "url", "abstract", "sources",
+    "reasons",
 )  # fmt: skip
 
 
@@ -30,11 +32,17 @@ def exported(papers: Sequence[Explored], form: Form, options: Options) -> bytes:
     if form == "ris":
         return "".join(map(ris_of_work, works)).encode()
     if form == "csl":
-        items = msgspec.json.encode([csl_of_work(work) for work in works])
+        items = msgspec.json.encode([_csl(work) for work in works])
         return msgspec.json.format(items, indent=1) + b"\n"
     if form == "csv":
         return _csv(papers)
     return b"".join(msgspec.json.encode(record_of(one)) + b"\n" for one in papers)
+
+
+def _csl(work: Work) -> dict[str, Any]:
+    """The item with the sources of its record, which CSL has the variable `source` for."""
+    sources = ", ".join(dict.fromkeys(one.source for one in work.provenance))
+    return {**csl_of_work(work), **({"source": sources} if sources else {})}
 
 
 def record_of(paper: Explored) -> dict[str, Any]:
@@ -75,6 +83,7 @@ def _csv(papers: Sequence[Explored]) -> bytes:
                 work.arxiv,
                 work.url,
                 work.abstract,
+                ", ".join(dict.fromkeys(one.source for one in work.provenance)),
                 reasons_text(one),
             )
         )

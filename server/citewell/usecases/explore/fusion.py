@@ -27,11 +27,11 @@ class Ranked(msgspec.Struct, frozen=True):
 
 HEAD: Mapping[PassName, float] = {
     "search": 1.0, "reading": 1.0, "references": 1.0, "papers": 0.1, "aspects": 0.0,
-    "citations": 0.02, "sources": 0.5,
+    "citations": 0.02, "sources": 0.5, "chains": 0.02,
 }  # fmt: skip
 TAIL: Mapping[PassName, float] = {
     "search": 0.1, "reading": 0.3, "references": 1.0, "papers": 0.3, "aspects": 0.1,
-    "citations": 0.05, "sources": 0.5,
+    "citations": 0.05, "sources": 0.5, "chains": 0.05,
 }  # fmt: skip
 
 

@@ -24,7 +24,7 @@ from citewell.usecases.explore.contract import (
 )
 from citewell.usecases.explore.overview import overview
 from citewell.usecases.explore.problems import EMPTY, NOTHING_FOUND
-from citewell.usecases.explore.steps import Steps, Wait
+from citewell.usecases.explore.steps import Steps
 
 LITTLE_ENTERED, LITTLE_ADDED = 1, 0.02
 """Where each pass of a round brought at most this many papers into the first `HEAD`, and all of
@@ -32,6 +32,7 @@ them added at most this share of the list, there is no further round."""
 MODEL_ROUNDS, RULE_ROUNDS = (1, 2), (2, 3)
 """Rounds in which aspects are asked for: two at most, and by rules not in the first one, where they
 find hardly anything that the best papers as queries do not."""
+ONLINE: frozenset[PassName] = frozenset({"sources", "chains"})
 _LATER = ("papers", "aspects", "citations")
 
 
@@ -40,7 +41,6 @@ def explore(
     request: ExploreRequest,
     *,
     cancel: Cancel | None = None,
-    wait: Wait | None = None,
 ) -> Iterator[Exploration]:
     """The list after each pass, best first; `ending` of the last one is not empty.
 
@@ -49,19 +49,17 @@ def explore(
     """
     if not any((request.text.strip(), request.author, request.venue, request.kept)):
         raise CitewellError(EMPTY)
-    return _Run(engine, request, cancel or Cancel(), wait).passes()
+    return _Run(engine, request, cancel or Cancel()).passes()
 
 
 class _Run:
     """One literature search."""
 
-    def __init__(
-        self, engine: Engine, request: ExploreRequest, cancel: Cancel, wait: Wait | None
-    ) -> None:
+    def __init__(self, engine: Engine, request: ExploreRequest, cancel: Cancel) -> None:
         self._engine = engine
         self._request = request
         self._cancel = cancel
-        self._steps = Steps(engine, request, cancel, wait)
+        self._steps = Steps(engine, request, cancel)
         self._passes: list[Pass] = []
         self._snapshot = ""
 
@@ -70,12 +68,11 @@ class _Run:
         status = self._engine.status()
         self._snapshot = status.snapshot
         steps, found = self._steps, self._steps.found
-        steps.sources = frozenset(status.sources)
         steps.asks_model = status.explores
         plan = self._plan()
         offline_over = False
         for number, (name, turn) in enumerate(plan):
-            if offline_over and name != "sources":
+            if offline_over and name not in ONLINE:
                 continue
             self._cancel.check()
             begin, answers = time.perf_counter(), found.answers
@@ -99,7 +96,7 @@ class _Run:
                 steps.problems.append(NOTHING_FOUND)
             if not rest:
                 ending = "complete"
-            elif offline_over and "sources" not in rest:
+            elif offline_over and not ONLINE & set(rest):
                 ending = "little"
             yield self._state(ending)
             if ending:
@@ -123,7 +120,7 @@ class _Run:
                 plan.append(("aspects", turn))
             plan.append(("citations", turn))
         if self._request.online and has_words:
-            plan.append(("sources", 1))
+            plan += [("sources", 1), ("chains", 1)]
         return [step for step in plan if step[0] not in self._request.without]
 
     def _is_little(self, turn: int) -> bool:

@@ -9,10 +9,10 @@ from msgspec.structs import replace
 from citewell.engine.contract import Engine
 from citewell.engine.online_search import allows
 from citewell.features.citing.named_works import all_named
-from citewell.model import CitewellError, CitingPaper, Hit, Problem, Query, SearchResult, Work
+from citewell.model import CitewellError, CitingPaper, Problem, Query, SearchResult, Work
 from citewell.model.cancel import Cancel
 from citewell.model.typed_query import Understood
-from citewell.usecases.explore.citation_links import STARTS, linked
+from citewell.usecases.explore.citation_links import QUESTIONS, STARTS, linked
 from citewell.usecases.explore.contract import MAX_TEXT, ExploreRequest, PassName
 from citewell.usecases.explore.evolution import AspectQuery, aspect_queries, new_queries
 from citewell.usecases.explore.problems import CUT
@@ -25,22 +25,19 @@ SIMILAR = 200
 """Papers that a search with one paper as the query gives."""
 BEST = 5
 """Papers that count as references, and that are themselves queries."""
+AROUND, CHAINED = 20, 20
+"""Papers that show the field of a question, and papers whose citations sources are asked for."""
 ASPECT_PAPERS, COMPARED = 10, 60
 """The best papers, whose words aspects are asked for with, and those they are compared with."""
-
-Wait = Callable[[Query], None]
-"""Returns when the sources have answered for a query, or will not in time."""
 
 
 class Steps:
     """The passes over one engine and one question; what they find goes into `found`."""
 
-    def __init__(
-        self, engine: Engine, request: ExploreRequest, cancel: Cancel, wait: Wait | None
-    ) -> None:
+    def __init__(self, engine: Engine, request: ExploreRequest, cancel: Cancel) -> None:
         self._engine = engine
         self._cancel = cancel
-        self._wait = wait
+        self._is_online = request.online
         self.kept = all_named(engine, request.kept) if request.kept else []
         self._rejected = all_named(engine, request.rejected) if request.rejected else []
         text = " ".join(request.text.split())
@@ -60,8 +57,6 @@ class Steps:
         self._filters = self.query
         self._queried = [self.query.text]
         """Words of the queries so far."""
-        self.sources: frozenset[str] = frozenset()
-        """Names of the sources that searches ask."""
         self.asks_model = False
         """Whether the language model takes part."""
 
@@ -75,20 +70,19 @@ class Steps:
             "aspects": self._with_aspects,
             "citations": self._along_citations,
             "sources": self._with_sources,
+            "chains": self._along_chains,
         }
         return passes[name]()
 
     def _search(self) -> list[str]:
-        result = self._engine.find(self.query, DEPTH, tier="full", cancel=self._cancel)
+        result = self._find(self.query)
         if result.failed and not result.hits:
             raise CitewellError(result.failed[0])
         self.understood = result.understood
         self.problems += [*result.problems, *result.dropped]
         self._filters = filters_of(self.query, result.understood)
         label = self.query.text or "the filters"
-        # What the sources answered to an earlier search for these words is listed by their pass.
-        held = [hit for hit in result.hits if not self._is_of_source(hit)]
-        self.found.keep("search", label, replace(result, hits=tuple(held)))
+        self.found.keep("search", label, result)
         return [label]
 
     def _as_read_by_model(self) -> list[str]:
@@ -99,14 +93,13 @@ class Steps:
         if not read.text:
             return []
         query = replace(self.query, text=read.text)
-        result = self._engine.find(query, DEPTH, tier="full", cancel=self._cancel)
+        result = self._find(query)
         parts = result.understood.parts
         if len(parts) <= len(self.understood.parts) or not result.hits:
             return []
-        held = [hit for hit in result.hits if not self._is_of_source(hit)]
         self._filters = filters_of(query, result.understood)
         self.understood = Understood(query=result.understood.query, parts=self.understood.parts)
-        self.found.keep("reading", read.text, replace(result, hits=tuple(held)))
+        self.found.keep("reading", read.text, result)
         return [read.text]
 
     def _with_references(self) -> list[str]:
@@ -161,21 +154,40 @@ class Steps:
         return queries
 
     def _with_sources(self) -> list[str]:
-        if self._wait is not None:
-            self._wait(self.query)
-        result = self._engine.find(self.query, DEPTH, tier="full", cancel=self._cancel)
-        new = [hit for hit in result.hits if hit.work.id not in self.found]
-        self.problems += [one for one in result.dropped if one not in self.problems]
-        self.found.keep("sources", self.query.text, SearchResult(hits=tuple(new)))
-        return [self.query.text]
+        around = self.found.head(AROUND)
+        answer = self._engine.search_sources(self.query, around, cancel=self._cancel)
+        self._report(answer.problems)
+        new = [(work, _origin(work)) for work in answer.works if self._may_add(work)]
+        self.found.keep_linked("sources", self.query.text, new)
+        return [f"{name}: {text}" for name, text in answer.queries]
+
+    def _along_chains(self) -> list[str]:
+        """References and citers, one layer, from a source that lists them."""
+        best = self.found.best(CHAINED, "chains")
+        answer = self._engine.follow_citations(best, cancel=self._cancel)
+        self._report(answer.problems)
+        titles = {work.id: work.title for work in best}
+        queries = []
+        for one in answer.links:
+            question = f"{QUESTIONS[one.direction]} “{titles[one.start]}”"
+            papers = [(work, _origin(work)) for work in one.works if self._may_add(work)]
+            self.found.keep_linked("chains", question, papers)
+            queries.append(question)
+        return queries
+
+    def _report(self, problems: Sequence[Problem]) -> None:
+        self.problems += [one for one in problems if one not in self.problems]
+
+    def _find(self, query: Query) -> SearchResult:
+        """The search for the words. A search in a batch leaves the sources alone, which have a pass
+        of their own and receive other words than the library."""
+        if self._is_online and query.text:
+            (result,) = self._engine.find_batch([query], DEPTH, tier="full", cancel=self._cancel)
+            return result
+        return self._engine.find(query, DEPTH, tier="full", cancel=self._cancel)
 
     def _batch(self, queries: Sequence[Query], k: int) -> list[SearchResult]:
         return self._engine.find_batch(queries, k, cancel=self._cancel, explained=0)
-
-    def _is_of_source(self, hit: Hit) -> bool:
-        """Whether only sources found the paper."""
-        found_by = {one.retriever for one in hit.evidence}
-        return bool(found_by) and found_by <= self.sources
 
     def _may_add(self, work: Work) -> bool:
         """Whether a linked paper passes the filters. Where a filter cannot be read off a record,
@@ -184,3 +196,8 @@ class Steps:
         if typed.none_of or typed.min_citations is not None:
             return work.id in self.found
         return allows(self._filters, work)
+
+
+def _origin(work: Work) -> str:
+    """The sources that the record came from: "OpenAlex, arXiv"; empty for one of the library."""
+    return ", ".join(dict.fromkeys(one.source for one in work.provenance))

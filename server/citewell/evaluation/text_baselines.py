@@ -4,6 +4,7 @@ and a random order. They search the words as they were typed: nothing of a query
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from functools import cached_property
 from random import Random
@@ -222,4 +223,6 @@ def _bm25s() -> Any:
             "The text baselines need the package bm25s.",
             "Run `pip install bm25s`, or name other methods with --method.",
         ) from error
+    # It asks for its debug messages when it is imported.
+    logging.getLogger("bm25s").setLevel(logging.WARNING)
     return bm25s

@@ -139,5 +139,6 @@ def test_the_command_measures_one_by_name(
          "--method", "tfidf-documents", "--method", "random", "--json", "out.json"],
     )  # fmt: skip
     assert result.exit_code == 0, result.output
+    assert "DEBUG" not in result.output
     names = [run["name"] for run in json.loads(Path("out.json").read_text())["runs"]]
     assert names == ["tfidf-documents", "random"]

@@ -125,6 +125,86 @@ def test_kept_and_rejected_papers_count(run: Run) -> None:
     assert "Traceback" not in unknown.stderr
 
 
+def test_a_search_is_written_as_a_page(run: Run, tmp_path: Path) -> None:
+    found = run("explore", "<b>teapots</b>", "--overview", "--html", "page.html")
+    assert found.returncode == 0, found.stderr
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    ids = [line.split("\t")[0] for line in found.stdout.splitlines()]
+    assert page.count('<li id="paper-') == len(ids)
+    assert all(f"<code>{one}</code>" in page for one in ids)
+    assert "&lt;b&gt;teapots&lt;/b&gt;" in page and "<b>" not in page
+    assert "<h2>Overview</h2>" in page
+    refused = run("explore", "teapots", "--html", "page.html")
+    assert refused.returncode == 2
+    assert "page.html exists" in refused.stderr
+
+
+def test_labels_of_a_screening_come_back_as_feedback(run: Run, tmp_path: Path) -> None:
+    assert run("explore", "teapots", "--save", "search.toml", "--csv", "screen.csv").returncode == 0
+    # As ASReview exports it: the columns that it was given, and its own behind them.
+    with (tmp_path / "screen.csv").open(newline="", encoding="utf-8") as stream:
+        rows = list(csv.DictReader(stream))
+    labels = {"s2:a": "0", "s2:b": "1"}
+    with (tmp_path / "labelled.csv").open("w", newline="", encoding="utf-8-sig") as stream:
+        names = ["record_id", *rows[0], "asreview_label", "asreview_time", "asreview_note"]
+        writer = csv.DictWriter(stream, names)
+        writer.writeheader()
+        for number, row in enumerate(rows):
+            own = {"record_id": str(number), "asreview_label": labels.get(row["id"], "")}
+            writer.writerow({**row, **own})
+        writer.writerow({"title": "Of Another Library", "asreview_label": "1"})
+    found = run(
+        "explore", "--again", "search.toml", "--labels", "labelled.csv", "--save", "search.toml"
+    )
+    assert "3 labelled papers: 1 kept, 1 rejected, 1 not in the library." in found.stderr
+    assert "Of Another Library" in found.stderr
+    saved = tomllib.loads((tmp_path / "search.toml").read_text(encoding="utf-8"))
+    assert saved["search"]["kept"] == ["s2:b"]
+    assert saved["search"]["rejected"] == ["s2:a"]
+    assert saved["result"]["ids"][0] == "s2:b"
+    assert "s2:a" not in saved["result"]["ids"]
+    wrong = run("explore", "teapots", "--labels", "screen.csv")
+    assert wrong.returncode == 2
+    assert "labels-unreadable" in wrong.stderr
+
+
+def test_a_saved_search_holds_what_a_report_of_a_systematic_search_asks(
+    run: Run, tmp_path: Path
+) -> None:
+    assert run("explore", "teapots since 2019", "--save", "search.toml").returncode == 0
+    saved = tomllib.loads((tmp_path / "search.toml").read_text(encoding="utf-8"))
+    (library,) = [one for one in saved["databases"] if one["name"] == "default"]
+    assert library["kind"] == "library"
+    assert library["works"] == 5
+    assert library["snapshot"] in saved["run"]["snapshot"]
+    assert library["built"]
+    assert [one["records"] for one in library["sources"]] == [5]
+    run_ = saved["run"]
+    assert run_["finished"].startswith(run_["date"][:4]) and run_["finished"].endswith("+00:00")
+    assert saved["search"]["text"] == "teapots since 2019"
+    assert run_["understood"] == "year: 2019- · topic: teapots"
+    assert run_["records"] == run_["papers"] + run_["duplicates"] + run_["not_listed"]
+    assert run_["papers"] == len(saved["result"]["ids"])
+    assert [one["name"] for one in saved["passes"]][:2] == ["search", "references"]
+    assert "updates" not in saved
+
+    (tmp_path / "more.jsonl").write_text(records("e"), encoding="utf-8")
+    assert run("library", "add", "more.jsonl").returncode == 0
+    assert run("explore", "--again", "search.toml", "--save", "search.toml").returncode == 0
+    again = tomllib.loads((tmp_path / "search.toml").read_text(encoding="utf-8"))
+    (update,) = again["updates"]
+    assert update == {
+        "date": run_["date"],
+        "snapshot": run_["snapshot"],
+        "papers": run_["papers"],
+        "since": 1,
+    }
+    run("explore", "--again", "search.toml", "--save", "search.toml")
+    third = tomllib.loads((tmp_path / "search.toml").read_text(encoding="utf-8"))
+    assert third["updates"][0] == update
+    assert len(third["updates"]) == 2
+
+
 def test_papers_linked_to_several_come_first(run: Run) -> None:
     found = run("related", "s2:b", "s2:d")
     assert found.returncode == 0, found.stderr

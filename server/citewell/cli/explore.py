@@ -13,13 +13,17 @@ from citewell.cli.session import Session, console
 from citewell.cli.terminal import echo
 
 if TYPE_CHECKING:
+    from citewell.engine.contract import Engine
     from citewell.model.overview import Overview
     from citewell.options import Options
     from citewell.usecases.explore.contract import Exploration, Explored, ExploreRequest, Pass
     from citewell.usecases.explore.export import Form
+    from citewell.usecases.explore.labels import Label
     from citewell.usecases.explore.saved import SavedSearch
 
 FILE = click.Path(path_type=Path, dir_okay=False)
+MOST_UNKNOWN = 5
+"""Labelled papers that are named where the library lacks them."""
 _FORMS: tuple[tuple[Form, str], ...] = (
     ("bibtex", "BibTeX entries"), ("ris", "RIS"), ("csl", "CSL-JSON"), ("csv", "CSV"),
     ("jsonl", "JSON Lines"),
@@ -65,6 +69,14 @@ def _exports(command: Any) -> Any:
 @click.option("--trace", is_flag=True, help="Show what each pass asked, added and cut.")
 @_exports
 @click.option(
+    "--html", "html_path", type=FILE, metavar="FILE",
+    help="Write a page with the papers, their reasons and the passes.",
+)  # fmt: skip
+@click.option(
+    "--labels", type=FILE, metavar="FILE",
+    help="Keep and reject the papers that a CSV or RIS file of ASReview labels.",
+)  # fmt: skip
+@click.option(
     "--save", type=FILE, metavar="FILE", help="Save the search and the ids of its papers."
 )
 @click.option("--again", type=FILE, metavar="FILE",
@@ -81,6 +93,8 @@ def explore(ctx: click.Context, /, text: tuple[str, ...], **flags: Any) -> None:
     rank in each pass, separated by tabs; the overview goes to standard error then. Exits
     with 1 if nothing is found.
     """
+    from citewell.usecases.explore.databases import databases
+    from citewell.usecases.explore.labels import read_labels
     from citewell.usecases.explore.saved import new_papers, read_saved, saved_text
 
     session: Session = ctx.obj
@@ -88,15 +102,22 @@ def explore(ctx: click.Context, /, text: tuple[str, ...], **flags: Any) -> None:
     saved = read_saved(flags["again"]) if flags["again"] else None
     request = _request(" ".join(text), flags, saved)
     files = {form: flags[form] for form, _ in _FORMS if flags[form]}
-    _refuse_existing([*files.values(), flags["save"]], flags)
-    found, library = _explored(options, request, trace=flags["trace"])
+    _refuse_existing([*files.values(), flags["html_path"], flags["save"]], flags)
+    labels = read_labels(flags["labels"]) if flags["labels"] else []
+    request, found, library = _explored(options, request, labels, trace=flags["trace"])
     papers = found.papers if saved is None else new_papers(found, saved)
     show_problems(found.problems)
     if saved is not None:
         echo(f"{len(papers)} of {len(found.papers)} papers are new since {saved.date}.", err=True)
     _write(papers, files, options)
+    if flags["html_path"]:
+        from citewell.usecases.explore.page import to_html
+
+        page = to_html(request, found, papers, library)
+        _write_file(flags["html_path"], page.encode())
     if flags["save"]:
-        _write_file(flags["save"], saved_text(request, found, library).encode())
+        searched = databases(options, online=request.online)
+        _write_file(flags["save"], saved_text(request, found, searched, saved).encode())
     if found.overview is not None:
         _show_overview(found.overview)
     _show(papers)
@@ -118,7 +139,7 @@ def _request(text: str, flags: dict[str, Any], saved: SavedSearch | None) -> Exp
             raise click.UsageError("--again repeats the saved question; give no other one.")
         online = saved.request.online or flags["online"]
         return replace(saved.request, online=online, overview=flags["overview"])
-    if not asks:
+    if not (asks or flags["labels"]):
         raise click.UsageError("Missing argument 'TEXT...'.")
     return ExploreRequest(
         text=text,
@@ -136,17 +157,44 @@ def _request(text: str, flags: dict[str, Any], saved: SavedSearch | None) -> Exp
     )
 
 
-def _explored(options: Options, request: ExploreRequest, *, trace: bool) -> tuple[Exploration, str]:
-    """The last list, and the library that was searched."""
+def _explored(
+    options: Options, request: ExploreRequest, labels: list[Label], *, trace: bool
+) -> tuple[ExploreRequest, Exploration, str]:
+    """The request with its labels, the last list, and the library that was searched."""
     from citewell.usecases.library import Library
 
     with Library(options, online=request.online) as library:
+        if labels:
+            request = _labelled(library.engine, request, labels)
         found = None
         for found in library.explore(request):
             if trace:
                 _show_pass(found.passes[-1])
         assert found is not None
-        return found, library.engine.status().library
+        return request, found, library.engine.status().library
+
+
+def _labelled(engine: Engine, request: ExploreRequest, labels: list[Label]) -> ExploreRequest:
+    """The request with the labelled papers kept and rejected."""
+    from msgspec.structs import replace
+
+    from citewell.usecases.explore.labels import feedback_of
+
+    known = feedback_of(engine, labels)
+    echo(
+        f"{len(labels):,} labelled papers: {len(known.kept):,} kept, {len(known.rejected):,} "
+        f"rejected, {len(known.unknown):,} not in the library.",
+        err=True,
+    )
+    for title in known.unknown[:MOST_UNKNOWN]:
+        echo(f"  not in the library: {title}", err=True)
+    rejected = [name for name in request.rejected if name not in known.kept]
+    kept = [name for name in request.kept if name not in known.rejected]
+    return replace(
+        request,
+        kept=tuple(dict.fromkeys((*kept, *known.kept))),
+        rejected=tuple(dict.fromkeys((*rejected, *known.rejected))),
+    )
 
 
 def _show_pass(one: Pass) -> None:

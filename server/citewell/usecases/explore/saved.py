@@ -1,13 +1,15 @@
 """A saved literature search: a TOML file with the question, the run, and the ids that it listed.
 
-It holds what a report of a systematic search names: what was searched, when, with which words and
-filters, in how many passes, and what came back.
+It holds what a report of a systematic search names (PRISMA-S): the databases, the date, the
+question and filters as they were asked, the passes, the numbers of records before and after
+duplicates were merged, and the earlier runs.
 """
 
 from __future__ import annotations
 
 import datetime
 import tomllib
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,11 +19,23 @@ from citewell import __version__
 from citewell.features.text.understood import understood_text
 from citewell.model import CitewellError, Problem
 from citewell.usecases.explore.contract import Exploration, Explored, ExploreRequest
+from citewell.usecases.explore.databases import Database
 
 FORMAT = 1
 MAX_BYTES = 4_000_000
 _SEARCH = ("text", "author", "venue", "year_from", "year_to", "kept", "rejected", "count",
            "rounds", "order", "online")  # fmt: skip
+
+
+class Update(msgspec.Struct, frozen=True, kw_only=True):
+    """An earlier run of the search."""
+
+    date: str
+    snapshot: str = ""
+    papers: int = 0
+    """Papers that it listed."""
+    since: int = 0
+    """Papers that the next run listed and it did not."""
 
 
 class SavedSearch(msgspec.Struct, frozen=True, kw_only=True):
@@ -30,14 +44,24 @@ class SavedSearch(msgspec.Struct, frozen=True, kw_only=True):
     request: ExploreRequest
     ids: tuple[str, ...]
     """Of the papers that were listed and of their other editions."""
+    papers: int = 0
+    """Papers that were listed."""
     date: str
     """ISO 8601."""
     snapshot: str = ""
     """Of the library that was searched."""
+    updates: tuple[Update, ...] = ()
+    """The runs before, oldest first."""
 
 
-def saved_text(request: ExploreRequest, found: Exploration, library: str) -> str:
-    """The file of a search; `library` names what was searched."""
+def saved_text(
+    request: ExploreRequest,
+    found: Exploration,
+    searched: Sequence[Database],
+    earlier: SavedSearch | None = None,
+) -> str:
+    """The file of a search; `searched` is what was asked, and `earlier` the file that this run
+    repeats."""
     import tomlkit
 
     document = tomlkit.document()
@@ -49,14 +73,24 @@ def saved_text(request: ExploreRequest, found: Exploration, library: str) -> str
     document["search"] = {
         name: values[name] for name in _SEARCH if values[name] not in (None, "", [], False)
     }
+    now = datetime.datetime.now(datetime.UTC).replace(microsecond=0)
+    duplicates = sum(len(one.editions) for one in found.papers)
+    cut = found.passes[-1].cut if found.passes else 0
     document["run"] = {
         "date": datetime.date.today().isoformat(),
+        "finished": now.isoformat(),
         "citewell": __version__,
-        "library": library,
+        "library": searched[0].name if searched else "",
         "snapshot": found.snapshot,
         "understood": understood_text(found.understood),
+        "records": len(found.papers) + duplicates + cut,
+        "duplicates": duplicates,
+        "not_listed": cut,
         "papers": len(found.papers),
     }
+    document["databases"] = _tables(searched)
+    if updates := _updates(found, earlier):
+        document["updates"] = _tables(updates)
     passes = tomlkit.aot()
     for one in found.passes:
         table = tomlkit.table()
@@ -87,6 +121,8 @@ def read_saved(path: Path) -> SavedSearch:
         return SavedSearch(
             request=request,
             ids=msgspec.convert(content["result"]["ids"], tuple[str, ...]),
+            papers=msgspec.convert(run.get("papers", 0), int),
+            updates=msgspec.convert(content.get("updates", []), tuple[Update, ...]),
             date=msgspec.convert(run["date"], str),
             snapshot=msgspec.convert(run.get("snapshot", ""), str),
         )
@@ -106,6 +142,31 @@ def new_papers(found: Exploration, saved: SavedSearch) -> tuple[Explored, ...]:
             name for work in (one.work, *one.editions) for name in (work.id, *work.same_as)
         )
     )
+
+
+def _updates(found: Exploration, earlier: SavedSearch | None) -> tuple[Update, ...]:
+    """The runs before this one."""
+    if earlier is None:
+        return ()
+    last = Update(
+        date=earlier.date,
+        snapshot=earlier.snapshot,
+        papers=earlier.papers,
+        since=len(new_papers(found, earlier)),
+    )
+    return (*earlier.updates, last)
+
+
+def _tables(values: Sequence[msgspec.Struct]) -> Any:
+    import tomlkit
+
+    tables = tomlkit.aot()
+    for one in values:
+        table = tomlkit.table()
+        for name, value in msgspec.to_builtins(one).items():
+            table[name] = value
+        tables.append(table)
+    return tables
 
 
 def _unreadable(path: Path, reason: str) -> Problem:

@@ -3,6 +3,7 @@
 import * as vscode from "vscode";
 import type { LanguageClient } from "vscode-languageclient/node";
 import type { Candidate, Discovery } from "./discovery";
+import type { Explored } from "./explore";
 import { locate } from "./locate";
 import { CommandProgress } from "./progress";
 import type { ClientState, ProblemParams } from "./protocol";
@@ -37,9 +38,12 @@ export class Connection implements vscode.Disposable {
   private readonly progress = new CommandProgress();
   private readonly changed = new vscode.EventEmitter<ServerState>();
   private readonly referencesChanged = new vscode.EventEmitter<void>();
+  private readonly explored = new vscode.EventEmitter<Explored>();
   readonly onDidChangeState = this.changed.event;
   /** The check results of some document changed. */
   readonly onDidChangeReferences = this.referencesChanged.event;
+  /** A literature search made a pass. */
+  readonly onDidExplore = this.explored.event;
 
   constructor(
     private readonly context: vscode.ExtensionContext,
@@ -103,6 +107,7 @@ export class Connection implements vscode.Disposable {
   dispose(): void {
     this.changed.dispose();
     this.referencesChanged.dispose();
+    this.explored.dispose();
   }
 
   private async startServer(): Promise<void> {
@@ -118,6 +123,7 @@ export class Connection implements vscode.Disposable {
     const { createClient } = await import("./protocol");
     const client = createClient(found.server, this.context, this.output, {
       references: () => this.referencesChanged.fire(),
+      explored: (found) => this.explored.fire(found),
       state: (state) => this.follow(client, found.server, state),
       problem: this.onProblem,
       progress: this.progress,

@@ -2,6 +2,7 @@
 
 import * as vscode from "vscode";
 import { Connection, type ServerState } from "./client";
+import { exploreLiterature } from "./explore";
 import { fetchPapers } from "./fetchpapers";
 import { findPaper, Preview } from "./findpaper";
 import { installServer } from "./install";
@@ -43,6 +44,7 @@ export function activate(context: vscode.ExtensionContext): void {
   const commands: Record<string, () => unknown> = {
     findPaper: () => withServer(() => findPaper(server, page)),
     findPapers: () => withServer(() => findPaper(server, page, true)),
+    exploreLiterature: () => withServer(() => exploreLiterature(server, page)),
     fillDocument: () => withServer(() => onDocument(server, "citewell.fillPlaceholders")),
     addEntries: () => withServer(() => onDocument(server, "citewell.addMissingEntries")),
     showReferences: () => vscode.commands.executeCommand("citewell.references.focus"),

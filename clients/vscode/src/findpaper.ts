@@ -1,9 +1,17 @@
 /** "Find a Paper and Cite It": a quick pick that searches as the author types and cites at the cursor. */
 
 import * as vscode from "vscode";
+import {
+  citePapers,
+  currentTarget,
+  type Item,
+  isSamePaper,
+  item,
+  selectedWords,
+  type Target,
+} from "./citing";
 import type { Connection } from "./client";
-import { columns, type PaperRow, preview } from "./columns";
-import { isServed } from "./languages";
+import { type PaperRow, preview } from "./columns";
 
 const DEBOUNCE_MS = 120;
 /** Rows requested: a little more than fits on a screen. */
@@ -11,15 +19,6 @@ const LIMIT = 30;
 const SCHEME = "citewell-paper";
 /** Blank lines at the top of the preview, which the quick pick covers. */
 const LINES_BEHIND_LIST = 18;
-
-interface Item extends vscode.QuickPickItem {
-  readonly row?: PaperRow;
-}
-
-interface Target {
-  readonly editor: vscode.TextEditor;
-  readonly position: vscode.Position;
-}
 
 interface SearchResult {
   readonly rows: readonly PaperRow[];
@@ -74,48 +73,7 @@ export async function findPaper(connection: Connection, page: Preview, multiple 
   const target = currentTarget();
   const list = new PaperList(connection, page, target, multiple);
   const rows = await list.choose();
-  if (rows.length === 0) return;
-  if (!target) {
-    await vscode.window.showWarningMessage(
-      "Open the LaTeX, Markdown or .bib file to cite in, then find the paper again.",
-    );
-    return;
-  }
-  await insertAll(connection, target, rows);
-}
-
-function currentTarget(): Target | undefined {
-  const editor = vscode.window.activeTextEditor;
-  return editor && isServed(editor.document) ? { editor, position: editor.selection.end } : undefined;
-}
-
-/** Cites the papers in the order chosen: the first at the cursor, the others in the same citation. */
-async function insertAll(connection: Connection, target: Target, rows: readonly PaperRow[]): Promise<void> {
-  const { editor } = target;
-  let at = target.position;
-  let end: vscode.Position | undefined;
-  for (const row of rows) {
-    const answer = await connection.execute<{ applied: boolean; end?: vscode.Position }>(
-      "citewell.insertPaper",
-      {
-        uri: editor.document.uri.toString(),
-        work: row.id,
-        key: row.key,
-        position: { line: at.line, character: at.character },
-      },
-    );
-    // The server has shown the reason; earlier papers stay cited.
-    if (!answer?.applied) break;
-    if (answer.end) {
-      end = new vscode.Position(answer.end.line, answer.end.character);
-      // Before the closing bracket, so that the next paper joins this citation.
-      at = end.translate(0, end.character > 0 ? -1 : 0);
-    }
-  }
-  const shown = await vscode.window.showTextDocument(editor.document, {
-    viewColumn: editor.viewColumn ?? vscode.ViewColumn.Active,
-  });
-  if (end) shown.selection = new vscode.Selection(end, end);
+  await citePapers(connection, target, rows);
 }
 
 class PaperList {
@@ -151,7 +109,7 @@ class PaperList {
     // Keep the engine's order. Not in the typed API yet; by default the list sorts by its own match.
     (pick as { sortByLabel?: boolean }).sortByLabel = false;
     pick.buttons = [this.toggleMultiple, this.togglePreview];
-    pick.value = this.selectedWords();
+    pick.value = selectedWords(this.target);
   }
 
   /** The chosen papers; empty if the list was dismissed. */
@@ -182,12 +140,6 @@ class PaperList {
       pick.show();
       this.scheduleSearch(0);
     });
-  }
-
-  private selectedWords(): string {
-    const { editor } = this.target ?? {};
-    const selected = editor && !editor.selection.isEmpty ? editor.document.getText(editor.selection) : "";
-    return selected.length <= 200 ? selected.replace(/\s+/g, " ").trim() : "";
   }
 
   private async togglePreviewPage(): Promise<void> {
@@ -292,12 +244,4 @@ class PaperList {
     const kept = this.chosen.filter((one) => rows.some((row) => isSamePaper(one, row)));
     this.chosen = [...kept, ...rows.filter((row) => !kept.some((one) => isSamePaper(one, row)))];
   }
-}
-
-function item(row: PaperRow): Item {
-  return { ...columns(row), row, alwaysShow: true };
-}
-
-function isSamePaper(one: PaperRow, other: PaperRow): boolean {
-  return one.id === other.id && one.key === other.key;
 }

@@ -45,6 +45,7 @@ function serverItems(engine: EngineStatus | undefined): Entry[] {
       label: "$(search) Find a paper and cite it",
       command: "citewell.findPaper",
     },
+    { label: "$(telescope) Explore literature", command: "citewell.exploreLiterature" },
     { label: "$(list-unordered) References of this document", command: "citewell.showReferences" },
     { label: "$(wand) Fill the placeholders of this document", command: "citewell.fillDocument" },
     { label: "$(add) Add all missing entries", command: "citewell.addEntries" },

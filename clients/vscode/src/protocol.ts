@@ -17,6 +17,7 @@ import {
   type StaticFeature,
 } from "vscode-languageclient/node";
 import type { Candidate } from "./discovery";
+import type { Explored } from "./explore";
 import { LANGUAGES } from "./languages";
 import type { CommandProgress } from "./progress";
 import { pythonEnvironment } from "./run";
@@ -88,6 +89,8 @@ export type ClientState = "stopped" | "starting" | "running";
 export interface ClientEvents {
   /** The references of some document may have changed. */
   readonly references: () => void;
+  /** A literature search made a pass. */
+  readonly explored: (found: Explored) => void;
   readonly state: (state: ClientState) => void;
   readonly problem: (problem: ProblemParams) => void;
   /** Takes the progress of the commands that the author started. */
@@ -181,6 +184,7 @@ export function createClient(
   const client = new QuietClient("citewell", "Citewell", { run, debug: run }, options);
   client.registerFeature(new ExperimentalCapabilities());
   client.onNotification("citewell/referencesChanged", events.references);
+  client.onNotification("citewell/explored", events.explored);
   client.onNotification("citewell/problem", events.problem);
   client.onDidChangeState(({ newState }) => {
     restartPolicy.hasRun ||= newState === State.Running;

@@ -123,8 +123,8 @@ def _passes(passes: Sequence[Pass]) -> str:
             f'<td class="number">{value:,}</td>'
             for value in (one.found, one.added, one.entered, one.cut)
         )
-        asked = "".join(f"<li>{_text(query)}</li>" for query in one.queries)
-        queries = f"<details><summary>{len(one.queries)}</summary><ul>{asked}</ul></details>"
+        items = "".join(f"<li>{_text(query)}</li>" for query in one.queries)
+        queries = f"<details><summary>{len(one.queries)}</summary><ul>{items}</ul></details>"
         rows.append(f'<tr><th scope="row">{name}</th>{numbers}<td>{queries}</td></tr>')
     return (
         '<h2>Passes</h2>\n<div class="wide"><table><thead><tr><th scope="col">pass</th>'

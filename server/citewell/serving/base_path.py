@@ -17,6 +17,14 @@ class BasePath:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         path = scope.get("path", "")
+        if path == self._base and scope.get("method") == "GET":
+            # The addresses in the page are relative to the folder that a slash ends.
+            query = scope.get("query_string", b"")
+            to = f"{self._base}/".encode() + (b"?" + query if query else b"")
+            headers = [(b"location", to), (b"content-length", b"0")]
+            await send({"type": "http.response.start", "status": 308, "headers": headers})
+            await send({"type": "http.response.body", "body": b""})
+            return
         if path == self._base or path.startswith(f"{self._base}/"):
             raw = scope.get("raw_path") or b""
             scope = {

@@ -245,6 +245,19 @@ def test_the_address_that_is_opened_has_no_token(
     assert opened == [f"{ADDRESS}/"] * 2
 
 
+def test_below_a_base_path_the_page_is_a_folder() -> None:
+    admission = Admission.at("127.0.0.1", 7413, pages=("/",))
+    app = guarded_app(PlainTextResponse("data"), admission, (), with_page, base_path="/cite")
+    client = TestClient(app, base_url=ADDRESS, follow_redirects=False)
+    moved = client.get("/cite?q=attention")
+    assert (moved.status_code, moved.headers["location"]) == (308, "/cite/?q=attention")
+    for before in ("/cite/", "/"):
+        shell = client.get(before)
+        assert "<title>Citewell</title>" in shell.text
+        (first, *_) = re.findall(r'(?:src|href)="(assets/[^"]+)"', shell.text)
+        assert client.get(before + first).status_code == 200
+
+
 def test_nothing_of_a_server_is_loaded_with_the_package() -> None:
     code = "import sys, citewell.web; print([m for m in ('starlette', 'webbrowser') if m in sys.modules])"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -14,6 +14,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
+from citewell.corpus.library import Library
 from citewell.model import Evidence, Query
 from citewell.model.cancel import Cancel
 from citewell.model.typed_query import TypedQuery
@@ -21,6 +22,7 @@ from citewell.retrieval.bm25 import Bm25Retriever
 from citewell.retrieval.contract import Ranking, Retriever
 from citewell.retrieval.filters import Filters
 from citewell.retrieval.opening import Opening
+from citewell.retrieval.phrases import rows_with_phrase
 
 NAME = "criteria"
 AUTHOR, VENUE, YEAR, NEAR_YEAR, TOPIC, PHRASE, RELATED = 4.0, 1.5, 1.5, 0.75, 3.0, 2.0, 4.0
@@ -39,9 +41,10 @@ class Criteria(Retriever):
 
     name = NAME
 
-    def __init__(self, filters: Filters, terms: Bm25Retriever, years: NDArray[np.int16],
+    def __init__(self, filters: Filters, terms: Bm25Retriever, library: Library,
                  live: Rows) -> None:  # fmt: skip
-        self._filters, self._terms, self._years, self._live = filters, terms, years, live
+        self._filters, self._terms, self._library, self._live = filters, terms, library, live
+        self._years = library.columns().year
         self.related: Related | None = None
         """Set by the engine, which has the citation graph."""
         self._known: OrderedDict[TypedQuery, NDArray[np.float32]] = OrderedDict()
@@ -74,7 +77,7 @@ class Criteria(Retriever):
             points += self._of_years(typed.year_from, typed.year_to)
         for phrase in typed.phrases:
             share = np.float32(PHRASE / len(typed.phrases))
-            points += share * self._terms.holding_all(phrase, count)
+            points += share * rows_with_phrase(self._library, self._terms, phrase, count)
         for direction, works in relations(typed):
             for work in works if self.related is not None else ():
                 assert self.related is not None
@@ -152,4 +155,4 @@ def open_criteria(opening: Opening) -> Criteria | None:
     terms = opening.known_terms
     if terms is None:
         return None
-    return Criteria(opening.mask, terms, opening.library.columns().year, opening.live)
+    return Criteria(opening.mask, terms, opening.library, opening.live)

@@ -166,6 +166,18 @@ def test_a_phrase_comes_first(engine: LocalEngine) -> None:
     assert titles(find(engine, '"decision trees" markov'))[0] == "Markov Decision Trees"
 
 
+def test_the_words_of_a_phrase_are_adjacent_and_in_order(engine: LocalEngine) -> None:
+    def score(phrase: str) -> float:
+        hits = engine.find(Query(text=f'"{phrase}" markov'), 20, tier="full").hits
+        (hit,) = [one for one in hits if one.work.title == "Markov Decision Trees"]
+        (evidence,) = [one for one in hit.evidence if one.retriever == "criteria"]
+        return evidence.score
+
+    for adjacent in ("decision trees", "markov decision", "Markov decision-trees"):
+        for apart in ("trees decision", "markov trees"):
+            assert score(adjacent) > score(apart) + 1.5, (adjacent, apart)
+
+
 def test_conditions_alone_list_what_meets_them(engine: LocalEngine) -> None:
     found = find(engine, "NeurIPS 2017")
     assert {hit.work.year for hit in found.hits} == {2017}

@@ -1,0 +1,48 @@
+"""Papers that hold a quoted phrase: its words adjacent and in order, in the title or the abstract.
+
+The index knows which papers hold all of the words; the records of those that fit best are read.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from citewell.corpus.library import Library
+from citewell.model import Query, Work
+from citewell.model.cancel import Cancel
+from citewell.retrieval.bm25 import Bm25Retriever
+from citewell.retrieval.words import split
+
+MOST_READ = 1_000
+"""Records that are read for one phrase; of more papers with all of its words those with the best
+BM25 scores."""
+
+
+def rows_with_phrase(
+    library: Library, terms: Bm25Retriever, phrase: str, count: int
+) -> NDArray[np.bool_]:
+    """Which of the library's `count` rows hold the phrase, shape (count,). A single word is matched
+    by its stem, as in any search."""
+    found = terms.holding_all(phrase, count)
+    wanted = split(phrase)
+    if len(wanted) < 2:
+        return found
+    rows = np.flatnonzero(found)
+    if len(rows) > MOST_READ:
+        scores = np.zeros(count, np.float32)
+        own = terms.scores(Query(text=phrase), Cancel())
+        if own is not None:
+            scores[: len(own)] = own
+        rows = rows[np.argsort(-scores[rows], kind="stable")[:MOST_READ]]
+    out = np.zeros(count, np.bool_)
+    works = library.works(rows.tolist())
+    out[rows] = [_holds(work, wanted) for work in works] if len(rows) else False
+    return out
+
+
+def _holds(work: Work, wanted: list[bytes]) -> bool:
+    phrase = b" " + b" ".join(wanted) + b" "
+    return any(
+        phrase in b" " + b" ".join(split(text)) + b" " for text in (work.title, work.abstract)
+    )

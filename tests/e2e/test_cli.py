@@ -280,6 +280,22 @@ class TestDoctor:
         assert "citewell.toml:3" in run.stderr
         assert "Did you mean `retrieval.rrf_k`?" in run.stderr
 
+    def test_the_pipeline_is_drawn_as_configured_with_the_times_of_a_search(
+        self, citewell: Run, tmp_path: Path
+    ) -> None:
+        (tmp_path / "citewell.toml").write_text("[retrieval]\ndense = false\n", encoding="utf-8")
+        run = citewell("doctor", "--graph", "pipeline.svg")
+        assert run.returncode == 0, run.stderr
+        picture = (tmp_path / "pipeline.svg").read_text(encoding="utf-8")
+        graph = (tmp_path / "pipeline.mmd").read_text(encoding="utf-8")
+        assert picture.startswith("<svg ") and graph.startswith("flowchart LR\n")
+        (off,) = [line for line in graph.splitlines() if line.endswith(" off")]
+        assert "dense" in off and "bm25" not in off
+        assert re.search(r'bm25\["BM25<br>words<br>[\d.]+ ms"\]', graph)
+        assert re.search(r">[\d.]+ ms</text>", picture)
+        refused = citewell("doctor", "--graph", "no-such-folder/pipeline.svg")
+        assert refused.returncode == 2 and "[graph-unwritable]" in refused.stderr
+
 
 TEX = r"""\documentclass{article}
 \begin{document}

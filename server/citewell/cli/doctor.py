@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import sys
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -69,15 +70,26 @@ class Diagnosis(msgspec.Struct, frozen=True):
 @click.command("doctor", short_help="Check the installation, the services and their speed.")
 @click.option("--online", is_flag=True, help="Also send each allowed source a small test query.")
 @click.option("--json", "as_json", is_flag=True, help="Write the diagnosis as JSON.")
+@click.option(
+    "--graph",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE.svg",
+    help="Also draw how a search is answered, as SVG, and beside it as Mermaid (.mmd).",
+)
 @click.pass_context
-def doctor(ctx: click.Context, online: bool, as_json: bool) -> None:
+def doctor(ctx: click.Context, online: bool, as_json: bool, graph: Path | None) -> None:
     """Check the installation, the services and their speed.
 
     Every file of the library is read and compared with its checksum. Nothing is sent anywhere
-    without --online. Exits with 1 if there is a problem.
+    without --online. The picture of --graph shows retrievers, fusion, ranker, cross-encoder,
+    language model and sources as configured, and how long each took in a search of its own. Exits
+    with 1 if there is a problem.
     """
     session: Session = ctx.obj
-    diagnosis = examine(session.load(), online=online)
+    loaded = session.load()
+    diagnosis = examine(loaded, online=online)
+    if graph is not None:
+        _draw(graph, loaded.options)
     if as_json:
         write_json(diagnosis)
     else:
@@ -110,6 +122,32 @@ def examine(loaded: Loaded, *, online: bool = False) -> Diagnosis:
         sources=sources,
         llm=llm,
     )
+
+
+def _draw(path: Path, options: Options) -> None:
+    """Write the picture of the pipeline, with the times of an explicit search that asks no language
+    model and no source. Raises `CitewellError` if a file cannot be written."""
+    from citewell.features.display.pipeline import pipeline
+    from citewell.features.display.pipeline_picture import mermaid, svg
+    from citewell.model import CitewellError, Query
+    from citewell.usecases.library import Library
+
+    with Library(options) as library:
+        query = Query(text=SAMPLE)
+        library.engine.find(query, 20, tier="full")  # which loads
+        result = library.engine.find(query, 20, tier="full")
+        found = pipeline(options, library.engine.status(), result.timings)
+    for name, text in ((path, svg(found)), (path.with_suffix(".mmd"), mermaid(found))):
+        try:
+            name.write_text(text, encoding="utf-8")
+        except OSError as error:
+            raise CitewellError(
+                Problem(
+                    "graph-unwritable",
+                    f"{name} cannot be written ({error.strerror or error}).",
+                    "Give a file in a folder that exists.",
+                )
+            ) from error
 
 
 def _version(package: str) -> str:

@@ -10,12 +10,12 @@ from importlib.resources import files
 from citewell.features.checking.page import POLICY
 from citewell.llm.versions import Version
 from citewell.model.llm import Usage
+from citewell.tuning.charts import attempts_chart, models_chart
 from citewell.tuning.compare_models import RANKER, Comparison
 from citewell.tuning.plan import Step, Tuning
 from citewell.tuning.threshold import PickThreshold
 
 _PARTS = ("metric", "first", "mrr", "recall@5", "recall@10", "recall@20", "failed")
-_WIDTH, _ROW, _LEFT = 720, 34, 230
 
 
 def tuning_page(tuning: Tuning) -> str:
@@ -69,6 +69,10 @@ def _tuning(tuning: Tuning) -> Iterator[str]:
         yield "</section><section><h2>Minimum confidence of a choice</h2>"
         yield _threshold(tuning.pick_threshold)
     yield "</section><section><h2>Attempts</h2>"
+    if tuning.steps:
+        yield f"<figure>{attempts_chart(tuning)}<figcaption>The metric on the validation papers. "
+        yield "The line is the version in use, the dashed one the threshold; a ring was not "
+        yield "accepted, a cross failed.</figcaption></figure>"
     yield _steps(tuning.steps) if tuning.steps else "<p>None: the threshold was already met.</p>"
     yield "</section>"
     if tuning.started.version != tuning.ended.version:
@@ -241,10 +245,11 @@ def _comparison(found: Comparison) -> Iterator[str]:
         f"“{escape(found.program)}” on {found.examples} passages of {found.papers} papers, and the "
         "ranker without a model.</p></header>"
     )
-    yield "<section><h2>Reciprocal rank</h2><figure>" + _dots(found)
+    yield "<section><h2>Quality, latency and cost</h2><figure>" + models_chart(found)
     yield (
         "<figcaption>Mean reciprocal rank of the right paper, with 95% intervals over papers. "
-        "The line is the ranker without a model.</figcaption></figure></section>"
+        "The line is the ranker without a model. Latency and cost are drawn from zero to the "
+        "highest value.</figcaption></figure></section>"
     )
     names = list(found.models[0].figures)
     rows: list[list[str | tuple[str, str]]] = []
@@ -263,40 +268,3 @@ def _comparison(found: Comparison) -> Iterator[str]:
         f"<section><h2>Figures</h2>{_table(head, rows)}"
         f'<p class="soft">Created on {escape(found.created[:10])}.</p></section>'
     )
-
-
-def _dots(found: Comparison) -> str:
-    """An SVG with a row per model: a dot at its mean, a bar over its interval."""
-    models = [one for one in found.models if one.answered]
-    height = _ROW * len(models) + 30
-    span = _WIDTH - _LEFT - 30
-
-    def x(value: float) -> float:
-        return _LEFT + span * min(1.0, max(0.0, value))
-
-    parts = [
-        f'<svg viewBox="0 0 {_WIDTH} {height}" role="img" aria-label="Reciprocal rank by model">'
-    ]
-    for tick in (0.0, 0.25, 0.5, 0.75, 1.0):
-        parts.append(
-            f'<line class="grid" x1="{x(tick):.0f}" x2="{x(tick):.0f}" y1="4" y2="{height - 26}"/>'
-            f'<text class="tick" text-anchor="middle" x="{x(tick):.0f}" y="{height - 8}">'
-            f"{tick:g}</text>"
-        )
-    base = found.models[0].figures["mrr"].mean
-    parts.append(
-        f'<line class="axis" x1="{x(base):.1f}" x2="{x(base):.1f}" y1="4" y2="{height - 26}"/>'
-    )
-    for row, one in enumerate(models):
-        y = _ROW * row + 22
-        figure = one.figures["mrr"]
-        low = figure.mean if figure.low is None else figure.low
-        high = figure.mean if figure.high is None else figure.high
-        colour = 1 if one.model == RANKER else 5
-        parts.append(
-            f'<g class="l{colour} dot"><text x="4" y="{y + 4}">{escape(one.model[:34])}</text>'
-            f'<line x1="{x(low):.1f}" x2="{x(high):.1f}" y1="{y}" y2="{y}"/>'
-            f'<circle cx="{x(figure.mean):.1f}" cy="{y}" r="5"><title>{escape(one.model)}: '
-            f"{figure.mean:.3f} [{low:.3f}, {high:.3f}]</title></circle></g>"
-        )
-    return "".join(parts) + "</svg>"

@@ -134,3 +134,14 @@ def test_an_overview_groups_the_papers_by_theme(page: Any) -> None:
     panel.get_by_role("link").first.click()
     expect(page.get_by_role("heading", name="Record")).to_be_visible()
     expect(page.locator(".busy")).to_have_count(0)
+
+
+def test_the_focus_moves_once_and_not_when_later_passes_arrive(page: Any) -> None:
+    page.get_by_role("searchbox").fill("attention")
+    page.evaluate(
+        "document.addEventListener('focusin', (event) => (window.focused ??= []).push(event.target.id))"
+    )
+    page.keyboard.press("Enter")
+    settled(page)
+    assert page.evaluate("window.focused") == ["main"]
+    expect(page.locator("#main")).to_be_focused()

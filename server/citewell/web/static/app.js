@@ -32,6 +32,9 @@ async function show({ back = false } = {}) {
     const view = await load();
     if (signal.aborted) return;
     main.replaceChildren();
+    // Before the answer: later nothing may move what is being read.
+    if (!back) scrollTo(0, 0);
+    if (!back && given.size) main.focus({ preventScroll: true });
     await view.show(main, given, signal, () => back && scrollTo(0, history.state?.y ?? 0));
   } catch (error) {
     if (signal.aborted) return;
@@ -39,10 +42,6 @@ async function show({ back = false } = {}) {
     const shown = failed(error);
     if (error.status === 401) main.replaceChildren();
     if (shown) main.append(shown);
-  }
-  if (!back && !main.contains(document.activeElement)) {
-    scrollTo(0, 0);
-    if (given.size) main.focus({ preventScroll: true });
   }
 }
 

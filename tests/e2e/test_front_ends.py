@@ -16,8 +16,7 @@ from typing import Any
 
 import httpx2
 import pytest
-from tests.e2e.conftest import launch
-from tests.e2e.http.conftest import server
+from tests.e2e.conftest import launch, server
 
 mcp_client = pytest.importorskip("mcp.client")
 pytest.importorskip("starlette")

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.e2e.http.conftest import server
+from tests.e2e.conftest import server
 
 from citewell.corpus.library import Library
 from citewell.retrieval.encoders.registry import load_encoder

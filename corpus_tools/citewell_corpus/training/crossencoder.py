@@ -2,11 +2,11 @@
 `python -m citewell_corpus.training.crossencoder --data ../shared/data`.
 
 Questions are citations of papers that neither tune nor test, each with the wrong papers that the
-pipeline ranks first; the loss is a softmax over the right paper and a sample of those, half of it
+pipeline ranks first; the loss is a softmax over the right paper and a sample of those, a part of it
 with the head's score added, because it is what the head lacks that is wanted. Runs on a GPU, in
-bfloat16, where there is one; on a processor the form is smaller: one pass over fewer questions,
-fewer wrong papers of each, MiniLM's token vectors as they are. An interrupted run resumes from its
-last checkpoint.
+bfloat16, where there is one; on a processor the form is smaller: fewer questions, fewer wrong
+papers of each, MiniLM's token vectors as they are. An interrupted run resumes from its last
+checkpoint.
 """
 
 from __future__ import annotations
@@ -29,20 +29,28 @@ from citewell.retrieval.encoders.static import WEIGHTS, StaticEncoder
 from citewell.retrieval.passages import read_passages
 from citewell_corpus.training.crossencoder_examples import (
     Example,
-    cited_rows,
+    batches,
     mine,
     read_examples,
     sample,
     write_examples,
 )
 from citewell_corpus.training.data import Paper, read_papers
+from citewell_corpus.training.pairs import load
+from citewell_corpus.training.questions import training_references
 from citewell_corpus.training.teacher import model_folder
 from citewell_corpus.training.world import World, as_work
 
 SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
-NEAR, NEAREST = 4, 10
-"""Number of a question's wrong papers from the pipeline's first ten; the rest are lower in its
+NEAR, NEAREST = 0.55, 10
+"""Share of a question's wrong papers from the pipeline's first ten; the rest are lower in its
 list."""
+SUM = 0.35
+"""Share in the loss of the network's and the head's scores together; the rest is that of the
+network's alone."""
+HEAD = 0.75
+"""Factor of the head's scores there. On the tuning part the right papers are likeliest under a
+factor of 1; of the training questions' papers, head and encoder know too much."""
 CHECKPOINT = 25
 """Steps between two checkpoints."""
 
@@ -58,16 +66,17 @@ class Form(msgspec.Struct, frozen=True):
     words: int
     """Tokens that are kept of the vocabulary."""
     questions: int
+    """Different ones at most."""
+    steps: int
     batch: int
     """Questions a step."""
     papers: int
     """Papers of each question: the right one and wrong ones."""
     rate: float
-    passes: int = 1
 
 
-SMALL = Form(layers=4, words=18_000, questions=3_200, batch=8, papers=8, rate=1.5e-4)
-LARGE = Form(layers=4, words=18_000, questions=40_000, batch=64, papers=16, rate=2e-4, passes=3)
+SMALL = Form(layers=3, words=18_000, questions=7_000, steps=1500, batch=8, papers=6, rate=2e-4)
+LARGE = Form(layers=4, words=18_000, questions=40_000, steps=1900, batch=64, papers=16, rate=2e-4)
 
 
 class Texts(msgspec.Struct, frozen=True):
@@ -128,22 +137,12 @@ def _padded(lists: list[list[int]]) -> NDArray[np.int32]:
     return out
 
 
-def head_weight(examples: list[Example]) -> float:
-    """The factor of the head's scores under which the right papers are likeliest."""
-    scores = [np.array([e.gold_score, *e.wrong_scores]) for e in examples]
-
-    def loss(weight: float) -> float:
-        return float(np.mean([np.logaddexp.reduce(s * weight) - s[0] * weight for s in scores]))
-
-    return min((0.05 * n for n in range(1, 61)), key=loss)
-
-
 def choose(
     example: Example, count: int, random: np.random.Generator
 ) -> tuple[list[int], list[float]]:
     """The right paper and `count - 1` wrong ones, with the head's scores."""
     wrong = np.arange(len(example.wrong))
-    near = random.permutation(wrong[:NEAREST])[:NEAR]
+    near = random.permutation(wrong[:NEAREST])[: round(NEAR * (count - 1))]
     far = random.permutation(np.setdiff1d(wrong, near))[: count - 1 - len(near)]
     taken = [*near, *far]
     return (
@@ -166,12 +165,12 @@ def train(
     tokenizer, kept = pruned_tokenizer(papers, form.words)
     tokenizer.save(str(work / "tokenizer.json"))
     network = from_minilm(model_folder(), kept, form.layers).to(device)
-    weight = head_weight(examples)
-    taught = examples[: form.questions]
+    taught = [one for one in examples if len(one.wrong) >= NEAREST + form.papers]
+    taught = taught[: form.questions]
     texts = tokenize(taught, papers, tokenizer)
     network.words.weight.requires_grad_(device == "cuda")
     optimizer = torch.optim.AdamW(_groups(network, form.rate), weight_decay=0.01)
-    total = form.passes * len(taught) // form.batch
+    total = form.steps
     schedule = torch.optim.lr_scheduler.LambdaLR(
         optimizer, lambda s: min((s + 1) / (0.06 * total), max(0.0, 1 - s / total))
     )
@@ -182,26 +181,23 @@ def train(
         optimizer.load_state_dict(state["optimizer"])
         schedule.load_state_dict(state["schedule"])
         begin = state["step"]
-    order = np.concatenate(
-        [np.random.default_rng(p).permutation(len(taught)) for p in range(form.passes)]
-    )
+    order = batches(taught, form.batch, total)
     started, losses = time.monotonic(), []
     for step in range(begin, total):
-        chosen = order[step * form.batch : (step + 1) * form.batch]
+        chosen = order[step]
         random = np.random.default_rng(step)
         drawn = [choose(taught[n], form.papers, random) for n in chosen]
         read = torch.from_numpy(texts.passages[chosen]).long().to(device)
         rows = np.array([[texts.place[r] for r in one] for one, _ in drawn])
         offered = torch.from_numpy(texts.papers[rows]).long().to(device)
-        head = torch.tensor([scores for _, scores in drawn], device=device) * weight
+        head = torch.tensor([scores for _, scores in drawn], device=device)
         read, offered = read[:, : _longest(read)], offered[..., : _longest(offered)]
         with torch.autocast(device, torch.bfloat16, enabled=device == "cuda"):
             scores = network(read, offered).float()
         right = torch.zeros(len(drawn), dtype=torch.long, device=device)
-        loss = (
-            torch.nn.functional.cross_entropy(scores, right)
-            + torch.nn.functional.cross_entropy(scores + head, right)
-        ) / 2
+        alone = torch.nn.functional.cross_entropy(scores, right)
+        added = torch.nn.functional.cross_entropy(scores + HEAD * head, right)
+        loss = (1 - SUM) * alone + SUM * added
         optimizer.zero_grad()
         loss.backward()
         torch.nn.utils.clip_grad_norm_(network.parameters(), 1.0)
@@ -250,11 +246,11 @@ def gather(data: Path, papers: list[Paper], weights: Path, work: Path, most: int
             read_passages(weights / "passages.npz"),
             work,
         )
-        rows = {paper.id: number for number, paper in enumerate(papers)}
-        contexts = data / "contexts" / "contexts_train2.jsonl.gz"
-        records = sample(contexts, rows, most)
+        citations = load(data, papers)
+        contexts = sample(citations.contexts, most)
         part = file.with_suffix(".part")
-        found = mine(world, weights / "ranker.npz", records, cited_rows(contexts, rows))
+        known = training_references(data, world, citations)
+        found = mine(world, weights / "ranker.npz", contexts, known)
         write_examples(found, part)
         part.replace(file)
     return read_examples(file)
@@ -291,7 +287,7 @@ def main(
     work.mkdir(parents=True, exist_ok=True)
     papers = read_papers(data)
     # Of some questions the right paper is no candidate.
-    examples = gather(data, papers, weights, work, 2 * form.questions)
+    examples = gather(data, papers, weights, work, form.questions * 5 // 4)
     network, tokenizer = train(examples, papers, form, work, threads)
     export(network, tokenizer, into)
     write_combination(START, into)

@@ -1,35 +1,38 @@
 """Examples for the cross-encoder: real citations, each with the wrong papers that the pipeline
 ranks first.
 
-The citing papers are those of the encoder's fold: the head, whose score the cross-encoder's is
-combined with, learned from the other one.
+Papers that tune or test give none. Half of the others taught the static encoder, the others the
+head: the pipeline ranks what they cite higher than what a new paper cites.
 """
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
 
 import click
 import msgspec
 import numpy as np
 
-from citewell.model import CitingPaper, Query
+from citewell.model import Query
 from citewell.ranking.learned import Model, head_scores
-from citewell_corpus.training.data import read_jsonl
-from citewell_corpus.training.priors import paper_key
-from citewell_corpus.training.questions import HEAD_FOLD
-from citewell_corpus.training.split import fold, fraction
+from citewell_corpus.training.data import Context
+from citewell_corpus.training.pairs import role
+from citewell_corpus.training.questions import OLD_SETS, Known, ask
+from citewell_corpus.training.split import fraction
 from citewell_corpus.training.world import World
 
 HARD = 50
 """First papers of the pipeline that are kept of each question."""
-PER_GOLD, PER_PAPER, PER_MARKED_PAPER = 3, 8, 24
-"""Questions at most of one cited paper; of one citing paper, as text of a PDF and as its source."""
+PER_GOLD, PER_MARKED_GOLD = 3, 6
+"""Questions at most of one cited paper; by text of PDFs, and by LaTeX, Markdown or HTML."""
+PER_PAPER, PER_MARKED_PAPER = 10, 40
+"""Questions at most of one citing paper, as text of a PDF and as its source."""
 MOST_IN_GROUP = 3
 """A command with more papers says little about each of them."""
+MARKED_IN_BATCH = 5 / 8
+"""Share of questions from LaTeX, Markdown and HTML."""
 WARM, UNTITLED = 0.5, 0.2
 """Shares of questions asked with the paper's references, and without its title."""
 
@@ -46,106 +49,92 @@ class Example(msgspec.Struct, frozen=True):
     """Rows that the pipeline ranks first and that this paper is not known to cite, best first."""
     wrong_scores: tuple[float, ...]
     """The head's scores."""
+    marked: bool = False
+    """Whether the citing text is LaTeX, Markdown or HTML, not the text of a PDF."""
 
 
-def sample(path: Path, rows: dict[str, int], most: int) -> list[dict[str, Any]]:
-    """Records of a contexts file that make examples, in random order; marked-up text first chosen.
-
-    Each is clean, has few papers in its command, and is of the encoder's fold.
-    """
+def sample(contexts: Iterable[Context], most: int) -> list[Context]:
+    """At most so many contexts that make examples: those of sources first, two for each text of a
+    PDF while there are any, in random order."""
     per_gold: Counter[str] = Counter()
     per_paper: Counter[str] = Counter()
-    kept: list[dict[str, Any]] = []
-    records = [
-        record
-        for record in read_jsonl(path)
-        if record["clean"]
-        and record["gold_id"] in rows
-        and len(record["group_keys"] or ()) <= MOST_IN_GROUP
-        and fold(source_of(record)) != HEAD_FOLD
+    marked: list[Context] = []
+    plain: list[Context] = []
+    pool = [
+        context
+        for context in contexts
+        if context.clean
+        and context.group <= MOST_IN_GROUP
+        and context.origin not in OLD_SETS
+        and role(context) != "tune"
     ]
-    records.sort(key=lambda r: (r["format"] == "text", fraction(r["id"], "cross-encoder")))
-    for record in records:
-        own = PER_PAPER if record["format"] == "text" else PER_MARKED_PAPER
-        gold, paper = record["gold_id"], source_of(record)
-        if len(kept) == most or per_gold[gold] == PER_GOLD or per_paper[paper] == own:
+    for context in sorted(pool, key=lambda c: (c.form == "text", fraction(c.id, "cross-encoder"))):
+        is_text = context.form == "text"
+        gold = context.gold[0]
+        if is_text and not context.before:
             continue
-        if record["format"] == "text" and not record["context_before_list"]:
+        if per_gold[gold] >= (PER_GOLD if is_text else PER_MARKED_GOLD):
+            continue
+        if per_paper[context.paper] >= (PER_PAPER if is_text else PER_MARKED_PAPER):
             continue
         per_gold[gold] += 1
-        per_paper[paper] += 1
-        kept.append(record)
-    return sorted(kept, key=lambda r: fraction(r["id"], "cross-encoder order"))
+        per_paper[context.paper] += 1
+        (plain if is_text else marked).append(context)
+    pairs = len(marked) // 2
+    mixed = [
+        one
+        for place in range(pairs)
+        for one in (*marked[2 * place : 2 * place + 2], *plain[place : place + 1])
+    ]
+    return [*mixed, *marked[2 * pairs :], *plain[pairs:]][:most]
 
 
-def source_of(record: dict[str, Any]) -> str:
-    """The citing paper, by the name that the folds go by."""
-    return f"{record['source_repo']}|{record['source_paper_id']}"
-
-
-def mine(
-    world: World, head: Path, records: Sequence[dict[str, Any]], cited: dict[str, set[int]]
-) -> Iterable[Example]:
-    """Each record with the first papers of the pipeline; `cited` gives the rows that each citing
-    paper cites."""
-    row = {paper.id: number for number, paper in enumerate(world.papers)}
+def mine(world: World, head: Path, contexts: Sequence[Context], known: Known) -> Iterable[Example]:
+    """Each context whose cited paper is a candidate, with the first papers of the pipeline."""
     trees = Model(head).trees
-    for number, record in enumerate(records):
-        ids = dict.fromkeys((record["gold_id"], *(record["gold_alt_ids"] or ())))
-        gold = np.array([row[i] for i in ids if i in row], np.int64)
-        own = np.array(sorted(cited[source_of(record)]), np.int64)
-        others = own[~np.isin(world.keys[own], world.keys[gold])]
-        warm = fraction(record["id"], "warm") < WARM
-        title = record["source_title"] or ""
-        query = Query(
-            sentence=record["sentence"],
-            before=tuple((record["context_before_list"] or ())[-3:]),
-            after=(record["context_after"],) if record["context_after"] else (),
-            paper=CitingPaper(title="" if fraction(record["id"], "untitled") < UNTITLED else title),
-        )
-        found, table = world.candidates(
-            query, others if warm else others[:0], citing_key(record), others[:0]
-        )
+    questions = ask(world, contexts, known, WARM, UNTITLED, apart=True)
+    for number, (context, one) in enumerate(zip(contexts, questions, strict=True)):
+        found, table = world.candidates(one.query, one.references, one.own, one.nearby)
         if number % 500 == 499:
-            click.echo(f"examples: {number + 1} of {len(records)}", err=True)
+            click.echo(f"examples: {number + 1} of {len(contexts)}", err=True)
         scores = head_scores(trees, table)
-        right = np.flatnonzero(np.isin(found, gold))
+        right = np.flatnonzero(np.isin(found, one.gold))
         if not len(right):
             continue  # no order of the candidates could find it
         best = right[np.argmax(scores[right])]
         order = np.argsort(-scores, kind="stable")
         # Other papers that it cites may also be right here, without a label.
-        cited_here = np.isin(world.keys[found], world.keys[np.concatenate([gold, own])])
+        cited = {*known.references(context), *one.gold.tolist(), *one.exclude.tolist()}
+        cited_here = np.isin(world.keys[found], world.keys[np.array(sorted(cited), np.int64)])
         wrong = order[~cited_here[order]][:HARD]
         yield Example(
-            query,
+            one.query,
             int(found[best]),
             round(float(scores[best]), 3),
             tuple(map(int, found[wrong])),
             tuple(round(float(score), 3) for score in scores[wrong]),
+            context.form != "text",
         )
 
 
-def citing_key(record: dict[str, Any]) -> int:
-    """The key of the citing paper: its own list and passages are no evidence."""
-    from citewell_corpus.training.data import Context
-
-    title = record["source_title"] or ""
-    return paper_key(
-        Context(
-            record["id"], record["source_repo"], source_of(record), title, "", (), "", (), (),
-            None, True, "",
-        )
-    )  # fmt: skip
-
-
-def cited_rows(path: Path, rows: dict[str, int]) -> dict[str, set[int]]:
-    """Rows that each citing paper of a contexts file cites."""
-    cited: dict[str, set[int]] = defaultdict(set)
-    for record in read_jsonl(path):
-        ids = (record["gold_id"], *(record["group_gold_ids"] or ()))
-        cited[source_of(record)].update(rows[i] for i in ids if i in rows)
-    return cited
+def batches(examples: Sequence[Example], size: int, steps: int) -> list[list[int]]:
+    """Numbers of the examples of each step: `MARKED_IN_BATCH` of them from sources where there are
+    both kinds. Each kind is used up before any of it comes again."""
+    kinds = [
+        [n for n, one in enumerate(examples) if one.marked == marked] for marked in (True, False)
+    ]
+    share = round(size * MARKED_IN_BATCH)
+    counts = [share, size - share] if all(kinds) else [size * bool(kind) for kind in kinds]
+    columns: list[list[list[int]]] = []
+    for number, (kind, count) in enumerate(zip(kinds, counts, strict=True)):
+        passes = -(-count * steps // max(len(kind), 1))
+        order = [
+            kind[n]
+            for again in range(passes)
+            for n in np.random.default_rng((number, again)).permutation(len(kind))
+        ]
+        columns.append([order[s * count : (s + 1) * count] for s in range(steps)])
+    return [[n for column in columns for n in column[step]] for step in range(steps)]
 
 
 def write_examples(examples: Iterable[Example], path: Path) -> None:

@@ -12,11 +12,11 @@ from typing import Any
 from citewell.model import Query, Work
 from citewell.model.query import MARK, OTHER
 
-PASSAGE_TOKENS, PAPER_TOKENS = 80, 48
+PASSAGE_TOKENS, PAPER_TOKENS = 80, 40
 LEFT, RIGHT, TITLE, BEFORE = 32, 14, 14, 16
 """Tokens of a passage: before and after the place, of the citing paper's title, of the sentence
 before."""
-PAPER_TITLE, ABSTRACT_CHARACTERS = 24, 400
+PAPER_TITLE, ABSTRACT_CHARACTERS = 22, 300
 CLS, SEP, PLACE = "[CLS]", "[SEP]", "[MASK]"
 _SPACE = re.compile(r"\s+")
 
@@ -44,20 +44,20 @@ class PairTexts:
         ][:PASSAGE_TOKENS]  # fmt: skip
 
     def papers(self, works: Sequence[Work]) -> list[list[int]]:
-        """Title, first author, year and venue, and the beginning of the abstract; at most
+        """Title, first author and year, and the beginning of the abstract; at most
         `PAPER_TOKENS` ids each."""
         texts: list[str] = []
         for work in works:
             author = work.authors[0].family if work.authors else ""
             texts += [
                 work.title,
-                f"{author} {work.year or ''} {work.venue[:24]}",
+                f"{author} {work.year or ''}",
                 work.abstract[:ABSTRACT_CHARACTERS],
             ]
         parts = self._ids(texts)
         return [
             [
-                self._cls, *parts[at][:PAPER_TITLE], self._sep, *parts[at + 1][:8], self._sep,
+                self._cls, *parts[at][:PAPER_TITLE], self._sep, *parts[at + 1][:5], self._sep,
                 *parts[at + 2],
             ][:PAPER_TOKENS]
             for at in range(0, len(parts), 3)

@@ -91,19 +91,18 @@ def test_a_passage_keeps_the_words_around_its_place(texts: PairTexts):
     assert "nobody" not in plain
 
 
-def test_a_paper_is_its_title_author_year_venue_and_the_start_of_its_abstract(texts: PairTexts):
+def test_a_paper_is_its_title_author_year_and_the_start_of_its_abstract(texts: PairTexts):
     work = Work(
         id="w:1",
         title="Grafting Orchards",
         authors=(parse_author("Ada Lovelace"),),
         year=1999,
-        venue="ACL",
         abstract="We graft. " * 200,
     )
     (ids,) = texts.papers([work])
     assert len(ids) == PAPER_TOKENS
     plain = texts._tokenizer.decode(ids, skip_special_tokens=False)
-    assert plain.startswith("[CLS] grafting orchards [SEP] lovelace 1999 acl [SEP] we graft.")
+    assert plain.startswith("[CLS] grafting orchards [SEP] lovelace 1999 [SEP] we graft.")
 
 
 def test_lone_surrogates_and_empty_records_are_read(texts: PairTexts):

@@ -1,47 +1,42 @@
-"""Examples of the cross-encoder: which citations make one, and which wrong papers are drawn."""
+"""Examples of the cross-encoder: which citations make one, and which wrong papers are drawn; and
+how the weight of its score is fitted."""
 
 from __future__ import annotations
 
-import gzip
-import json
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from citewell.model import Query
-from citewell_corpus.training.crossencoder import NEAREST, choose, head_weight
+from citewell_corpus.training.crossencoder import NEAREST, choose
 from citewell_corpus.training.crossencoder_examples import (
     PER_GOLD,
+    PER_MARKED_GOLD,
     Example,
+    batches,
     read_examples,
     sample,
-    source_of,
     write_examples,
 )
-from citewell_corpus.training.questions import HEAD_FOLD
-from citewell_corpus.training.split import fold
+from citewell_corpus.training.data import Context
+from citewell_corpus.training.pairs import role
 
 
-def example(gold_score: float = 1.0) -> Example:
+def example(gold_score: float = 1.0, *, marked: bool = False) -> Example:
     wrong = tuple(range(100, 150))
-    return Example(Query(sentence="A [CITATION]."), 7, gold_score, wrong, tuple(0.0 for _ in wrong))
+    scores = tuple(0.0 for _ in wrong)
+    return Example(Query(sentence="A [CITATION]."), 7, gold_score, wrong, scores, marked)
 
 
-def record(number: int, **changes: Any) -> dict[str, Any]:
-    plain = {
-        "id": f"c{number}", "clean": True, "gold_id": "p:1", "group_keys": ["a"],
-        "source_repo": f"repo{number}", "source_paper_id": "1", "format": "text",
-        "context_before_list": ["Before."],
-    }  # fmt: skip
-    return {**plain, **changes}
-
-
-def written(path: Path, records: list[dict[str, Any]]) -> Path:
-    with gzip.open(path, "wt", encoding="utf-8") as out:
-        out.writelines(json.dumps(one) + "\n" for one in records)
-    return path
+def context(number: int, **changes: Any) -> Context:
+    plain = Context(
+        f"c{number}", f"repo{number}", f"repo{number}|1", "", "A [CITATION].", ("Before.",), "",
+        (f"p:{number}",), (), 2020, True, "github-tex2", "text",
+    )  # fmt: skip
+    return replace(plain, **changes)
 
 
 def test_the_right_paper_comes_first_with_near_and_far_wrong_ones() -> None:
@@ -53,37 +48,51 @@ def test_the_right_paper_comes_first_with_near_and_far_wrong_ones() -> None:
     assert choose(example(), 8, np.random.default_rng(0))[0] == rows
 
 
-def test_the_heads_scores_weigh_more_where_they_are_right() -> None:
-    assert head_weight([example(2.0)] * 3) > head_weight([example(2.0), example(-1.0)])
-
-
 def test_examples_are_read_as_they_were_written(tmp_path: Path) -> None:
     write_examples([example(), example(2.0)], tmp_path / "examples.jsonl")
     assert read_examples(tmp_path / "examples.jsonl") == [example(), example(2.0)]
 
 
-def test_no_citation_of_the_heads_papers_and_few_of_one_paper_are_taken(tmp_path: Path) -> None:
-    records = [record(n) for n in range(60)]
-    kept = sample(written(tmp_path / "c.jsonl.gz", records), {"p:1": 0}, 100)
-    assert len(kept) == PER_GOLD
-    assert all(fold(source_of(one)) != HEAD_FOLD for one in kept)
+def test_few_citations_of_one_paper_are_taken() -> None:
+    plain = sample([context(n, gold=("p:1",)) for n in range(60)], 100)
+    assert len(plain) == PER_GOLD
+    marked = sample([context(n, gold=("p:1",), form="markdown") for n in range(60)], 100)
+    assert len(marked) == PER_MARKED_GOLD
+
+
+def test_no_citation_of_a_paper_that_tunes_is_taken() -> None:
+    contexts = [context(n, form="latex") for n in range(60)]
+    kept = sample(contexts, 100)
+    assert {role(one) for one in contexts} >= {"tune", "head", "encoder"}
+    assert {role(one) for one in kept} == {"head", "encoder"}
+    assert len(kept) == sum(role(one) != "tune" for one in contexts)
 
 
 @pytest.mark.parametrize(
     "changes",
-    [
-        {"clean": False},
-        {"gold_id": "p:9"},
-        {"group_keys": list("abcd")},
-        {"context_before_list": []},
-    ],
+    [{"clean": False}, {"group": 4}, {"before": ()}, {"origin": "parscit-acl"}],
 )
-def test_what_teaches_little_is_left_out(tmp_path: Path, changes: dict[str, Any]) -> None:
-    records = [record(n, **changes) for n in range(20)]
-    assert sample(written(tmp_path / "c.jsonl.gz", records), {"p:1": 0}, 100) == []
+def test_what_teaches_little_is_left_out(changes: dict[str, Any]) -> None:
+    assert len(sample([context(n) for n in range(20)], 100)) == 20
+    assert sample([context(n, **changes) for n in range(20)], 100) == []
 
 
-def test_marked_up_text_is_taken_first(tmp_path: Path) -> None:
-    records = [record(n, format="latex" if n % 2 else "text") for n in range(60)]
-    kept = sample(written(tmp_path / "c.jsonl.gz", records), {"p:1": 0}, PER_GOLD)
-    assert [one["format"] for one in kept] == ["latex"] * PER_GOLD
+def test_two_of_three_are_marked_up_text_while_there_is_any() -> None:
+    contexts = [context(n, form="markdown" if n < 10 else "text") for n in range(60)]
+    forms = [one.form for one in sample(contexts, 30)]
+    assert forms == ["markdown", "markdown", "text"] * 5 + ["text"] * 15
+
+
+def test_a_batch_has_more_marked_up_text_and_each_example_comes_before_any_comes_again() -> None:
+    examples = [example(marked=n < 10) for n in range(30)]
+    steps = batches(examples, 8, 4)
+    assert [len(step) for step in steps] == [8] * 4
+    assert [sum(n < 10 for n in step) for step in steps] == [5] * 4
+    taken = [n for step in steps for n in step]
+    assert sorted(n for n in taken if n < 10) == sorted([*range(10), *range(10)])
+    assert len({n for n in taken if n >= 10}) == 12
+    assert steps == batches(examples, 8, 4)
+
+
+def test_examples_of_one_kind_fill_the_batches_alone() -> None:
+    assert all(len(step) == 8 for step in batches([example()] * 10, 8, 3))

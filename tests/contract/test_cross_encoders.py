@@ -43,6 +43,7 @@ from citewell.ranking.pair_models import (
     onnx_file,
     providers,
 )
+from citewell.ranking.shipped_cross_encoder import SHIPPED
 
 WORDS = (
     "we they a the of in and on with graft grafting orchard orchards apple trees dry wet valleys "
@@ -492,7 +493,7 @@ def test_a_workspace_file_cannot_name_a_model(tmp_path: Path) -> None:
         '[retrieval]\ncross_encoder = "somebody/model"\n', encoding="utf-8"
     )
     loaded = load(tmp_path, {}, user_file=tmp_path / "none.toml")
-    assert loaded.options.retrieval.cross_encoder == ""
+    assert loaded.options.retrieval.cross_encoder == SHIPPED
     assert "settings-untrusted" in [problem.code for problem in loaded.problems]
 
 
@@ -661,3 +662,41 @@ def test_a_gpu_is_used_where_onnxruntime_has_one() -> None:
 
     assert providers(WithGpu) == ["CUDAExecutionProvider", "CPUExecutionProvider"]
     assert providers(Without) == ["CPUExecutionProvider"]
+
+
+def shipped(options: Options, load: Any, **changes: Any) -> LocalEngine:
+    changed = asking(options, cross_encoder=SHIPPED, **changes)
+    return LocalEngine.open(changed, reader=CrossEncoderStage(changed.retrieval, load))
+
+
+def test_the_model_that_ships_is_loaded_by_the_first_explicit_act(options: Options) -> None:
+    loads: list[str] = []
+
+    def load_it(name: str) -> Slow:
+        loads.append(name)
+        return Slow()
+
+    engine = shipped(options, load_it, cross_encoder_ms=60_000)
+    engine.find(PLACE, 20)
+    engine.load(10)
+    assert loads == [] and engine.status().cross_encoder == ""
+    result = engine.find(PLACE, 20, tier="full")
+    engine.find(PLACE, 20, tier="full")
+    assert loads == [SHIPPED] and engine.status().cross_encoder == SHIPPED
+    assert result.hits[0].evidence[0].retriever == "cross-encoder"
+    engine.close()
+
+
+def test_the_model_that_ships_is_left_out_without_a_word_when_it_is_late(options: Options) -> None:
+    let_go = threading.Event()
+
+    def load_slowly(name: str) -> Slow:
+        let_go.wait(60)
+        return Slow()
+
+    engine = shipped(options, load_slowly, cross_encoder_ms=1)
+    result = engine.find(PLACE, 20, tier="full")
+    let_go.set()
+    assert not result.dropped and not result.problems
+    assert [h.work.id for h in result.hits] == [h.work.id for h in engine.find(PLACE, 20).hits]
+    engine.close()

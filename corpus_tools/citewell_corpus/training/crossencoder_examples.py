@@ -54,8 +54,8 @@ class Example(msgspec.Struct, frozen=True):
 
 
 def sample(contexts: Iterable[Context], most: int) -> list[Context]:
-    """At most so many contexts that make examples: those of sources first, two for each text of a
-    PDF while there are any, in random order."""
+    """At most `most` contexts that make examples: two from LaTeX, Markdown or HTML for each from
+    the text of a PDF while there are any, in random order."""
     per_gold: Counter[str] = Counter()
     per_paper: Counter[str] = Counter()
     marked: list[Context] = []

@@ -21,6 +21,7 @@ from citewell.ranking.citation_cross_encoder import CitationCrossEncoder, is_pla
 from citewell.ranking.contract import Ordering
 from citewell.ranking.cross_encoder import NAME, Moved, PairModel, rerank
 from citewell.ranking.pair_models import is_own, load_cross_encoder
+from citewell.ranking.shipped_cross_encoder import SHIPPED
 
 CLOSING_SECONDS = 10.0
 
@@ -52,7 +53,8 @@ class CrossEncoderAnswer(msgspec.Struct, frozen=True):
 
 
 class CrossEncoderStage:
-    """Begins to load the model when it is made."""
+    """Begins to load a model that the author names when it is made, and the one that ships when it
+    is first asked: who only completes never pays for it."""
 
     def __init__(
         self,
@@ -68,29 +70,38 @@ class CrossEncoderStage:
         self._runner = Runner()
         self._reading = 0
         self._idle = threading.Condition()
-        self._model = BackgroundLoad("reranker", lambda: load(self._name), self._missing)
+        self._load = load
+        self._starting = threading.Lock()
+        self._begun: BackgroundLoad[PairModel | CitationCrossEncoder] | None = None
+        if self._name != SHIPPED:
+            self._begin()
 
     @property
     def loaded(self) -> str:
         """The model's name once it is loaded, else empty."""
-        return self._name if self._model.value is not None else ""
+        begun = self._begun
+        return self._name if begun is not None and begun.value is not None else ""
 
     @property
     def problems(self) -> tuple[Problem, ...]:
         """Why it could not be loaded, once that is known."""
-        return () if self._model.problem is None else (self._model.problem,)
+        begun = self._begun
+        return () if begun is None or begun.problem is None else (begun.problem,)
 
     def reads(self, query: Query, ordering: Ordering) -> bool:
         """Whether it has something to say of a query in this ordering."""
         return not self.is_own or (is_place(query) and ordering.calibrate is not None)
 
     def wait(self, seconds: float) -> None:
-        """Until it is loaded, or could not be, or so long."""
-        self._model.wait(seconds)
+        """Until it is loaded, or could not be, or so long; at once if nothing is being loaded."""
+        if self._begun is not None:
+            self._begun.wait(seconds)
 
     def close(self) -> None:
         """Let what is being read come to its next stop: the end of a process that is inside of a
         model's native code is a crash."""
+        if self._name == SHIPPED:
+            self.wait(CLOSING_SECONDS)
         with self._idle:
             self._idle.wait_for(lambda: not self._reading, CLOSING_SECONDS)
 
@@ -117,7 +128,7 @@ class CrossEncoderStage:
     def _read(
         self, query: Query, ordering: Ordering, head: Sequence[Work], cancel: Cancel
     ) -> tuple[Ordering, list[Moved]]:
-        model = self._model.get(cancel)
+        model = self._begin().get(cancel)
         with self._idle:
             self._reading += 1
         try:
@@ -129,11 +140,23 @@ class CrossEncoderStage:
                 self._reading -= 1
                 self._idle.notify_all()
 
-    def _why(self, problems: Sequence[Problem], seconds: float) -> Problem:
-        """The runner's first problem, reworded: the runner's messages are about retrievers."""
+    def _begin(self) -> BackgroundLoad[PairModel | CitationCrossEncoder]:
+        """The loading, which begins now if it has not."""
+        with self._starting:
+            if self._begun is None:
+                self._begun = BackgroundLoad(
+                    "reranker", lambda: self._load(self._name), self._missing
+                )
+            return self._begun
+
+    def _why(self, problems: Sequence[Problem], seconds: float) -> Problem | None:
+        """The runner's first problem, reworded: the runner's messages are about retrievers. None
+        where the model that ships is late: the author did not ask for it."""
         first = problems[0]
         if first.code == "retriever-late":
-            state = "did not answer" if self._model.is_done else "was not loaded"
+            if self._name == SHIPPED:
+                return None
+            state = "did not answer" if self._begin().is_done else "was not loaded"
             return Problem(
                 "reranker-late",
                 f"The cross-encoder {self._name!r} {state} within {seconds * 1e3:.0f} ms.",

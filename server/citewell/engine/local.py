@@ -41,6 +41,7 @@ from citewell.model.llm import Budget
 from citewell.options import Options
 from citewell.ranking.contract import Ranker
 from citewell.ranking.learned import LearnedRanker
+from citewell.ranking.shipped_cross_encoder import is_used
 from citewell.retrieval.criteria import NAME as CRITERIA
 from citewell.retrieval.criteria import Criteria
 from citewell.retrieval.encoders.static import WEIGHTS
@@ -151,7 +152,7 @@ class LocalEngine(ModelMethods, SourceMethods):
                     path if path.exists() else None for path in (TYPED, LITERATURE)
                 )
                 ranker = LearnedRanker(RANKER, typed, literature)
-            if reader is None and options.retrieval.cross_encoder:
+            if reader is None and is_used(options.retrieval.cross_encoder):
                 reader = CrossEncoderStage(options.retrieval)
         return cls(
             options,

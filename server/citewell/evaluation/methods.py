@@ -13,6 +13,7 @@ from citewell.evaluation.results import problem
 from citewell.evaluation.text_baselines import BASELINES as TEXT_BASELINES
 from citewell.features.text.model_choice import picks
 from citewell.options import Options
+from citewell.ranking.shipped_cross_encoder import is_used
 from citewell.retrieval import registry
 
 BASELINES = ("bm25", "dense")
@@ -204,7 +205,7 @@ def mode(name: str, options: Options) -> list[Method]:
             "Name a model: `llm.provider`, `llm.model`.",
         )
     chosen = [methods[one] for one in names[name]]
-    if options.retrieval.cross_encoder and name in ("pipeline", "all"):
+    if is_used(options.retrieval.cross_encoder) and name in ("pipeline", "all"):
         chosen.insert(-1, methods["full"])
     return chosen
 

@@ -1,10 +1,10 @@
 """Loads cross-encoders: ONNX files with onnxruntime, anything else with sentence-transformers.
 
-A model is named by the user, in a setting that no workspace file can set, by a folder or by its
-Hugging Face name. A name is looked for among what was downloaded before; only if it is not there,
-and unless `HF_HUB_OFFLINE` or `TRANSFORMERS_OFFLINE` says otherwise, is it downloaded, because the
-user named it. Weights are read as safetensors or ONNX: never as pickles, and no code of a model is
-run.
+One trained on citations ships. Any other is named by the user, in a setting that no workspace file
+can set, by a folder or by its Hugging Face name. Such a name is looked for among what was
+downloaded before; only if it is not there, and unless `HF_HUB_OFFLINE` or `TRANSFORMERS_OFFLINE`
+says otherwise, is it downloaded, because the user named it. Weights are read as safetensors or
+ONNX: never as pickles, and no code of a model is run.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ from citewell.model.installing import install_command
 from citewell.model.shorten import first_line
 from citewell.ranking.citation_cross_encoder import COMBINATION, CitationCrossEncoder
 from citewell.ranking.cross_encoder import PairModel
+from citewell.ranking.shipped_cross_encoder import folder_of
 
 logger = logging.getLogger(__name__)
 
@@ -51,8 +52,9 @@ def load_cross_encoder(name: str) -> PairModel | CitationCrossEncoder:
 
 
 def is_own(name: str) -> bool:
-    """Whether this is a folder that `citewell_corpus.training.crossencoder` wrote."""
-    return bool(name) and (Path(name).expanduser() / COMBINATION).is_file()
+    """Whether this is the model that ships, or a folder that
+    `citewell_corpus.training.crossencoder` wrote."""
+    return bool(name) and (folder_of(name) / COMBINATION).is_file()
 
 
 def load_pair_model(name: str) -> PairModel:
@@ -92,7 +94,7 @@ def _own(name: str) -> CitationCrossEncoder:
         import tokenizers
     except ImportError as error:
         raise _extra(name, error, "onnx") from error
-    folder, options = Path(name).expanduser(), _session_options(onnxruntime)
+    folder, options = folder_of(name), _session_options(onnxruntime)
     try:
         return CitationCrossEncoder(folder, onnxruntime, tokenizers, options)
     except Exception as error:  # both libraries raise bare exceptions of their own

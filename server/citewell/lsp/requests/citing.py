@@ -14,6 +14,7 @@ from citewell.lsp.state.edit_queue import RETRIES
 from citewell.model import Problem, Query, SearchResult, Work
 from citewell.model.bib import BibFile, FileEdit
 from citewell.model.document import Placeholder
+from citewell.ranking.shipped_cross_encoder import is_used
 
 if TYPE_CHECKING:
     from citewell.engine.worker_client import WorkerEngine
@@ -122,7 +123,7 @@ class Citing(Struct, frozen=True, eq=False):
         result = self.prefetch.of(query)
         if result is None:
             result = await engine.find_async(query, count, seconds=seconds)
-            if options.retrieval.cross_encoder and not at.key_like:
+            if is_used(options.retrieval.cross_encoder) and not at.key_like:
                 self.prefetch.seek(query, lambda: engine.find_async(query, count, tier="full"))
         if state.is_quick and state.is_prepared:
             shown = listed(own, result)
